@@ -1,0 +1,1 @@
+"""Pure signal code: frames, resampling, Opus, jitter buffer, levels."""

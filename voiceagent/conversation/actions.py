@@ -1,0 +1,179 @@
+"""What the turn engine wants done. `call.py` carries actions out and feeds what comes of them back as events.
+`Notice`s are the part of it that the client is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from voiceagent.conversation.history import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Base of all actions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transcribe(Action):
+    """Make the final decode of an utterance; answered by `FinalTranscript`."""
+
+    utterance_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Generate(Action):
+    """Run the language model; answered by `TextDelta`, `ToolCallRequested` …, then `GenerationDone` or `…Failed`."""
+
+    reply_id: int
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunTool(Action):
+    """Run a tool; answered by exactly one `ToolFinished`."""
+
+    reply_id: int
+    call_id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Speak(Action):
+    """Synthesise a clause and queue it behind the reply's earlier ones; answered by `ClauseReady` or `ClauseFailed`."""
+
+    reply_id: int
+    clause: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drop(Action):
+    """Cancel all work for the reply and send no further frame of it; answered by exactly one `PlayoutStopped`."""
+
+    reply_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class SetTimer(Action):
+    """Start, or start again, the named timer; answered by `TimerFired` unless cleared."""
+
+    name: str
+    due_ms: float
+    """On the call's clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClearTimer(Action):
+    """Stop the named timer."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class End(Action):
+    """Free everything of the call."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notice(Action):
+    """Base of what the client is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallerStarted(Notice):
+    """The caller began to speak; `onset_ms` on the call's clock."""
+
+    utterance_id: int
+    onset_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class CallerStopped(Notice):
+    """The caller's utterance was endpointed."""
+
+    utterance_id: int
+    speech_end_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class CallerPartial(Notice):
+    """Words of the open utterance so far."""
+
+    utterance_id: int
+    stable: str
+    unstable: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallerFinal(Notice):
+    """The utterance's committed text; empty when no words were found."""
+
+    utterance_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyStarted(Notice):
+    """A reply began. `turn` counts the caller's turns from 1; 0 is a reply that no turn asked for (the greeting)."""
+
+    reply_id: int
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyText(Notice):
+    """A clause was handed to synthesis."""
+
+    reply_id: int
+    clause: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyHeard(Notice):
+    """More of the reply was heard: `heard` is all of it so far, to the word."""
+
+    reply_id: int
+    heard: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted(Notice):
+    """A tool was called."""
+
+    reply_id: int
+    call_id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEnded(Notice):
+    """A tool ended."""
+
+    reply_id: int
+    call_id: str
+    name: str
+    output: str
+    ok: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyEnded(Notice):
+    """The reply is over: `status` is completed, interrupted, cancelled or failed. `heard` + `unheard` is its text."""
+
+    reply_id: int
+    status: str
+    heard: str
+    unheard: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure(Notice):
+    """Something failed and the caller was told so aloud; `code` is a slug, `message` one line."""
+
+    code: str
+    message: str

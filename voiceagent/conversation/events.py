@@ -1,0 +1,180 @@
+"""What can happen to a call. Events flow into `machine.step`; each carries its own time, so that a recorded call
+replays to the same decisions. `at_ms` is the call's clock: milliseconds since the call began, monotonic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Base of all events."""
+
+    at_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class CallStarted(Event):
+    """The first leg is up: audio can flow both ways."""
+
+
+@dataclass(frozen=True, slots=True)
+class HangUp(Event):
+    """The call is to end: the caller hung up, the leg was lost, the server is stopping. `reason` is a slug."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechStarted(Event):
+    """The caller began to speak (confirmed by the VAD). `utterance_id` rises by one with each utterance."""
+
+    utterance_id: int
+    onset_ms: float
+    """When the first voiced audio was received, on the call's clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint(Event):
+    """The endpointer decided that the caller has finished the utterance."""
+
+    utterance_id: int
+    speech_end_ms: float
+    """When the last voiced audio was received, on the call's clock."""
+    uplink_ms: float = 0.0
+    """How long that audio waited between its packet's arrival and the VAD (jitter buffer, decode)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript(Event):
+    """A partial transcript of the open utterance: `stable` will not change, `unstable` may."""
+
+    utterance_id: int
+    stable: str
+    unstable: str
+    decode_ms: float = 0.0
+    """How long the decode behind it took."""
+
+
+@dataclass(frozen=True, slots=True)
+class FinalTranscript(Event):
+    """The committed text of an utterance; empty when the audio held no words."""
+
+    utterance_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta(Event):
+    """The language model produced text for a reply."""
+
+    reply_id: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallRequested(Event):
+    """The language model asks for a tool; complete, never partial. `arguments` is a JSON object as text."""
+
+    reply_id: int
+    call_id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationDone(Event):
+    """The language model finished its current generation for the reply."""
+
+    reply_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationFailed(Event):
+    """The language model failed; nothing more comes for this generation."""
+
+    reply_id: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFinished(Event):
+    """A tool ended. `output` is what the model is told (JSON text, also for an error)."""
+
+    reply_id: int
+    call_id: str
+    output: str
+    ok: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenWord:
+    """One word inside a clause's audio."""
+
+    text: str
+    start_ms: float
+    end_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseReady(Event):
+    """Synthesis of a clause is complete; its audio stands in the playout queue."""
+
+    reply_id: int
+    clause: int
+    duration_ms: float
+    words: tuple[SpokenWord, ...]
+    first_audio_ms: float = 0.0
+    """When the first audio of the clause was ready, on the call's clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseFailed(Event):
+    """Synthesis of a clause failed; the clause will never be heard."""
+
+    reply_id: int
+    clause: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Played(Event):
+    """The leg has really sent the clause's audio up to `played_ms` (all earlier clauses are wholly sent)."""
+
+    reply_id: int
+    clause: int
+    played_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlayoutStopped(Event):
+    """Answer to `actions.Drop`: nothing of the reply will be sent any more, and this much was.
+    `clause` is -1 when nothing was."""
+
+    reply_id: int
+    clause: int
+    played_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class TimerFired(Event):
+    """A timer set by `actions.SetTimer` has run out."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextReceived(Event):
+    """The caller typed a message instead of speaking it (`conversation.item.create`)."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyRequested(Event):
+    """The client asks for a reply now (`response.create`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyCancelled(Event):
+    """The client asks to stop the current reply (`response.cancel`, `output_audio_buffer.clear`)."""

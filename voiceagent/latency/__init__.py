@@ -1,0 +1,1 @@
+"""Spans, budgets, the live check and the reports."""

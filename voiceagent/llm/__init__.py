@@ -1,0 +1,1 @@
+"""Language models behind one interface: streamed text and complete tool calls, cancellable between tokens."""

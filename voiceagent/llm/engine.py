@@ -1,0 +1,43 @@
+"""What a language model must offer to a call."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from voiceagent.conversation.history import Message, ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedText:
+    """A piece of the reply's text, in order."""
+
+    text: str
+
+
+Generated = GeneratedText | ToolCall
+"""What a generation yields: text as it comes, tool calls only when complete."""
+
+ToolSchema = dict[str, Any]
+"""An OpenAI `{"type": "function", "function": {name, description, parameters}}` object."""
+
+
+class LlmEngine(Protocol):
+    """A language model shared by all calls of a server."""
+
+    def generate(
+        self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]
+    ) -> AsyncGenerator[Generated, None]:
+        """Answer `messages` (the first may be of role `system`). Closing the generator (`aclose`, or cancelling the
+        task that iterates it) stops the computation at the next token and frees what it held. `call_id` names the
+        conversation, so that an engine may keep its KV cache from turn to turn. Raises EngineError."""
+        ...
+
+    async def forget(self, call_id: str) -> None:
+        """The call is over: free what is kept for it. Unknown ids are fine."""
+        ...
+
+    async def close(self) -> None:
+        """Free the model and its threads or connections."""
+        ...

@@ -1,0 +1,52 @@
+"""What a media connection offers to a call, whatever carries it (WebRTC today; a WebSocket or a phone later)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voiceagent.media.playout import Playout
+
+
+@dataclass(frozen=True, slots=True)
+class HeardFrame:
+    """20 ms of the caller's audio."""
+
+    pcm: NDArray[np.int16]
+    """Mono 16 kHz, shape (320,)."""
+    received_ms: float
+    """When its packet arrived, in milliseconds of `time.monotonic`."""
+    concealed: bool
+    """True when the packet was lost and this is a guess."""
+
+
+class Leg(Protocol):
+    """One media connection of a call."""
+
+    playout: Playout
+
+    def frames(self) -> AsyncIterator[HeardFrame]:
+        """The caller's audio in order; ends when the connection does. Bounded: when the consumer is slow the oldest
+        frames are dropped and counted."""
+        ...
+
+    def client_events(self) -> AsyncIterator[str]:
+        """The text messages of the caller's event channel, in order; ends when the connection does."""
+        ...
+
+    def send_event(self, event: dict[str, Any]) -> None:
+        """Send one JSON event to the client; kept (bounded) until the channel opens, dropped when it is closed."""
+        ...
+
+    @property
+    def end_reason(self) -> str:
+        """Why the connection ended: hangup, closed, lost. Empty while it is up."""
+        ...
+
+    async def close(self) -> None:
+        """End the connection and free its sockets and tasks. May be called twice."""
+        ...

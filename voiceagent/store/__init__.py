@@ -1,0 +1,1 @@
+"""What outlives a call: turn measurements, nothing else unless configured."""

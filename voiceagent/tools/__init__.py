@@ -1,0 +1,1 @@
+"""Tools the model may call: Python functions by decorator, run off the critical path and bounded in time."""

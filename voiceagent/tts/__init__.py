@@ -1,0 +1,1 @@
+"""Speech synthesis: a clause in, PCM and word times out."""

@@ -1,0 +1,1 @@
+"""Voice activity: a webrtcvad gate, Silero to confirm, and the endpointer."""
