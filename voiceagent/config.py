@@ -1,0 +1,112 @@
+"""Settings: `agent.yaml` plus environment, as typed, frozen objects. Every mistake is one line that names the file, the key
+and what was expected."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import yaml
+
+from voiceagent.errors import ConfigError
+
+Seconds = Annotated[float, msgspec.Meta(ge=0)]
+Milliseconds = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How turns are taken."""
+
+    endpoint_hold_ms: Milliseconds = 500
+    """Silence after speech that ends an utterance."""
+    min_speech_ms: Milliseconds = 100
+    """Speech shorter than this is not an utterance."""
+    partial_interval_ms: Milliseconds = 200
+    """How often the open utterance is decoded again."""
+    silence_timeout_s: Seconds = 30.0
+    """Silence of both sides before the agent asks whether the caller is there; the same again ends the call. 0: never."""
+    max_call_s: Seconds = 3600.0
+    """The longest call. 0: no limit."""
+    reply_timeout_s: Seconds = 15.0
+    """A reply that has produced nothing for this long is given up with an apology."""
+    tool_timeout_s: Seconds = 10.0
+    """A tool that runs longer is ended, and the model is told so."""
+    max_tool_rounds: Annotated[int, msgspec.Meta(ge=0, le=32)] = 4
+    """How often one reply may go back to the model with tool results."""
+
+
+class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the agent says by itself."""
+
+    greeting: str = ""
+    check_in: str = "Are you still there?"
+    farewell: str = "Goodbye."
+    apology: str = "Sorry, something went wrong. Please say that again."
+
+
+class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Overrides of the profile's language model: name `base_url` to use any OpenAI-compatible server."""
+
+    base_url: str = ""
+    model: str = ""
+    api_key_env: str = "VOICEAGENT_LLM_API_KEY"
+    """The environment variable that holds the server's key."""
+    temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] = 0.0
+    max_tokens: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 200
+    first_token_timeout_s: Seconds = 10.0
+
+
+class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One agent: `agent.yaml`."""
+
+    name: str = "Agent"
+    instructions: str = "You are a friendly voice assistant. Answer in one or two short sentences."
+    profile: str = "embedded"
+    tools: tuple[str, ...] = ()
+    """Python files (relative to this file) or importable modules that hold `@tool` functions."""
+    phrases: Phrases = Phrases()
+    turn: TurnSettings = TurnSettings()
+    llm: LlmSettings = LlmSettings()
+    base_dir: str = "."
+    """Where relative paths start: set to the file's folder when loaded."""
+
+
+def load_agent(path: Path) -> AgentConfig:
+    """Read `agent.yaml`. Raises ConfigError naming the file, and the line or key that is wrong."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}); give --config a readable YAML file") from error
+    try:
+        data = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or "not valid YAML"
+        raise ConfigError(f"{path}{where}: {problem}; expected valid YAML") from error
+    if not isinstance(data, dict):
+        raise ConfigError(f"{path}: holds {type(data).__name__}, expected a mapping of settings such as `name: My agent`")
+    data.pop("base_dir", None)
+    try:
+        agent = msgspec.convert(data, AgentConfig)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{path}: {error}; see docs/agent.md for the settings") from error
+    return msgspec.structs.replace(agent, base_dir=str(path.resolve().parent))
+
+
+def data_dir() -> Path:
+    """Where turn measurements are kept: `$VOICEAGENT_DATA`, else the user's data folder."""
+    chosen = os.environ.get("VOICEAGENT_DATA")
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "voiceagent"
+
+
+def models_cache_dir() -> Path:
+    """Where pulled models are kept: `$VOICEAGENT_MODELS`, else the user's cache folder."""
+    chosen = os.environ.get("VOICEAGENT_MODELS")
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "voiceagent" / "models"
