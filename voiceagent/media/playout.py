@@ -1,5 +1,6 @@
 """The playout queue of a leg: clauses of PCM in, one 20 ms frame at a time out, and an exact ledger of what was sent.
-Pure: the leg's pacer calls `next_frame`; every frame carries its reply's id, so what belongs to a dropped reply cannot be sent."""
+Pure: the leg's pacer calls `next_frame`. Every frame carries its reply's id,
+so what belongs to a dropped reply cannot be sent."""
 
 from __future__ import annotations
 
