@@ -1,0 +1,90 @@
+"""The stages of a turn and their measured intervals. `latency.turns` makes a `TurnReport` for every turn; the budgets
+are checked against it, the store keeps it, the page draws it as a waterfall."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Stage(StrEnum):
+    """A named step of a turn. The values are the keys of `latency_budgets.yaml` and of the wire protocol's turn events."""
+
+    UPLINK = "uplink"
+    """The last voiced audio: from its packet's arrival to its decoded frame (jitter buffer, decode)."""
+    VAD = "vad"
+    """From that frame to the VAD's verdict on it."""
+    ENDPOINT = "endpoint"
+    """From the end of speech to the decision that the caller has finished: the hold, and what it costs to decide."""
+    STT_PARTIAL = "stt_partial"
+    """One decode of the open utterance; off the critical path."""
+    STT_FINAL = "stt_final"
+    """From the endpoint to the committed transcript."""
+    LLM_TTFT = "llm_ttft"
+    """From the request to the language model's first token or tool call."""
+    LLM_INTER_TOKEN = "llm_inter_token"
+    """The mean gap between pieces of a generation after the first; its span starts at the first piece."""
+    TOOL = "tool"
+    """One tool's run; on the critical path of the turns that call one before they speak."""
+    TTS_FIRST_AUDIO = "tts_first_audio"
+    """From the first clause's hand-over to the synthesiser to its first audio."""
+    PLAYOUT = "playout"
+    """From that audio to its first frame on the line."""
+    VOICE_TO_VOICE = "voice_to_voice"
+    """The whole: from the end of the caller's speech to the first frame of the reply on the line."""
+    BARGE_IN_STOP = "barge_in_stop"
+    """The whole: from the onset of the caller's interruption to the reply's last frame on the line."""
+
+
+WHOLES = (Stage.VOICE_TO_VOICE, Stage.BARGE_IN_STOP)
+"""Stages that are measured from end to end; every other stage is a part."""
+
+CRITICAL_PATH = (
+    Stage.UPLINK,
+    Stage.VAD,
+    Stage.ENDPOINT,
+    Stage.STT_FINAL,
+    Stage.LLM_TTFT,
+    Stage.TTS_FIRST_AUDIO,
+    Stage.PLAYOUT,
+)
+"""The parts that follow one another in every spoken turn, in order: together they cannot be quicker than voice_to_voice allows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One measured interval of a turn. A stage may occur several times in a turn (partials, rounds of tools), or not at all."""
+
+    stage: Stage
+    start_ms: float
+    """On the call's clock."""
+    duration_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class TurnReport:
+    """Where one turn's time went. Holds times only: no words, no audio."""
+
+    call_id: str
+    turn: int
+    """Counts the caller's turns of the call from 1."""
+    at: float
+    """When the turn ended, in seconds since the Unix epoch."""
+    profile: str
+    spans: tuple[Span, ...]
+    """Of the parts, in order of their start."""
+    voice_to_voice_ms: float | None
+    """None when nothing of the reply was heard."""
+    barge_in_stop_ms: float | None
+    """None when the reply was not interrupted."""
+
+    def durations_ms(self) -> dict[Stage, list[float]]:
+        """Every measured duration of the turn by stage, the wholes among them."""
+        measured: dict[Stage, list[float]] = {}
+        for span in self.spans:
+            measured.setdefault(span.stage, []).append(span.duration_ms)
+        if self.voice_to_voice_ms is not None:
+            measured[Stage.VOICE_TO_VOICE] = [self.voice_to_voice_ms]
+        if self.barge_in_stop_ms is not None:
+            measured[Stage.BARGE_IN_STOP] = [self.barge_in_stop_ms]
+        return measured
