@@ -9,7 +9,12 @@ from __future__ import annotations
 
 import random
 
-NOUNS = (
+
+def _listed(text: str, separator: str | None = None) -> list[str]:
+    return text.split(separator)
+
+
+NOUNS = _listed(
     "answer apple apartment arm artist aunt baby bag ball bank basket bath beach bear bed bell bench bird birthday "
     "blanket boat body bone book border box boy branch bread breath bridge brother brush building bus bush butter "
     "cabin cake candle car card castle cat cellar chair chance cheese cherry child choice church circle citizen "
@@ -30,8 +35,8 @@ NOUNS = (
     "team thing thought thumb tiger tooth tour towel tower town toy train treasure tree trip truth uncle valley "
     "village vision visitor voice wall watch water wave weather wheel wife wind window wine wing winter wire "
     "woman wood word work world yard year youth zoo"
-).split()
-ADJECTIVES = (
+)
+ADJECTIVES = _listed(
     "able afraid ancient angry bad beautiful big bitter black blue brave bright brown busy calm careful cheap clean "
     "clear clever close cold cool curious dangerous dark dear deep different difficult dry early easy empty every "
     "fair familiar famous fast fine first foreign free fresh full funny gentle good great green happy hard heavy "
@@ -40,25 +45,27 @@ ADJECTIVES = (
     "sad safe second serious sharp short shy silent simple slow small smooth soft sour special strange strong sure "
     "sweet tall thick thin third tiny tired true ugly useful usual warm weak wet white whole wide wild wise wrong "
     "yellow young"
-).split()
-VERBS = (
+)
+VERBS = _listed(
     "ask answer bake bring build buy carry catch change choose clean close cook count cover cross cut draw drink "
     "drive eat enjoy fill find finish fix follow forget get give hear help hide hold join judge keep know learn "
     "leave like love make measure meet miss move need open paint pass pay pick play pull push put reach read "
     "remember rub see sell send share show sing start study take teach throw touch try turn use visit want wash "
     "watch wear write"
-).split()
-PLACES = (
+)
+PLACES = _listed(
     "in the garden, near the river, at home, over there, behind the house, under the bridge, across the street, in the "
     "kitchen, by the sea, on the roof, at school, outside, inside, upstairs, next to the station, between the trees, "
-    "through the forest, around the corner, above the clouds, against the wall"
-).split(", ")
-TIMES = (
+    "through the forest, around the corner, above the clouds, against the wall",
+    ", ",
+)
+TIMES = _listed(
     "today, tomorrow, yesterday, every day, last night, this year, next month, after lunch, before dinner, "
-    "all morning, again, at once, sometimes, usually, in the beginning, at midnight, twice a week, once more"
-).split(", ")
-SUBJECTS = "I, you, we, they, my brother, your teacher, the old man, both of them, most people, the children".split(", ")
-LITTLE_WORDS = (
+    "all morning, again, at once, sometimes, usually, in the beginning, at midnight, twice a week, once more",
+    ", ",
+)
+SUBJECTS = _listed("I, you, we, they, my brother, your teacher, the old man, both of them, most people, the children", ", ")
+LITTLE_WORDS = _listed(
     "the of and to in is you that it he was for on are as with his they at be this have from or had by but what some "
     "we can out other were all there when up use how said an each she which do their if will way about many then them "
     "would so these her him two has look more could go come did than who may down been now any part over where just "
@@ -66,8 +73,8 @@ LITTLE_WORDS = (
     "should between never let while along might seem together next both those often until enough almost above "
     "without during whether either neither because though perhaps rather very only once thank please sorry yes no "
     "okay hello goodbye maybe exactly absolutely certainly unfortunately anything everything somebody nobody"
-).split()
-SMALL_TALK = (
+)
+SMALL_TALK = _listed(
     "Hello, this is your assistant.|Hello! How can I help you today?|Good morning, what can I do for you?"
     "|I'm sorry, I did not understand that.|Could you say that again, please?|Sure, one moment.|Of course.|You're welcome."
     "|Have a nice day!|Goodbye, and thank you for calling.|I'm just a small program, but I'm doing fine."
@@ -80,8 +87,9 @@ SMALL_TALK = (
     "|Sorry, that table is taken.|We are open from nine to five, Monday to Friday.|Your appointment is confirmed."
     "|The sum is two hundred and fifty six.|It's sunny, with a light wind.|Expect heavy rain and thunder this evening."
     "|It's ten degrees below zero.|The timer is set for a quarter of an hour.|Your timer has finished."
-    "|I have cancelled your booking.|I moved your reservation to eight o'clock.|Can you hear me?|Are you still there?"
-).split("|")
+    "|I have cancelled your booking.|I moved your reservation to eight o'clock.|Can you hear me?|Are you still there?",
+    "|",
+)
 
 
 def _noun_phrase(rng: random.Random) -> str:

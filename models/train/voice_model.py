@@ -9,6 +9,7 @@ custom operator, so the whole of it exports to ONNX.
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +38,7 @@ class ConvBlock(nn.Module):
         self.narrow = nn.Linear(3 * width, width)
 
     def forward(self, x: Tensor) -> Tensor:
+        """Mix over time, then over channels."""
         mixed = self.depthwise(self.norm(x).transpose(1, 2)).transpose(1, 2)
         return x + self.narrow(F.gelu(self.widen(mixed)))
 
@@ -113,7 +115,7 @@ class Vocoder(nn.Module):
         fold[1 : FFT_SIZE // 2] = 2
         fold[0] = fold[FFT_SIZE // 2] = 1
         inverse_real = weight * full_real.T / FFT_SIZE
-        centres = [(low + high) / 2 for low, high in zip(APERIODICITY_BANDS_HZ, APERIODICITY_BANDS_HZ[1:], strict=False)]
+        centres = [(low + high) / 2 for low, high in pairwise(APERIODICITY_BANDS_HZ)]
         bins_hz = np.arange(_BINS) * SAMPLE_RATE_HZ / FFT_SIZE
         spread = np.stack([np.interp(bins_hz, centres, np.eye(BANDS)[band]) for band in range(BANDS)])
         noise = np.random.RandomState(0).randn(SAMPLE_RATE_HZ)

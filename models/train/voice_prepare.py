@@ -14,6 +14,7 @@ import random
 import time
 import unicodedata
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -108,7 +109,7 @@ def analyse(audio: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float32], np
     noise = pyworld.d4c(audio, pitch, times, SAMPLE_RATE_HZ, fft_size=FFT_SIZE)
     cepstra = pyworld.code_spectral_envelope(envelope, SAMPLE_RATE_HZ, CEPSTRA)
     edges = [round(hz * FFT_SIZE / SAMPLE_RATE_HZ) for hz in APERIODICITY_BANDS_HZ]
-    bands = np.stack([noise[:, low : high + 1].mean(axis=1) for low, high in zip(edges, edges[1:], strict=False)], axis=1)
+    bands = np.stack([noise[:, low : high + 1].mean(axis=1) for low, high in pairwise(edges)], axis=1)
     return pitch.astype(np.float32), cepstra.astype(np.float32), bands.astype(np.float32)
 
 

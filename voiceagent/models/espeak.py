@@ -117,9 +117,7 @@ class Espeak:
         if not candidates:
             raise EspeakError(f"no espeakbridge library in {folder}: reinstall piper-tts (1.3 or newer)")
         self._library: Any = ctypes.CDLL(str(candidates[0]))
-        rate_hz = self._library.espeak_Initialize(
-            _SYNCHRONOUS, 0, str(folder).encode(), _PHONEME_EVENTS | _PHONEMES_AS_IPA
-        )
+        rate_hz = self._library.espeak_Initialize(_SYNCHRONOUS, 0, str(folder).encode(), _PHONEME_EVENTS | _PHONEMES_AS_IPA)
         if rate_hz <= 0:
             raise EspeakError(f"espeak-ng could not read its data in {folder}: code {rate_hz}; reinstall piper-tts")
         self.sample_rate_hz = int(rate_hz)
