@@ -48,7 +48,7 @@ CRITICAL_PATH = (
     Stage.TTS_FIRST_AUDIO,
     Stage.PLAYOUT,
 )
-"""The parts that follow one another in every spoken turn, in order: together they cannot be quicker than voice_to_voice allows."""
+"""The parts that follow one another in every spoken turn, in order; their sum cannot exceed voice_to_voice."""
 
 
 @dataclass(frozen=True, slots=True)

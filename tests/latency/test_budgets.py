@@ -1,0 +1,168 @@
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from voiceagent.errors import ConfigError
+from voiceagent.latency.budget_file import load_budgets, parse_budgets
+from voiceagent.latency.budgets import Limits, check_turn
+from voiceagent.latency.spans import Span, Stage, TurnReport
+from voiceagent.resources import default_budgets_file
+
+GOOD = default_budgets_file().read_text(encoding="utf-8")
+LINE_OF = {line.split(":")[0].strip(): number for number, line in reversed(list(enumerate(GOOD.splitlines(), 1)))}
+
+
+def error_of(text: str) -> str:
+    with pytest.raises(ConfigError) as caught:
+        parse_budgets(text, "b.yaml")
+    return str(caught.value)
+
+
+def changed(stage: str, old: str, new: str) -> str:
+    lines = GOOD.splitlines()
+    line = lines[LINE_OF[stage] - 1]
+    assert old in line
+    lines[LINE_OF[stage] - 1] = line.replace(old, new)
+    return "\n".join(lines)
+
+
+def test_the_shipped_budgets_limit_every_stage_of_every_profile() -> None:
+    budgets = load_budgets(default_budgets_file())
+    assert set(budgets.profiles) == {"embedded", "cpu", "gpu"}
+    assert all(set(limits) == set(Stage) for limits in budgets.profiles.values())
+    embedded = budgets.of("embedded")
+    assert embedded[Stage.VOICE_TO_VOICE] == Limits(750, 950, 1500)
+    assert embedded[Stage.BARGE_IN_STOP].p95_ms == 250
+    assert budgets.of("gpu")[Stage.TOOL].p99_ms == 2000
+
+
+def test_an_unknown_profile_is_told_with_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match="no budgets for profile 'tpu', only for embedded, cpu, gpu"):
+        load_budgets(default_budgets_file()).of("tpu")
+
+
+@pytest.mark.parametrize(
+    ("stage", "old", "new", "message"),
+    [
+        ("vad", "vad", "vat", "unknown stage 'vat', expected one of uplink, vad"),
+        ("vad", "p95", "p96", "embedded.vad: unknown percentile 'p96', expected p50, p95 and p99"),
+        ("vad", "p95: 30 ms", "p95: 30", "embedded.vad.p95: 30 has no unit; write 30 ms or 30 s"),
+        ("vad", "p95: 30 ms", "p95: 30 min", "unknown unit 'min', expected ms or s"),
+        ("vad", "p95: 30 ms", "p95: fast", "'fast' is not a time; expected a number with its unit such as 120 ms"),
+        ("vad", "p95: 30 ms", "p95: -30 ms", "'-30 ms' is not a time"),
+        ("vad", "p95: 30 ms", "p95: 0 ms", "0 ms is out of range"),
+        ("vad", "p95: 30 ms", "p95: [30 ms]", "expected a time with its unit such as 120 ms, found a list"),
+        ("vad", "p95: 30 ms", "p95: 5 ms", "embedded.vad: the percentiles decrease; expected p50 ≤ p95 ≤ p99"),
+        ("vad", "p95: 30 ms, ", "", "embedded.vad: has no p95"),
+        ("vad", "p95: 30 ms, ", "p50: 30 ms, ", "'p50' stands here twice"),
+        ("vad", "{p50: 10 ms,  p95: 30 ms,  p99: 60 ms}", "10 ms", "a mapping of percentiles of embedded.vad, found '10 ms'"),
+        ("voice_to_voice", "750 ms", "700 ms", "the parts do not fit the whole: the p50 of uplink + vad"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line(stage: str, old: str, new: str, message: str) -> None:
+    error = error_of(changed(stage, old, new))
+    assert error.startswith(f"b.yaml:{LINE_OF[stage]}: ")
+    assert message in error
+
+
+def test_a_missing_stage_is_told_at_its_profile() -> None:
+    lines = [line for line in GOOD.splitlines() if "llm_ttft:" not in line]
+    error = error_of("\n".join(lines))
+    assert error.startswith(f"b.yaml:{lines.index('embedded:') + 1}: embedded: has no limits for llm_ttft")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "b.yaml:1: is empty"),
+        ("{}", "b.yaml:1: names no profile"),
+        ("- a", "b.yaml:1: expected a mapping of profiles, found a list"),
+        ("a: b: c", "b.yaml:1: mapping values are not allowed"),
+        ("ok: {}\nNo Name: {}", "b.yaml:1: ok: has no limits"),
+        ("No Name: {}", "b.yaml:1: profile 'No Name' is not a name"),
+        ("[a]: {}", "b.yaml:1: expected the name of one of the profiles, found a list"),
+        ("\n\x07", "b.yaml:2: holds a character that YAML does not allow"),
+        ('"\\U00110000": 1', "b.yaml:1: cannot be parsed"),
+        ("[" * 5000, "b.yaml:1: cannot be parsed"),
+        ("a: 1\n---\nb: 1", "b.yaml:2: but found another document"),
+    ],
+)
+def test_what_is_no_budgets_file_is_told_in_one_line(text: str, message: str) -> None:
+    error = error_of(text)
+    assert message in error
+    assert "\n" not in error
+
+
+def test_an_unreadable_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_budgets(tmp_path / "none.yaml")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_budgets(tmp_path)
+    (tmp_path / "latin.yaml").write_bytes(b"embedded:\n  \xff: 1")
+    with pytest.raises(ConfigError, match=r"latin\.yaml:2: is not UTF-8"):
+        load_budgets(tmp_path / "latin.yaml")
+    (tmp_path / "huge.yaml").write_bytes(b"#" * 300_000)
+    with pytest.raises(ConfigError, match="is larger than 256 kB"):
+        load_budgets(tmp_path / "huge.yaml")
+
+
+STAGES = [stage.value for stage in Stage]
+words = st.sampled_from(["embedded", *STAGES, "p50", "p95", "p99", "120 ms", "1.5 s", "7", "<<", "nan ms", "1e999 s", None, True])
+anything = st.recursive(
+    words | st.text(max_size=8), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=5)
+)
+
+
+def refusal_of(text: str) -> str:
+    """The error for `text`, empty when it holds budgets. Anything but a ConfigError escapes."""
+    try:
+        budgets = parse_budgets(text, "b.yaml")
+    except ConfigError as error:
+        return str(error)
+    return "" if all(set(limits) == set(Stage) for limits in budgets.profiles.values()) else "incomplete budgets"
+
+
+@settings(max_examples=300, deadline=None)
+@given(anything.map(lambda data: yaml.safe_dump(data, allow_unicode=True)) | st.text(max_size=60))
+def test_any_text_is_budgets_or_one_clear_line(text: str) -> None:
+    assert re.match(r"$|b\.yaml:\d+: ", refusal_of(text))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, len(GOOD)), st.integers(0, 30), st.text(max_size=4))
+def test_any_damage_to_a_good_file_is_budgets_or_one_clear_line(start: int, cut: int, put: str) -> None:
+    assert re.match(r"$|b\.yaml:\d+: ", refusal_of(GOOD[:start] + put + GOOD[start + cut :]))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=80))
+def test_any_bytes_are_budgets_or_one_clear_line(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    file = tmp_path_factory.mktemp("budgets") / "b.yaml"
+    file.write_bytes(data)
+    with pytest.raises(ConfigError):
+        load_budgets(file)
+
+
+def turn(*spans: tuple[Stage, float], whole_ms: float | None = None, stop_ms: float | None = None) -> TurnReport:
+    return TurnReport("c", 1, 0.0, "embedded", tuple(Span(stage, 0.0, ms) for stage, ms in spans), whole_ms, stop_ms)
+
+
+def test_a_turn_within_budget_misses_nothing() -> None:
+    budgets = load_budgets(default_budgets_file())
+    assert check_turn(turn((Stage.VAD, 30), (Stage.TOOL, 400), whole_ms=950), budgets) == ()
+    assert check_turn(turn(), budgets) == ()
+
+
+def test_a_miss_names_the_stage_its_worst_time_and_the_p95_limit() -> None:
+    budgets = load_budgets(default_budgets_file())
+    found = check_turn(turn((Stage.TOOL, 600), (Stage.TOOL, 800), (Stage.VAD, 1), whole_ms=951, stop_ms=300), budgets)
+    assert [(m.stage, m.measured_ms, m.limit_ms) for m in found] == [
+        (Stage.TOOL, 800, 500),
+        (Stage.VOICE_TO_VOICE, 951, 950),
+        (Stage.BARGE_IN_STOP, 300, 250),
+    ]
+    assert str(found[0]) == "tool took 800 ms, over its p95 budget of 500 ms"

@@ -1,0 +1,61 @@
+"""Latency budgets: the limits on every stage's percentiles, per profile, and the check of one live turn against them.
+The file they are read from is `latency_budgets.yaml` (`latency.budget_file`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from voiceagent.errors import ConfigError
+from voiceagent.latency.spans import Stage, TurnReport
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a stage's percentiles may be at most."""
+
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Budgets:
+    """The budgets of every profile that the file names; each profile limits every stage."""
+
+    source: str
+    """The file they came from, for messages."""
+    profiles: Mapping[str, Mapping[Stage, Limits]]
+
+    def of(self, profile: str) -> Mapping[Stage, Limits]:
+        """The limits of a profile. Raises ConfigError naming the profiles there are."""
+        limits = self.profiles.get(profile)
+        if limits is None:
+            known = ", ".join(self.profiles)
+            raise ConfigError(f"{self.source}: has no budgets for profile {profile!r}, only for {known}; add them there")
+        return limits
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """A stage of a live turn that took longer than its budget's p95."""
+
+    stage: Stage
+    measured_ms: float
+    limit_ms: float
+
+    def __str__(self) -> str:
+        return f"{self.stage} took {self.measured_ms:.0f} ms, over its p95 budget of {self.limit_ms:.0f} ms"
+
+
+def check_turn(report: TurnReport, budgets: Budgets) -> tuple[Miss, ...]:
+    """The stages of one turn that were over budget, in the order of `Stage`; empty when all was well.
+
+    One turn has no percentiles, so each of its stages is judged by the p95 limit: in a system that is just within budget
+    one turn in twenty misses. Of a stage that occurred several times the longest is judged. Raises ConfigError when the
+    budgets do not name the turn's profile.
+    """
+    limits = budgets.of(report.profile)
+    measured = report.durations_ms()
+    worst = {stage: max(measured[stage]) for stage in Stage if stage in measured}
+    return tuple(Miss(stage, ms, limits[stage].p95_ms) for stage, ms in worst.items() if ms > limits[stage].p95_ms)
