@@ -1,0 +1,170 @@
+"""Whatever a tool does, the model gets JSON and the call goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from voiceagent.errors import ConfigError
+from voiceagent.tools import ToolError, tool
+from voiceagent.tools.toolset import MAX_RUNNING, ToolSet
+
+
+@tool
+def where_am_i() -> str:
+    """Tell which thread runs the tool."""
+    return threading.current_thread().name
+
+
+@tool
+async def add(a: int, b: int) -> int:
+    """Add."""
+    return a + b
+
+
+@tool
+def explode() -> None:
+    """Fail."""
+    raise RuntimeError("secret detail")
+
+
+@tool
+def refuse() -> None:
+    """Refuse."""
+    raise ToolError("The kitchen is closed.")
+
+
+@tool
+def unreadable() -> object:
+    """Return what is no JSON."""
+    return {"thing": object(), "number": float("nan")}
+
+
+@tool
+def flood() -> str:
+    """Return far too much."""
+    return "x" * 1_000_000
+
+
+@tool
+async def hang() -> None:
+    """Never return."""
+    await asyncio.Event().wait()
+
+
+TOOLS = [where_am_i, add, explode, refuse, unreadable, flood, hang]
+
+
+async def run(name: str, arguments: str = "{}", timeout_s: float = 5.0) -> tuple[Any, bool]:
+    tools = ToolSet(TOOLS)
+    try:
+        outcome = await tools.run(name, arguments, timeout_s)
+    finally:
+        await tools.close()
+    return json.loads(outcome.output), outcome.ok
+
+
+async def test_plain_functions_run_off_the_event_loop() -> None:
+    output, ok = await run("where_am_i")
+    assert ok
+    assert output["result"].startswith("tool")
+
+
+async def test_coroutines_run_on_the_loop() -> None:
+    assert await run("add", '{"a": 1, "b": "2"}') == ({"result": 3}, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("explode", "The tool explode failed: RuntimeError."),
+        ("refuse", "The kitchen is closed."),
+        ("unreadable", "The tool's result cannot be read."),
+        ("flood", "The tool's result is too long."),
+        ("missing", "There is no tool missing"),
+        ("add", "Wrong arguments: a is missing."),
+    ],
+)
+async def test_every_failure_is_a_sentence_for_the_model(name: str, said: str) -> None:
+    output, ok = await run(name)
+    assert not ok
+    assert output["error"].startswith(said)
+
+
+async def test_a_tool_that_hangs_is_ended() -> None:
+    output, ok = await run("hang", timeout_s=0.01)
+    assert (output, ok) == ({"error": "The tool hang took too long."}, False)
+
+
+async def test_a_plain_function_that_hangs_does_not_hold_the_call() -> None:
+    release = threading.Event()
+
+    @tool
+    def block() -> None:
+        """Block the thread."""
+        release.wait()
+
+    tools = ToolSet([block, add])
+    outcome = await tools.run("block", "", 0.01)
+    assert not outcome.ok
+    assert (await tools.run("add", '{"a": 1, "b": 1}', 5)).ok
+    release.set()
+    await tools.close()
+
+
+async def test_the_number_of_running_tools_is_bounded() -> None:
+    tools = ToolSet(TOOLS)
+    running = [asyncio.create_task(tools.run("hang", "{}", 60)) for _ in range(MAX_RUNNING)]
+    await asyncio.sleep(0)
+    refused = await tools.run("add", '{"a": 1, "b": 1}', 5)
+    assert "Too many" in refused.output
+    for task in running:
+        task.cancel()
+    await asyncio.gather(*running, return_exceptions=True)
+    assert (await tools.run("add", '{"a": 1, "b": 1}', 5)).ok
+    await tools.close()
+
+
+def test_two_tools_of_one_name_are_refused() -> None:
+    def other() -> None:
+        """Another."""
+
+    with pytest.raises(ConfigError, match="tool add: defined twice"):
+        ToolSet([add, tool(name="add")(other)])
+
+
+def test_tools_come_from_files_and_modules(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        'from voiceagent.tools import tool\n@tool\ndef hi() -> str:\n    "Greet."\n    return "hi"\n'
+    )
+    tools = ToolSet.from_config(["mine.py", "tests.tools.sample_tools"], tmp_path)
+    assert tools.names == ("hi", "ping")
+    assert tools.effect("ping") == "none"
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("x = 1\n", "holds no @tool function"),
+        ("import no_such_module_here\n", r":1: fails to import \(ModuleNotFoundError"),
+        ("def f(:\n", r":1: fails to import \(SyntaxError"),
+        ("from voiceagent.tools import tool\n@tool\ndef f(x):\n    'F.'\n", "x has no type"),
+    ],
+)
+def test_a_broken_tools_file_is_one_line(tmp_path: Path, source: str, said: str) -> None:
+    (tmp_path / "broken.py").write_text(source)
+    with pytest.raises(ConfigError, match=said) as caught:
+        ToolSet.from_config(["broken.py"], tmp_path)
+    assert "\n" not in str(caught.value)
+    assert "broken.py" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["missing.py", "no_such_module_here"])
+def test_a_missing_file_or_module_is_named(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ConfigError, match=name):
+        ToolSet.from_config([name], tmp_path)

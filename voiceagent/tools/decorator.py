@@ -1,0 +1,211 @@
+"""`@tool`: a Python function becomes a tool that the model may call. The JSON schema comes from the signature and the
+docstring, so there is one place to change; arguments that do not fit it never reach the function."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, Literal, ParamSpec, TypeVar, overload
+
+import msgspec
+
+from voiceagent.errors import ConfigError, VoiceAgentError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+Effect = Literal["none", "idempotent", "external"]
+"""What a run leaves behind: nothing; the same however often it runs; something in the world."""
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_SECTION = re.compile(r"^\s*(Args|Arguments|Parameters|Returns|Raises|Yields|Example|Examples|Note|Notes):\s*$")
+_ARGUMENT = re.compile(r"^\s+(\w+)\s*(?:\([^)]*\))?:\s*(.+)$")
+
+
+class ToolError(VoiceAgentError):
+    """Raised by a tool to tell the model, in one speakable sentence, why it could not do what was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool(Generic[P, R]):
+    """A tool: still callable as the function it was made from."""
+
+    name: str
+    description: str
+    function: Callable[P, R]
+    effect: Effect
+    parameters: Mapping[str, Any]
+    """JSON schema of the arguments: an object."""
+    arguments: type[msgspec.Struct]
+    """The same as a type, one field per parameter."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Run the function itself, unchecked."""
+        return self.function(*args, **kwargs)
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The OpenAI function object that the model is told."""
+        function = {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
+        return {"type": "function", "function": function}
+
+    def parse(self, arguments: str) -> dict[str, Any]:
+        """Check a JSON object of arguments, lenient where a model is: numbers in quotes, null for what is left out.
+        Raises ToolError in words that the model can act on."""
+        try:
+            given = msgspec.json.decode(arguments or "{}")
+        except msgspec.DecodeError as error:
+            raise ToolError(f"The arguments are not valid JSON: {error}.") from error
+        if not isinstance(given, dict):
+            raise ToolError("The arguments must be a JSON object.")
+        fields = {field.name: field for field in msgspec.structs.fields(self.arguments)}
+        unknown = [name for name in given if name not in fields]
+        if unknown:
+            known = ", ".join(fields) or "none"
+            raise ToolError(f"The tool has no argument {unknown[0]}; its arguments are: {known}.")
+        kept = {n: _lenient(v, fields[n].type) for n, v in given.items() if v is not None or fields[n].required}
+        try:
+            checked = msgspec.convert(kept, self.arguments, strict=False)
+        except msgspec.ValidationError as error:
+            raise ToolError(f"Wrong arguments: {self._readable(str(error))}.") from error
+        return msgspec.structs.asdict(checked)
+
+    def _readable(self, error: str) -> str:
+        missing = re.match(r"Object missing required field `(\w+)`", error)
+        if missing:
+            return f"{missing[1]} is missing"
+        problem, _, where = error.partition(" - at `$.")
+        field = where.rstrip("`")
+        problem = problem[:1].lower() + problem[1:].replace("`", "")
+        allowed = self.parameters["properties"].get(field, {}).get("enum")
+        if allowed:
+            problem += f", expected one of {', '.join(map(str, allowed))}"
+        return f"{field}: {problem}" if field else problem
+
+
+def _lenient(value: Any, expected: Any) -> Any:
+    if isinstance(value, int | float) and not isinstance(value, bool) and _bare(expected) is str:
+        return str(value)
+    return value
+
+
+def _bare(annotation: Any) -> Any:
+    """The type below `Annotated` and `| None`."""
+    if typing.get_origin(annotation) is Annotated:
+        return _bare(typing.get_args(annotation)[0])
+    members = [a for a in typing.get_args(annotation) if a is not type(None)]
+    if len(members) == 1 and type(None) in typing.get_args(annotation):
+        return _bare(members[0])
+    return annotation
+
+
+@overload
+def tool(function: Callable[P, R], /) -> Tool[P, R]: ...
+@overload
+def tool(*, name: str = ..., effect: Effect = ...) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
+
+
+def tool(
+    function: Callable[P, R] | None = None, /, *, name: str = "", effect: Effect = "external"
+) -> Tool[P, R] | Callable[[Callable[P, R]], Tool[P, R]]:
+    """Make a function (plain or `async`) a tool. Parameters need annotations: `str`, `int`, `float`, `bool`, `Literal`, lists
+    and dicts of them, or `| None`; `Annotated[int, "how many guests"]` describes one, so does an `Args:` section in the
+    docstring, whose first paragraph is the tool's description. What has a default may be left out by the model. The
+    result is given to the model as JSON. Raises ConfigError when no schema can be made."""
+    if function is None:
+        return lambda f: _make(f, name or f.__name__, effect)
+    return _make(function, name or function.__name__, effect)
+
+
+def _make(function: Callable[P, R], name: str, effect: Effect) -> Tool[P, R]:
+    if not _NAME.fullmatch(name):
+        raise ConfigError(f"tool {name!r}: expected a name of letters, digits, _ and - (at most 64)")
+    if effect not in typing.get_args(Effect):
+        raise ConfigError(f"tool {name}: effect {effect!r} is not one of {', '.join(typing.get_args(Effect))}")
+    description, described = _docstring(inspect.getdoc(function) or "")
+    if not description:
+        raise ConfigError(f"tool {name}: has no docstring; its first paragraph tells the model what the tool does")
+    try:
+        hints = typing.get_type_hints(function, include_extras=True)
+    except (NameError, TypeError) as error:
+        raise ConfigError(f"tool {name}: its annotations cannot be read ({error})") from error
+    fields: list[tuple[str, Any, Any]] = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
+            raise ConfigError(f"tool {name}: parameter {parameter} cannot be given by name; use plain parameters")
+        if parameter.name not in hints:
+            raise ConfigError(f"tool {name}: parameter {parameter.name} has no type; annotate it, e.g. {parameter.name}: str")
+        annotation = _annotated(hints[parameter.name], described.get(parameter.name, ""))
+        default = msgspec.NODEFAULT if parameter.default is parameter.empty else _default(parameter.default)
+        fields.append((parameter.name, annotation, default))
+    try:
+        arguments = msgspec.defstruct(name.replace("-", "_"), fields, kw_only=True)
+        parameters = _inline(msgspec.json.schema(arguments))
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"tool {name}: no JSON schema can be made of its parameters ({str(error).splitlines()[0]})") from error
+    return Tool(name, description, function, effect, parameters, arguments)
+
+
+def _default(value: Any) -> Any:
+    if isinstance(value, list | dict | set):
+        return msgspec.field(default_factory=lambda: type(value)(value))
+    return value
+
+
+def _annotated(hint: Any, described: str) -> Any:
+    """Turn `Annotated[T, "text"]` and docstring text into what msgspec writes into the schema."""
+    if typing.get_origin(hint) is Annotated:
+        base, *extras = typing.get_args(hint)
+        metas = [msgspec.Meta(description=e) if isinstance(e, str) else e for e in extras]
+        metas = [m for m in metas if isinstance(m, msgspec.Meta)]
+        return Annotated[(base, *metas)] if metas else base
+    return Annotated[hint, msgspec.Meta(description=described)] if described else hint
+
+
+def _inline(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a flat struct without `$ref`, titles and defaults: what a model's prompt needs, no more."""
+    definitions = schema.get("$defs", {})
+    found: dict[str, Any] = definitions[schema["$ref"].rsplit("/", 1)[-1]]
+
+    def clean(node: Any) -> Any:
+        if isinstance(node, list):
+            return [clean(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        if "$ref" in node:
+            return clean(definitions[node["$ref"].rsplit("/", 1)[-1]])
+        return {k: clean(v) for k, v in node.items() if k not in ("title", "default")}
+
+    properties = {name: _without_null(clean(node)) for name, node in found.get("properties", {}).items()}
+    return {"type": "object", "properties": properties, "required": list(found.get("required", []))}
+
+
+def _without_null(node: dict[str, Any]) -> dict[str, Any]:
+    choices = [choice for choice in node.get("anyOf", ()) if choice != {"type": "null"}]
+    if len(choices) == 1:
+        rest = {k: v for k, v in node.items() if k != "anyOf"}
+        return {**choices[0], **rest}
+    return node
+
+
+def _docstring(text: str) -> tuple[str, dict[str, str]]:
+    """The first paragraph on one line, and the descriptions of an `Args:` section."""
+    paragraph = text.split("\n\n", 1)[0]
+    lines = [line for line in paragraph.splitlines() if not _SECTION.match(line)]
+    described: dict[str, str] = {}
+    section = current = ""
+    for line in text.splitlines():
+        heading = _SECTION.match(line)
+        if heading:
+            section, current = heading[1], ""
+        elif section in ("Args", "Arguments", "Parameters"):
+            argument = _ARGUMENT.match(line)
+            if argument:
+                current = argument[1]
+                described[current] = argument[2].strip()
+            elif current and line.strip():
+                described[current] += " " + line.strip()
+    return " ".join(" ".join(lines).split()), described
