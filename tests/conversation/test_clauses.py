@@ -1,0 +1,44 @@
+"""Tokens to speakable pieces."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from voiceagent.conversation.clauses import MAX_CLAUSE_WORDS, split_clauses
+
+
+def streamed(pieces: list[str]) -> list[str]:
+    clauses: list[str] = []
+    buffer = ""
+    for piece in pieces:
+        found, buffer = split_clauses(buffer + piece, first=not clauses, final=False)
+        clauses.extend(found)
+    found, buffer = split_clauses(buffer, first=not clauses, final=True)
+    assert not buffer
+    return clauses + list(found)
+
+
+def test_sentences_are_clauses() -> None:
+    assert streamed(["It is noon. It is ", "hot. Bye"]) == ["It is noon.", "It is hot.", "Bye"]
+
+
+def test_the_first_clause_may_end_at_a_comma() -> None:
+    assert streamed(["Of course, I can do that, sir."]) == ["Of course,", "I can do that, sir."]
+
+
+def test_times_decimals_and_titles_are_not_cut() -> None:
+    assert streamed(["At 7:30 Dr. Smith paid 3.50 euros. Good."]) == ["At 7:30 Dr. Smith paid 3.50 euros.", "Good."]
+
+
+def test_a_run_on_sentence_is_cut_between_words() -> None:
+    clauses = streamed(["word " * 100])
+    assert all(len(clause.split()) <= MAX_CLAUSE_WORDS for clause in clauses)
+
+
+words = st.text(alphabet="ab1.,!? ", max_size=8)
+
+
+@given(st.lists(words, max_size=40))
+def test_no_word_is_lost_or_changed(pieces: list[str]) -> None:
+    assert " ".join(streamed(pieces)).split() == "".join(pieces).split()

@@ -1,0 +1,220 @@
+"""The turn engine, turn by turn, in virtual time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.conversation.world import World
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.conversation.state import Phase, Rules
+
+
+def begun(**rules: Any) -> World:
+    world = World(Rules(**rules))
+    world.begin()
+    return world
+
+
+def test_a_turn_is_heard_answered_and_remembered() -> None:
+    world = begun(instructions="Be brief.")
+    world.say("What time is it?")
+    prompt = [(m.role, m.content) for m in world.generations[-1].messages]
+    assert prompt == [("system", "Be brief."), ("user", "What time is it?")]
+    world.answer("It is noon. Anything else?")
+    world.play_all()
+    assert world.assistant_texts() == ["It is noon. Anything else?"]
+    assert world.state.phase is Phase.IDLE
+    assert [ending.status for ending in world.endings()] == ["completed"]
+
+
+def test_the_first_clause_is_spoken_before_the_reply_is_complete() -> None:
+    world = begun()
+    world.say("Hello.")
+    world.text("Well then, let me ")
+    assert [speak.text for speak in world.to_speak] == ["Well then,"]
+
+
+def test_the_greeting_is_said_without_the_language_model() -> None:
+    world = begun(greeting="Hello, how can I help you?")
+    assert not world.generations
+    world.play_all()
+    assert world.assistant_texts() == ["Hello, how can I help you?"]
+
+
+def test_a_barge_in_drops_the_rest_of_the_reply() -> None:
+    world = begun()
+    world.say("Tell me a story.")
+    world.answer("Once upon a time there was a fox.")
+    world.synthesise_all()
+    world.frames(35)
+    world.speech()
+    assert world.drops == [1]
+    assert not world.queue
+    world.settle()
+    world.endpoint()
+    world.final("Stop.")
+    ending = world.endings()[0]
+    assert (ending.status, ending.heard, ending.unheard) == ("interrupted", "Once upon a", "time there was a fox.")
+    assert world.assistant_texts() == ["Once upon a"]
+    assert world.user_texts() == ["Tell me a story.", "Stop."]
+
+
+def test_the_next_prompt_waits_for_what_was_heard() -> None:
+    world = begun()
+    world.say("Tell me a story.")
+    world.answer("Once upon a time.")
+    world.synthesise_all()
+    world.frames(11)
+    world.say("Louder.")
+    assert not world.generations
+    world.settle()
+    assert [m.content for m in world.generations[-1].messages] == ["Tell me a story.", "Once", "Louder."]
+
+
+def test_speech_before_the_reply_was_heard_continues_the_same_request() -> None:
+    world = begun()
+    world.say("Book a table")
+    world.text("For how many")
+    world.speech()
+    world.settle()
+    world.endpoint()
+    world.final("for four.")
+    assert world.user_texts() == ["Book a table for four."]
+
+
+def test_a_noise_that_interrupts_resumes_the_reply_where_it_was_cut() -> None:
+    world = begun()
+    world.say("Tell me a story.")
+    world.answer("Once upon a time there was a fox.")
+    world.synthesise_all()
+    world.frames(30)
+    world.speech()
+    world.settle()
+    world.endpoint()
+    world.final("")
+    assert [speak.text for speak in world.to_speak] == ["time there was a fox."]
+    world.play_all()
+    assert " ".join(world.assistant_texts()) == "Once upon a time there was a fox."
+
+
+def test_a_tool_result_goes_back_to_the_model() -> None:
+    world = begun()
+    world.say("Weather in Paris?")
+    world.feed(ev.ToolCallRequested(world.now_ms, 1, "c1", "get_weather", '{"city": "Paris"}'))
+    world.generated()
+    assert world.tools[0].name == "get_weather"
+    world.finish_tool('{"weather": "sunny"}')
+    prompt = [(m.role, m.content) for m in world.generations[-1].messages]
+    assert prompt == [("user", "Weather in Paris?"), ("assistant", ""), ("tool", '{"weather": "sunny"}')]
+    world.answer("It is sunny.")
+    world.play_all()
+    assert [m.role for m in world.state.history] == ["user", "assistant", "tool", "assistant"]
+
+
+def test_a_tool_that_was_interrupted_is_told_as_interrupted() -> None:
+    world = begun()
+    world.say("Weather in Paris?")
+    world.call_tool()
+    world.generated()
+    world.say("Never mind.")
+    world.settle()
+    assert [m.role for m in world.state.history] == ["user", "assistant", "tool", "user"]
+    assert "interrupted" in world.state.history[2].content
+
+
+def test_a_reply_may_not_call_tools_for_ever() -> None:
+    world = begun(max_tool_rounds=2, apology="Sorry.")
+    world.say("Loop.")
+    for _ in range(3):
+        world.call_tool()
+        world.generated()
+        world.finish_tool()
+    assert not world.generations
+    world.play_all()
+    assert world.endings()[-1].status == "failed"
+    assert world.assistant_texts() == ["Sorry."]
+
+
+def test_a_failed_generation_is_apologised_for() -> None:
+    world = begun(apology="Sorry.")
+    world.say("Hello.")
+    world.fail()
+    world.play_all()
+    assert world.assistant_texts() == ["Sorry."]
+    assert world.failures()[0].message == "broken"
+
+
+def test_a_model_that_says_nothing_in_time_is_given_up() -> None:
+    world = begun(apology="Sorry.")
+    world.say("Hello.")
+    world.fire("reply")
+    world.settle()
+    world.play_all()
+    assert world.assistant_texts() == ["Sorry."]
+
+
+def test_a_missing_final_transcript_falls_back_to_the_partial() -> None:
+    world = begun()
+    world.speech()
+    world.feed(ev.Transcript(world.now_ms, 1, "what time", "is"))
+    world.endpoint()
+    world.fire("final")
+    assert world.user_texts() == ["what time is"]
+
+
+def test_a_silent_caller_is_asked_once_and_then_the_call_ends() -> None:
+    world = begun(silence_timeout_ms=1000.0, check_in="Hello?", farewell="Goodbye.")
+    world.fire("silence")
+    world.play_all()
+    world.fire("silence")
+    world.play_all()
+    assert world.assistant_texts() == ["Hello?", "Goodbye."]
+    assert world.actions[-1] == act.End("silence")
+    assert not world.timers
+
+
+def test_typed_text_is_answered_on_request() -> None:
+    world = begun()
+    world.feed(ev.TextReceived(world.now_ms, "Hello."))
+    assert not world.generations
+    world.feed(ev.ReplyRequested(world.now_ms))
+    assert world.user_texts() == ["Hello."]
+
+
+def test_a_cancelled_reply_leaves_the_caller_the_floor() -> None:
+    world = begun()
+    world.say("Hello.")
+    world.answer("Hi there, my friend.")
+    world.synthesise_all()
+    world.frames(10)
+    world.feed(ev.ReplyCancelled(world.now_ms))
+    world.settle()
+    assert world.state.phase is Phase.IDLE
+    assert world.assistant_texts() == ["Hi"]
+
+
+def test_a_hang_up_ends_the_reply_and_clears_every_timer() -> None:
+    world = begun(greeting="Hello.")
+    world.feed(ev.HangUp(world.now_ms, "hangup"))
+    world.settle()
+    assert world.state.phase is Phase.ENDED
+    assert not world.timers
+    assert len(world.endings()) == 1
+
+
+def test_late_events_of_another_reply_change_nothing() -> None:
+    world = begun()
+    world.say("Hello.")
+    before = world.state
+    for event in (
+        ev.TextDelta(0, 9, "no"),
+        ev.Played(0, 9, 0, 20),
+        ev.ClauseReady(0, 9, 0, 100, ()),
+        ev.ToolFinished(0, 9, "x", "{}", True),
+        ev.PlayoutStopped(0, 9, 0, 20),
+        ev.FinalTranscript(0, 9, "no"),
+        ev.TimerFired(0, "nothing"),
+    ):
+        assert world.feed(event) == []
+        assert world.state == before

@@ -1,0 +1,159 @@
+"""The turn engine in any order of events: what may never happen, and what always must."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.conversation.world import World
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.conversation import machine
+from voiceagent.conversation.state import Phase, Rules
+
+TEXTS = ("Hello there.", "One, two, three. Four five", " and six!", "", "Yes", " no. Maybe so, I think.")
+
+MOVES: dict[str, Callable[[World, str], object]] = {
+    "speech": lambda world, text: world.speech(),
+    "endpoint": lambda world, text: world.endpoint(),
+    "final": lambda world, text: world.final(text),
+    "partial": lambda world, text: world.feed(ev.Transcript(world.now_ms, world.utterance, text, "")),
+    "text": lambda world, text: world.text(text),
+    "generated": lambda world, text: world.generated(),
+    "failed": lambda world, text: world.fail(),
+    "tool": lambda world, text: world.call_tool(),
+    "tool_done": lambda world, text: world.finish_tool(),
+    "synthesise": lambda world, text: world.synthesise(),
+    "frames": lambda world, text: world.frames(7),
+    "settle": lambda world, text: world.settle(),
+    "timer": lambda world, text: world.fire(min(world.timers, default="")),
+    "typed": lambda world, text: world.feed(ev.TextReceived(world.now_ms, text)),
+    "request": lambda world, text: world.feed(ev.ReplyRequested(world.now_ms)),
+    "cancel": lambda world, text: world.feed(ev.ReplyCancelled(world.now_ms)),
+    "clause_failed": lambda world, text: world.fail_clause(),
+}
+
+scripts = st.lists(st.tuples(st.sampled_from(sorted(MOVES)), st.sampled_from(TEXTS)), max_size=60)
+greetings = st.sampled_from(["", "Hello, how can I help you?"])
+
+
+def run(greeting: str, script: list[tuple[str, str]]) -> World:
+    """Let a call happen in the given order. The world itself fails when a frame, a synthesis or a tool of a dropped reply
+    appears."""
+    world = World(Rules(greeting=greeting, silence_timeout_ms=1000, max_tool_rounds=2, apology="Sorry."))
+    world.begin()
+    for move, text in script:
+        MOVES[move](world, text)
+    return world
+
+
+def hung_up(world: World) -> World:
+    world.feed(ev.HangUp(world.now_ms, "hangup"))
+    while world.drops:
+        world.settle()
+    return world
+
+
+@given(greetings, scripts)
+@settings(max_examples=400, deadline=None)
+def test_history_equals_what_was_heard(greeting: str, script: list[tuple[str, str]]) -> None:
+    world = hung_up(run(greeting, script))
+    heard = " ".join(word for reply_id in sorted(world.played) for word in world.played[reply_id])
+    assert " ".join(world.assistant_texts()) == heard
+
+
+@given(greetings, scripts)
+@settings(max_examples=300, deadline=None)
+def test_every_reply_ends_exactly_once(greeting: str, script: list[tuple[str, str]]) -> None:
+    world = hung_up(run(greeting, script))
+    started = [notice.reply_id for notice in world.beginnings()]
+    assert started == [notice.reply_id for notice in world.endings()]
+    assert len(set(started)) == len(started)
+
+
+@given(greetings, scripts)
+@settings(max_examples=300, deadline=None)
+def test_no_timer_is_left_over(greeting: str, script: list[tuple[str, str]]) -> None:
+    world = run(greeting, script)
+    assert set(world.timers) == world.state.timers
+    assert not hung_up(world).timers
+
+
+@given(greetings, scripts)
+@settings(max_examples=300, deadline=None)
+def test_a_call_always_comes_to_rest(greeting: str, script: list[tuple[str, str]]) -> None:
+    """Whatever happened before, once everybody does what is asked of them the caller has the floor or the call is over."""
+    world = run(greeting, script)
+    for _ in range(50):
+        if world.state.phase in (Phase.IDLE, Phase.ENDED):
+            break
+        world.settle()
+        if world.state.phase is Phase.HEARING:
+            world.endpoint()
+        world.final("Okay.")
+        world.generated()
+        world.finish_tool()
+        world.play_all()
+        if world.state.phase is Phase.FINALISING:
+            world.fire("final")
+    assert world.state.phase in (Phase.IDLE, Phase.ENDED)
+
+
+@given(greetings, scripts)
+@settings(max_examples=300, deadline=None)
+def test_tool_results_follow_their_calls_in_every_prompt(greeting: str, script: list[tuple[str, str]]) -> None:
+    world = run(greeting, script)
+    for generate in [action for action in world.actions if isinstance(action, act.Generate)]:
+        waiting: list[str] = []
+        for message in generate.messages:
+            if message.role == "tool":
+                assert message.tool_call_id == waiting.pop(0)
+            else:
+                assert not waiting
+                waiting = [call.call_id for call in message.tool_calls]
+        assert not waiting
+
+
+some_time = st.just(0.0)
+some_id = st.integers(0, 4)
+some_text = st.sampled_from(TEXTS)
+any_event = st.one_of(
+    st.builds(ev.CallStarted, some_time),
+    st.builds(ev.SpeechStarted, some_time, some_id, some_time),
+    st.builds(ev.Endpoint, some_time, some_id, some_time),
+    st.builds(ev.FinalTranscript, some_time, some_id, some_text),
+    st.builds(ev.Transcript, some_time, some_id, some_text, some_text),
+    st.builds(ev.TextDelta, some_time, some_id, some_text),
+    st.builds(ev.ToolCallRequested, some_time, some_id, st.sampled_from("ab"), st.just("look_up"), st.just("{}")),
+    st.builds(ev.GenerationDone, some_time, some_id),
+    st.builds(ev.GenerationFailed, some_time, some_id, st.just("broken")),
+    st.builds(ev.ToolFinished, some_time, some_id, st.sampled_from("ab"), st.just("{}"), st.booleans()),
+    st.builds(ev.ClauseReady, some_time, some_id, st.integers(-1, 4), st.floats(0, 500), st.just(())),
+    st.builds(ev.ClauseFailed, some_time, some_id, st.integers(-1, 4), st.just("broken")),
+    st.builds(ev.Played, some_time, some_id, st.integers(-1, 4), st.floats(0, 500)),
+    st.builds(ev.PlayoutStopped, some_time, some_id, st.integers(-1, 4), st.floats(0, 500)),
+    st.builds(ev.TimerFired, some_time, st.sampled_from(["silence", "final", "reply", "call_limit", "?"])),
+    st.builds(ev.TextReceived, some_time, some_text),
+    st.builds(ev.ReplyRequested, some_time),
+    st.builds(ev.ReplyCancelled, some_time),
+    st.builds(ev.HangUp, some_time, st.just("hangup")),
+)
+
+
+def decisions(events: list[ev.Event]) -> list[tuple[act.Action, ...]]:
+    state = machine.start(Rules(greeting="Hello."))
+    taken = []
+    for event in [ev.CallStarted(0.0), *events]:
+        state, actions = machine.step(state, event)
+        assert state.reply is None or state.dropping is None
+        assert state.reply is None or state.phase in (Phase.THINKING, Phase.SPEAKING)
+        taken.append(actions)
+    return taken
+
+
+@given(st.lists(any_event, max_size=80))
+@settings(max_examples=500, deadline=None)
+def test_no_order_of_events_breaks_the_engine_and_the_same_order_gives_the_same_decisions(events: list[ev.Event]) -> None:
+    assert decisions(events) == decisions(events)

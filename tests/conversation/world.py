@@ -1,0 +1,200 @@
+"""A world for the turn engine in virtual time: engines and a leg that answer actions whenever a test lets them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.conversation import machine
+from voiceagent.conversation.state import Rules, State
+
+FRAME_MS = 20.0
+WORD_MS = 200.0
+
+
+@dataclass
+class Audio:
+    """A clause that stands in the playout queue."""
+
+    reply_id: int
+    clause: int
+    words: tuple[str, ...]
+    sent_ms: float = 0.0
+
+    @property
+    def duration_ms(self) -> float:
+        return len(self.words) * WORD_MS
+
+
+@dataclass
+class World:
+    """Feeds events, remembers actions, and plays audio as a leg would."""
+
+    rules: Rules = field(default_factory=Rules)
+    now_ms: float = 0.0
+    state: State = field(init=False)
+    actions: list[act.Action] = field(default_factory=list)
+    queue: list[Audio] = field(default_factory=list)
+    to_speak: list[act.Speak] = field(default_factory=list)
+    generations: list[act.Generate] = field(default_factory=list)
+    tools: list[act.RunTool] = field(default_factory=list)
+    drops: list[int] = field(default_factory=list)
+    dropped: set[int] = field(default_factory=set)
+    played: dict[int, list[str]] = field(default_factory=dict)
+    positions: dict[int, tuple[int, float]] = field(default_factory=dict)
+    finals: list[int] = field(default_factory=list)
+    timers: dict[str, float] = field(default_factory=dict)
+    utterance: int = 0
+
+    def __post_init__(self) -> None:
+        self.state = machine.start(self.rules)
+
+    def feed(self, event: ev.Event) -> list[act.Action]:
+        self.state, actions = machine.step(self.state, event)
+        for action in actions:
+            self._carry_out(action)
+        self.actions.extend(actions)
+        return list(actions)
+
+    def _carry_out(self, action: act.Action) -> None:
+        match action:
+            case act.Generate():
+                self.generations.append(action)
+            case act.Speak():
+                assert action.reply_id not in self.dropped, "synthesis for a dropped reply"
+                self.to_speak.append(action)
+            case act.RunTool():
+                assert action.reply_id not in self.dropped, "tool for a dropped reply"
+                self.tools.append(action)
+            case act.Drop():
+                assert action.reply_id not in self.dropped, "dropped twice"
+                self.dropped.add(action.reply_id)
+                self.drops.append(action.reply_id)
+                self.queue = [audio for audio in self.queue if audio.reply_id != action.reply_id]
+            case act.SetTimer():
+                self.timers[action.name] = action.due_ms
+            case act.ClearTimer():
+                del self.timers[action.name]
+            case act.Transcribe():
+                self.finals.append(action.utterance_id)
+
+    # --- what a test lets happen ---
+
+    def begin(self) -> None:
+        self.feed(ev.CallStarted(self.now_ms))
+
+    def speech(self) -> None:
+        self.utterance += 1
+        self.feed(ev.SpeechStarted(self.now_ms, self.utterance, self.now_ms - 60))
+
+    def endpoint(self) -> None:
+        self.feed(ev.Endpoint(self.now_ms, self.utterance, self.now_ms - 500))
+
+    def final(self, text: str) -> None:
+        if self.finals:
+            self.feed(ev.FinalTranscript(self.now_ms, self.finals.pop(0), text))
+
+    def say(self, text: str) -> None:
+        self.speech()
+        self.endpoint()
+        self.final(text)
+
+    def text(self, text: str) -> None:
+        if self.generations:
+            self.feed(ev.TextDelta(self.now_ms, self.generations[-1].reply_id, text))
+
+    def generated(self) -> None:
+        if self.generations:
+            self.feed(ev.GenerationDone(self.now_ms, self.generations.pop().reply_id))
+
+    def answer(self, text: str) -> None:
+        self.text(text)
+        self.generated()
+
+    def synthesise(self) -> None:
+        if self.to_speak:
+            speak = self.to_speak.pop(0)
+            if speak.reply_id in self.dropped:
+                return
+            audio = Audio(speak.reply_id, speak.clause, tuple(speak.text.split()))
+            self.queue.append(audio)
+            words = tuple(ev.SpokenWord(w, i * WORD_MS, (i + 1) * WORD_MS) for i, w in enumerate(audio.words))
+            self.feed(ev.ClauseReady(self.now_ms, audio.reply_id, audio.clause, audio.duration_ms, words))
+
+    def synthesise_all(self) -> None:
+        while self.to_speak:
+            self.synthesise()
+
+    def frame(self) -> None:
+        """One 20 ms frame leaves the leg."""
+        self.now_ms += FRAME_MS
+        if not self.queue:
+            return
+        audio = self.queue[0]
+        assert audio.reply_id not in self.dropped, "a frame of a dropped reply was sent"
+        audio.sent_ms += FRAME_MS
+        heard = self.played.setdefault(audio.reply_id, [])
+        if audio.sent_ms % WORD_MS == 0:
+            heard.append(audio.words[int(audio.sent_ms // WORD_MS) - 1])
+        if audio.sent_ms >= audio.duration_ms:
+            self.queue.pop(0)
+        self.positions[audio.reply_id] = (audio.clause, audio.sent_ms)
+        self.feed(ev.Played(self.now_ms, audio.reply_id, audio.clause, audio.sent_ms))
+
+    def frames(self, count: int) -> None:
+        for _ in range(count):
+            self.frame()
+
+    def play_all(self) -> None:
+        self.synthesise_all()
+        while self.queue:
+            self.frame()
+
+    def settle(self) -> None:
+        """The leg reports what of a dropped reply it sent."""
+        if self.drops:
+            reply_id = self.drops.pop(0)
+            clause, played_ms = self.positions.get(reply_id, (-1, 0.0))
+            self.feed(ev.PlayoutStopped(self.now_ms, reply_id, clause, played_ms))
+
+    def call_tool(self) -> None:
+        if self.generations:
+            name = f"call{len(self.actions)}"
+            self.feed(ev.ToolCallRequested(self.now_ms, self.generations[-1].reply_id, name, "look_up", "{}"))
+
+    def finish_tool(self, output: str = '{"ok": true}') -> None:
+        if self.tools:
+            run = self.tools.pop(0)
+            self.feed(ev.ToolFinished(self.now_ms, run.reply_id, run.call_id, output, True))
+
+    def fail(self) -> None:
+        if self.generations:
+            self.feed(ev.GenerationFailed(self.now_ms, self.generations.pop().reply_id, "broken"))
+
+    def fail_clause(self) -> None:
+        if self.to_speak:
+            speak = self.to_speak.pop(0)
+            self.feed(ev.ClauseFailed(self.now_ms, speak.reply_id, speak.clause, "broken"))
+
+    def fire(self, name: str) -> None:
+        if name in self.timers:
+            self.now_ms = max(self.now_ms, self.timers.pop(name))
+            self.feed(ev.TimerFired(self.now_ms, name))
+
+    # --- what a test looks at ---
+
+    def endings(self) -> list[act.ReplyEnded]:
+        return [action for action in self.actions if isinstance(action, act.ReplyEnded)]
+
+    def beginnings(self) -> list[act.ReplyStarted]:
+        return [action for action in self.actions if isinstance(action, act.ReplyStarted)]
+
+    def failures(self) -> list[act.Failure]:
+        return [action for action in self.actions if isinstance(action, act.Failure)]
+
+    def assistant_texts(self) -> list[str]:
+        return [m.content for m in self.state.history if m.role == "assistant" and m.content]
+
+    def user_texts(self) -> list[str]:
+        return [m.content for m in self.state.history if m.role == "user"]

@@ -1,0 +1,51 @@
+"""Tokens to speakable pieces: cuts growing text into clauses that a voice can say without knowing what follows. The first
+clause of a reply is kept short, because nothing is heard before it is synthesised."""
+
+from __future__ import annotations
+
+import re
+
+FIRST_CLAUSE_MIN_WORDS = 2
+MAX_CLAUSE_WORDS = 24
+
+_SENTENCE_END = re.compile(r"[.!?…]+[\"')\]]*(?=\s)")
+_CLAUSE_END = re.compile(r"[,;:—–][\"')\]]*(?=\s)")
+_ABBREVIATIONS = frozenset({"mr.", "mrs.", "ms.", "dr.", "st.", "no.", "vs.", "e.g.", "i.e.", "a.m.", "p.m."})
+
+
+def split_clauses(buffer: str, *, first: bool, final: bool) -> tuple[tuple[str, ...], str]:
+    """Cut the complete clauses off the front of `buffer`; the rest stays. `first` says that none was cut from this reply
+    yet; `final` that no more text comes. Text is kept to the word: joined, clauses and rest equal the buffer's words."""
+    clauses: list[str] = []
+    while True:
+        end = _first_end(buffer, first=first and not clauses)
+        if end is None:
+            break
+        clauses.append(" ".join(buffer[:end].split()))
+        buffer = buffer[end:]
+    if final:
+        clauses.append(" ".join(buffer.split()))
+        buffer = ""
+    return tuple(clause for clause in clauses if clause), buffer
+
+
+def _first_end(buffer: str, *, first: bool) -> int | None:
+    """Where the first complete clause ends, or None when more text is needed."""
+    for match in _SENTENCE_END.finditer(buffer):
+        words = buffer[: match.end()].split()
+        if words and words[-1].lower() not in _ABBREVIATIONS:
+            return match.end() if len(words) <= MAX_CLAUSE_WORDS else _comma_or_word_end(buffer[: match.end()])
+    if first:
+        for match in _CLAUSE_END.finditer(buffer):
+            if len(buffer[: match.end()].split()) >= FIRST_CLAUSE_MIN_WORDS:
+                return match.end()
+    if len(buffer.split()) > MAX_CLAUSE_WORDS:
+        return _comma_or_word_end(buffer)
+    return None
+
+
+def _comma_or_word_end(text: str) -> int:
+    """A place to cut text that is too long for one clause: its last comma among the first words, else a word's end."""
+    limit = [match.end() for match in re.finditer(r"\S+", text)][MAX_CLAUSE_WORDS - 1]
+    commas = [match.end() for match in _CLAUSE_END.finditer(text) if match.end() <= limit]
+    return commas[-1] if commas else limit

@@ -1,0 +1,154 @@
+"""One attempt at answering: what was generated, what was said of it, and what the caller heard, to the word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from voiceagent.conversation.clauses import split_clauses
+from voiceagent.conversation.events import SpokenWord
+from voiceagent.conversation.history import Message, ToolCall
+
+INTERRUPTED_TOOL = '{"error": "interrupted before it finished"}'
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRun:
+    """A tool call and, once it ended, what came of it."""
+
+    call: ToolCall
+    output: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One generation of the reply: text, then the tools it asked for. The next round answers their results."""
+
+    tools: tuple[ToolRun, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause handed to synthesis. Until `ready` its duration is unknown."""
+
+    text: str
+    round: int
+    ready: bool = False
+    failed: bool = False
+    duration_ms: float = 0.0
+    words: tuple[SpokenWord, ...] = ()
+    played_ms: float = 0.0
+
+    @property
+    def over(self) -> bool:
+        """True when nothing more of it will be heard in the normal course of the reply."""
+        return self.failed or (self.ready and self.played_ms >= self.duration_ms - 1e-6)
+
+    @property
+    def heard(self) -> str:
+        """The words whose audio was sent to their end."""
+        if self.failed:
+            return ""
+        if self.over:
+            return self.text
+        return " ".join(word.text for word in self.words if word.end_ms <= self.played_ms + 1e-6)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply with its own id. `user_message` says whether history ends with the message that it answers."""
+
+    reply_id: int
+    turn: int
+    status: str = "live"
+    generating: bool = False
+    buffer: str = ""
+    rounds: tuple[Round, ...] = (Round(),)
+    clauses: tuple[Clause, ...] = ()
+    answers_user: bool = False
+
+    @property
+    def heard(self) -> str:
+        """All words of the reply that were heard so far."""
+        return " ".join(text for text in (clause.heard for clause in self.clauses) if text)
+
+    @property
+    def unheard(self) -> str:
+        """The words of the reply that exist but were not heard."""
+        parts = [_unheard(clause) for clause in self.clauses] + [" ".join(self.buffer.split())]
+        return " ".join(part for part in parts if part)
+
+    @property
+    def started(self) -> bool:
+        """True once the caller could hear any of it."""
+        return any(clause.played_ms > 0 for clause in self.clauses)
+
+    @property
+    def tools_pending(self) -> bool:
+        """True while a tool of the reply runs."""
+        return any(run.output is None for run in self.rounds[-1].tools)
+
+    @property
+    def used_tools(self) -> bool:
+        """True when the reply asked for a tool."""
+        return any(part.tools for part in self.rounds)
+
+    @property
+    def complete(self) -> bool:
+        """True when there is nothing left to generate, run, synthesise or play."""
+        return not self.generating and not self.tools_pending and not self.buffer and all(c.over for c in self.clauses)
+
+    def with_text(self, text: str, *, final: bool) -> tuple[Reply, tuple[str, ...]]:
+        """Take generated text; the clauses that became speakable."""
+        pieces, rest = split_clauses(self.buffer + text, first=not self.clauses, final=final)
+        current = len(self.rounds) - 1
+        clauses = self.clauses + tuple(Clause(piece, current) for piece in pieces)
+        return replace(self, buffer=rest, clauses=clauses), pieces
+
+    def with_clause(self, index: int, clause: Clause) -> Reply:
+        """The reply with one clause replaced."""
+        return replace(self, clauses=(*self.clauses[:index], clause, *self.clauses[index + 1 :]))
+
+    def with_played(self, index: int, played_ms: float) -> Reply:
+        """Note that a clause was sent up to `played_ms` and all clauses before it wholly."""
+        if not 0 <= index < len(self.clauses):
+            return self
+        clauses = list(self.clauses)
+        for earlier in range(index):
+            before = clauses[earlier]
+            if not before.failed:
+                clauses[earlier] = replace(before, played_ms=max(before.duration_ms, before.played_ms))
+        clauses[index] = replace(clauses[index], played_ms=max(clauses[index].played_ms, played_ms))
+        return replace(self, clauses=tuple(clauses))
+
+    def with_tool(self, call: ToolCall) -> Reply:
+        """Note that the current round asked for a tool."""
+        last = self.rounds[-1]
+        return replace(self, rounds=(*self.rounds[:-1], replace(last, tools=(*last.tools, ToolRun(call)))))
+
+    def with_tool_output(self, call_id: str, output: str) -> Reply:
+        """Note what a tool of the current round gave."""
+        last = self.rounds[-1]
+        tools = tuple(replace(run, output=output) if run.call.call_id == call_id else run for run in last.tools)
+        return replace(self, rounds=(*self.rounds[:-1], replace(last, tools=tools)))
+
+    def messages(self, *, as_heard: bool) -> tuple[Message, ...]:
+        """The reply as history: one assistant message and its tool results per round. With `as_heard` the text is what
+        the caller heard; without, what was generated (for the next round of a reply that is still being spoken)."""
+        messages: list[Message] = []
+        for number, part in enumerate(self.rounds):
+            clauses = [clause for clause in self.clauses if clause.round == number]
+            text = " ".join(t for t in (clause.heard if as_heard else clause.text for clause in clauses) if t)
+            if not text and not part.tools:
+                continue
+            cut = as_heard and self.status != "completed" and text != " ".join(clause.text for clause in clauses)
+            messages.append(Message("assistant", text, tuple(run.call for run in part.tools), interrupted=cut))
+            messages.extend(
+                Message("tool", INTERRUPTED_TOOL if run.output is None else run.output, tool_call_id=run.call.call_id)
+                for run in part.tools
+            )
+        return tuple(messages)
+
+
+def _unheard(clause: Clause) -> str:
+    heard = len(clause.heard.split())
+    return " ".join(clause.text.split()[heard:])
