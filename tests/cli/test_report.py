@@ -1,0 +1,84 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Outcome
+from voiceagent.latency.spans import Span, Stage, TurnReport
+from voiceagent.store.turns import TurnStore, turns_file
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    monkeypatch.setenv("VOICEAGENT_DATA", str(tmp_path))
+
+    def put(*whole_ms: float, profile: str = "embedded", call_id: str = "c") -> None:
+        store = TurnStore(turns_file(tmp_path))
+        for number, ms in enumerate(whole_ms, 1):
+            store.put(TurnReport(call_id, number, 0.0, profile, (Span(Stage.VAD, 0, 5),), ms, None))
+        store.close()
+
+    return put
+
+
+def test_within_budget_the_gate_holds(voiceagent: Run, measured: Callable[..., None]) -> None:
+    measured(600, 700, 740)
+    outcome = voiceagent("report", "--gate")
+    assert outcome.code == 0
+    assert "embedded: 3 turns" in outcome.out
+    assert "700 / 750" in outcome.out
+
+
+def test_over_budget_only_the_gate_fails(voiceagent: Run, measured: Callable[..., None]) -> None:
+    measured(600, 800, 990)
+    assert voiceagent("report").code == 0
+    outcome = voiceagent("report", "--gate")
+    assert outcome.code == 1
+    assert "p50 p95 over" in outcome.out
+
+
+def test_json_names_what_is_over(voiceagent: Run, measured: Callable[..., None]) -> None:
+    measured(600, 800, 990)
+    measured(1400, profile="cpu")
+    found = json.loads(voiceagent("report", "--json").out)
+    assert found["embedded"]["turns"] == 3
+    whole = found["embedded"]["stages"]["voice_to_voice"]
+    assert whole["measured_ms"] == {"p50": 800, "p95": 990, "p99": 990}
+    assert whole["over"] == ["p50", "p95"]
+    assert found["embedded"]["stages"]["tool"]["measured_ms"] is None
+    assert found["cpu"]["stages"]["voice_to_voice"]["over"] == []
+
+
+def test_a_call_and_a_number_of_turns_are_chosen(voiceagent: Run, measured: Callable[..., None]) -> None:
+    measured(2000, call_id="slow")
+    measured(600, 600, call_id="quick")
+    assert voiceagent("report", "--call", "quick", "--gate").code == 0
+    assert voiceagent("report", "--last", "2", "--gate").code == 0
+    assert voiceagent("report", "--last", "3", "--gate").code == 1
+
+
+def test_no_data_is_told_with_code_2(voiceagent: Run, measured: Callable[..., None]) -> None:
+    outcome = voiceagent("report")
+    assert outcome.code == 2
+    assert "no turn was measured yet" in outcome.err
+    measured(600)
+    outcome = voiceagent("report", "--profile", "gpu")
+    assert outcome.code == 2
+    assert "no measured turn fits" in outcome.err
+
+
+def test_a_wrong_budgets_file_is_one_line(voiceagent: Run, measured: Callable[..., None], tmp_path: Path) -> None:
+    (tmp_path / "b.yaml").write_text("embedded: 3")
+    outcome = voiceagent("report", "--budgets", str(tmp_path / "b.yaml"))
+    assert outcome.code == 1
+    assert outcome.err.count("\n") == 1
+    assert "b.yaml:1: expected a mapping of stages, found '3'" in outcome.err
+
+
+def test_a_wrong_option_is_usage(voiceagent: Run) -> None:
+    outcome = voiceagent("report", "--last", "0")
+    assert outcome.code == 2
+    assert "--last" in outcome.err

@@ -1,0 +1,76 @@
+"""The command line: one module per command. A user's mistake is one line on stderr, never a traceback."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from types import TracebackType
+
+import click
+
+from voiceagent import __version__
+from voiceagent.errors import VoiceAgentError
+
+DEBUG_VARIABLE = "VOICEAGENT_DEBUG"
+COMMANDS = ("report",)
+"""Each is the function of that name in the module of that name, in the order of `--help`."""
+
+
+class _Commands(click.Group):
+    """Imports a command's module when it is asked for, so that each starts with only what it needs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(importlib.import_module(f"voiceagent.cli.{cmd_name}"), cmd_name)
+        return command
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="Exit codes: 0 all is well, 1 it failed or a gate did not hold, 2 wrong usage or no data. "
+    f"Set {DEBUG_VARIABLE}=1 to see where an error came from.",
+)
+@click.version_option(__version__, prog_name="voiceagent")
+def cli() -> None:
+    """A self-hosted, real-time voice agent: it hears, thinks, calls tools, answers aloud and stops when interrupted.
+
+    \b
+    voiceagent serve                  answer calls at http://127.0.0.1:8080
+    voiceagent call --say "hello"     call it without a browser
+    voiceagent report                 where the time of the last turns went
+    """
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Run a command and exit: a command returns its exit code, None for 0."""
+    if not os.environ.get(DEBUG_VARIABLE):
+        sys.excepthook = _one_line
+    try:
+        code = cli.main(args, prog_name="voiceagent", standalone_mode=False)
+    except click.Abort:
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except VoiceAgentError as error:
+        if os.environ.get(DEBUG_VARIABLE):
+            raise
+        click.echo(f"error: {' '.join(str(error).split())}", err=True)
+        sys.exit(1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _one_line(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    text = " ".join(str(error).split()) or "no message"
+    click.echo(
+        f"error: voiceagent failed unexpectedly ({kind.__name__}: {text}); run it again with {DEBUG_VARIABLE}=1 and report it",
+        err=True,
+    )

@@ -1,0 +1,102 @@
+"""`voiceagent report`: the last turns' percentiles, stage by stage, against their budgets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from voiceagent.config import data_dir
+from voiceagent.latency.budget_file import load_budgets
+from voiceagent.latency.comparison import StageComparison, compare
+from voiceagent.latency.spans import TurnReport
+from voiceagent.resources import default_budgets_file
+from voiceagent.store.turns import MAX_TURNS, StoreError, read_turns, turns_file
+
+NO_DATA = 2
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  voiceagent report                      the last 100 turns
+  voiceagent report --call call_8f2c     one call
+  voiceagent report --last 500 --gate    exit 1 when a percentile is over budget
+  voiceagent report --json | jq .        for programs
+
+Exit codes: 0 all is well, 1 with --gate when a percentile is over its limit, 2 when no turn was measured."""
+)
+@click.option("--last", default=100, show_default=True, type=click.IntRange(1, MAX_TURNS), help="How many turns.")
+@click.option("--call", "call_id", default="", help="Only the turns of this call.")
+@click.option("--profile", default="", help="Only the turns of this profile.")
+@click.option("--budgets", "budgets_path", type=click.Path(path_type=Path), help="Judge by this file instead of the shipped one.")
+@click.option("--gate", is_flag=True, help="Exit 1 when a percentile is over its limit.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def report(last: int, call_id: str, profile: str, budgets_path: Path | None, gate: bool, as_json: bool) -> int:
+    """Show where the time of the last turns went, stage by stage, against latency_budgets.yaml."""
+    budgets = load_budgets(budgets_path or default_budgets_file())
+    try:
+        turns = read_turns(turns_file(data_dir()), last=last, call_id=call_id, profile=profile)
+    except StoreError as error:
+        click.echo(f"error: {error}", err=True)
+        return NO_DATA
+    if not turns:
+        click.echo("error: no measured turn fits; leave --call and --profile out to see all", err=True)
+        return NO_DATA
+    groups: dict[str, list[TurnReport]] = {}
+    for turn in turns:
+        groups.setdefault(turn.profile, []).append(turn)
+    compared = {name: compare(group, budgets.of(name)) for name, group in groups.items()}
+    if as_json:
+        click.echo(json.dumps(_as_data(groups, compared), indent=2))
+    else:
+        console = Console()
+        for name, stages in compared.items():
+            console.print(_table(name, len(groups[name]), stages))
+    over = any(stage.over for stages in compared.values() for stage in stages)
+    return 1 if gate and over else 0
+
+
+def _table(profile: str, turns: int, stages: Sequence[StageComparison]) -> Table:
+    table = Table(title=f"{profile}: {turns} turn{'s' if turns > 1 else ''}, measured / limit in ms", title_justify="left")
+    table.add_column("stage")
+    table.add_column("n", justify="right")
+    for percentile in ("p50", "p95", "p99"):
+        table.add_column(percentile, justify="right")
+    table.add_column("ok")
+    for stage in stages:
+        limits = (stage.limits.p50_ms, stage.limits.p95_ms, stage.limits.p99_ms)
+        if stage.measured is None:
+            table.add_row(stage.stage, "0", *(f"– / {limit:g}" for limit in limits), "–")
+            continue
+        measured = (stage.measured.p50_ms, stage.measured.p95_ms, stage.measured.p99_ms)
+        cells = [
+            f"[red]{ms:.0f}[/] / {limit:g}" if ms > limit else f"{ms:.0f} / {limit:g}"
+            for ms, limit in zip(measured, limits, strict=True)
+        ]
+        verdict = f"[red]{' '.join(stage.over)} over[/]" if stage.over else "ok"
+        table.add_row(stage.stage, str(stage.measured.count), *cells, verdict)
+    return table
+
+
+def _as_data(groups: Mapping[str, Sequence[TurnReport]], compared: Mapping[str, Sequence[StageComparison]]) -> dict[str, Any]:
+    return {
+        name: {"turns": len(groups[name]), "stages": {stage.stage.value: _stage_data(stage) for stage in stages}}
+        for name, stages in compared.items()
+    }
+
+
+def _stage_data(stage: StageComparison) -> dict[str, Any]:
+    measured, limits = stage.measured, stage.limits
+    found = None if measured is None else {"p50": measured.p50_ms, "p95": measured.p95_ms, "p99": measured.p99_ms}
+    return {
+        "count": measured.count if measured else 0,
+        "measured_ms": found,
+        "limit_ms": {"p50": limits.p50_ms, "p95": limits.p95_ms, "p99": limits.p99_ms},
+        "over": list(stage.over),
+    }
