@@ -1,1 +1,1 @@
-"""The OpenAI Realtime wire protocol: typed events and their mapping to a call."""
+"""The OpenAI Realtime wire protocol: typed events, and their mapping to a call."""

@@ -1,0 +1,276 @@
+"""A call's notices become OpenAI Realtime events, and a client's events become requests."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import Any
+
+import pytest
+from protocol_rules import check_sequence
+
+from voiceagent.conversation import actions
+from voiceagent.conversation.events import ReplyCancelled, ReplyRequested, TextReceived
+from voiceagent.latency.spans import Span, Stage, TurnReport
+from voiceagent.realtime.session import Outcome, RealtimeSession
+
+
+@pytest.fixture
+def session() -> RealtimeSession:
+    counter = itertools.count(1)
+    return RealtimeSession("rtc_1", agent="Demo", instructions="Be brief.", new_id=lambda prefix: f"{prefix}_{next(counter)}")
+
+
+def tell(session: RealtimeSession, *notices: actions.Notice, at_ms: float = 1000.0) -> list[dict[str, Any]]:
+    return on_the_wire([event for notice in notices for event in session.on_notice(notice, at_ms)])
+
+
+def on_the_wire(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return list(json.loads(json.dumps(events)))
+
+
+def say(session: RealtimeSession, /, **event: Any) -> Outcome:
+    return session.on_client(json.dumps(event), 1000.0)
+
+
+def types(events: list[dict[str, Any]]) -> list[str]:
+    return [event["type"] for event in events]
+
+
+def only(events: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    (event,) = (event for event in events if event["type"] == name)
+    return event
+
+
+def error_of(outcome: Outcome) -> dict[str, Any]:
+    assert outcome.events == ()
+    (event,) = outcome.replies
+    assert event["type"] == "error"
+    assert "\n" not in event["error"]["message"]
+    return dict(event["error"])
+
+
+def test_a_call_opens_with_its_session(session: RealtimeSession) -> None:
+    (event,) = session.start()
+    assert event["type"] == "session.created"
+    assert event["session"]["instructions"] == "Be brief."
+    assert event["session"]["voiceagent"]["call_id"] == "rtc_1"
+    check_sequence([event], call_over=False)
+
+
+def test_an_utterance_is_told_from_its_onset_to_its_final_text(session: RealtimeSession) -> None:
+    events = tell(
+        session,
+        actions.CallerStarted(1, 200.0),
+        actions.CallerPartial(1, "what time", "is"),
+        actions.CallerStopped(1, 900.4),
+        actions.CallerFinal(1, "What time is it?"),
+    )
+    assert types(events) == [
+        "input_audio_buffer.speech_started",
+        "voiceagent.transcript.partial",
+        "input_audio_buffer.speech_stopped",
+        "input_audio_buffer.committed",
+        "conversation.item.added",
+        "conversation.item.done",
+        "conversation.item.input_audio_transcription.delta",
+        "conversation.item.input_audio_transcription.completed",
+    ]
+    assert events[0]["audio_start_ms"] == 200
+    assert events[2]["audio_end_ms"] == 900
+    assert events[1]["stable"] == "what time"
+    item = events[0]["item_id"]
+    (retrieved,) = on_the_wire(list(say(session, type="conversation.item.retrieve", item_id=item).replies))
+    assert retrieved["item"]["content"] == [{"type": "input_audio", "transcript": "What time is it?"}]
+    check_sequence(events, call_over=False)
+
+
+def test_a_reply_with_a_tool_is_one_response(session: RealtimeSession) -> None:
+    events = tell(
+        session,
+        actions.ReplyStarted(1, 1),
+        actions.ToolStarted(1, "c1", "get_time", '{"city":"Paris"}'),
+        actions.ToolEnded(1, "c1", "get_time", '{"time":"10:04"}', True),
+        actions.ReplyText(1, 0, "It is four past ten"),
+        actions.ReplyText(1, 1, "in Paris."),
+        actions.ReplyHeard(1, "It is"),
+        actions.ReplyHeard(1, "It is four past ten in Paris."),
+        actions.ReplyEnded(1, "completed", "It is four past ten in Paris.", ""),
+    )
+    check_sequence(events, call_over=False)
+    done = only(events, "response.done")["response"]
+    assert done["status"] == "completed"
+    assert [item["type"] for item in done["output"]] == ["mcp_call", "message"]
+    assert done["output"][0]["output"] == '{"time":"10:04"}'
+    assert done["output"][1]["content"] == [{"type": "output_audio", "transcript": "It is four past ten in Paris."}]
+    deltas = [event["delta"] for event in events if event["type"] == "response.output_audio_transcript.delta"]
+    assert deltas == ["It is four past ten", " in Paris."]
+    assert [event["status"] for event in events if event["type"] == "voiceagent.tool"] == ["running", "completed"]
+    assert types(events)[-2:] == ["response.done", "output_audio_buffer.stopped"]
+
+
+def test_an_interrupted_reply_keeps_only_what_was_heard(session: RealtimeSession) -> None:
+    started = tell(session, actions.ReplyStarted(1, 1), actions.ReplyText(1, 0, "One two three four."))
+    started += tell(session, actions.ReplyHeard(1, "One"), at_ms=2000.0)
+    ended = tell(session, actions.ReplyEnded(1, "interrupted", "One two", "three four."), at_ms=2500.0)
+    check_sequence(started + ended, call_over=False)
+    assert types(ended)[0] == "output_audio_buffer.cleared"
+    assert only(ended, "voiceagent.heard")["unheard"] == "three four."
+    assert only(ended, "conversation.item.truncated")["audio_end_ms"] == 500
+    response = only(ended, "response.done")["response"]
+    assert response["status"] == "cancelled"
+    assert response["status_details"]["reason"] == "turn_detected"
+    assert response["output"][0]["status"] == "incomplete"
+    assert response["output"][0]["content"][0]["transcript"] == "One two"
+
+
+def test_a_tool_that_outlives_its_reply_is_abandoned_and_its_result_told_later(session: RealtimeSession) -> None:
+    events = tell(
+        session,
+        actions.ReplyStarted(1, 1),
+        actions.ToolStarted(1, "c1", "book", "{}"),
+        actions.ReplyEnded(1, "interrupted", "", ""),
+        actions.ToolEnded(1, "c1", "book", '"booked"', True),
+        actions.ToolEnded(1, "c1", "book", '"booked"', True),
+    )
+    check_sequence(events, call_over=False)
+    assert [event["status"] for event in events if event["type"] == "voiceagent.tool"] == ["running", "abandoned", "completed"]
+    assert types(events)[-1] == "voiceagent.tool"
+
+
+def test_a_failed_reply_says_so(session: RealtimeSession) -> None:
+    events = tell(
+        session,
+        actions.ReplyStarted(1, 1),
+        actions.Failure("llm_failed", "The language model failed."),
+        actions.ReplyEnded(1, "failed", "", ""),
+    )
+    assert only(events, "error")["error"]["type"] == "server_error"
+    assert only(events, "response.done")["response"]["status"] == "failed"
+    check_sequence(events, call_over=False)
+
+
+def test_the_end_of_a_call_ends_the_open_response_and_is_the_last_event(session: RealtimeSession) -> None:
+    events = tell(session, actions.ReplyStarted(1, 1), actions.ReplyText(1, 0, "Well"), actions.ReplyHeard(1, "Well"))
+    events += session.on_end("hangup", 3000.0)
+    check_sequence(events, call_over=True)
+    assert events[-1]["reason"] == "hangup"
+    assert session.on_end("hangup", 3000.0) == []
+    assert tell(session, actions.ReplyStarted(2, 1)) == []
+    assert session.on_client("{", 1.0) == Outcome()
+
+
+def test_a_dropped_reply_that_was_never_announced_leaves_no_trace(session: RealtimeSession) -> None:
+    assert tell(session, actions.ReplyEnded(7, "cancelled", "", "")) == []
+    assert tell(session, actions.ToolEnded(7, "c", "t", "{}", True)) == []
+
+
+def test_a_turn_is_measured_from_the_end_of_speech(session: RealtimeSession) -> None:
+    report = TurnReport(
+        call_id="rtc_1",
+        turn=1,
+        at=0.0,
+        profile="embedded",
+        spans=(Span(Stage.STT_PARTIAL, 800.0, 20.0), Span(Stage.ENDPOINT, 1000.0, 500.0), Span(Stage.LLM_TTFT, 1510.0, 80.0)),
+        voice_to_voice_ms=640.0,
+        barge_in_stop_ms=None,
+    )
+    (event,) = on_the_wire(session.on_turn(report, {Stage.LLM_TTFT: 50.0, Stage.VOICE_TO_VOICE: 750.0}))
+    assert [(span["stage"], span["start_ms"], span["ok"]) for span in event["spans"]] == [
+        ("stt_partial", -200.0, True),
+        ("endpoint", 0.0, True),
+        ("llm_ttft", 510.0, False),
+    ]
+    assert event["missed"] == ["llm_ttft"]
+    assert event["voice_to_voice_limit_ms"] == 750.0
+
+
+def test_a_typed_message_is_added_and_passed_on(session: RealtimeSession) -> None:
+    item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": " What time is it? "}]}
+    outcome = say(session, type="conversation.item.create", item=item)
+    assert outcome.events == (TextReceived(1000.0, "What time is it?"),)
+    assert types(list(outcome.replies)) == ["conversation.item.added", "conversation.item.done"]
+    assert say(session, type="response.create").events == (ReplyRequested(1000.0),)
+
+
+def test_a_typed_message_may_be_answered_while_the_agent_speaks(session: RealtimeSession) -> None:
+    tell(session, actions.ReplyStarted(1, 1))
+    assert error_of(say(session, type="response.create"))["code"] == "conversation_already_has_active_response"
+    item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Stop"}]}
+    say(session, type="conversation.item.create", item=item)
+    assert say(session, type="response.create").events == (ReplyRequested(1000.0),)
+
+
+def test_cancelling_is_asked_for_once(session: RealtimeSession) -> None:
+    assert error_of(say(session, type="response.cancel"))["code"] == "response_cancel_not_active"
+    assert say(session, type="output_audio_buffer.clear") == Outcome()
+    tell(session, actions.ReplyStarted(1, 1))
+    assert say(session, type="response.cancel").events == (ReplyCancelled(1000.0),)
+    assert say(session, type="output_audio_buffer.clear") == Outcome()
+
+
+def test_a_session_update_is_merged_and_its_instructions_are_exposed(session: RealtimeSession) -> None:
+    changes = {"model": "gpt-realtime", "instructions": "Be kind.", "audio": {"output": {"voice": "marin"}}}
+    outcome = say(session, type="session.update", session=changes)
+    assert outcome.instructions == "Be kind."
+    updated = only(list(outcome.replies), "session.updated")["session"]
+    assert updated["audio"]["output"] == {"format": {"type": "audio/pcm", "rate": 24_000}, "voice": "marin"}
+    assert updated["output_modalities"] == ["audio"]
+    check_sequence(list(outcome.replies), call_over=False)
+    assert say(session, type="session.update", session={"model": "x"}).instructions is None
+
+
+def test_client_side_tools_are_refused_with_a_reason(session: RealtimeSession) -> None:
+    outcome = say(session, type="session.update", session={"tools": [{"type": "function", "name": "f"}]})
+    assert types(list(outcome.replies)) == ["session.updated", "error"]
+    assert "agent.yaml" in outcome.replies[1]["error"]["message"]
+
+
+def test_function_outputs_are_tolerated(session: RealtimeSession) -> None:
+    item = {"type": "function_call_output", "call_id": "c1", "output": "{}"}
+    outcome = say(session, type="conversation.item.create", item=item)
+    assert outcome.events == ()
+    check_sequence(list(outcome.replies), call_over=False)
+
+
+def test_a_truncation_is_acknowledged_only_for_the_agents_messages(session: RealtimeSession) -> None:
+    events = tell(session, actions.ReplyStarted(1, 1), actions.ReplyText(1, 0, "Hello"), actions.CallerStarted(1, 5.0))
+    events += tell(session, actions.CallerStopped(1, 9.0))
+    message = only(events, "response.output_item.added")["item"]["id"]
+    outcome = say(session, type="conversation.item.truncate", item_id=message, content_index=0, audio_end_ms=300)
+    assert only(list(outcome.replies), "conversation.item.truncated")["audio_end_ms"] == 300
+    spoken = only(events, "input_audio_buffer.speech_started")["item_id"]
+    assert error_of(say(session, type="conversation.item.truncate", item_id=spoken, audio_end_ms=1))["param"] == "item_id"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("{", "invalid_json"),
+        ("[" * 5000, "invalid_json"),
+        ("[]", "invalid_json"),
+        ('{"type": 5}', "unknown_event"),
+        ('{"type": "make.coffee"}', "unknown_event"),
+        ('{"type": "session.update", "session": 1}', "invalid_value"),
+        ('{"type": "session.update", "session": {"instructions": 1}}', "invalid_value"),
+        ('{"type": "session.update", "session": {"audio": 1}}', "invalid_value"),
+        ('{"type": "conversation.item.retrieve", "item_id": "item_x"}', "item_not_found"),
+        ('{"type": "conversation.item.retrieve"}', "invalid_value"),
+        ('{"type": "conversation.item.delete", "item_id": "item_x"}', "invalid_value"),
+        ('{"type": "conversation.item.create", "item": {"type": "message", "role": "user", "content": []}}', "invalid_value"),
+        ('{"type": "conversation.item.create", "item": {"type": "message", "role": "system"}}', "invalid_value"),
+        ('{"type": "input_audio_buffer.append", "audio": ""}', "invalid_value"),
+        ('{"type": "input_audio_buffer.commit"}', "invalid_value"),
+        ('{"type": "x", "pad": "' + "x" * 70_000 + '"}', "event_too_large"),
+    ],
+)
+def test_what_cannot_be_used_is_answered_with_one_clear_line(session: RealtimeSession, text: str, code: str) -> None:
+    error = error_of(session.on_client(text, 0.0))
+    assert error["code"] == code
+    assert error["message"].endswith(".")
+
+
+def test_an_error_names_the_client_event_that_caused_it(session: RealtimeSession) -> None:
+    error = error_of(say(session, type="conversation.item.truncate", event_id="mine", item_id="x", audio_end_ms=-1))
+    assert error["event_id"] == "mine"
+    assert error["param"] == "audio_end_ms"

@@ -1,0 +1,70 @@
+"""Conversation items as the OpenAI Realtime protocol writes them: what a message or a tool call looks like on the wire."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+ItemStatus = Literal["in_progress", "completed", "incomplete"]
+
+
+class InputText(msgspec.Struct, frozen=True, tag="input_text"):
+    """Text that the caller typed."""
+
+    text: str
+
+
+class InputAudio(msgspec.Struct, frozen=True, tag="input_audio"):
+    """Speech of the caller; `transcript` is None until the final decode."""
+
+    transcript: str | None = None
+
+
+class OutputAudio(msgspec.Struct, frozen=True, tag="output_audio"):
+    """Speech of the agent, as text."""
+
+    transcript: str
+
+
+class MessageItem(msgspec.Struct, frozen=True, tag="message"):
+    """Something the caller or the agent said or typed."""
+
+    id: str
+    role: Literal["user", "assistant"]
+    status: ItemStatus
+    content: tuple[InputText | InputAudio | OutputAudio, ...]
+    object: str = "realtime.item"
+
+
+class ToolError(msgspec.Struct, frozen=True, tag="tool_execution_error"):
+    """Why a tool failed."""
+
+    message: str
+
+
+class ToolCallItem(msgspec.Struct, frozen=True, tag="mcp_call"):
+    """A tool that the SERVER runs. The protocol's name for that is an MCP call: a `function_call` item would ask the
+    client to run the tool, and ordinary clients do so as soon as they see one."""
+
+    id: str
+    name: str
+    arguments: str
+    """A JSON object as text."""
+    output: str | None = None
+    error: ToolError | None = None
+    server_label: str = "voiceagent"
+    approval_request_id: str | None = None
+
+
+class FunctionOutputItem(msgspec.Struct, frozen=True, tag="function_call_output"):
+    """A tool's result that the client sent. Kept and acknowledged; the server's own tools do not wait for it."""
+
+    id: str
+    call_id: str
+    output: str
+    status: ItemStatus = "completed"
+    object: str = "realtime.item"
+
+
+Item = MessageItem | ToolCallItem | FunctionOutputItem

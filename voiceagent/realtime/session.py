@@ -1,0 +1,261 @@
+"""The OpenAI Realtime session of one call: the turn engine's notices in, protocol events out; the client's events in,
+requests for the turn engine out. Pure: no I/O, no clock; whoever owns the leg passes times in and sends what comes out."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+
+from voiceagent.conversation import actions
+from voiceagent.conversation.events import Event, ReplyCancelled, ReplyRequested, TextReceived
+from voiceagent.latency.spans import Stage, TurnReport
+from voiceagent.realtime import client_events as client
+from voiceagent.realtime.client_events import ClientEventError
+from voiceagent.realtime.conversation import Conversation, NewId, random_id
+from voiceagent.realtime.items import FunctionOutputItem, InputText, MessageItem
+from voiceagent.realtime.response import OpenResponse
+from voiceagent.realtime.server_events import (
+    CallEnded,
+    ErrorDetails,
+    ErrorEvent,
+    ItemRetrieved,
+    ItemTruncated,
+    ServerEvent,
+    SessionCreated,
+    SessionUpdated,
+)
+from voiceagent.realtime.settings import SessionSettings
+from voiceagent.realtime.turn import turn_measured
+from voiceagent.realtime.utterance import Utterance
+
+REMEMBERED = 64
+"""How many utterances and replies are remembered, so that what comes late or twice is recognised."""
+
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a client event leads to."""
+
+    events: tuple[Event, ...] = ()
+    """For the turn engine, in order."""
+    replies: tuple[dict[str, Any], ...] = ()
+    """For the client, in order."""
+    instructions: str | None = None
+    """The agent's new instructions, when the client changed them."""
+
+
+class RealtimeSession:
+    """One per call; it outlives a leg. Times are milliseconds on the call's clock."""
+
+    def __init__(self, call_id: str, *, agent: str = "", instructions: str = "", new_id: NewId = random_id) -> None:
+        self.settings = SessionSettings(call_id, agent=agent, instructions=instructions, session_id=new_id("sess"))
+        self._new_id = new_id
+        self._conversation = Conversation(new_id)
+        self._conversation_id = new_id("conv")
+        self._utterances: OrderedDict[int, Utterance] = OrderedDict()
+        self._replies: OrderedDict[int, OpenResponse] = OrderedDict()
+        self._open: int | None = None
+        self._typed = False
+        self._ended = False
+
+    def start(self) -> list[dict[str, Any]]:
+        """The first events of the call."""
+        return self._send([SessionCreated(session=self.settings.session)])
+
+    def on_notice(self, notice: actions.Notice, at_ms: float) -> list[dict[str, Any]]:
+        """What the client is told of a notice; nothing after `on_end`."""
+        return [] if self._ended else self._send(self._notice(notice, at_ms))
+
+    def on_turn(
+        self, report: TurnReport, limits_ms: Mapping[Stage, float], missed: Collection[Stage] = ()
+    ) -> list[dict[str, Any]]:
+        """The waterfall of a turn against its limits; stages without a limit are never missed."""
+        return [] if self._ended else self._send([turn_measured(report, limits_ms, missed)])
+
+    def on_end(self, reason: str, at_ms: float) -> list[dict[str, Any]]:
+        """The call is over: what is still open ends, then the client is told why. Says nothing a second time."""
+        if self._ended:
+            return []
+        events: list[ServerEvent] = []
+        if self._open is not None:
+            events += self._notice(actions.ReplyEnded(self._open, "cancelled", "", ""), at_ms)
+        self._ended = True
+        return self._send([*events, CallEnded(reason=reason)])
+
+    def on_client(self, text: str, at_ms: float) -> Outcome:
+        """Take one text message of the client. Never raises for what a client may send: it answers with an `error` event."""
+        if self._ended:
+            return Outcome()
+        try:
+            return self._client(client.decode(text), at_ms)
+        except ClientEventError as error:
+            details = ErrorDetails(
+                type="invalid_request_error", code=error.code, message=str(error), param=error.param, event_id=error.event_id
+            )
+            return Outcome(replies=tuple(self._send([ErrorEvent(error=details)])))
+
+    def _notice(self, notice: actions.Notice, at_ms: float) -> list[ServerEvent]:
+        match notice:
+            case actions.CallerStarted(utterance_id, onset_ms):
+                return self._utterance(utterance_id, onset_ms)[1]
+            case actions.CallerPartial(utterance_id, stable, unstable):
+                utterance, events = self._utterance(utterance_id, at_ms)
+                return events + utterance.partial(stable, unstable)
+            case actions.CallerStopped(utterance_id, speech_end_ms):
+                utterance, events = self._utterance(utterance_id, speech_end_ms)
+                return events + utterance.stopped(speech_end_ms)
+            case actions.CallerFinal(utterance_id, text):
+                utterance, events = self._utterance(utterance_id, at_ms)
+                return events + utterance.final(text, at_ms)
+            case actions.ReplyStarted(reply_id):
+                return self._reply(reply_id, at_ms)[1]
+            case actions.ReplyText(reply_id, _, text):
+                reply, events = self._reply(reply_id, at_ms)
+                return events + reply.text(text)
+            case actions.ReplyHeard(reply_id, heard):
+                reply, events = self._reply(reply_id, at_ms)
+                return events + reply.heard(heard, at_ms)
+            case actions.ToolStarted(reply_id, call_id, name, arguments):
+                reply, events = self._reply(reply_id, at_ms)
+                return events + reply.tool_started(call_id, name, arguments)
+            case actions.ToolEnded(reply_id, call_id, _, output, ok):
+                known = self._replies.get(reply_id)
+                return [] if known is None else known.tool_ended(call_id, output, ok=ok)
+            case actions.ReplyEnded(reply_id, status, heard, unheard):
+                if not heard and reply_id not in self._replies:
+                    return []
+                reply, events = self._reply(reply_id, at_ms)
+                if self._open == reply_id:
+                    self._open = None
+                return events + reply.ended(status, heard, unheard, at_ms)
+            case actions.Failure(code, message):
+                return [ErrorEvent(error=ErrorDetails(type="server_error", code=code, message=message))]
+        return []
+
+    def _client(self, event: client.ClientEvent, at_ms: float) -> Outcome:
+        match event:
+            case client.SessionUpdate():
+                return self._update(event)
+            case client.ItemCreate():
+                return self._create(event, at_ms)
+            case client.ItemRetrieve(item_id=item_id):
+                return self._answer(ItemRetrieved(item=self._known(item_id, event)))
+            case client.ItemTruncate(item_id=item_id, audio_end_ms=end_ms, content_index=index):
+                item = self._known(item_id, event)
+                if not isinstance(item, MessageItem) or item.role != "assistant":
+                    raise _refused(
+                        event, f"The item {item_id} is not a message of the agent; only those are truncated.", "item_id"
+                    )
+                return self._answer(ItemTruncated(item_id=item_id, audio_end_ms=end_ms, content_index=index))
+            case client.ItemDelete():
+                raise _refused(event, "What was said cannot be taken out of a call; start a new call instead.", "type")
+            case client.ResponseCreate():
+                if self._open is not None and not self._typed:
+                    raise _refused(
+                        event,
+                        "The agent is already replying; wait for response.done, or send response.cancel first.",
+                        code="conversation_already_has_active_response",
+                    )
+                self._typed = False
+                return Outcome(events=(ReplyRequested(at_ms),))
+            case client.ResponseCancel() | client.PlayoutClear():
+                return self._cancel(event, at_ms)
+            case client.AudioAppend():
+                raise _refused(event, "Audio comes over the WebRTC audio track of this call; do not send it as events.", "type")
+            case client.AudioCommit() | client.AudioClear():
+                raise _refused(event, "The server's voice activity detection ends each utterance; send no buffer events.", "type")
+        return Outcome()
+
+    def _update(self, event: client.SessionUpdate) -> Outcome:
+        before = self.settings.instructions
+        refused = self.settings.update(event.session, event.event_id)
+        events: list[ServerEvent] = [SessionUpdated(session=self.settings.session)]
+        if refused is not None:
+            events.append(ErrorEvent(error=refused))
+        now = self.settings.instructions
+        return Outcome(replies=tuple(self._send(events)), instructions=None if now == before else now)
+
+    def _create(self, event: client.ItemCreate, at_ms: float) -> Outcome:
+        item_id = event.item.id or self._new_id("item")
+        if self._conversation.get(item_id) is not None:
+            raise _refused(event, f"There is an item {item_id} already; leave `id` out or choose another.", "item.id")
+        if isinstance(event.item, client.FunctionOutput):
+            output = FunctionOutputItem(id=item_id, call_id=event.item.call_id, output=event.item.output)
+            return self._answer(self._conversation.add(output), self._conversation.done(output))
+        text = " ".join(part.text.strip() for part in event.item.content).strip()
+        if not text:
+            raise _refused(event, "The message holds no text; expected at least one word.", "item.content")
+        if len(text) > client.MAX_TEXT_CHARACTERS:
+            raise _refused(
+                event,
+                f"The message has {len(text)} characters, at most {client.MAX_TEXT_CHARACTERS} are accepted; shorten it.",
+                "item.content",
+            )
+        content = tuple(InputText(text=part.text) for part in event.item.content)
+        item = MessageItem(id=item_id, role="user", status="completed", content=content)
+        self._typed = True
+        replies = self._send([self._conversation.add(item), self._conversation.done(item)])
+        return Outcome(events=(TextReceived(at_ms, text),), replies=tuple(replies))
+
+    def _cancel(self, event: client.ClientEvent, at_ms: float) -> Outcome:
+        reply = None if self._open is None else self._replies.get(self._open)
+        asked_for = event.response_id if isinstance(event, client.ResponseCancel) else None
+        if reply is None or asked_for not in (None, reply.response_id):
+            if isinstance(event, client.PlayoutClear):
+                return Outcome()
+            raise _refused(event, "Cancellation failed: no active response found.", code="response_cancel_not_active")
+        if reply.cancel_requested:
+            return Outcome()
+        reply.cancel_requested = True
+        return Outcome(events=(ReplyCancelled(at_ms),))
+
+    def _utterance(self, utterance_id: int, onset_ms: float) -> tuple[Utterance, list[ServerEvent]]:
+        known = self._utterances.get(utterance_id)
+        if known is not None:
+            return known, []
+        utterance = Utterance(self._conversation, onset_ms)
+        _remember(self._utterances, utterance_id, utterance)
+        return utterance, utterance.started()
+
+    def _reply(self, reply_id: int, at_ms: float) -> tuple[OpenResponse, list[ServerEvent]]:
+        known = self._replies.get(reply_id)
+        if known is not None:
+            return known, []
+        events: list[ServerEvent] = []
+        if self._open is not None:
+            events += self._notice(actions.ReplyEnded(self._open, "cancelled", "", ""), at_ms)
+        reply = OpenResponse(self._conversation, self._conversation_id)
+        _remember(self._replies, reply_id, reply)
+        self._open = reply_id
+        self._typed = False
+        return reply, events + reply.created()
+
+    def _known(self, item_id: str, event: client.ClientEvent) -> Any:
+        item = self._conversation.get(item_id)
+        if item is None:
+            raise _refused(event, f"There is no item {item_id[:64]!r} in this call.", "item_id", code="item_not_found")
+        return item
+
+    def _answer(self, *events: ServerEvent) -> Outcome:
+        return Outcome(replies=tuple(self._send(events)))
+
+    def _send(self, events: Collection[ServerEvent]) -> list[dict[str, Any]]:
+        return [{**msgspec.to_builtins(event), "event_id": self._new_id("event")} for event in events]
+
+
+def _remember(known: OrderedDict[int, _Value], key: int, value: _Value) -> None:
+    known[key] = value
+    while len(known) > REMEMBERED:
+        known.popitem(last=False)
+
+
+def _refused(
+    event: client.ClientEvent, message: str, param: str | None = None, *, code: str = "invalid_value"
+) -> ClientEventError:
+    return ClientEventError(message, code=code, param=param, event_id=event.event_id)

@@ -1,0 +1,97 @@
+"""The session object of a call: what `session.created` shows and `session.update` may change. The instructions take effect;
+model and voice names are kept as the client wrote them, because ordinary clients always send some; what this server decides
+by itself (modalities, turn detection, tools) stays as it is, and the answer shows it."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import msgspec
+
+from voiceagent import __version__
+from voiceagent.realtime.client_events import ClientEventError
+from voiceagent.realtime.server_events import ErrorDetails
+
+MAX_SESSION_BYTES = 65_536
+MAX_INSTRUCTIONS_CHARACTERS = 16_000
+_FIXED = frozenset({"id", "object", "type", "output_modalities", "tools", "tool_choice", "voiceagent"})
+
+
+class SessionSettings:
+    """The session as the client sees it."""
+
+    def __init__(self, call_id: str, *, agent: str, instructions: str, session_id: str) -> None:
+        pcm = {"type": "audio/pcm", "rate": 24_000}
+        self.session: dict[str, Any] = {
+            "type": "realtime",
+            "object": "realtime.session",
+            "id": session_id,
+            "model": "voiceagent",
+            "output_modalities": ["audio"],
+            "instructions": instructions,
+            "audio": {
+                "input": {
+                    "format": pcm,
+                    "turn_detection": {"type": "server_vad", "create_response": True, "interrupt_response": True},
+                },
+                "output": {"format": pcm, "voice": "default"},
+            },
+            "tools": [],
+            "tool_choice": "auto",
+            "voiceagent": {"version": __version__, "call_id": call_id, "agent": agent},
+        }
+
+    @property
+    def instructions(self) -> str:
+        """What the agent is told to be."""
+        return str(self.session["instructions"])
+
+    def update(self, changes: dict[str, Any], event_id: str | None = None) -> ErrorDetails | None:
+        """Merge changes in. Returns what was left out and why, if the client must know. Raises ClientEventError when nothing
+        was changed because a value has the wrong type or the session would grow too large."""
+        instructions = changes.get("instructions", self.instructions)
+        if not isinstance(instructions, str) or len(instructions) > MAX_INSTRUCTIONS_CHARACTERS:
+            raise ClientEventError(
+                f"session.instructions must be text of at most {MAX_INSTRUCTIONS_CHARACTERS} characters.",
+                code="invalid_value",
+                param="session.instructions",
+                event_id=event_id,
+            )
+        merged = copy.deepcopy(self.session)
+        _merge(merged, {key: value for key, value in changes.items() if key not in _FIXED})
+        audio = merged["audio"]
+        if not isinstance(audio, dict) or not isinstance(audio.get("input"), dict) or not isinstance(audio.get("output"), dict):
+            raise ClientEventError(
+                "session.audio must be an object with `input` and `output` objects.",
+                code="invalid_value",
+                param="session.audio",
+                event_id=event_id,
+            )
+        audio["input"]["turn_detection"] = self.session["audio"]["input"]["turn_detection"]
+        if len(msgspec.json.encode(merged)) > MAX_SESSION_BYTES:
+            raise ClientEventError(
+                f"The session would be larger than {MAX_SESSION_BYTES} bytes; send less.",
+                code="invalid_value",
+                param="session",
+                event_id=event_id,
+            )
+        self.session = merged
+        if changes.get("tools"):
+            return ErrorDetails(
+                type="invalid_request_error",
+                code="unsupported_parameter",
+                message="Tools run on this server: name them in agent.yaml. The rest of the update was applied.",
+                param="session.tools",
+                event_id=event_id,
+            )
+        return None
+
+
+def _merge(target: dict[str, Any], changes: dict[str, Any]) -> None:
+    for key, value in changes.items():
+        mine = target.get(key)
+        if isinstance(value, dict) and isinstance(mine, dict):
+            _merge(mine, value)
+        else:
+            target[key] = value
