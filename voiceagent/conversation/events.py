@@ -43,6 +43,8 @@ class Endpoint(Event):
     """When the last voiced audio was received, on the call's clock."""
     uplink_ms: float = 0.0
     """How long that audio waited between its packet's arrival and the VAD (jitter buffer, decode)."""
+    vad_ms: float = 0.0
+    """How long the VAD took over it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,3 +180,10 @@ class ReplyRequested(Event):
 @dataclass(frozen=True, slots=True)
 class ReplyCancelled(Event):
     """The client asks to stop the current reply (`response.cancel`, `output_audio_buffer.clear`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionsChanged(Event):
+    """The client gave the agent new instructions (`session.update`); they hold from the next generation on."""
+
+    instructions: str

@@ -249,6 +249,10 @@ def _reply_cancelled(step: _Step, event: ev.ReplyCancelled) -> None:
     _rest(step)
 
 
+def _instructions_changed(step: _Step, event: ev.InstructionsChanged) -> None:
+    step.put(rules=replace(step.state.rules, instructions=event.instructions))
+
+
 # --- events of the live reply -------------------------------------------------------------------------------------------
 
 
@@ -422,6 +426,7 @@ TABLE: Mapping[type[ev.Event], Mapping[Phase, Handler]] = {
         (ev.TextReceived,       LIVE,                                   _text_received),
         (ev.ReplyRequested,     (Phase.IDLE, *_REPLYING),               _reply_requested),
         (ev.ReplyCancelled,     _REPLYING,                              _reply_cancelled),
+        (ev.InstructionsChanged, (Phase.NEW, *LIVE),                    _instructions_changed),
         (ev.TextDelta,          _REPLYING,                              _text_delta),
         (ev.ToolCallRequested,  _REPLYING,                              _tool_call),
         (ev.GenerationDone,     _REPLYING,                              _generation_done),

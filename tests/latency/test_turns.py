@@ -1,0 +1,79 @@
+"""Turns measured from the events of a call, in virtual time."""
+
+from __future__ import annotations
+
+from voiceagent.conversation import events as ev
+from voiceagent.conversation import machine
+from voiceagent.conversation.state import Rules
+from voiceagent.latency.spans import Stage, TurnReport
+from voiceagent.latency.turns import TurnMeter
+
+WORDS = (ev.SpokenWord("It", 0, 200), ev.SpokenWord("is", 200, 400), ev.SpokenWord("noon.", 400, 600))
+
+
+def measured(*events: ev.Event) -> list[TurnReport]:
+    meter = TurnMeter("call", "embedded")
+    state = machine.start(Rules())
+    reports = []
+    for event in (ev.CallStarted(0.0), *events):
+        state, actions = machine.step(state, event)
+        report = meter.observe(event, actions, 1000.0)
+        if report is not None:
+            reports.append(report)
+    return reports
+
+
+TURN = (
+    ev.SpeechStarted(1100, 1, 1000),
+    ev.Transcript(1600, 1, "what", "time", 12.0),
+    ev.Endpoint(2500, 1, 2000, 7.0, 1.0),
+    ev.FinalTranscript(2520, 1, "What time is it?"),
+    ev.TextDelta(2550, 1, "It is"),
+    ev.TextDelta(2560, 1, " noon."),
+    ev.GenerationDone(2561, 1),
+    ev.ClauseReady(2580, 1, 0, 600.0, WORDS, 2575.0),
+    ev.Played(2600, 1, 0, 20.0),
+)
+
+
+def test_a_turn_is_measured_stage_by_stage() -> None:
+    (report,) = measured(*TURN, ev.Played(3180, 1, 0, 600.0))
+    got = {stage: values[0] for stage, values in report.durations_ms().items()}
+    assert got == {
+        Stage.STT_PARTIAL: 12.0,
+        Stage.UPLINK: 7.0,
+        Stage.VAD: 1.0,
+        Stage.ENDPOINT: 500.0,
+        Stage.STT_FINAL: 20.0,
+        Stage.LLM_TTFT: 30.0,
+        Stage.LLM_INTER_TOKEN: 10.0,
+        Stage.TTS_FIRST_AUDIO: 14.0,
+        Stage.PLAYOUT: 25.0,
+        Stage.VOICE_TO_VOICE: 600.0,
+    }
+    assert report.turn == 1
+
+
+def test_an_interruption_is_measured_from_the_onset_to_the_last_frame() -> None:
+    (report,) = measured(*TURN, ev.Played(2800, 1, 0, 220), ev.SpeechStarted(2830, 2, 2700), ev.PlayoutStopped(2830, 1, 0, 220))
+    assert report.barge_in_stop_ms == 100.0
+
+
+def test_a_tool_is_a_stage_of_its_turn() -> None:
+    (report,) = measured(
+        *TURN[:4],
+        ev.ToolCallRequested(2550, 1, "c", "get_time", "{}"),
+        ev.GenerationDone(2551, 1),
+        ev.ToolFinished(2651, 1, "c", "{}", True),
+        ev.TextDelta(2700, 1, "It is noon."),
+        ev.GenerationDone(2701, 1),
+        ev.ClauseReady(2720, 1, 0, 600.0, WORDS, 2720.0),
+        ev.Played(2740, 1, 0, 600.0),
+    )
+    durations = report.durations_ms()
+    assert durations[Stage.TOOL] == [101.0]
+    assert durations[Stage.LLM_TTFT] == [30.0, 49.0]
+
+
+def test_a_greeting_is_no_turn() -> None:
+    assert measured(ev.HangUp(10, "hangup")) == []
