@@ -1,0 +1,229 @@
+"""Finds the caller's speech: frames of 20 ms in, onset and progress out. webrtcvad (2 µs a frame) or a jump of the level opens a gate,
+Silero confirms behind it and alone decides while speech lasts; silence costs no Silero. All spans are counted in
+samples, so late packets stretch nothing; only `onset_ms` and `last_voiced_ms` are on the call's clock."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+import webrtcvad
+from numpy.typing import NDArray
+
+from voiceagent.vad.silero import RATE_HZ, WINDOW_SAMPLES, SileroStream
+
+FRAME_SAMPLES = 320
+BLOCK_SAMPLES = 160
+SAMPLES_PER_MS = RATE_HZ // 1000
+HISTORY_WINDOWS = 4
+GATE_HANG_WINDOWS = 10
+QUIETEST = 10 ** (-60 / 20)
+"""RMS of full scale below which nothing opens the gate."""
+FLOOR_RATE = 0.05
+ABOVE_FLOOR = 1.5
+JUMP = 4.0
+"""A level this many times the noise opens the gate too: webrtcvad is late on a soft fricative."""
+MAX_LATE_SAMPLES = RATE_HZ // 5
+"""Silero lets go of a word at most this late: voiced audio is never placed further before its last window."""
+
+
+@dataclass(frozen=True, slots=True)
+class DetectorOptions:
+    """How sure the detector must be."""
+
+    confirm_ms: float = 64.0
+    """Speech that confirms an onset, rounded up to windows of 32 ms."""
+    threshold: float = 0.5
+    """Silero's probability from which a window is speech."""
+    release: float = 0.35
+    """And below which it is not, once speech has begun."""
+    preroll_ms: float = 200.0
+    """Audio before the onset that `SpeechOnset` carries."""
+    max_refine_ms: float = 80.0
+    """How far webrtcvad may move an onset before Silero's first window."""
+    below_peak_db: float = 30.0
+    """Audio this far below the utterance's loudest, or near the noise before it, is not voiced: Silero lets go of a
+    word late."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechProgress:
+    """The state of the open utterance after a frame."""
+
+    voiced_ms: float
+    """Speech so far, pauses left out."""
+    silence_ms: float
+    """Audio received since the last voiced sample."""
+    last_voiced_ms: float
+    """When the last voiced sample was received, on the call's clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechOnset(SpeechProgress):
+    """The caller began to speak."""
+
+    onset_ms: float
+    """When the first voiced sample was received, on the call's clock."""
+    audio: NDArray[np.int16]
+    """Mono 16 kHz from `preroll_ms` before the onset up to and with this frame, shape (samples,)."""
+
+
+class SpeechDetector:
+    """One call's detector. Feed every frame of the caller, in order."""
+
+    def __init__(self, options: DetectorOptions | None = None) -> None:
+        """Raises ModelError when Silero cannot be loaded."""
+        self.options = options or DetectorOptions()
+        self.silero_windows = 0
+        self._confirm_windows = max(1, math.ceil(self.options.confirm_ms * SAMPLES_PER_MS / WINDOW_SAMPLES))
+        self._gate = webrtcvad.Vad(2)
+        self._silero = SileroStream()
+        kept_ms = self.options.preroll_ms + self.options.max_refine_ms + 1000
+        self._frames: deque[tuple[int, float, bool, NDArray[np.int16]]] = deque(maxlen=int(kept_ms // 20))
+        self._levels: deque[tuple[int, float]] = deque(maxlen=16)
+        self._pending = np.zeros(0, np.float32)
+        self._history: deque[NDArray[np.float32]] = deque(maxlen=HISTORY_WINDOWS)
+        self._received = 0
+        self._windowed = 0
+        self._gate_windows = 0
+        self._floor = QUIETEST
+        self._forget_speech()
+
+    @property
+    def speaking(self) -> bool:
+        """Whether an utterance is open."""
+        return self._speaking
+
+    def end(self) -> None:
+        """The utterance was endpointed: the next speech is a new onset."""
+        self._forget_speech()
+
+    def _forget_speech(self) -> None:
+        self._speaking = False
+        self._run = 0
+        self._run_start = 0
+        self._peak = 0.0
+        self._voiced = 0
+        self._judged = 0
+        self._last_voiced = 0
+        self._last_voiced_ms = 0.0
+
+    def feed(self, frame: NDArray[np.int16], at_ms: float) -> SpeechProgress | None:
+        """Hear 20 ms of mono 16 kHz audio, shape (320,), whose last sample was received at `at_ms` on the call's clock.
+        None while nobody speaks, `SpeechOnset` once, in the frame that confirms it, then `SpeechProgress` at each frame
+        until `end`."""
+        if frame.shape != (FRAME_SAMPLES,):
+            raise ValueError(f"frame of shape {frame.shape}: expected ({FRAME_SAMPLES},), 20 ms at {RATE_HZ} Hz")
+        audio = frame.astype(np.float32) / 32768
+        blocks = np.sqrt(np.square(audio).reshape(-1, BLOCK_SAMPLES).mean(axis=1))
+        for index, level in enumerate(blocks):
+            self._levels.append((self._received + (index + 1) * BLOCK_SAMPLES, float(level)))
+        loudest = float(blocks.max())
+        gated = loudest > QUIETEST and bool(self._gate.is_speech(frame.tobytes(), RATE_HZ))
+        self._received += FRAME_SAMPLES
+        self._frames.append((self._received, at_ms, gated, frame))
+        if gated or loudest > max(QUIETEST, self._floor * JUMP):
+            self._open_gate()
+        elif not self._speaking:
+            self._floor += FLOOR_RATE * (float(blocks.mean()) - self._floor)
+        onset = False
+        self._pending = np.concatenate([self._pending, audio])
+        while len(self._pending) >= WINDOW_SAMPLES:
+            window, self._pending = self._pending[:WINDOW_SAMPLES], self._pending[WINDOW_SAMPLES:]
+            self._windowed += WINDOW_SAMPLES
+            if not self._speaking and not self._gate_windows:
+                self._history.append(window)
+                continue
+            onset = self._hear(window) or onset
+        if not self._speaking:
+            return None
+        silence_ms = (self._received - self._last_voiced) / SAMPLES_PER_MS
+        voiced_ms = self._voiced / SAMPLES_PER_MS
+        if not onset:
+            return SpeechProgress(voiced_ms, silence_ms, self._last_voiced_ms)
+        start = self._refined_onset()
+        audio_from = start - self.options.preroll_ms * SAMPLES_PER_MS
+        heard = np.concatenate([kept for end, _, _, kept in self._frames if end > audio_from])
+        return SpeechOnset(voiced_ms, silence_ms, self._last_voiced_ms, self._clock_ms(start), heard)
+
+    def _open_gate(self) -> None:
+        if not self._speaking and not self._gate_windows:
+            self._silero.reset()
+            self._run = 0
+            windows, start = list(self._history), self._windowed - len(self._history) * WINDOW_SAMPLES
+            self._history.clear()
+            for index, window in enumerate(windows):
+                self._count_run(self._probability(window), start + index * WINDOW_SAMPLES)
+        self._gate_windows = GATE_HANG_WINDOWS
+
+    def _probability(self, window: NDArray[np.float32]) -> float:
+        self.silero_windows += 1
+        return self._silero.probability(window)
+
+    def _count_run(self, probability: float, start: int) -> None:
+        """A run of speech windows: begun by a sure one, kept by any that is not surely silence."""
+        if probability >= self.options.threshold:
+            if not self._run:
+                self._run_start = start
+            self._run += 1
+        elif probability < self.options.release:
+            self._run = 0
+
+    def _hear(self, window: NDArray[np.float32]) -> bool:
+        """Judge a window that ends at `_windowed`; True when it confirms an onset."""
+        probability = self._probability(window)
+        start = self._windowed - WINDOW_SAMPLES
+        if self._speaking:
+            if probability >= self.options.release:
+                self._extend(start, self._windowed)
+            return False
+        self._gate_windows -= 1
+        self._count_run(probability, start)
+        if self._run < self._confirm_windows:
+            return False
+        self._speaking = True
+        self._gate_windows = 0
+        self._extend(self._run_start, self._windowed)
+        return True
+
+    def _extend(self, start: int, end: int) -> None:
+        """Windows from `start` to `end` are speech: what is loud enough in them is voiced."""
+        blocks = [(at, level) for at, level in self._levels if max(start, self._judged) < at <= end]
+        self._judged = end // BLOCK_SAMPLES * BLOCK_SAMPLES
+        self._peak = max([self._peak, *(level for _, level in blocks)])
+        audible = self._audible()
+        loud = [at for at, level in blocks if level >= audible]
+        self._voiced += len(loud) * BLOCK_SAMPLES
+        last = max([self._last_voiced, end - MAX_LATE_SAMPLES, *loud])
+        if last > self._last_voiced:
+            self._last_voiced = last
+            self._last_voiced_ms = self._clock_ms(last)
+
+    def _audible(self) -> float:
+        """The level from which a block of this utterance is voiced: near its peak, and clear of the noise before it."""
+        quiet = self._peak * 10 ** (-self.options.below_peak_db / 20)
+        return max(quiet, min(self._floor * ABOVE_FLOOR, self._peak / 4))
+
+    def _refined_onset(self) -> int:
+        """Silero's first window, moved back over frames that webrtcvad calls speech, or forward over silence in it."""
+        earliest = self._run_start - self.options.max_refine_ms * SAMPLES_PER_MS
+        onset = self._run_start
+        for end, _, gated, _ in reversed(self._frames):
+            if end <= self._run_start:
+                if not gated or end - FRAME_SAMPLES < earliest:
+                    break
+                onset = end - FRAME_SAMPLES
+        if onset < self._run_start:
+            return onset
+        audible = self._audible()
+        loud = [at - BLOCK_SAMPLES for at, level in self._levels if at > onset and level >= audible]
+        return max(onset, loud[0]) if loud else onset
+
+    def _clock_ms(self, sample: int) -> float:
+        """When a sample still in the ring was received."""
+        for end, at_ms, _, _ in self._frames:
+            if end >= sample:
+                return at_ms - min(end - sample, FRAME_SAMPLES) / SAMPLES_PER_MS
+        return self._frames[-1][1]
