@@ -1,5 +1,5 @@
 """The playout queue of a leg: clauses of PCM in, one 20 ms frame at a time out, and an exact ledger of what was sent.
-Pure: the leg's pacer calls `next_frame`. Every frame carries its reply's id,
+Pure: the leg's pacer calls `take_frame`, and `confirm_sent` once the frame is on its way. Every frame carries its reply's id,
 so what belongs to a dropped reply cannot be sent."""
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ FRAME_MS = 20
 RATE_HZ = 24_000
 FRAME_SAMPLES = RATE_HZ * FRAME_MS // 1000
 MAX_QUEUED_S = 120.0
+MAX_REMEMBERED = 1024
+"""Dropped replies, and replies with a ledger, that are remembered; the oldest are forgotten (reply ids rise)."""
 
 Position = tuple[int, int, float]
 """(reply_id, clause, played_ms): the clause's audio was sent up to there, all earlier clauses wholly."""
@@ -31,6 +33,11 @@ class Clause:
         self.complete = False
         self.sent_samples = 0
 
+    @property
+    def position(self) -> Position:
+        """How far it was taken."""
+        return (self.reply_id, self.index, self.sent_samples * 1000.0 / RATE_HZ)
+
 
 class Playout:
     """Queue, mixer and ledger. `on_sent` is called after each frame that held reply audio."""
@@ -38,10 +45,13 @@ class Playout:
     def __init__(self, on_sent: Callable[[Position], None] | None = None) -> None:
         self.on_sent = on_sent
         self.frames_sent = 0
+        """Frames taken that held reply audio."""
         self.underruns = 0
+        """Frames that a clause left (partly) empty after it had begun, because its synthesis was slow."""
         self._clauses: deque[Clause] = deque()
-        self._dropped: set[int] = set()
+        self._dropped: dict[int, None] = {}
         self._last: dict[int, Position] = {}
+        self._taken: list[Position] = []
         self._queued_samples = 0
 
     @property
@@ -50,8 +60,8 @@ class Playout:
         return self._queued_samples * 1000.0 / RATE_HZ
 
     def push(self, reply_id: int, clause: int, pcm: NDArray[np.int16], *, complete: bool) -> bool:
-        """Append mono 24 kHz int16 audio to a clause, shape (samples,). False when it was refused: its reply is dropped,
-        or the queue holds `MAX_QUEUED_S` seconds already."""
+        """Append mono 24 kHz int16 audio to a clause, shape (samples,). Clauses play in the order of their first push. False
+        when it was refused: its reply is dropped, or the queue holds `MAX_QUEUED_S` seconds already."""
         if reply_id in self._dropped:
             return False
         if (self._queued_samples + len(pcm)) / RATE_HZ > MAX_QUEUED_S:
@@ -66,51 +76,68 @@ class Playout:
         target.complete = complete
         return True
 
-    def next_frame(self) -> NDArray[np.int16] | None:
-        """The next 20 ms, shape (480,); None when there is nothing to say (send silence). A frame may join the end of one
-        clause and the start of the next; it never waits for audio that is still being synthesised."""
+    def take_frame(self) -> NDArray[np.int16] | None:
+        """The next 20 ms to send, shape (480,); None when there is nothing to say (send silence). A frame may join the end of
+        one clause and the start of the next; it never waits for audio that is still being synthesised. Not in the ledger
+        until `confirm_sent`."""
         parts: list[NDArray[np.int16]] = []
+        taken: list[Position] = []
         need = FRAME_SAMPLES
-        position: Position | None = None
         while need and self._clauses:
             clause = self._clauses[0]
+            before = need
             while need and clause.buffer:
-                head = clause.buffer[0]
-                take = head[:need]
-                if len(take) == len(head):
+                part = clause.buffer[0][:need]
+                if len(part) == len(clause.buffer[0]):
                     clause.buffer.popleft()
                 else:
-                    clause.buffer[0] = head[need:]
-                parts.append(take)
-                need -= len(take)
-                clause.sent_samples += len(take)
-                self._queued_samples -= len(take)
-                position = (clause.reply_id, clause.index, clause.sent_samples * 1000.0 / RATE_HZ)
-            if not need or not clause.complete:
-                if need:
-                    self.underruns += 1
+                    clause.buffer[0] = clause.buffer[0][need:]
+                parts.append(part)
+                need -= len(part)
+                clause.sent_samples += len(part)
+            if need < before or (clause.complete and not clause.buffer):
+                taken.append(clause.position)
+            if clause.buffer or not clause.complete:
+                self.underruns += need > 0 and clause.sent_samples > 0
                 break
-            if position is None:
-                position = (clause.reply_id, clause.index, clause.sent_samples * 1000.0 / RATE_HZ)
             self._clauses.popleft()
-        if position is None:
-            return None
-        self.frames_sent += 1
-        self._last[position[0]] = position
-        if self.on_sent is not None:
-            self.on_sent(position)
+        self._queued_samples -= FRAME_SAMPLES - need
+        self._taken = taken
         if not parts:
             return None
-        frame = np.concatenate(parts) if len(parts) > 1 or need else parts[0]
-        return np.pad(frame, (0, need)) if need else frame
+        self.frames_sent += 1
+        if need:
+            parts.append(np.zeros(need, dtype=np.int16))
+        return np.concatenate(parts) if len(parts) > 1 else parts[0]
+
+    def confirm_sent(self) -> None:
+        """The frame that was taken last is on its way to the caller: enter it in the ledger and report it."""
+        taken, self._taken = self._taken, []
+        for position in taken:
+            if position[0] in self._dropped:
+                continue
+            self._last.pop(position[0], None)
+            self._last[position[0]] = position
+            while len(self._last) > MAX_REMEMBERED:
+                del self._last[next(iter(self._last))]
+            if self.on_sent is not None:
+                self.on_sent(position)
+
+    def next_frame(self) -> NDArray[np.int16] | None:
+        """`take_frame` and `confirm_sent` in one, for a leg that sends frames the moment it takes them."""
+        frame = self.take_frame()
+        self.confirm_sent()
+        return frame
 
     def drop(self, reply_id: int) -> Position:
-        """Send nothing more of the reply; what was sent of it. Clause is -1 when nothing was."""
-        self._dropped.add(reply_id)
-        kept = deque(c for c in self._clauses if c.reply_id != reply_id)
-        self._clauses = kept
-        self._queued_samples = sum(len(part) for clause in kept for part in clause.buffer)
-        return self._last.pop(reply_id, (reply_id, -1, 0.0))
+        """Send nothing more of the reply; what was sent of it, a frame just taken included. Clause is -1 when nothing was."""
+        self._dropped[reply_id] = None
+        while len(self._dropped) > MAX_REMEMBERED:
+            del self._dropped[next(iter(self._dropped))]
+        self._clauses = deque(clause for clause in self._clauses if clause.reply_id != reply_id)
+        self._queued_samples = sum(len(part) for clause in self._clauses for part in clause.buffer)
+        last = self._last.pop(reply_id, (reply_id, -1, 0.0))
+        return next((position for position in reversed(self._taken) if position[0] == reply_id), last)
 
     def finish(self, reply_id: int) -> None:
         """Forget the ledger of a reply that was wholly sent."""

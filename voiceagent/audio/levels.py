@@ -1,0 +1,76 @@
+"""How loud audio is, and when it was voiced by the plain measure of energy: used to time speech on both ends of a call."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+FULL_SCALE = 32768.0
+SILENCE_DBFS = -120.0
+
+
+def rms(pcm: NDArray[np.int16]) -> float:
+    """Root mean square of int16 audio, 0..32768; 0 for no samples."""
+    if not len(pcm):
+        return 0.0
+    values = pcm.astype(np.float32)
+    return math.sqrt(float(np.dot(values, values)) / len(values))
+
+
+def dbfs(pcm: NDArray[np.int16]) -> float:
+    """Level relative to full scale in dB (a full-scale square wave is 0, a sine -3); -120 at silence."""
+    value = rms(pcm) / FULL_SCALE
+    return max(SILENCE_DBFS, 20.0 * math.log10(value)) if value > 0 else SILENCE_DBFS
+
+
+@dataclass(slots=True)
+class VoicedSpan:
+    """A stretch of speech: from the first to the end of the last voiced 5 ms, on the caller's clock."""
+
+    onset_ms: float
+    offset_ms: float
+
+
+class VoicedTimeline:
+    """Finds the voiced spans of a stream by energy. Spans closer than `join_ms` are one. Keeps the last `MAX_SPANS`."""
+
+    MAX_SPANS = 4096
+    STEP_MS = 5
+
+    def __init__(self, rate_hz: int, *, threshold_dbfs: float = -45.0, join_ms: float = 300.0) -> None:
+        self.rate_hz = rate_hz
+        self.spans: list[VoicedSpan] = []
+        self._join_ms = join_ms
+        self._step_samples = rate_hz * self.STEP_MS // 1000
+        self._threshold = (10 ** (threshold_dbfs / 20) * FULL_SCALE) ** 2
+
+    def feed(self, pcm: NDArray[np.int16], start_ms: float) -> bool:
+        """Add int16 audio, shape (samples,), whose first sample is heard at `start_ms`; True when any of it is voiced."""
+        voiced = False
+        step = self._step_samples
+        values = pcm.astype(np.float32)
+        for index in range(0, len(values), step):
+            part = values[index : index + step]
+            if float(np.dot(part, part)) / len(part) < self._threshold:
+                continue
+            voiced = True
+            begin_ms = start_ms + index * 1000.0 / self.rate_hz
+            end_ms = begin_ms + len(part) * 1000.0 / self.rate_hz
+            if self.spans and begin_ms - self.spans[-1].offset_ms <= self._join_ms:
+                self.spans[-1].offset_ms = max(end_ms, self.spans[-1].offset_ms)
+            else:
+                self.spans.append(VoicedSpan(begin_ms, end_ms))
+                del self.spans[: -self.MAX_SPANS]
+        return voiced
+
+    @property
+    def last_voiced_ms(self) -> float | None:
+        """The end of the last voiced 5 ms; None when there was none."""
+        return self.spans[-1].offset_ms if self.spans else None
+
+    def first_onset_after(self, at_ms: float) -> float | None:
+        """When the first span that begins at or after `at_ms` begins; None when there is none."""
+        return next((span.onset_ms for span in self.spans if span.onset_ms >= at_ms), None)

@@ -1,0 +1,81 @@
+"""Everything that reaches behind aiortc's public interface, for the pinned 1.16; `check` says when a release moved it.
+
+As shipped, aiortc holds 80 ms of audio back, stalls for 300 ms on each lost packet and keeps the delay for the rest of the
+call, and does not gather loopback addresses. So our own jitter buffer takes RTP packets straight from the receiver."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import aioice.ice
+import aiortc
+from aiortc import RTCRtpReceiver
+from aiortc.rtcdtlstransport import RTCDtlsTransport
+from aiortc.rtcrtpreceiver import StreamStatistics
+from aiortc.rtp import RtpPacket
+
+from voiceagent.errors import MediaError
+
+SUPPORTED = "1.16."
+
+_RECEIVED_PACKETS = "_RTCDtlsTransport__rx_packets"
+_RTP_HOOK = "_handle_rtp_packet"
+_REMOTE_STREAMS = "_RTCRtpReceiver__remote_streams"
+_MAX_STREAMS = 8
+_LOOPBACK = "127.0.0.1"
+
+_gathered_host_addresses = aioice.ice.get_host_addresses
+
+
+def _host_addresses(use_ipv4: bool, use_ipv6: bool) -> list[str]:
+    """aioice leaves loopback out; on a machine that has nothing else it is the only way."""
+    addresses = list(_gathered_host_addresses(use_ipv4, use_ipv6))
+    return addresses or ([_LOOPBACK] if use_ipv4 else [])
+
+
+def allow_loopback() -> None:
+    """Let a machine with only `lo` connect to itself. Other machines gather what they did."""
+    aioice.ice.get_host_addresses = _host_addresses
+
+
+def check() -> None:
+    """Raises MediaError when the installed aiortc is not the one that the hooks were written for."""
+    problems = []
+    if not aiortc.__version__.startswith(SUPPORTED):
+        problems.append(f"its version is {aiortc.__version__}")
+    if list(inspect.signature(getattr(RTCRtpReceiver, _RTP_HOOK)).parameters) != ["self", "packet", "arrival_time_ms"]:
+        problems.append(f"RTCRtpReceiver.{_RTP_HOOK} moved")
+    receiver_fields = RTCRtpReceiver.__init__.__code__.co_names
+    if _REMOTE_STREAMS not in receiver_fields:
+        problems.append("RTCRtpReceiver keeps its streams elsewhere")
+    if _RECEIVED_PACKETS not in RTCDtlsTransport.__init__.__code__.co_names:
+        problems.append("RTCDtlsTransport counts packets elsewhere")
+    if not callable(getattr(aioice.ice, "get_host_addresses", None)):
+        problems.append("aioice gathers addresses elsewhere")
+    if problems:
+        found = "; ".join(problems)
+        raise MediaError(f"aiortc cannot be used: {found}; expected {SUPPORTED}*: pip install 'aiortc=={SUPPORTED}*'")
+
+
+def take_rtp(receiver: RTCRtpReceiver, handler: Callable[[RtpPacket], None], clock_hz: int) -> None:
+    """Give each RTP packet of `receiver` to `handler` instead of aiortc's decoder. Statistics are still kept, so that the
+    sender is told about loss (RTCP receiver reports) and adds error correction. `handler` must not raise."""
+    streams: dict[int, Any] = getattr(receiver, _REMOTE_STREAMS)
+
+    async def handle(packet: RtpPacket, arrival_time_ms: int) -> None:
+        stream = streams.get(packet.ssrc)
+        if stream is None:
+            if len(streams) >= _MAX_STREAMS:
+                streams.pop(next(iter(streams)))
+            stream = streams[packet.ssrc] = StreamStatistics(clock_hz)
+        stream.add(packet)
+        handler(packet)
+
+    setattr(receiver, _RTP_HOOK, handle)
+
+
+def packets_received(transport: RTCDtlsTransport) -> int:
+    """How many packets of any kind (RTP, RTCP, data) have come from the peer."""
+    return int(getattr(transport, _RECEIVED_PACKETS))

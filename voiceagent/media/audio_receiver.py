@@ -1,0 +1,129 @@
+"""RTP packets in, 20 ms frames of PCM out: jitter buffer, Opus and the timer that ends a wait. Used at both ends of a call."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import numpy as np
+from aiortc.rtp import RtpPacket
+from numpy.typing import NDArray
+
+from voiceagent.audio import opus
+from voiceagent.audio.jitter_buffer import AudioPacket, JitterBuffer, Slot, SlotKind
+from voiceagent.errors import MediaError
+
+FRAME_MS = 20
+_QUIET_BYTES = 2
+"""An Opus packet this short holds no audio: the sender is in DTX (RFC 6716 §2.1.9)."""
+
+
+Deliver = Callable[[NDArray[np.int16], float, bool], None]
+"""Called with 20 ms of PCM (mono, shape (rate_hz / 50,)), when the packet that completed it arrived (milliseconds of
+`time.monotonic`), and whether any of it was lost."""
+
+
+class AudioReceiver:
+    """Decodes one RTP stream; `deliver` is called with each frame, on the event loop. Call `close` to stop its timer."""
+
+    def __init__(self, rate_hz: int, deliver: Deliver, *, payload_type: int | None = None) -> None:
+        """With `payload_type`, packets of other types are ignored (and counted)."""
+        self.rate_hz = rate_hz
+        self.jitter = JitterBuffer()
+        self.payload_type = payload_type
+        self.ignored = 0
+        """Packets that were not Opus."""
+        self.last_packet_ms: float | None = None
+        self._deliver = deliver
+        self._decoder = opus.Decoder(rate_hz)
+        self._frame_samples = rate_hz * FRAME_MS // 1000
+        self._rest = np.zeros(0, dtype=np.int16)
+        self._rest_concealed = False
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    def receive(self, packet: RtpPacket) -> None:
+        """Take an RTP packet that arrived now."""
+        if self._closed:
+            return
+        now_ms = time.monotonic() * 1000.0
+        samples = opus.packet_samples(packet.payload)
+        if (packet.payload and not samples) or self.payload_type not in (None, packet.payload_type):
+            self.ignored += 1
+            return
+        self.last_packet_ms = now_ms
+        self._make(
+            self.jitter.push(
+                AudioPacket(
+                    ssrc=packet.ssrc,
+                    sequence=packet.sequence_number,
+                    timestamp=packet.timestamp,
+                    samples=samples,
+                    payload=packet.payload,
+                    arrival_ms=now_ms,
+                    quiet=0 < len(packet.payload) <= _QUIET_BYTES,
+                )
+            )
+        )
+        self._arm()
+
+    def close(self) -> None:
+        """Deliver nothing more."""
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _arm(self) -> None:
+        deadline_ms = self.jitter.deadline_ms
+        if deadline_ms is None or self._closed:
+            return
+        when_s = self._loop.time() + deadline_ms / 1000.0 - time.monotonic()
+        if self._timer is not None:
+            # A timer that is too early only looks again: cheaper than a new one for each packet.
+            if self._timer.when() <= when_s:
+                return
+            self._timer.cancel()
+        self._timer = self._loop.call_at(when_s, self._on_timer)
+
+    def _on_timer(self) -> None:
+        self._timer = None
+        now_ms = time.monotonic() * 1000.0
+        deadline_ms = self.jitter.deadline_ms
+        if deadline_ms is not None and now_ms >= deadline_ms:
+            self._make(self.jitter.poll(now_ms))
+        self._arm()
+
+    def _make(self, slots: list[Slot]) -> None:
+        for slot in slots:
+            self._slice(self._decode(slot), slot)
+
+    def _decode(self, slot: Slot) -> NDArray[np.int16]:
+        samples = slot.samples * self.rate_hz // opus.RTP_CLOCK_HZ
+        if slot.kind is SlotKind.SILENCE:
+            return np.zeros(samples, dtype=np.int16)
+        if slot.kind is SlotKind.CONCEAL:
+            return self._decoder.conceal(samples)
+        try:
+            if slot.kind is SlotKind.RECOVER:
+                return self._decoder.recover(slot.payload, samples)
+            return self._decoder.decode(slot.payload)
+        except MediaError:
+            self.ignored += 1
+            return np.zeros(samples, dtype=np.int16)
+
+    def _slice(self, pcm: NDArray[np.int16], slot: Slot) -> None:
+        size = self._frame_samples
+        if not len(self._rest) and len(pcm) == size:
+            self._deliver(pcm, slot.received_ms, slot.lost)
+            return
+        joined = np.concatenate((self._rest, pcm))
+        concealed = self._rest_concealed or slot.lost
+        whole = len(joined) // size * size
+        for start in range(0, whole, size):
+            self._deliver(joined[start : start + size], slot.received_ms, concealed)
+            concealed = slot.lost
+        self._rest = joined[whole:]
+        self._rest_concealed = concealed and len(self._rest) > 0

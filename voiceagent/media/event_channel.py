@@ -1,0 +1,85 @@
+"""The data channel `oai-events`: JSON events out, text messages in, both bounded. Used at both ends of a call."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import AsyncIterator
+from typing import Any
+
+from aiortc import RTCDataChannel
+
+LABEL = "oai-events"
+MAX_MESSAGE_CHARS = 262_144
+MAX_WAITING = 512
+"""Messages that wait: incoming for a reader, outgoing for the channel to open."""
+MAX_BUFFERED_BYTES = 1_048_576
+"""What a slow peer may leave unread before further events are dropped."""
+
+
+class EventChannel:
+    """Queues around a data channel that may open later. What is dropped is counted."""
+
+    def __init__(self) -> None:
+        self.dropped_out = 0
+        self.dropped_in = 0
+        """Binary, oversized, or more than the reader took."""
+        self._channel: RTCDataChannel | None = None
+        self._out: deque[str] = deque()
+        self._in: deque[tuple[float, str]] = deque()
+        self._changed = asyncio.Event()
+        self._ended = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether messages go out at once."""
+        return self._channel is not None and self._channel.readyState == "open"
+
+    def attach(self, channel: RTCDataChannel) -> None:
+        """Use `channel`; what has waited is sent when it is open."""
+        self._channel = channel
+        channel.on("open", self._flush)
+        channel.on("message", self._on_message)
+        self._flush()
+
+    def send(self, event: dict[str, Any]) -> None:
+        """Send one event as JSON, or keep it until the channel opens; dropped (and counted) when it is closed, when the
+        peer does not read, or when too many wait."""
+        text = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
+        if self._channel is not None and self._channel.readyState == "open":
+            if self._channel.bufferedAmount > MAX_BUFFERED_BYTES:
+                self.dropped_out += 1
+            else:
+                self._channel.send(text)
+        elif self._ended or len(self._out) >= MAX_WAITING or (self._channel and self._channel.readyState != "connecting"):
+            self.dropped_out += 1
+        else:
+            self._out.append(text)
+
+    def end(self) -> None:
+        """No message will come any more: iterators end after what is waiting."""
+        self._ended = True
+        self._out.clear()
+        self._changed.set()
+
+    async def messages(self) -> AsyncIterator[tuple[float, str]]:
+        """Incoming texts in order, each with its arrival in milliseconds of `time.monotonic`."""
+        while True:
+            while self._in:
+                yield self._in.popleft()
+            if self._ended:
+                return
+            self._changed.clear()
+            await self._changed.wait()
+
+    def _flush(self) -> None:
+        while self._out and self._channel is not None and self._channel.readyState == "open":
+            self._channel.send(self._out.popleft())
+
+    def _on_message(self, message: str | bytes) -> None:
+        if not isinstance(message, str) or len(message) > MAX_MESSAGE_CHARS or len(self._in) >= MAX_WAITING:
+            self.dropped_in += 1
+            return
+        self._in.append((asyncio.get_running_loop().time() * 1000.0, message))
+        self._changed.set()

@@ -1,0 +1,81 @@
+"""An outgoing audio track that is paced by an absolute clock: a source gives 20 ms of PCM at a time, Opus packets come out.
+aiortc's sender takes packets as they are, so its own encoder and its thread hops are bypassed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from aiortc.mediastreams import MediaStreamError, MediaStreamTrack
+from av.packet import Packet
+from numpy.typing import NDArray
+
+from voiceagent.audio import opus
+
+FRAME_MS = 20
+RATE_HZ = 24_000
+FRAME_SAMPLES = RATE_HZ * FRAME_MS // 1000
+MAX_LATE_MS = 60.0
+"""A stall longer than this is skipped on the time line instead of being made up for in a burst."""
+
+_TIME_BASE = Fraction(1, opus.RTP_CLOCK_HZ)
+_TICKS = opus.RTP_CLOCK_HZ * FRAME_MS // 1000
+
+Source = Callable[[], NDArray[np.int16] | None]
+"""Gives the next 20 ms, mono 24 kHz, shape (480,); None for silence."""
+
+
+class PacedTrack(MediaStreamTrack):
+    """`source` is asked for a frame at the moment it is due; `sent` is called with that moment, in milliseconds of
+    `time.monotonic`, once the frame was handed to RTP."""
+
+    kind = "audio"
+
+    def __init__(
+        self, source: Source, *, sent: Callable[[float], None] | None = None, encoder: opus.Encoder | None = None
+    ) -> None:
+        super().__init__()
+        self.skipped_frames = 0
+        """Frames' time that stalls of the event loop cost."""
+        self._source = source
+        self._sent = sent
+        self._encoder = encoder or opus.Encoder(RATE_HZ)
+        self._silence = np.zeros(FRAME_SAMPLES, dtype=np.int16)
+        self._index = 0
+        self._start_s: float | None = None
+        self._handed_ms: float | None = None
+
+    async def recv(self) -> Packet[Any]:
+        """The next packet, when it is due."""
+        # aiortc asks for a packet right after it has sent the one before, without giving up the event loop.
+        if self._handed_ms is not None and self._sent is not None:
+            self._sent(self._handed_ms)
+        self._handed_ms = None
+        if self.readyState != "live":
+            raise MediaStreamError
+        now_s = time.monotonic()
+        if self._start_s is None:
+            self._start_s = now_s
+        due_s = self._start_s + self._index * FRAME_MS / 1000
+        if due_s > now_s:
+            await asyncio.sleep(due_s - now_s)
+        else:
+            late_ms = (now_s - due_s) * 1000.0
+            if late_ms > MAX_LATE_MS:
+                skipped = int(late_ms // FRAME_MS)
+                self.skipped_frames += skipped
+                self._index += skipped
+            await asyncio.sleep(0)
+        if self.readyState != "live":
+            raise MediaStreamError
+        frame = self._source()
+        packet = Packet(self._encoder.encode(self._silence if frame is None else frame))
+        packet.pts = self._index * _TICKS
+        packet.time_base = _TIME_BASE
+        self._index += 1
+        self._handed_ms = time.monotonic() * 1000.0
+        return packet

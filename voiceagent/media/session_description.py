@@ -1,0 +1,100 @@
+"""Reads an SDP offer (RFC 8866, RFC 9429) and says in one line what is wrong with it; finishes the answer.
+
+What comes out of `read_offer` holds only candidates that can be used as they are: names that would need multicast DNS and TCP
+candidates go, and so does end-of-candidates, since a peer may be reachable from an address it did not list."""
+
+from __future__ import annotations
+
+import re
+
+from aiortc import sdp
+
+from voiceagent.errors import MediaError
+
+MAX_SDP_CHARS = 65_536
+MAX_CANDIDATES = 32
+
+_CANDIDATE = re.compile(r"a=candidate:\S+ \d+ (?P<transport>\S+) \d+ (?P<host>\S+) ")
+_OPUS = re.compile(r"^a=rtpmap:(\d+) opus/48000", re.IGNORECASE | re.MULTILINE)
+
+
+def _parse(text: str) -> sdp.SessionDescription:
+    if len(text) > MAX_SDP_CHARS:
+        raise MediaError(f"the SDP is {len(text)} characters long; expected at most {MAX_SDP_CHARS}")
+    if not text.lstrip().startswith("v=0"):
+        start = text.strip().splitlines()[0][:40] if text.strip() else ""
+        raise MediaError(f"the SDP starts with {start!r}; expected a session description that starts with 'v=0'")
+    try:
+        return sdp.SessionDescription.parse(text)
+    except (ValueError, KeyError, IndexError, AttributeError, AssertionError, TypeError) as error:
+        detail = f" ({error})" if str(error) else ""
+        raise MediaError(f"the SDP is malformed{detail}; expected an offer as RTCPeerConnection.createOffer makes it") from error
+
+
+def read_offer(text: str) -> str:
+    """The offer, ready for aiortc. Raises MediaError when it is malformed, has no audio, no Opus, or lacks the ICE and DTLS
+    parameters."""
+    description = _parse(text)
+    audio = [media for media in description.media if media.kind == "audio" and media.port != 0]
+    if not audio:
+        found = ", ".join(media.kind for media in description.media) or "nothing"
+        raise MediaError(f"the offer has no audio (it offers {found}); expected one m=audio section: add a microphone track")
+    if len(audio) > 1:
+        raise MediaError(f"the offer has {len(audio)} audio sections; expected one")
+    codecs = [codec.mimeType.removeprefix("audio/") for codec in audio[0].rtp.codecs]
+    if "opus" not in (codec.lower() for codec in codecs):
+        raise MediaError(f"the offer has no Opus (it offers {', '.join(codecs) or 'no codec'}); expected opus/48000")
+    for media in description.media:
+        if media.kind not in ("audio", "application"):
+            continue
+        if media.ice is None or not media.ice.usernameFragment or not media.ice.password:
+            raise MediaError(f"the offer's {media.kind} section has no a=ice-ufrag and a=ice-pwd; expected a WebRTC offer")
+        if media.dtls is None or not media.dtls.fingerprints:
+            raise MediaError(f"the offer's {media.kind} section has no a=fingerprint; expected a WebRTC offer")
+    return _with_usable_candidates(text)
+
+
+def _with_usable_candidates(text: str) -> str:
+    lines = []
+    candidates = 0
+    for line in text.strip().splitlines():
+        if line.strip() == "a=end-of-candidates":
+            continue
+        if line.startswith("a=candidate:"):
+            match = _CANDIDATE.match(line)
+            if match is None or match["transport"].lower() != "udp" or match["host"].endswith(".local"):
+                continue
+            candidates += 1
+            if candidates > MAX_CANDIDATES:
+                continue
+        lines.append(line)
+    return "\r\n".join(lines) + "\r\n"
+
+
+def opus_payload_type(text: str) -> int:
+    """The payload type of Opus. Raises MediaError when there is none."""
+    match = _OPUS.search(text)
+    if match is None:
+        raise MediaError("the SDP has no Opus; expected a=rtpmap:<type> opus/48000/2")
+    return int(match[1])
+
+
+def with_opus_parameters(text: str) -> str:
+    """The description with what we want to receive (RFC 7587 §6.1): in-band error correction, mono speech."""
+    payload_type = opus_payload_type(text)
+    lines = []
+    for line in text.splitlines():
+        if line.startswith(f"a=fmtp:{payload_type} "):
+            continue
+        lines.append(line)
+        if line.lower().startswith(f"a=rtpmap:{payload_type} opus/"):
+            lines.append(f"a=fmtp:{payload_type} minptime=10;useinbandfec=1;usedtx=0;stereo=0")
+    return "\r\n".join(lines) + "\r\n"
+
+
+def read_answer(text: str) -> str:
+    """The answer to our own offer. Raises MediaError when it is malformed or takes no audio."""
+    description = _parse(text)
+    if not any(media.kind == "audio" and media.port != 0 for media in description.media):
+        raise MediaError("the server's answer takes no audio; expected an m=audio section")
+    return text

@@ -1,0 +1,229 @@
+"""The WebRTC leg: a browser (or any WebRTC peer) as one media connection of a call. An SDP offer in, an answer out; then the
+caller's audio as 16 kHz frames, the playout's frames as Opus, and events over the data channel."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import numpy as np
+from aiortc import RTCConfiguration, RTCDataChannel, RTCIceServer, RTCPeerConnection, RTCRtpSender, RTCSessionDescription
+from aiortc.exceptions import InternalError, InvalidStateError, OperationError
+from numpy.typing import NDArray
+
+from voiceagent.audio import opus
+from voiceagent.errors import MediaError
+from voiceagent.media import aiortc_hooks
+from voiceagent.media.audio_receiver import AudioReceiver
+from voiceagent.media.event_channel import LABEL, EventChannel
+from voiceagent.media.leg import HeardFrame
+from voiceagent.media.paced_track import PacedTrack
+from voiceagent.media.playout import Playout
+from voiceagent.media.session_description import opus_payload_type, read_offer, with_opus_parameters
+
+HEARD_RATE_HZ = 16_000
+MAX_HEARD_FRAMES = 500
+"""10 s of the caller's audio may wait for its reader; then the oldest is dropped."""
+WATCH_INTERVAL_S = 0.5
+CLOSE_TIMEOUT_S = 5.0
+
+logger = logging.getLogger(__name__)
+
+
+def opus_only() -> list[Any]:
+    """Codec preferences that leave nothing but Opus."""
+    return [codec for codec in RTCRtpSender.getCapabilities("audio").codecs if codec.mimeType.lower() == "audio/opus"]
+
+
+class WebRtcLeg:
+    """Implements `Leg` over aiortc. Made by `answer`; `close` frees it."""
+
+    def __init__(
+        self, ice_servers: Sequence[RTCIceServer], connect_timeout_s: float, silence_timeout_s: float, encoder: opus.Encoder
+    ) -> None:
+        self.playout = Playout()
+        self.dropped_frames = 0
+        """Frames of the caller that no one took in time."""
+        self._loop = asyncio.get_running_loop()
+        self._peer = RTCPeerConnection(RTCConfiguration(iceServers=list(ice_servers)))
+        self._events = EventChannel()
+        self._receiver = AudioReceiver(HEARD_RATE_HZ, self._on_frame)
+        self._track = PacedTrack(self.playout.take_frame, sent=self._on_sent, encoder=encoder)
+        self._heard: deque[HeardFrame] = deque()
+        self._changed = asyncio.Event()
+        self._connected = asyncio.Event()
+        self._end_reason = ""
+        self._closing: asyncio.Task[None] | None = None
+        self._connect_timeout_s = connect_timeout_s
+        self._silence_timeout_s = silence_timeout_s
+        self._watch: asyncio.TimerHandle | None = None
+        self._packets = 0
+        self._last_packet_s = self._loop.time()
+
+    @classmethod
+    async def answer(
+        cls,
+        offer_sdp: str,
+        *,
+        ice_servers: Sequence[RTCIceServer] = (),
+        connect_timeout_s: float = 15.0,
+        silence_timeout_s: float = 8.0,
+        bitrate_bps: int = 32_000,
+        complexity: int = 5,
+    ) -> tuple[WebRtcLeg, str]:
+        """Take an offer; the leg, and the SDP that answers it with all candidates. The connection comes up by itself; when it
+        has not within `connect_timeout_s`, or nothing is received for `silence_timeout_s`, the leg ends as `lost`.
+        Raises MediaError, in one line, for an offer that cannot be served."""
+        offer = read_offer(offer_sdp)
+        aiortc_hooks.check()
+        aiortc_hooks.allow_loopback()
+        encoder = opus.Encoder(bitrate_bps=bitrate_bps, complexity=complexity)
+        leg = cls(ice_servers, connect_timeout_s, silence_timeout_s, encoder)
+        try:
+            return leg, await leg._negotiate(offer)
+        except BaseException:
+            await leg.close()
+            raise
+
+    async def _negotiate(self, offer: str) -> str:
+        peer = self._peer
+        transceiver = peer.addTransceiver(self._track, direction="sendrecv")
+        transceiver.setCodecPreferences(opus_only())
+        aiortc_hooks.take_rtp(transceiver.receiver, self._receiver.receive, opus.RTP_CLOCK_HZ)
+        peer.on("datachannel", self._on_data_channel)
+        peer.on("connectionstatechange", self._on_connection_state)
+        try:
+            await peer.setRemoteDescription(RTCSessionDescription(sdp=offer, type="offer"))
+            for other in peer.getTransceivers():
+                if other is not transceiver:
+                    other.direction = "inactive"
+            await peer.setLocalDescription(await peer.createAnswer())
+        except (OperationError, InternalError, InvalidStateError, ValueError, KeyError, IndexError, AttributeError) as error:
+            detail = str(error) or type(error).__name__
+            raise MediaError(f"the offer cannot be answered: {detail}; expected audio with Opus") from error
+        transceiver.receiver.transport.on("statechange", self._on_transport_state)
+        self._last_packet_s = self._loop.time()
+        self._watch = self._loop.call_later(WATCH_INTERVAL_S, self._on_watch)
+        answer = with_opus_parameters(peer.localDescription.sdp)
+        self._receiver.payload_type = opus_payload_type(answer)
+        return answer
+
+    async def frames(self) -> AsyncIterator[HeardFrame]:
+        """The caller's audio in order; ends when the connection does. When the consumer is slow the oldest frames are dropped
+        and counted in `dropped_frames`."""
+        while True:
+            while self._heard:
+                yield self._heard.popleft()
+            if self._end_reason:
+                return
+            self._changed.clear()
+            await self._changed.wait()
+
+    async def client_events(self) -> AsyncIterator[str]:
+        """The text messages of `oai-events`, in order; ends when the connection does."""
+        async for _, text in self._events.messages():
+            yield text
+
+    def send_event(self, event: dict[str, Any]) -> None:
+        """Send one JSON event to the client; kept (bounded) until the channel opens, dropped and counted when it is closed or
+        the client does not read."""
+        self._events.send(event)
+
+    @property
+    def end_reason(self) -> str:
+        """Why the connection ended: hangup (the peer closed it), closed (we did), lost. Empty while it is up."""
+        return self._end_reason
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """What went wrong on this leg so far, by name; for metrics."""
+        jitter = self._receiver.jitter.stats
+        return {
+            "heard_frames_dropped": self.dropped_frames,
+            "packets_lost": jitter.lost,
+            "packets_late": jitter.late,
+            "packets_duplicate": jitter.duplicate,
+            "packets_reordered": jitter.reordered,
+            "packets_ignored": self._receiver.ignored,
+            "stream_resets": jitter.resets,
+            "stream_stalls": jitter.stalls,
+            "events_dropped_in": self._events.dropped_in,
+            "events_dropped_out": self._events.dropped_out,
+            "frames_skipped": self._track.skipped_frames,
+        }
+
+    async def wait_connected(self) -> bool:
+        """Wait until media can flow; False when the leg ended first."""
+        await self._connected.wait()
+        return not self._end_reason
+
+    async def close(self) -> None:
+        """End the connection and free its sockets and tasks. May be called twice."""
+        self._end("closed")
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._free())
+        await asyncio.shield(self._closing)
+
+    async def _free(self) -> None:
+        try:
+            await asyncio.wait_for(self._peer.close(), CLOSE_TIMEOUT_S)
+        except TimeoutError:
+            logger.warning("a WebRTC connection did not close within %s s", CLOSE_TIMEOUT_S)
+
+    def _end(self, reason: str) -> None:
+        if self._end_reason:
+            return
+        self._end_reason = reason
+        if self._watch is not None:
+            self._watch.cancel()
+        self._track.stop()
+        self._receiver.close()
+        self._events.end()
+        self._connected.set()
+        self._changed.set()
+
+    def _on_frame(self, pcm: NDArray[np.int16], received_ms: float, concealed: bool) -> None:
+        if len(self._heard) >= MAX_HEARD_FRAMES:
+            self._heard.popleft()
+            self.dropped_frames += 1
+        self._heard.append(HeardFrame(pcm, received_ms, concealed))
+        self._changed.set()
+
+    def _on_sent(self, sent_ms: float) -> None:
+        self.playout.confirm_sent()
+
+    def _on_data_channel(self, channel: RTCDataChannel) -> None:
+        if channel.label != LABEL:
+            self._events.dropped_in += 1
+            channel.close()
+            return
+        self._events.attach(channel)
+        channel.on("close", lambda: self._end("hangup"))
+
+    def _on_connection_state(self) -> None:
+        state = self._peer.connectionState
+        if state == "connected":
+            self._last_packet_s = self._loop.time()
+            self._connected.set()
+        elif state == "failed":
+            self._end("lost")
+
+    def _on_transport_state(self) -> None:
+        # The peer's DTLS close_notify: aiortc's connectionState stays "connected".
+        if self._peer.getTransceivers()[0].receiver.transport.state == "closed":
+            self._end("hangup")
+
+    def _on_watch(self) -> None:
+        now_s = self._loop.time()
+        packets = aiortc_hooks.packets_received(self._peer.getTransceivers()[0].receiver.transport)
+        if packets != self._packets:
+            self._packets = packets
+            self._last_packet_s = now_s
+        limit_s = self._silence_timeout_s if self._connected.is_set() else self._connect_timeout_s
+        if now_s - self._last_packet_s >= limit_s:
+            self._end("lost")
+            return
+        self._watch = self._loop.call_later(WATCH_INTERVAL_S, self._on_watch)
