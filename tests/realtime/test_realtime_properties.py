@@ -6,8 +6,8 @@ import json
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from protocol_rules import check_sequence
 
+from tests.realtime.protocol_rules import check_sequence
 from voiceagent.conversation import actions
 from voiceagent.realtime.session import RealtimeSession
 

@@ -7,8 +7,8 @@ import json
 from typing import Any
 
 import pytest
-from protocol_rules import check_sequence
 
+from tests.realtime.protocol_rules import check_sequence
 from voiceagent.conversation import actions
 from voiceagent.conversation.events import ReplyCancelled, ReplyRequested, TextReceived
 from voiceagent.latency.spans import Span, Stage, TurnReport

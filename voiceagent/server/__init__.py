@@ -1,1 +1,1 @@
-"""The HTTP server: routes, the page, health, admission."""
+"""The HTTP server: signalling of calls, the page, health and metrics; admission, keys and shutdown."""

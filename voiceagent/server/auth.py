@@ -1,0 +1,108 @@
+"""Who may use the server. With keys, a bearer token must be one of them. Without keys the server answers this machine only:
+it binds to loopback, and it refuses pages of other sites and host names that merely point here (DNS rebinding)."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import os
+from urllib.parse import urlsplit
+
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from voiceagent.errors import ConfigError
+from voiceagent.server.problems import Problem
+
+KEYS_VARIABLE = "VOICEAGENT_API_KEYS"
+OPEN_PATHS = frozenset({"/healthz", "/readyz"})
+_ALLOWED_HEADERS = "authorization, content-type, x-openai-agents-sdk"
+
+
+def keys_from_environment() -> tuple[str, ...]:
+    """The keys in `$VOICEAGENT_API_KEYS`, separated by commas."""
+    return tuple(key for key in (part.strip() for part in os.environ.get(KEYS_VARIABLE, "").split(",")) if key)
+
+
+def is_loopback(host: str) -> bool:
+    """True for names and addresses that only this machine can reach."""
+    name = host.strip("[]").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def check_exposure(host: str, keys: tuple[str, ...]) -> None:
+    """Raises ConfigError when the server would be open to the network without keys."""
+    if not keys and not is_loopback(host):
+        raise ConfigError(
+            f"--host {host} lets other machines call this server, but no keys are configured; "
+            f"set {KEYS_VARIABLE} to one or more secret keys separated by commas, or use --host 127.0.0.1"
+        )
+
+
+class Gate:
+    """The middleware that lets requests in, and answers CORS preflights for those that may come from a browser."""
+
+    def __init__(self, keys: tuple[str, ...]) -> None:
+        self._keys = tuple(key.encode() for key in keys)
+
+    def middleware(self) -> Middleware:
+        """The aiohttp middleware."""
+
+        @web.middleware
+        async def gate(request: web.Request, handler: Handler) -> web.StreamResponse:
+            self._check_origin(request)
+            if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
+                response: web.StreamResponse = web.Response(status=204)
+            else:
+                self._check_key(request)
+                response = await handler(request)
+            return response
+
+        return gate
+
+    def cors(self, request: web.Request) -> dict[str, str]:
+        """The CORS headers of every answer to this request, errors among them."""
+        origin = request.headers.get("Origin")
+        if origin is None or not self._origin_allowed(origin):
+            return {}
+        return {
+            "Access-Control-Allow-Origin": "*" if self._keys else origin,
+            "Access-Control-Allow-Headers": _ALLOWED_HEADERS,
+            "Access-Control-Allow-Methods": "GET, POST, DELETE, OPTIONS",
+            "Access-Control-Expose-Headers": "Location, Retry-After",
+            "Access-Control-Max-Age": "600",
+            "Vary": "Origin",
+        }
+
+    def _origin_allowed(self, origin: str) -> bool:
+        return bool(self._keys) or is_loopback(urlsplit(origin).hostname or "")
+
+    def _check_origin(self, request: web.Request) -> None:
+        if self._keys:
+            return
+        host = urlsplit(f"//{request.host}").hostname or ""
+        origin = request.headers.get("Origin")
+        if not is_loopback(host) or (origin is not None and not self._origin_allowed(origin)):
+            raise Problem(
+                403,
+                "origin_not_allowed",
+                "This server has no keys, so it only answers pages and programs of its own machine; "
+                f"open it at localhost, or set {KEYS_VARIABLE}.",
+            )
+
+    def _check_key(self, request: web.Request) -> None:
+        protected = request.path.startswith("/v1/") or request.path == "/metrics"
+        if not self._keys or not protected:
+            return
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        given = token.strip().encode()
+        known = [hmac.compare_digest(given, key) for key in self._keys]
+        if scheme.lower() != "bearer" or not any(known):
+            raise Problem(
+                401, "invalid_api_key", "The key is missing or wrong; send `Authorization: Bearer KEY` with a key of this server."
+            )

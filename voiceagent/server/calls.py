@@ -1,0 +1,121 @@
+"""The calls that are up. Each runs in a task that this owner awaits; whatever ends a call, its leg is closed, its place is
+given back and its end is counted."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import Any, Protocol
+
+from voiceagent.errors import MediaError, VoiceAgentError
+from voiceagent.media.leg import Leg
+from voiceagent.server.admission import Admission
+from voiceagent.server.metrics import Metrics
+from voiceagent.server.problems import Problem
+
+log = logging.getLogger(__name__)
+
+ANSWER_TIMEOUT_S = 10.0
+
+
+class CallHandle(Protocol):
+    """A call that was answered."""
+
+    async def run(self) -> str:
+        """Carry the call to its end; why it ended, a slug."""
+        ...
+
+    def hang_up(self, reason: str) -> None:
+        """Ask the call to end soon. May be called at any time, also twice."""
+        ...
+
+
+Answer = Callable[[str], Awaitable[tuple[Leg, str]]]
+"""Answers an SDP offer: the leg and the SDP answer. Raises MediaError for an offer that cannot be used."""
+
+StartCall = Callable[[Leg, str, dict[str, Any]], CallHandle]
+"""Makes the call of a leg from its id and the session settings that came with the offer."""
+
+
+class Calls:
+    """Answers, keeps and ends calls."""
+
+    def __init__(self, answer: Answer, max_calls: int, metrics: Metrics) -> None:
+        self.metrics = metrics
+        self._admission = Admission(max_calls)
+        self._answer = answer
+        self._handles: dict[str, CallHandle] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._handles)
+
+    async def answer(self, offer: str, session: dict[str, Any], start_call: StartCall) -> tuple[str, str]:
+        """Answer an offer and start its call: the call's id and the SDP answer. Raises Problem."""
+        self._admission.admit()
+        try:
+            leg, sdp = await self._leg(offer)
+            call_id = f"rtc_{secrets.token_hex(12)}"
+            try:
+                handle = start_call(leg, call_id, session)
+            except BaseException:
+                await leg.close()
+                raise
+        except BaseException:
+            self._admission.release()
+            raise
+        self._handles[call_id] = handle
+        self.metrics.call_started()
+        task = asyncio.create_task(self._run(call_id, leg, handle), name=f"call {call_id}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return call_id, sdp
+
+    def hang_up(self, call_id: str) -> None:
+        """End a call. Raises Problem (404) when there is no such call."""
+        handle = self._handles.get(call_id)
+        if handle is None:
+            raise Problem(404, "call_not_found", f"There is no call {call_id[:40]!r}; it is over or never was.", param="id")
+        handle.hang_up("hangup")
+
+    async def close(self, grace_s: float) -> None:
+        """Hang up all calls and wait for them; those that have not ended after `grace_s` are cancelled."""
+        self._admission.closing = True
+        for handle in list(self._handles.values()):
+            handle.hang_up("server_stopping")
+        tasks = set(self._tasks)
+        if not tasks:
+            return
+        _, late = await asyncio.wait(tasks, timeout=grace_s)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+
+    async def _leg(self, offer: str) -> tuple[Leg, str]:
+        try:
+            async with asyncio.timeout(ANSWER_TIMEOUT_S):
+                return await self._answer(offer)
+        except MediaError as error:
+            raise Problem(400, "invalid_offer", str(error), param="sdp") from error
+        except TimeoutError as error:
+            raise Problem(504, "answer_timeout", f"The offer was not answered within {ANSWER_TIMEOUT_S:.0f} s.") from error
+
+    async def _run(self, call_id: str, leg: Leg, handle: CallHandle) -> None:
+        reason = "failed"
+        try:
+            reason = await handle.run()
+        except asyncio.CancelledError:
+            reason = "server_stopping"
+            raise
+        except VoiceAgentError as error:
+            log.error("call %s failed: %s", call_id, error)
+        except Exception:
+            log.exception("call %s failed", call_id)
+        finally:
+            self._handles.pop(call_id, None)
+            self._admission.release()
+            self.metrics.call_ended(reason)
+            await leg.close()
+            log.info("call %s is over: %s", call_id, reason)

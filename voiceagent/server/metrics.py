@@ -1,0 +1,108 @@
+"""Counters of a running server, and their text for Prometheus (exposition format 0.0.4)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from voiceagent.latency.spans import Stage, TurnReport
+
+BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0)
+MAX_LABEL_VALUES = 64
+
+
+class Histogram:
+    """Durations of one stage, counted in `BUCKETS_S`."""
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(BUCKETS_S) + 1)
+        self.sum_s = 0.0
+
+    def add(self, duration_s: float) -> None:
+        """Count one duration."""
+        index = next((i for i, bound in enumerate(BUCKETS_S) if duration_s <= bound), len(BUCKETS_S))
+        self.counts[index] += 1
+        self.sum_s += duration_s
+
+
+class Metrics:
+    """What has happened since the server started. Only the event loop's thread writes."""
+
+    def __init__(self) -> None:
+        self.calls_active = 0
+        self.calls_total = 0
+        self.calls_refused: Counter[str] = Counter()
+        self.calls_ended: Counter[str] = Counter()
+        self.turns_total = 0
+        self.budget_misses: Counter[str] = Counter()
+        self.queue_drops: Counter[str] = Counter()
+        self._stages: dict[Stage, Histogram] = {}
+
+    def call_started(self) -> None:
+        """A call is up."""
+        self.calls_active += 1
+        self.calls_total += 1
+
+    def call_ended(self, reason: str) -> None:
+        """A call is over; `reason` is a slug."""
+        self.calls_active -= 1
+        _count(self.calls_ended, reason)
+
+    def call_refused(self, code: str) -> None:
+        """An offer was refused; `code` is the error's."""
+        _count(self.calls_refused, code)
+
+    def turn(self, report: TurnReport, missed: Iterable[Stage]) -> None:
+        """A turn was measured; `missed` are the stages over budget."""
+        self.turns_total += 1
+        for stage in missed:
+            _count(self.budget_misses, stage.value)
+        for stage, durations_ms in report.durations_ms().items():
+            histogram = self._stages.setdefault(stage, Histogram())
+            for duration_ms in durations_ms:
+                histogram.add(duration_ms / 1000)
+
+    def queue_dropped(self, queue: str, count: int = 1) -> None:
+        """A bounded queue was full and let go of something."""
+        if count > 0:
+            _count(self.queue_drops, queue, count)
+
+    def render(self) -> str:
+        """Everything, as Prometheus reads it."""
+        lines = [
+            *_one("voiceagent_calls_active", "gauge", "Calls that are up.", self.calls_active),
+            *_one("voiceagent_calls_total", "counter", "Calls that were answered.", self.calls_total),
+            *_by("voiceagent_calls_refused_total", "Offers that were refused.", "reason", self.calls_refused),
+            *_by("voiceagent_calls_ended_total", "Calls that are over.", "reason", self.calls_ended),
+            *_one("voiceagent_turns_total", "counter", "Turns that were measured.", self.turns_total),
+            *_by("voiceagent_budget_misses_total", "Stages of turns that were over budget.", "stage", self.budget_misses),
+            *_by("voiceagent_queue_drops_total", "Items that a full queue let go of.", "queue", self.queue_drops),
+            "# HELP voiceagent_stage_seconds How long the stages of turns took.",
+            "# TYPE voiceagent_stage_seconds histogram",
+        ]
+        for stage, histogram in self._stages.items():
+            total = 0
+            for bound, count in zip((*map(str, BUCKETS_S), "+Inf"), histogram.counts, strict=True):
+                total += count
+                lines.append(f'voiceagent_stage_seconds_bucket{{stage="{stage.value}",le="{bound}"}} {total}')
+            lines.append(f'voiceagent_stage_seconds_sum{{stage="{stage.value}"}} {histogram.sum_s:.6f}')
+            lines.append(f'voiceagent_stage_seconds_count{{stage="{stage.value}"}} {total}')
+        return "\n".join(lines) + "\n"
+
+
+def _count(counter: Counter[str], label: str, count: int = 1) -> None:
+    known = label in counter or len(counter) < MAX_LABEL_VALUES
+    counter[label if known else "other"] += count
+
+
+def _one(name: str, kind: str, about: str, value: int) -> list[str]:
+    return [f"# HELP {name} {about}", f"# TYPE {name} {kind}", f"{name} {value}"]
+
+
+def _by(name: str, about: str, label: str, values: Mapping[str, int]) -> list[str]:
+    head = [f"# HELP {name} {about}", f"# TYPE {name} counter"]
+    return head + [f'{name}{{{label}="{_escape(key)}"}} {value}' for key, value in sorted(values.items())]
+
+
+def _escape(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")

@@ -1,0 +1,65 @@
+"""What a client is told when a request fails: OpenAI's error body `{"error": {message, type, code, param}}`, one clear line,
+never a traceback. Handlers raise `Problem`; the middleware turns that, aiohttp's own errors and surprises into answers."""
+
+from __future__ import annotations
+
+import logging
+
+from aiohttp import web
+from aiohttp.typedefs import Handler
+
+from voiceagent.errors import VoiceAgentError
+
+log = logging.getLogger(__name__)
+
+_CODES = {404: "not_found", 405: "method_not_allowed", 413: "request_too_large"}
+
+
+class Problem(VoiceAgentError):
+    """A request that is answered with an error. `retry_after_s` tells the client when to try again."""
+
+    def __init__(
+        self, status: int, code: str, message: str, *, param: str | None = None, retry_after_s: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.param = param
+        self.retry_after_s = retry_after_s
+
+    def response(self) -> web.Response:
+        """The answer."""
+        kind = "invalid_request_error" if self.status < 500 else "server_error"
+        body = {"error": {"message": str(self), "type": kind, "code": self.code, "param": self.param}}
+        headers = {} if self.retry_after_s is None else {"Retry-After": str(self.retry_after_s)}
+        if self.status == 401:
+            headers["WWW-Authenticate"] = "Bearer"
+        return web.json_response(body, status=self.status, headers=headers)
+
+
+@web.middleware
+async def answer_problems(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Answer every failure of a request with an error body; what was not foreseen is logged in full and told in brief."""
+    try:
+        return await handler(request)
+    except Problem as problem:
+        return problem.response()
+    except web.HTTPException as error:
+        if error.status < 400:
+            raise
+        return _from_http(request, error).response()
+    except Exception:
+        log.exception("%s %s failed", request.method, request.path)
+        return Problem(500, "internal_error", "The server failed on this request; its log says why.").response()
+
+
+def _from_http(request: web.Request, error: web.HTTPException) -> Problem:
+    code = _CODES.get(error.status, "http_error")
+    if isinstance(error, web.HTTPRequestEntityTooLarge):
+        return Problem(413, code, "The body is too large: an offer of one audio call fits into a few kilobytes.")
+    if isinstance(error, web.HTTPMethodNotAllowed):
+        allowed = ", ".join(sorted(error.allowed_methods))
+        return Problem(405, code, f"{request.method} is not possible on {request.path}; use {allowed}.")
+    if error.status == 404:
+        return Problem(404, code, f"There is nothing at {request.path}.")
+    return Problem(error.status, code, f"{error.reason}.")
