@@ -26,9 +26,7 @@ ToolSchema = dict[str, Any]
 class LlmEngine(Protocol):
     """A language model shared by all calls of a server."""
 
-    def generate(
-        self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]
-    ) -> AsyncGenerator[Generated, None]:
+    def generate(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> AsyncGenerator[Generated, None]:
         """Answer `messages` (the first may be of role `system`). Closing the generator (`aclose`, or cancelling the
         task that iterates it) stops the computation at the next token and frees what it held. `call_id` names the
         conversation, so that an engine may keep its KV cache from turn to turn. Raises EngineError."""

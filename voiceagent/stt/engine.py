@@ -8,6 +8,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from voiceagent.errors import EngineError
+
+
+class DecodeDropped(EngineError):
+    """A partial decode was not made because newer ones took its place; nothing is wrong."""
+
 
 @dataclass(frozen=True, slots=True)
 class RecognisedWord:
@@ -40,9 +46,12 @@ class SttEngine(Protocol):
     max_audio_s: float
     """The longest stretch of audio that one decode can take."""
 
-    async def transcribe(self, audio: NDArray[np.float32], *, prompt: str = "", word_times: bool = False) -> Hypothesis:
+    async def transcribe(
+        self, audio: NDArray[np.float32], *, prompt: str = "", word_times: bool = False, final: bool = False
+    ) -> Hypothesis:
         """Decode mono 16 kHz audio in -1..1, shape (samples,). Runs off the event loop. Without `word_times` the
-        words' times may be zero. Raises EngineError."""
+        words' times may be zero. A `final` decode goes before partial ones, and only a partial may raise DecodeDropped.
+        Cancelling takes it out of the queue. Raises EngineError."""
         ...
 
     async def close(self) -> None:

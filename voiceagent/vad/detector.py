@@ -1,6 +1,6 @@
-"""Finds the caller's speech: frames of 20 ms in, onset and progress out. webrtcvad (2 µs a frame) or a jump of the level opens a gate,
-Silero confirms behind it and alone decides while speech lasts; silence costs no Silero. All spans are counted in
-samples, so late packets stretch nothing; only `onset_ms` and `last_voiced_ms` are on the call's clock."""
+"""Finds the caller's speech: frames of 20 ms in, onset and progress out. webrtcvad (2 µs a frame) or a jump of the level
+opens a gate, Silero confirms behind it and alone decides while speech lasts; silence costs no Silero. All spans are
+counted in samples, so late packets stretch nothing; only `onset_ms` and `last_voiced_ms` are on the call's clock."""
 
 from __future__ import annotations
 

@@ -1,0 +1,60 @@
+"""Refuses what Whisper makes up. On noise and breath it writes fluent text; each gate looks at one trace that such text
+leaves. Pure; the limits belong to a model, so a profile may change them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from voiceagent.stt.agreement import bare
+from voiceagent.stt.engine import Hypothesis
+
+
+@dataclass(frozen=True, slots=True)
+class GateLimits:
+    """Beyond these a hypothesis is taken for a hallucination."""
+
+    no_speech_probability: float = 0.6
+    """With `doubtful_log_probability`: the model itself doubts that there was speech."""
+    doubtful_log_probability: float = -1.0
+    log_probability: float = -2.0
+    """Mean over tokens: below it the text is a guess, whatever the rest says."""
+    compression_ratio: float = 2.4
+    """Of the text's UTF-8 by zlib: what repeats itself compresses well."""
+    repeats: int = 4
+    """A phrase of one to four words that stands so often in a row is a loop."""
+    words_per_second: float = 9.0
+    """More words than mouths can say in the voiced audio (two are always allowed)."""
+
+
+def rejection(hypothesis: Hypothesis, voiced_ms: float, limits: GateLimits) -> str:
+    """Why the hypothesis is not believed: a slug, empty when it is. `voiced_ms` is the speech it was decoded from."""
+    words = [bare(word.text) for word in hypothesis.words]
+    if not words:
+        return ""
+    doubtful = hypothesis.mean_log_probability < limits.doubtful_log_probability
+    if hypothesis.no_speech_probability > limits.no_speech_probability and doubtful:
+        return "no_speech"
+    if hypothesis.mean_log_probability < limits.log_probability:
+        return "log_probability"
+    if hypothesis.compression_ratio > limits.compression_ratio:
+        return "compression_ratio"
+    if longest_loop(words) >= limits.repeats:
+        return "repetition"
+    if len(words) > max(2.0, voiced_ms / 1000 * limits.words_per_second):
+        return "too_many_words"
+    return ""
+
+
+def longest_loop(words: list[str]) -> int:
+    """How often a phrase of one to four words stands in a row, at most. Digits may repeat: order numbers do."""
+    longest = 1
+    for size in range(1, 5):
+        for start in range(len(words) - size):
+            phrase = words[start : start + size]
+            if all(word.isdigit() for word in phrase):
+                continue
+            count = 1
+            while words[start + count * size : start + (count + 1) * size] == phrase:
+                count += 1
+            longest = max(longest, count)
+    return longest

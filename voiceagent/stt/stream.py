@@ -1,0 +1,238 @@
+"""One call's streaming transcription: frames of the open utterance in, stable and unstable words out as it grows, and
+the committed text at its end. Silence is never decoded; audio whose words are committed is let go, so neither
+memory nor the time of a decode grows with the utterance."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voiceagent.stt.agreement import LocalAgreement
+from voiceagent.stt.engine import DecodeDropped, Hypothesis, RecognisedWord, SttEngine
+from voiceagent.stt.gates import GateLimits, rejection
+
+log = logging.getLogger(__name__)
+
+RATE_HZ = 16_000
+SAMPLES_PER_MS = RATE_HZ // 1000
+MIN_CUT_S = 3.0
+"""A cut that frees less audio is not worth it."""
+EDGE_S = 1.0
+"""Words this near to the end of a full window may be cut in half: they are decoded again."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamOptions:
+    """How an utterance is windowed."""
+
+    pad_ms: float = 200.0
+    """Audio kept after the last voiced sample of a decode."""
+    trim_after_s: float = 12.0
+    """A window longer than this lets go of the audio of its committed words."""
+    max_buffer_s: float = 120.0
+    """The oldest audio beyond this is lost (and counted): decodes have not come for that long."""
+    limits: GateLimits = field(default_factory=GateLimits)
+
+
+@dataclass(frozen=True, slots=True)
+class PartialText:
+    """The open utterance so far."""
+
+    utterance_id: int
+    stable: str
+    unstable: str
+    decode_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class FinalText:
+    """The utterance's text; empty when there were no words. `rejected` names the gate that refused some."""
+
+    utterance_id: int
+    text: str
+    decode_ms: float
+    rejected: str = ""
+
+
+class UtteranceTranscriber:
+    """Transcribes one call, an utterance at a time."""
+
+    def __init__(self, engine: SttEngine, options: StreamOptions | None = None) -> None:
+        self.options = options or StreamOptions()
+        self.lost_s = 0.0
+        self._engine = engine
+        self._utterance_id = -1
+        self._clear()
+
+    def _clear(self) -> None:
+        self._audio = AudioWindow()
+        self._agreement = LocalAgreement()
+        self._committed: list[str] = []
+        self._voiced_end = 0
+        self._decoded_end = 0
+        self._final: tuple[int, asyncio.Task[FinalText]] | None = None
+
+    def begin(self, utterance_id: int, audio: NDArray[np.int16]) -> None:
+        """A new utterance: mono 16 kHz audio from just before its onset up to now, shape (samples,)."""
+        self._drop_final()
+        self._clear()
+        self._utterance_id = utterance_id
+        self._audio.append(audio)
+        self._voiced_end = self._audio.end
+
+    def feed(self, frame: NDArray[np.int16], silence_ms: float) -> None:
+        """The utterance's next audio, shape (samples,), and how long it has been silent at the end of it. New speech drops a
+        final that was begun."""
+        self._audio.append(frame)
+        voiced_end = self._audio.end - int(silence_ms * SAMPLES_PER_MS)
+        if voiced_end > self._voiced_end:
+            self._voiced_end = voiced_end
+            self._drop_final()
+        excess = self._audio.end - self._audio.start - int(self.options.max_buffer_s * RATE_HZ)
+        if excess > 0:
+            self._audio.let_go(self._audio.start + excess)
+            self.lost_s += excess / RATE_HZ
+
+    async def partial(self) -> PartialText | None:
+        """Decode the utterance so far; None when nothing was said since the last decode, when the decode gave way to
+        newer ones, or when the utterance moved on to its final. Raises EngineError."""
+        if self._voiced_end <= self._decoded_end or self._final is not None:
+            return None
+        self._decoded_end = self._voiced_end
+        start, end, agreement = self._audio.start, self._window_end(), self._agreement
+        full = end < self._voiced_end
+        trim = full or end - start > min(self.options.trim_after_s, self._engine.max_audio_s * 0.6) * RATE_HZ
+        began = time.perf_counter()
+        try:
+            hypothesis = await self._transcribe(start, end, self._committed, word_times=trim, final=False)
+        except DecodeDropped:
+            return None
+        if agreement is not self._agreement or self._final is not None:
+            return None
+        words = hypothesis.words
+        if rejection(hypothesis, (min(end, self._decoded_end) - start) / SAMPLES_PER_MS, self.options.limits):
+            words = ()
+        stable = agreement.update([word.text for word in words])
+        if trim:
+            self._trim(words, stable, (end - start) / RATE_HZ, full=full)
+        decode_ms = (time.perf_counter() - began) * 1000
+        text = " ".join([*self._committed, *self._agreement.stable])
+        return PartialText(self._utterance_id, text, " ".join(self._agreement.unstable), decode_ms)
+
+    async def final(self) -> FinalText | None:
+        """Decode the whole utterance. Asked again without new speech in between, it gives the same answer for nothing: so it
+        can be begun in the pause, before it is known that the caller has finished. None when new speech or a new
+        utterance made it worthless. Raises EngineError."""
+        end = self._voiced_end
+        if self._final is None or self._final[0] != end or self._final[1].cancelled() or _failed(self._final[1]):
+            self._drop_final()
+            self._final = (end, asyncio.create_task(self._decode_final(self._utterance_id), name="final decode"))
+        task = self._final[1]
+        await asyncio.wait([task])
+        return None if task.cancelled() else task.result()
+
+    async def close(self) -> None:
+        """Cancel what runs and free the audio."""
+        final = self._final
+        self._drop_final()
+        self._clear()
+        if final is not None:
+            await asyncio.wait([final[1]])
+
+    def _drop_final(self) -> None:
+        if self._final is not None:
+            self._final[1].cancel()
+            self._final = None
+
+    def _window_end(self) -> int:
+        padded = min(self._audio.end, self._voiced_end + int(self.options.pad_ms * SAMPLES_PER_MS))
+        return min(padded, self._audio.start + int(self._engine.max_audio_s * RATE_HZ))
+
+    async def _transcribe(self, start: int, end: int, committed: list[str], *, word_times: bool, final: bool) -> Hypothesis:
+        audio = self._audio.between(start, end)
+        return await self._engine.transcribe(audio, prompt=" ".join(committed), word_times=word_times, final=final)
+
+    async def _decode_final(self, utterance_id: int) -> FinalText:
+        began = time.perf_counter()
+        committed, rejected = list(self._committed), ""
+        start, last = self._audio.start, min(self._audio.end, self._voiced_end + int(self.options.pad_ms * SAMPLES_PER_MS))
+        while start < last:
+            end = min(last, start + int(self._engine.max_audio_s * RATE_HZ))
+            hypothesis = await self._transcribe(start, end, committed, word_times=end < last, final=True)
+            words, cut = hypothesis.words, end
+            if end < last:
+                count, cut_s = _settled(words, (end - start) / RATE_HZ)
+                words, cut = words[:count], start + int(cut_s * RATE_HZ)
+            refused = rejection(hypothesis, (min(end, self._voiced_end) - start) / SAMPLES_PER_MS, self.options.limits)
+            if refused:
+                log.info("utterance %d: %r is not believed: %s", utterance_id, hypothesis.text, refused)
+                rejected = refused
+            else:
+                committed += [word.text for word in words]
+            start = cut
+        return FinalText(utterance_id, " ".join(committed), (time.perf_counter() - began) * 1000, rejected)
+
+    def _trim(self, words: Sequence[RecognisedWord], stable: int, window_s: float, *, full: bool) -> None:
+        """Let go of the audio of stable words, cut in the longest pause between them; of a window that is full, of all
+        but its end."""
+        pauses = [(words[i].start_s - words[i - 1].end_s, i) for i in range(1, stable) if words[i - 1].end_s >= MIN_CUT_S]
+        if pauses:
+            _, count = max(pauses)
+            cut_s = (words[count - 1].end_s + words[count].start_s) / 2
+            kept = self._agreement.stable[len(self._agreement.stable) - (stable - count) :]
+            self._agreement = LocalAgreement(kept, self._agreement.unstable)
+        elif full or window_s > self._engine.max_audio_s * 0.9:
+            count, cut_s = _settled(words, window_s)
+            self._agreement = LocalAgreement([], [word.text for word in words[count:]])
+        else:
+            return
+        self._committed += [word.text for word in words[:count]]
+        self._audio.let_go(self._audio.start + int(cut_s * RATE_HZ))
+        self._decoded_end = 0 if full else self._decoded_end
+
+
+def _settled(words: Sequence[RecognisedWord], window_s: float) -> tuple[int, float]:
+    """Of a window that ends inside speech: how many words stand clear of its end, and where the last of them ends."""
+    clear = [word for word in words if word.end_s <= window_s - EDGE_S]
+    cut_s = clear[-1].end_s if clear else window_s - EDGE_S
+    return len(clear), max(cut_s, window_s / 2)
+
+
+def _failed(task: asyncio.Task[FinalText]) -> bool:
+    return task.done() and not task.cancelled() and task.exception() is not None
+
+
+class AudioWindow:
+    """The part of an utterance's audio that is still needed; positions are samples since its beginning."""
+
+    def __init__(self) -> None:
+        self.start = 0
+        self.end = 0
+        self._parts: deque[NDArray[np.int16]] = deque()
+
+    def append(self, audio: NDArray[np.int16]) -> None:
+        """Add to the end."""
+        self._parts.append(audio)
+        self.end += len(audio)
+
+    def let_go(self, position: int) -> None:
+        """Forget what lies before `position`."""
+        while self._parts and self.start < position:
+            head = self._parts.popleft()
+            if self.start + len(head) > position:
+                self._parts.appendleft(head[position - self.start :].copy())
+                self.start = position
+            else:
+                self.start += len(head)
+
+    def between(self, start: int, end: int) -> NDArray[np.float32]:
+        """Audio from `start` to `end` in -1..1."""
+        audio = np.concatenate([np.zeros(0, np.int16), *self._parts])[start - self.start : end - self.start]
+        return audio.astype(np.float32) / np.float32(32768)
