@@ -1,0 +1,187 @@
+"""`voiceagent models`: list, pull, verify and check the models of each profile."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.table import Table
+
+from voiceagent.config import models_cache_dir
+from voiceagent.models.check import CHECKS, check
+from voiceagent.models.figures import Figure
+from voiceagent.models.registry import Model, registry, size_text
+
+_cache_option = click.option(
+    "--dir", "cache", type=click.Path(path_type=Path), help="Where pulled models lie, instead of $VOICEAGENT_MODELS."
+)
+
+
+@click.group(
+    epilog="""\b
+Examples:
+  voiceagent models list                     what there is, and what is here
+  voiceagent models pull --profile cpu       fetch what a profile needs
+  voiceagent models pull piper-ljspeech --endpoint http://mirror.local
+  voiceagent models verify                   read every byte of what is here
+  voiceagent models check --only lm          measure the bundled language model
+
+Exit codes: 0 all is well, 1 a model is missing, corrupt or misses a figure, 2 wrong usage."""
+)
+def models() -> None:
+    """List, pull, verify and check the models of each profile."""
+
+
+@models.command("list")
+@_cache_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_models(cache: Path | None, as_json: bool) -> None:
+    """Show every model, its size and licence, the profiles that use it, and whether it is here."""
+    cache = cache or models_cache_dir()
+    known = registry()
+    parts = {profile: known.models_of(profile) for profile in known.profiles}
+    users = {model.name: [profile for profile in parts if model in parts[profile]] for model in known.models.values()}
+    if as_json:
+        click.echo(json.dumps([_row(model, users[model.name], cache) for model in known.models.values()], indent=2))
+        return
+    table = Table(title=f"Models; pulled ones lie in {cache}", title_justify="left")
+    for column in ("model", "for", "engine", "profiles", "size", "licence", "here"):
+        table.add_column(column, justify="right" if column == "size" else "left")
+    for model in known.models.values():
+        here = "bundled" if model.bundled else "yes"
+        table.add_row(
+            model.name, model.kind, model.engine, " ".join(users[model.name]), size_text(model.size_bytes), model.licence,
+            here if model.is_present(cache) else "[dim]no[/]",
+        )  # fmt: skip
+    Console().print(table)
+
+
+@models.command()
+@click.argument("names", metavar="[MODEL]...", nargs=-1)
+@click.option("--profile", default="", help="All models of this profile.")
+@click.option("--endpoint", default="", help="The hub or mirror to fetch from, instead of $HF_ENDPOINT.")
+@_cache_option
+def pull(names: Sequence[str], profile: str, endpoint: str, cache: Path | None) -> None:
+    """Fetch models: with progress, resumed where an earlier pull ended, checked by SHA-256."""
+    from voiceagent.models.hub import hub_endpoint, pull
+
+    if bool(names) == bool(profile):
+        raise click.UsageError("name either models or --profile; `voiceagent models list` shows both")
+    wanted = _wanted(names, profile)
+    address = hub_endpoint(endpoint)
+    folder = cache or models_cache_dir()
+    for model in wanted:
+        if model.is_present(folder):
+            click.echo(f"{model.name}: is here")
+            continue
+        with _progress(model) as tell:
+            place = pull(model, folder, address, tell)
+        click.echo(f"{model.name}: {size_text(model.size_bytes)} in {place}")
+
+
+@models.command()
+@click.argument("names", metavar="[MODEL]...", nargs=-1)
+@click.option("--profile", default="", help="All models of this profile.")
+@_cache_option
+def verify(names: Sequence[str], profile: str, cache: Path | None) -> int:
+    """Read every byte of models and compare their SHA-256; of all that are here when none is named."""
+    from voiceagent.models.hub import verify
+
+    folder = cache or models_cache_dir()
+    wanted = _wanted(names, profile)
+    if not names and not profile:
+        wanted = [model for model in registry().models.values() if model.bundled or model.is_present(folder)]
+    failed = False
+    for model in wanted:
+        with _progress(model) as tell:
+            problems = verify(model, folder, tell)
+        for problem in problems:
+            click.echo(f"{model.name}: {problem}", err=True)
+        if problems:
+            again = "install voiceagent again" if model.bundled else f"fetch it again with `voiceagent models pull {model.name}`"
+            click.echo(f"{model.name}: {again}", err=True)
+        else:
+            click.echo(f"{model.name}: ok")
+        failed = failed or bool(problems)
+    return 1 if failed else 0
+
+
+@models.command("check")
+@click.option("--only", "part", type=click.Choice(list(CHECKS)), help="One part: hearing, the voice or the language model.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def check_models(part: str | None, as_json: bool) -> int:
+    """Measure the bundled models on data their training never saw; exit 1 when a figure is missed. Takes minutes."""
+    measured: dict[str, tuple[Figure, ...]] = {}
+    console = Console(stderr=True)
+    for name in [part] if part else list(CHECKS):
+        with console.status(f"measuring {name} …"):
+            measured[name] = check(name)
+    if as_json:
+        click.echo(json.dumps({name: [asdict(figure) for figure in figures] for name, figures in measured.items()}, indent=2))
+    else:
+        Console().print(_figures_table(measured))
+    missed = [figure.name for figures in measured.values() for figure in figures if not figure.ok]
+    if missed:
+        click.echo(f"missed: {'; '.join(missed)}", err=True)
+    return 1 if missed else 0
+
+
+def _wanted(names: Sequence[str], profile: str) -> list[Model]:
+    known = registry()
+    if profile:
+        return list(known.models_of(profile))
+    return [known.model(name) for name in names]
+
+
+def _row(model: Model, profiles: list[str], cache: Path) -> dict[str, object]:
+    return {
+        "name": model.name,
+        "kind": model.kind,
+        "engine": model.engine,
+        "profiles": profiles,
+        "size_bytes": model.size_bytes,
+        "licence": model.licence,
+        "source": model.source,
+        "repository": model.repository,
+        "revision": model.revision,
+        "present": model.is_present(cache),
+        "folder": str(model.folder(cache)),
+    }
+
+
+@contextmanager
+def _progress(model: Model) -> Iterator[_Tell]:
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        yield _Tell(progress, model)
+
+
+class _Tell:
+    """Adds the files' progress up to the model's."""
+
+    def __init__(self, progress: Progress, model: Model) -> None:
+        self._progress = progress
+        self._task = progress.add_task(model.name, total=model.size_bytes)
+        self._done: dict[str, int] = {}
+
+    def __call__(self, file: str, done_bytes: int, size_bytes: int) -> None:
+        self._done[file] = done_bytes
+        self._progress.update(self._task, completed=sum(self._done.values()))
+
+
+def _figures_table(measured: dict[str, tuple[Figure, ...]]) -> Table:
+    table = Table(title="Bundled models on held-out data", title_justify="left")
+    for column in ("part", "figure", "value", "target", "ok"):
+        table.add_column(column, justify="right" if column in ("value", "target") else "left")
+    for part, figures in measured.items():
+        for figure in figures:
+            value = f"{figure.value:.4g} {figure.unit}".strip()
+            table.add_row(part, figure.name, value, figure.target or "–", "ok" if figure.ok else "[red]missed[/]")
+    return table
