@@ -1,0 +1,84 @@
+# voiceagent: `make serve` answers calls at http://127.0.0.1:8080, `make test` runs the tests. `make help` lists the rest.
+
+PYTHON ?= python3
+VENV ?= .venv
+TRAIN_VENV ?= .venv-train
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+export PYTHONDONTWRITEBYTECODE := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup browser serve test test-fast lint bench models train-smoke wheel-test checksums clean
+
+help:
+	@sed -n 's/^#: //p' Makefile
+
+#: make setup        make .venv: everything but a browser
+setup: $(INSTALLED)
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "voiceagent needs Python 3.11 or newer; $$($(PYTHON) --version 2>&1) is $(PYTHON): name another with PYTHON=…" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+		|| { echo "$(PYTHON) cannot make virtual environments; on Debian install python3-venv" >&2; exit 1; }
+	@echo "making $(VENV) (about a minute and 800 MB)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@touch $@
+
+#: make browser      what the browser tests need besides: Chromium (by apt-get, as root) and two npm packages
+browser: setup
+	@bash scripts/install-browser.sh
+
+#: make serve        answer calls; options in ARGS, such as ARGS="--port 9000"
+serve: setup
+	@exec $(BIN)/voiceagent serve $(ARGS)
+
+#: make test         all tests; options for pytest in ARGS
+test: setup browser
+	@$(BIN)/python -m pytest $(ARGS)
+
+#: make test-fast    the tests that need no browser, without whole calls
+test-fast: setup
+	@$(BIN)/python -m pytest -m "not browser" --ignore tests/calls $(ARGS)
+
+#: make lint         ruff, mypy, the import contracts, and the page's types where node is
+lint: setup
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+	@if [ -x node_modules/.bin/tsc ] && [ -f web/jsconfig.json ]; then node_modules/.bin/tsc --project web/jsconfig.json; \
+		else echo "the page's types are not checked: run make browser first"; fi
+
+#: make bench        measure calls on this machine; writes bench/results/
+bench: setup
+	@$(BIN)/python -m bench $(ARGS)
+
+#: make models       train the bundled models anew, as their cards say (hours)
+models: $(TRAIN_VENV)/.installed
+	@TRAIN_PYTHON=$(TRAIN_VENV)/bin/python bash models/train/make_speech.sh
+	@TRAIN_PYTHON=$(TRAIN_VENV)/bin/python bash models/train/make_lm.sh
+
+#: make train-smoke  a few steps of every training script
+train-smoke: $(TRAIN_VENV)/.installed
+	@TRAIN_PYTHON=$(TRAIN_VENV)/bin/python bash models/train/make_speech.sh --tiny
+	@TRAIN_PYTHON=$(TRAIN_VENV)/bin/python bash models/train/make_lm.sh --tiny
+
+$(TRAIN_VENV)/.installed: pyproject.toml models/train/requirements.txt
+	@echo "making $(TRAIN_VENV) (several minutes)"
+	@$(PYTHON) -m venv $(TRAIN_VENV)
+	@$(TRAIN_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r models/train/requirements.txt
+	@$(TRAIN_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation pyworld==0.3.5
+	@touch $@
+
+#: make wheel-test   build the wheel, install it elsewhere, serve a page with it
+wheel-test: setup
+	@bash scripts/wheel-test.sh
+
+#: make checksums    list the bundled models' files anew, after a change of them
+checksums: setup
+	@$(BIN)/python -m voiceagent.models.checksums models/bundled
+
+#: make clean        remove what make made here
+clean:
+	rm -rf $(VENV) $(TRAIN_VENV) node_modules build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
