@@ -212,8 +212,7 @@ class JitterBuffer:
         while self._held:
             packet = self._held.pop(self._next_sequence, None)
             if packet is None:
-                waited_ms = now_ms - self._gap_since_ms()
-                if waited_ms < self.wait_ms and len(self._held) <= self.CAPACITY:
+                if now_ms < self._gap_since_ms() + self.wait_ms and len(self._held) <= self.CAPACITY:
                     break
                 nearest = min(self._held, key=lambda sequence: (sequence - self._next_sequence) & 0xFFFF)
                 packet = self._held[nearest]

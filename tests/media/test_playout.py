@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from voiceagent.media.playout import FRAME_SAMPLES, MAX_QUEUED_S, MAX_REMEMBERED, RATE_HZ, Playout, Position
+
+
+def ones(samples: int, value: int = 1) -> np.ndarray:
+    return np.full(samples, value, dtype=np.int16)
+
+
+def drain(playout: Playout) -> list[np.ndarray]:
+    frames = []
+    while (frame := playout.next_frame()) is not None:
+        frames.append(frame)
+    return frames
+
+
+def test_audio_comes_out_in_frames_and_the_last_is_padded() -> None:
+    sent: list[Position] = []
+    playout = Playout(sent.append)
+    playout.push(1, 0, ones(1000), complete=True)
+    frames = drain(playout)
+    assert [len(frame) for frame in frames] == [480, 480, 480]
+    assert sum(int(frame.sum()) for frame in frames) == 1000
+    assert sent == [(1, 0, 20.0), (1, 0, 40.0), (1, 0, 1000 * 1000 / RATE_HZ)]
+    assert playout.frames_sent == 3
+
+
+def test_a_frame_joins_clauses_and_reports_each() -> None:
+    sent: list[Position] = []
+    playout = Playout(sent.append)
+    playout.push(1, 0, ones(240), complete=True)
+    playout.push(1, 1, ones(240, 2), complete=True)
+    playout.push(2, 0, ones(480, 3), complete=True)
+    frame = playout.next_frame()
+    assert frame is not None
+    assert frame.tolist() == [1] * 240 + [2] * 240
+    assert sent == [(1, 0, 10.0), (1, 1, 10.0)]
+
+
+def test_it_does_not_wait_for_audio_that_is_still_being_made() -> None:
+    playout = Playout()
+    playout.push(1, 0, ones(600), complete=False)
+    assert playout.next_frame() is not None
+    late = playout.next_frame()
+    assert late is not None
+    assert int(late.sum()) == 120
+    assert playout.underruns == 1
+    assert playout.next_frame() is None
+    playout.push(1, 0, ones(480), complete=True)
+    assert playout.next_frame() is not None
+
+
+def test_a_dropped_reply_says_how_far_it_was_sent_and_takes_nothing_more() -> None:
+    playout = Playout()
+    playout.push(1, 0, ones(4800), complete=True)
+    playout.next_frame()
+    playout.next_frame()
+    assert playout.drop(1) == (1, 0, 40.0)
+    assert not playout.push(1, 1, ones(480), complete=True)
+    assert playout.next_frame() is None
+    assert playout.queued_ms == 0
+    assert playout.drop(2) == (2, -1, 0.0)
+
+
+def test_a_frame_that_was_taken_counts_as_sent_for_a_drop_and_is_not_reported_after_it() -> None:
+    sent: list[Position] = []
+    playout = Playout(sent.append)
+    playout.push(1, 0, ones(4800), complete=True)
+    playout.take_frame()
+    assert playout.drop(1) == (1, 0, 20.0)
+    playout.confirm_sent()
+    assert sent == []
+
+
+def test_an_unconfirmed_frame_is_not_in_the_ledger() -> None:
+    sent: list[Position] = []
+    playout = Playout(sent.append)
+    playout.push(1, 0, ones(480), complete=True)
+    playout.take_frame()
+    assert sent == []
+    playout.confirm_sent()
+    assert sent == [(1, 0, 20.0)]
+
+
+def test_what_it_remembers_is_bounded() -> None:
+    playout = Playout()
+    for reply_id in range(3 * MAX_REMEMBERED):
+        playout.push(reply_id, 0, ones(480), complete=True)
+        playout.next_frame()
+        if reply_id % 2:
+            playout.drop(reply_id)
+    assert len(playout._dropped) <= MAX_REMEMBERED
+    assert len(playout._last) <= MAX_REMEMBERED
+
+
+def test_a_full_queue_refuses() -> None:
+    playout = Playout()
+    assert playout.push(1, 0, ones(int(MAX_QUEUED_S * RATE_HZ)), complete=False)
+    assert not playout.push(1, 0, ones(1), complete=True)
+
+
+class PlayoutMachine(RuleBasedStateMachine):
+    """Any order of pushes, frames and drops. Each sample's value names its reply."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sent: list[Position] = []
+        self.playout = Playout(self.sent.append)
+        self.reply = 1
+        self.clause = 0
+        self.open = False
+        self.dropped: set[int] = set()
+        self.given: dict[int, int] = {}
+        self.heard: dict[int, int] = {}
+
+    @rule(samples=st.integers(0, 3000), complete=st.booleans())
+    def push(self, samples: int, complete: bool) -> None:
+        if not self.open:
+            self.clause += 1
+        accepted = self.playout.push(self.reply, self.clause, ones(samples, self.reply), complete=complete)
+        assert accepted == (self.reply not in self.dropped)
+        self.open = not complete
+        if accepted:
+            self.given[self.reply] = self.given.get(self.reply, 0) + samples
+
+    @precondition(lambda self: not self.open)
+    @rule()
+    def next_reply(self) -> None:
+        self.reply += 1
+        self.clause = 0
+
+    @rule()
+    def frame(self) -> None:
+        before = len(self.sent)
+        frame = self.playout.next_frame()
+        if frame is not None:
+            assert frame.shape == (FRAME_SAMPLES,)
+            for value, count in zip(*np.unique(frame[frame != 0], return_counts=True), strict=True):
+                assert int(value) not in self.dropped
+                self.heard[int(value)] = self.heard.get(int(value), 0) + int(count)
+        assert all(position[0] not in self.dropped for position in self.sent[before:])
+
+    @rule()
+    def drop(self) -> None:
+        reply_id, clause, played_ms = self.playout.drop(self.reply)
+        self.dropped.add(self.reply)
+        self.open = False
+        assert reply_id == self.reply
+        last = next(((c, p) for r, c, p in reversed(self.sent) if r == reply_id), (-1, 0.0))
+        assert (clause, played_ms) == last or clause == -1
+
+    @invariant()
+    def the_ledger_equals_the_frames(self) -> None:
+        for reply_id, samples in self.heard.items():
+            ends: dict[int, float] = {}
+            for r, clause, played_ms in self.sent:
+                if r == reply_id:
+                    assert played_ms >= ends.get(clause, 0.0)
+                    ends[clause] = played_ms
+            assert round(sum(ends.values()) * RATE_HZ / 1000) == samples
+        waiting = sum(n for r, n in self.given.items() if r not in self.dropped)
+        out = sum(n for r, n in self.heard.items() if r not in self.dropped)
+        assert round(self.playout.queued_ms * RATE_HZ / 1000) == waiting - out
+
+
+TestAnyOrder = PlayoutMachine.TestCase
+TestAnyOrder.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+
+
+@given(sizes=st.lists(st.integers(0, 2000), min_size=1, max_size=30))
+@settings(deadline=None)
+def test_every_sample_comes_out_once_and_in_order(sizes: list[int]) -> None:
+    playout = Playout()
+    audio = np.arange(1, sum(sizes) + 1, dtype=np.int32).astype(np.int16)
+    audio[audio == 0] = 1
+    start = 0
+    for index, size in enumerate(sizes):
+        playout.push(1, index // 3, audio[start : start + size], complete=index % 3 == 2 or index == len(sizes) - 1)
+        start += size
+    frames = drain(playout)
+    out = np.concatenate(frames) if frames else np.zeros(0, dtype=np.int16)
+    assert out[: len(audio)].tolist() == audio.tolist()
+    assert not out[len(audio) :].any()
