@@ -60,7 +60,12 @@ CITIES = [
     "Bangkok",
     "Nairobi",
     "Vancouver",
-] + ["New York", "Los Angeles", "San Francisco", "Hong Kong", "Mexico City"]
+    "New York",
+    "Los Angeles",
+    "San Francisco",
+    "Hong Kong",
+    "Mexico City",
+]
 
 NAMES = [
     "Anna",

@@ -47,7 +47,8 @@ def read_sums(folder: Path) -> dict[str, str]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ModelError(f"{path}: cannot be read ({error}); install voiceagent again") from error
+        reason = error.strerror if isinstance(error, OSError) else "not text"
+        raise ModelError(f"{path}: cannot be read ({reason}); install voiceagent again") from error
     sums: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         match = _LINE.fullmatch(line)

@@ -1,0 +1,39 @@
+"""`voiceagent doctor`: what works on this machine and what to do about what does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from voiceagent.doctor import Finding, Settings, examine
+
+_MARKS = {"ok": "[green]ok  [/]", "warn": "[yellow]warn[/]", "fail": "[red]fail[/]"}
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  voiceagent doctor                          with serve's defaults
+  voiceagent doctor --port 9000 --config agent.yaml
+  voiceagent doctor --profile cpu            are the profile's models here?
+
+Exit codes: 0 nothing failed (there may be warnings), 1 something failed, 2 wrong usage."""
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address that `serve` would bind.")
+@click.option("--port", default=8080, show_default=True, type=click.IntRange(1, 65535), help="The port that `serve` would bind.")
+@click.option("--profile", default="", help="The profile that `serve` would run; else the agent's.")
+@click.option("--config", type=click.Path(path_type=Path), help="The agent's agent.yaml; else the demo's.")
+@click.option("--budgets", type=click.Path(path_type=Path), help="The latency budgets; else the shipped ones.")
+def doctor(host: str, port: int, profile: str, config: Path | None, budgets: Path | None) -> int:
+    """Say what works on this machine, and what to do about what does not."""
+    console = Console(soft_wrap=True, highlight=False)
+    findings: list[Finding] = []
+    for finding in examine(Settings(host, port, config, budgets, profile)):
+        findings.append(finding)
+        console.print(f"{_MARKS[finding.status]} {finding.name}: ", end="")
+        console.print(finding.detail, markup=False)
+        if finding.advice:
+            console.print(f"     → {finding.advice}", markup=False)
+    return 1 if any(finding.status == "fail" for finding in findings) else 0
