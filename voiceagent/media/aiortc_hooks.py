@@ -45,7 +45,8 @@ def check() -> None:
     problems = []
     if not aiortc.__version__.startswith(SUPPORTED):
         problems.append(f"its version is {aiortc.__version__}")
-    if list(inspect.signature(getattr(RTCRtpReceiver, _RTP_HOOK)).parameters) != ["self", "packet", "arrival_time_ms"]:
+    hook = getattr(RTCRtpReceiver, _RTP_HOOK, None)
+    if hook is None or list(inspect.signature(hook).parameters) != ["self", "packet", "arrival_time_ms"]:
         problems.append(f"RTCRtpReceiver.{_RTP_HOOK} moved")
     receiver_fields = RTCRtpReceiver.__init__.__code__.co_names
     if _REMOTE_STREAMS not in receiver_fields:

@@ -11,7 +11,7 @@ from typing import Any
 from aiortc import RTCDataChannel
 
 LABEL = "oai-events"
-MAX_MESSAGE_CHARS = 262_144
+MAX_MESSAGE_CHARS = 131_072
 MAX_WAITING = 512
 """Messages that wait: incoming for a reader, outgoing for the channel to open."""
 MAX_BUFFERED_BYTES = 1_048_576
@@ -45,13 +45,10 @@ class EventChannel:
 
     def send(self, event: dict[str, Any]) -> None:
         """Send one event as JSON, or keep it until the channel opens; dropped (and counted) when it is closed, when the
-        peer does not read, or when too many wait."""
+        peer does not read or does not take that much, or when too many wait."""
         text = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
         if self._channel is not None and self._channel.readyState == "open":
-            if self._channel.bufferedAmount > MAX_BUFFERED_BYTES:
-                self.dropped_out += 1
-            else:
-                self._channel.send(text)
+            self._send_now(self._channel, text)
         elif self._ended or len(self._out) >= MAX_WAITING or (self._channel and self._channel.readyState != "connecting"):
             self.dropped_out += 1
         else:
@@ -73,9 +70,19 @@ class EventChannel:
             self._changed.clear()
             await self._changed.wait()
 
+    def _send_now(self, channel: RTCDataChannel, text: str) -> None:
+        if channel.bufferedAmount > MAX_BUFFERED_BYTES:
+            self.dropped_out += 1
+            return
+        try:
+            channel.send(text)
+        except ValueError:
+            # Longer than the peer said it takes (a=max-message-size).
+            self.dropped_out += 1
+
     def _flush(self) -> None:
         while self._out and self._channel is not None and self._channel.readyState == "open":
-            self._channel.send(self._out.popleft())
+            self._send_now(self._channel, self._out.popleft())
 
     def _on_message(self, message: str | bytes) -> None:
         if not isinstance(message, str) or len(message) > MAX_MESSAGE_CHARS or len(self._in) >= MAX_WAITING:

@@ -8,6 +8,7 @@ import random
 import re
 import socket
 from dataclasses import dataclass
+from typing import cast
 
 from voiceagent.errors import MediaError
 
@@ -45,8 +46,7 @@ class _Side(asyncio.DatagramProtocol):
         self.transport: asyncio.DatagramTransport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.DatagramTransport)
-        self.transport = transport
+        self.transport = cast(asyncio.DatagramTransport, transport)
 
     def datagram_received(self, data: bytes, addr: Address) -> None:
         if self.flow is None:

@@ -56,7 +56,7 @@ class Recording:
         both[: len(caller), 0] = caller
         both[: len(agent), 1] = agent
         try:
-            with wave.open(str(path), "wb") as file:
+            with path.open("wb") as raw, wave.open(raw, "wb") as file:
                 file.setnchannels(2)
                 file.setsampwidth(2)
                 file.setframerate(self.rate_hz)

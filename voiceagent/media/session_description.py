@@ -44,6 +44,13 @@ def read_offer(text: str) -> str:
     codecs = [codec.mimeType.removeprefix("audio/") for codec in audio[0].rtp.codecs]
     if "opus" not in (codec.lower() for codec in codecs):
         raise MediaError(f"the offer has no Opus (it offers {', '.join(codecs) or 'no codec'}); expected opus/48000")
+    mids = [media.rtp.muxId for media in description.media]
+    if len(set(mids)) != len(mids):
+        raise MediaError(f"the offer's sections are named {', '.join(mids)}; expected a different a=mid for each")
+    for group in description.group:
+        unknown = [str(item) for item in group.items if item not in mids]
+        if group.semantic == "BUNDLE" and unknown:
+            raise MediaError(f"the offer bundles {', '.join(unknown)}, which it does not hold; expected only its own a=mid names")
     for media in description.media:
         if media.kind not in ("audio", "application"):
             continue
