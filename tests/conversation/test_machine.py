@@ -210,7 +210,7 @@ def test_late_events_of_another_reply_change_nothing() -> None:
     for event in (
         ev.TextDelta(0, 9, "no"),
         ev.Played(0, 9, 0, 20),
-        ev.ClauseReady(0, 9, 0, 100, ()),
+        ev.ClauseAudio(0, 9, 0, 100, ()),
         ev.ToolFinished(0, 9, "x", "{}", True),
         ev.PlayoutStopped(0, 9, 0, 20),
         ev.FinalTranscript(0, 9, "no"),

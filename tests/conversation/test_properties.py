@@ -130,7 +130,7 @@ any_event = st.one_of(
     st.builds(ev.GenerationDone, some_time, some_id),
     st.builds(ev.GenerationFailed, some_time, some_id, st.just("broken")),
     st.builds(ev.ToolFinished, some_time, some_id, st.sampled_from("ab"), st.just("{}"), st.booleans()),
-    st.builds(ev.ClauseReady, some_time, some_id, st.integers(-1, 4), st.floats(0, 500), st.just(())),
+    st.builds(ev.ClauseAudio, some_time, some_id, st.integers(-1, 4), st.floats(0, 500), st.just(())),
     st.builds(ev.ClauseFailed, some_time, some_id, st.integers(-1, 4), st.just("broken")),
     st.builds(ev.Played, some_time, some_id, st.integers(-1, 4), st.floats(0, 500)),
     st.builds(ev.PlayoutStopped, some_time, some_id, st.integers(-1, 4), st.floats(0, 500)),

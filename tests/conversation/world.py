@@ -120,7 +120,7 @@ class World:
             audio = Audio(speak.reply_id, speak.clause, tuple(speak.text.split()))
             self.queue.append(audio)
             words = tuple(ev.SpokenWord(w, i * WORD_MS, (i + 1) * WORD_MS) for i, w in enumerate(audio.words))
-            self.feed(ev.ClauseReady(self.now_ms, audio.reply_id, audio.clause, audio.duration_ms, words))
+            self.feed(ev.ClauseAudio(self.now_ms, audio.reply_id, audio.clause, audio.duration_ms, words))
 
     def synthesise_all(self) -> None:
         while self.to_speak:

@@ -31,7 +31,7 @@ TURN = (
     ev.TextDelta(2550, 1, "It is"),
     ev.TextDelta(2560, 1, " noon."),
     ev.GenerationDone(2561, 1),
-    ev.ClauseReady(2580, 1, 0, 600.0, WORDS, 2575.0),
+    ev.ClauseAudio(2580, 1, 0, 600.0, WORDS),
     ev.Played(2600, 1, 0, 20.0),
 )
 
@@ -47,8 +47,8 @@ def test_a_turn_is_measured_stage_by_stage() -> None:
         Stage.STT_FINAL: 20.0,
         Stage.LLM_TTFT: 30.0,
         Stage.LLM_INTER_TOKEN: 10.0,
-        Stage.TTS_FIRST_AUDIO: 14.0,
-        Stage.PLAYOUT: 25.0,
+        Stage.TTS_FIRST_AUDIO: 19.0,
+        Stage.PLAYOUT: 20.0,
         Stage.VOICE_TO_VOICE: 600.0,
     }
     assert report.turn == 1
@@ -67,7 +67,7 @@ def test_a_tool_is_a_stage_of_its_turn() -> None:
         ev.ToolFinished(2651, 1, "c", "{}", True),
         ev.TextDelta(2700, 1, "It is noon."),
         ev.GenerationDone(2701, 1),
-        ev.ClauseReady(2720, 1, 0, 600.0, WORDS, 2720.0),
+        ev.ClauseAudio(2720, 1, 0, 600.0, WORDS),
         ev.Played(2740, 1, 0, 600.0),
     )
     durations = report.durations_ms()

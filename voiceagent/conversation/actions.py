@@ -40,7 +40,7 @@ class RunTool(Action):
 
 @dataclass(frozen=True, slots=True)
 class Speak(Action):
-    """Synthesise a clause and queue it behind the reply's earlier ones; answered by `ClauseReady` or `ClauseFailed`."""
+    """Synthesise a clause and queue it behind the reply's earlier ones; answered by `ClauseAudio` or `ClauseFailed`."""
 
     reply_id: int
     clause: int

@@ -119,15 +119,17 @@ class SpokenWord:
 
 
 @dataclass(frozen=True, slots=True)
-class ClauseReady(Event):
-    """Synthesis of a clause is complete; its audio stands in the playout queue."""
+class ClauseAudio(Event):
+    """Audio of a clause is about to enter the playout queue: it comes before any `Played` of that audio."""
 
     reply_id: int
     clause: int
     duration_ms: float
+    """Of the clause's audio so far, this piece included."""
     words: tuple[SpokenWord, ...]
-    first_audio_ms: float = 0.0
-    """When the first audio of the clause was ready, on the call's clock."""
+    """All words of the clause so far."""
+    complete: bool = True
+    """False when more audio of the clause follows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -326,11 +326,13 @@ def _next_round(step: _Step) -> None:
         _generate(step, replace(reply, rounds=(*reply.rounds, Round())))
 
 
-def _clause_ready(step: _Step, event: ev.ClauseReady) -> None:
+def _clause_audio(step: _Step, event: ev.ClauseAudio) -> None:
     reply = step.live(event.reply_id)
     if reply is None or not 0 <= event.clause < len(reply.clauses):
         return
-    clause = replace(reply.clauses[event.clause], ready=True, duration_ms=event.duration_ms, words=event.words)
+    clause = replace(
+        reply.clauses[event.clause], ready=event.complete, duration_ms=event.duration_ms, words=event.words
+    )
     step.put(reply=reply.with_clause(event.clause, clause))
     _check_complete(step)
 
@@ -432,7 +434,7 @@ TABLE: Mapping[type[ev.Event], Mapping[Phase, Handler]] = {
         (ev.GenerationDone,     _REPLYING,                              _generation_done),
         (ev.GenerationFailed,   _REPLYING,                              _generation_failed),
         (ev.ToolFinished,       _REPLYING,                              _tool_finished),
-        (ev.ClauseReady,        _REPLYING,                              _clause_ready),
+        (ev.ClauseAudio,        _REPLYING,                              _clause_audio),
         (ev.ClauseFailed,       _REPLYING,                              _clause_failed),
         (ev.Played,             _REPLYING,                              _played),
         (ev.PlayoutStopped,     (*LIVE, Phase.ENDED),                   _playout_stopped),

@@ -84,9 +84,9 @@ class TurnMeter:
                 self._close_generation(turn)
             case ev.ToolFinished() if event.call_id in turn.tools_ms:
                 turn.add(Stage.TOOL, turn.tools_ms.pop(event.call_id), event.at_ms)
-            case ev.ClauseReady() if event.reply_id == turn.reply_id and turn.first_audio_ms is None:
-                turn.first_audio_ms = event.first_audio_ms
-                turn.add(Stage.TTS_FIRST_AUDIO, turn.speak_ms or event.first_audio_ms, event.first_audio_ms)
+            case ev.ClauseAudio() if event.reply_id == turn.reply_id and turn.first_audio_ms is None:
+                turn.first_audio_ms = event.at_ms
+                turn.add(Stage.TTS_FIRST_AUDIO, turn.speak_ms or event.at_ms, event.at_ms)
             case ev.Played() if event.reply_id == turn.reply_id:
                 if turn.first_played_ms is None:
                     turn.first_played_ms = event.at_ms

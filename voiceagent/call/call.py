@@ -1,0 +1,210 @@
+"""The one place that wires a leg, the engines and a conversation together: it feeds events to the turn engine, carries its
+actions out, tells the client, and frees everything when the call ends. It decides nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from voiceagent.call.clock import CallClock
+from voiceagent.call.hearing import Hearing
+from voiceagent.call.speaking import Speaking
+from voiceagent.call.tasks import CallTasks
+from voiceagent.call.thinking import Thinking, owner
+from voiceagent.config import AgentConfig
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.conversation import machine
+from voiceagent.conversation.state import Rules, State
+from voiceagent.engines import Engines
+from voiceagent.latency.budgets import Budgets, Miss, check_turn
+from voiceagent.latency.spans import Stage, TurnReport
+from voiceagent.latency.turns import TurnMeter
+from voiceagent.media.leg import Leg
+from voiceagent.realtime.session import RealtimeSession
+from voiceagent.tools.toolset import ToolSet
+
+log = logging.getLogger(__name__)
+
+OnTurn = Callable[[TurnReport, tuple[Miss, ...]], None]
+
+
+def rules_of(agent: AgentConfig) -> Rules:
+    """The turn engine's rules for an agent."""
+    return Rules(
+        instructions=agent.instructions,
+        greeting=agent.phrases.greeting,
+        check_in=agent.phrases.check_in,
+        farewell=agent.phrases.farewell,
+        apology=agent.phrases.apology,
+        silence_timeout_ms=agent.turn.silence_timeout_s * 1000.0,
+        max_call_ms=agent.turn.max_call_s * 1000.0,
+        reply_timeout_ms=agent.turn.reply_timeout_s * 1000.0,
+        max_tool_rounds=agent.turn.max_tool_rounds,
+    )
+
+
+class Call:
+    """A call on one leg. `run` lives as long as the call."""
+
+    def __init__(
+        self,
+        call_id: str,
+        leg: Leg,
+        agent: AgentConfig,
+        engines: Engines,
+        tools: ToolSet,
+        budgets: Budgets,
+        on_turn: OnTurn | None = None,
+    ) -> None:
+        self.call_id = call_id
+        self.state: State = machine.start(rules_of(agent))
+        self._leg = leg
+        self._agent = agent
+        self._engines = engines
+        self._tools = tools
+        self._budgets = budgets
+        self._on_turn = on_turn
+        self._clock = CallClock()
+        self._session = RealtimeSession(call_id, agent=agent.name, instructions=agent.instructions)
+        self._meter = TurnMeter(call_id, agent.profile)
+        self._limits_ms: Mapping[Stage, float] = {stage: lim.p95_ms for stage, lim in budgets.of(agent.profile).items()}
+        self._events: deque[ev.Event] = deque()
+        self._stepping = False
+        self._ending = ""
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._end_reason: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._hearing: Hearing
+        self._thinking: Thinking
+        self._speaking: Speaking
+        self._tasks: CallTasks
+
+    async def run(self) -> str:
+        """Serve the call until it ends; why it ended. Everything of the call is freed then, also when this is cancelled."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                self._wire(CallTasks(group))
+                reason = await self._end_reason
+                self._tasks.cancel_all()
+        except* Exception as failures:
+            log.exception("call %s broke", self.call_id, exc_info=failures)
+            reason = "internal_error"
+        finally:
+            for timer in self._timers.values():
+                timer.cancel()
+            self._timers.clear()
+            await self._leg.close()
+            await self._engines.llm.forget(self.call_id)
+        return reason
+
+    def hang_up(self, reason: str = "hangup") -> None:
+        """End the call. May be called at any time, and twice."""
+        self._post(ev.HangUp(self._clock.now_ms(), reason))
+
+    def _wire(self, tasks: CallTasks) -> None:
+        clock, post = self._clock, self._post
+        self._tasks = tasks
+        self._hearing = Hearing(self._engines.stt, self._agent.turn, clock, tasks, post)
+        timeout_s = self._agent.turn.tool_timeout_s
+        self._thinking = Thinking(self.call_id, self._engines.llm, self._tools, timeout_s, clock, tasks, post)
+        self._speaking = Speaking(self._engines.tts, self._leg.playout, clock, tasks, post)
+        self._send(self._session.start())
+        tasks.start("leg", self._frames())
+        tasks.start("leg", self._client())
+        post(ev.CallStarted(clock.now_ms()))
+
+    async def _frames(self) -> None:
+        await self._hearing.run(self._leg.frames())
+        self.hang_up(self._leg.end_reason or "closed")
+
+    async def _client(self) -> None:
+        async for text in self._leg.client_events():
+            outcome = self._session.on_client(text, self._clock.now_ms())
+            self._send(outcome.replies)
+            if outcome.instructions is not None:
+                self._post(ev.InstructionsChanged(self._clock.now_ms(), outcome.instructions))
+            for event in outcome.events:
+                self._post(event)
+
+    def _send(self, events: Any) -> None:
+        for event in events:
+            self._leg.send_event(event)
+
+    def _post(self, event: ev.Event) -> None:
+        """Feed an event; events that its actions cause follow in order."""
+        self._events.append(event)
+        if self._stepping:
+            return
+        self._stepping = True
+        try:
+            while self._events:
+                self._step(self._events.popleft())
+        finally:
+            self._stepping = False
+        if self._ending:
+            self._end()
+
+    def _step(self, event: ev.Event) -> None:
+        self.state, actions = machine.step(self.state, event)
+        report = self._meter.observe(event, actions, time.time())
+        for action in actions:
+            if isinstance(action, act.Notice):
+                self._send(self._session.on_notice(action, event.at_ms))
+            self._carry_out(action)
+        if report is not None:
+            self._measured(report)
+
+    def _carry_out(self, action: act.Action) -> None:
+        match action:
+            case act.Transcribe(utterance_id):
+                self._hearing.transcribe(utterance_id)
+            case act.Generate():
+                self._thinking.generate(action)
+            case act.RunTool():
+                self._thinking.run_tool(action)
+            case act.Speak():
+                self._speaking.speak(action)
+            case act.Drop(reply_id):
+                self._tasks.cancel(owner(reply_id))
+                self._speaking.drop(reply_id)
+            case act.ReplyEnded(reply_id):
+                self._speaking.finish(reply_id)
+            case act.SetTimer(name, due_ms):
+                self._set_timer(name, due_ms)
+            case act.ClearTimer(name):
+                self._clear_timer(name)
+            case act.End(reason):
+                self._ending = reason
+
+    def _set_timer(self, name: str, due_ms: float) -> None:
+        self._clear_timer(name)
+        delay_s = max(0.0, due_ms - self._clock.now_ms()) / 1000.0
+        self._timers[name] = asyncio.get_running_loop().call_later(delay_s, self._fire, name)
+
+    def _clear_timer(self, name: str) -> None:
+        timer = self._timers.pop(name, None)
+        if timer is not None:
+            timer.cancel()
+
+    def _fire(self, name: str) -> None:
+        self._timers.pop(name, None)
+        self._post(ev.TimerFired(self._clock.now_ms(), name))
+
+    def _measured(self, report: TurnReport) -> None:
+        misses = check_turn(report, self._budgets)
+        self._send(self._session.on_turn(report, self._limits_ms, [miss.stage for miss in misses]))
+        for miss in misses:
+            log.warning("call %s turn %d over budget: %s", self.call_id, report.turn, miss)
+        if self._on_turn is not None:
+            self._on_turn(report, misses)
+
+    def _end(self) -> None:
+        self._send(self._session.on_end(self._ending, self._clock.now_ms()))
+        if not self._end_reason.done():
+            self._end_reason.set_result(self._ending)
+
+

@@ -1,0 +1,94 @@
+"""The agent's mouth: clauses in, audio in the leg's playout queue out. Clauses of a reply are synthesised in order, by one
+task that belongs to the reply."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from contextlib import aclosing
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voiceagent.audio.resample import StreamResampler
+from voiceagent.call.clock import CallClock
+from voiceagent.call.tasks import CallTasks
+from voiceagent.call.thinking import owner
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.errors import EngineError
+from voiceagent.media.playout import RATE_HZ, Playout, Position
+from voiceagent.tts.engine import TtsEngine
+
+SILENCE = np.zeros(0, np.int16)
+
+
+class Speaking:
+    """One per call."""
+
+    def __init__(
+        self, engine: TtsEngine, playout: Playout, clock: CallClock, tasks: CallTasks, post: Callable[[ev.Event], None]
+    ) -> None:
+        self._engine = engine
+        self._playout = playout
+        self._clock = clock
+        self._tasks = tasks
+        self._post = post
+        self._reply_id = -1
+        self._waiting: deque[act.Speak] = deque()
+        self._worker: asyncio.Task[None] | None = None
+        playout.on_sent = self._sent
+
+    def _sent(self, position: Position) -> None:
+        reply_id, clause, played_ms = position
+        self._post(ev.Played(self._clock.now_ms(), reply_id, clause, played_ms))
+
+    def speak(self, action: act.Speak) -> None:
+        """Synthesise a clause behind the reply's earlier ones."""
+        if action.reply_id != self._reply_id:
+            self._reply_id = action.reply_id
+            self._waiting = deque()
+            self._worker = None
+        self._waiting.append(action)
+        if self._worker is None or self._worker.done():
+            self._worker = self._tasks.start(owner(action.reply_id), self._work(self._waiting))
+
+    def drop(self, reply_id: int) -> None:
+        """Send nothing more of the reply and report what was sent."""
+        _, clause, played_ms = self._playout.drop(reply_id)
+        self._post(ev.PlayoutStopped(self._clock.now_ms(), reply_id, clause, played_ms))
+
+    def finish(self, reply_id: int) -> None:
+        """The reply ended: its ledger is needed no more."""
+        self._playout.finish(reply_id)
+
+    async def _work(self, waiting: deque[act.Speak]) -> None:
+        while waiting:
+            action = waiting.popleft()
+            try:
+                await self._synthesise(action)
+            except EngineError as error:
+                self._post(ev.ClauseFailed(self._clock.now_ms(), action.reply_id, action.clause, str(error)))
+
+    async def _synthesise(self, action: act.Speak) -> None:
+        resampler = StreamResampler(self._engine.sample_rate_hz, RATE_HZ)
+        words: list[ev.SpokenWord] = []
+        samples = 0
+        async with aclosing(self._engine.synthesise(action.text)) as chunks:
+            async for chunk in chunks:
+                words.extend(chunk.words)
+                pcm = resampler.process(chunk.pcm)
+                samples += len(pcm)
+                self._put(action, pcm, samples, words, complete=False)
+        pcm = resampler.process(SILENCE, last=True)
+        self._put(action, pcm, samples + len(pcm), words, complete=True)
+
+    def _put(
+        self, action: act.Speak, pcm: NDArray[np.int16], samples: int, words: list[ev.SpokenWord], *, complete: bool
+    ) -> None:
+        duration_ms = samples * 1000.0 / RATE_HZ
+        now_ms = self._clock.now_ms()
+        self._post(ev.ClauseAudio(now_ms, action.reply_id, action.clause, duration_ms, tuple(words), complete))
+        if not self._playout.push(action.reply_id, action.clause, pcm, complete=complete):
+            raise EngineError(f"clause {action.clause} of reply {action.reply_id} was refused: the playout queue is full")

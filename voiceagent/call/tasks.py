@@ -1,0 +1,39 @@
+"""The tasks of a call, by owner: what belongs to a reply ends with the reply, everything ends with the call."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+
+class CallTasks:
+    """Starts tasks in the call's task group and cancels those of one owner together."""
+
+    def __init__(self, group: asyncio.TaskGroup) -> None:
+        self._group = group
+        self._owned: dict[str, set[asyncio.Task[None]]] = {}
+
+    def start(self, owner: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run `work` until it ends, its owner is cancelled, or the call ends."""
+        task = self._group.create_task(work, name=owner)
+        self._owned.setdefault(owner, set()).add(task)
+        task.add_done_callback(lambda done: self._forget(owner, done))
+        return task
+
+    def _forget(self, owner: str, task: asyncio.Task[None]) -> None:
+        tasks = self._owned.get(owner)
+        if tasks is not None:
+            tasks.discard(task)
+            if not tasks:
+                del self._owned[owner]
+
+    def cancel(self, owner: str) -> None:
+        """Cancel what the owner still has running."""
+        for task in tuple(self._owned.get(owner, ())):
+            task.cancel()
+
+    def cancel_all(self) -> None:
+        """Cancel everything."""
+        for owner in tuple(self._owned):
+            self.cancel(owner)

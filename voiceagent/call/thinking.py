@@ -1,0 +1,71 @@
+"""The agent's mind as tasks: generations of the language model and runs of tools, each owned by its reply."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import aclosing
+
+from voiceagent.call.clock import CallClock
+from voiceagent.call.tasks import CallTasks
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.errors import EngineError
+from voiceagent.llm.engine import GeneratedText, LlmEngine
+from voiceagent.tools.toolset import ToolSet
+
+
+def owner(reply_id: int) -> str:
+    """The name under which a reply's tasks run."""
+    return f"reply {reply_id}"
+
+
+class Thinking:
+    """One per call. One generation runs at a time: the next waits until the cancelled one has let go of the model."""
+
+    def __init__(
+        self,
+        call_id: str,
+        engine: LlmEngine,
+        tools: ToolSet,
+        tool_timeout_s: float,
+        clock: CallClock,
+        tasks: CallTasks,
+        post: Callable[[ev.Event], None],
+    ) -> None:
+        self._call_id = call_id
+        self._engine = engine
+        self._tools = tools
+        self._tool_timeout_s = tool_timeout_s
+        self._clock = clock
+        self._tasks = tasks
+        self._post = post
+        self._turn = asyncio.Lock()
+
+    def generate(self, action: act.Generate) -> None:
+        """Start a generation."""
+        self._tasks.start(owner(action.reply_id), self._generate(action))
+
+    async def _generate(self, action: act.Generate) -> None:
+        reply_id = action.reply_id
+        async with self._turn:
+            try:
+                async with aclosing(self._engine.generate(self._call_id, action.messages, self._tools.schemas())) as stream:
+                    async for piece in stream:
+                        now_ms = self._clock.now_ms()
+                        if isinstance(piece, GeneratedText):
+                            self._post(ev.TextDelta(now_ms, reply_id, piece.text))
+                        else:
+                            self._post(ev.ToolCallRequested(now_ms, reply_id, piece.call_id, piece.name, piece.arguments))
+            except EngineError as error:
+                self._post(ev.GenerationFailed(self._clock.now_ms(), reply_id, str(error)))
+                return
+        self._post(ev.GenerationDone(self._clock.now_ms(), reply_id))
+
+    def run_tool(self, action: act.RunTool) -> None:
+        """Start a tool."""
+        self._tasks.start(owner(action.reply_id), self._run_tool(action))
+
+    async def _run_tool(self, action: act.RunTool) -> None:
+        outcome = await self._tools.run(action.name, action.arguments, self._tool_timeout_s)
+        self._post(ev.ToolFinished(self._clock.now_ms(), action.reply_id, action.call_id, outcome.output, outcome.ok))
