@@ -3,8 +3,10 @@ Silence reaches the VAD and nothing behind it."""
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 
 from voiceagent.call.clock import CallClock
 from voiceagent.call.tasks import CallTasks
@@ -17,9 +19,9 @@ from voiceagent.stt.stream import UtteranceTranscriber
 from voiceagent.vad.detector import SpeechDetector, SpeechOnset, SpeechProgress
 from voiceagent.vad.endpointer import Endpointer, SilenceEndpointer
 
+log = logging.getLogger(__name__)
+
 FRAME_MS = 20.0
-PARTIAL_PAUSE_MS = 300.0
-"""After this much silence no further partial is decoded: the words are all there."""
 OWNER = "hearing"
 
 
@@ -40,8 +42,10 @@ class Hearing:
         self._utterance_id = 0
         self._open: UtteranceTranscriber | None = None
         self._ended: dict[int, UtteranceTranscriber] = {}
+        self._words = ""
         self._since_partial_ms = 0.0
         self._decoding = False
+        self._finalising = False
         self._last_voiced_ms = -1.0
         self._uplink_ms = 0.0
 
@@ -63,19 +67,26 @@ class Hearing:
         if isinstance(progress, SpeechOnset):
             self._begin(progress)
         elif self._open is not None:
-            self._open.feed(frame.pcm)
+            self._open.feed(frame.pcm, progress.silence_ms)
         if self._open is None:
             return
-        if self._endpointer.decide(progress, self._open.text) == "endpoint":
+        decision = self._endpointer.decide(progress, self._words)
+        if decision == "endpoint":
             self._end(progress, vad_ms)
-        else:
-            self._maybe_partial(self._open, progress)
+        elif decision == "eager" and not self._finalising:
+            self._finalising = True
+            self._tasks.start(OWNER, self._decode_early(self._open))
+        elif decision == "none":
+            self._finalising = False
+            self._maybe_partial(self._open)
 
     def _begin(self, onset: SpeechOnset) -> None:
         self._utterance_id += 1
-        self._open = UtteranceTranscriber(self._engine, onset.audio)
+        self._open = UtteranceTranscriber(self._engine)
+        self._open.begin(self._utterance_id, onset.audio)
         self._since_partial_ms = 0.0
-        self._decoding = False
+        self._decoding = self._finalising = False
+        self._words = ""
         self._post(ev.SpeechStarted(self._clock.now_ms(), self._utterance_id, onset.onset_ms))
 
     def _end(self, progress: SpeechProgress, vad_ms: float) -> None:
@@ -86,10 +97,9 @@ class Hearing:
         now_ms = self._clock.now_ms()
         self._post(ev.Endpoint(now_ms, self._utterance_id, progress.last_voiced_ms, self._uplink_ms, vad_ms))
 
-    def _maybe_partial(self, transcriber: UtteranceTranscriber, progress: SpeechProgress) -> None:
+    def _maybe_partial(self, transcriber: UtteranceTranscriber) -> None:
         self._since_partial_ms += FRAME_MS
-        due = self._since_partial_ms >= self._settings.partial_interval_ms
-        if due and not self._decoding and progress.silence_ms < PARTIAL_PAUSE_MS:
+        if self._since_partial_ms >= self._settings.partial_interval_ms and not self._decoding:
             self._since_partial_ms = 0.0
             self._decoding = True
             self._tasks.start(OWNER, self._partial(self._utterance_id, transcriber))
@@ -102,18 +112,27 @@ class Hearing:
         if utterance_id == self._utterance_id:
             self._decoding = False
             if partial is not None:
+                self._words = f"{partial.stable} {partial.unstable}"
                 now_ms = self._clock.now_ms()
                 self._post(ev.Transcript(now_ms, utterance_id, partial.stable, partial.unstable, partial.decode_ms))
 
+    async def _decode_early(self, transcriber: UtteranceTranscriber) -> None:
+        """Begin the final decode inside the pause. Speech that resumes drops it; otherwise `_final` finds it made."""
+        with suppress(EngineError):
+            await transcriber.final()
+
     def transcribe(self, utterance_id: int) -> None:
         """Make the final decode of an endpointed utterance; what was too short to be speech has no words."""
-        self._tasks.start(OWNER, self._final(utterance_id, self._ended.pop(utterance_id, None)))
+        self._tasks.start(OWNER, self._final(utterance_id, self._ended.pop(utterance_id, None), self._words))
 
-    async def _final(self, utterance_id: int, transcriber: UtteranceTranscriber | None) -> None:
+    async def _final(self, utterance_id: int, transcriber: UtteranceTranscriber | None, words: str) -> None:
         text = ""
         if transcriber is not None:
             try:
-                text = await transcriber.final()
-            except EngineError:
-                text = transcriber.text
+                final = await transcriber.final()
+                text = final.text if final is not None else words
+            except EngineError as error:
+                log.error("the final decode of utterance %d failed, its last partial is used: %s", utterance_id, error)
+                text = words
+            await transcriber.close()
         self._post(ev.FinalTranscript(self._clock.now_ms(), utterance_id, text))

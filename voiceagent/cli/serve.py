@@ -1,0 +1,62 @@
+"""`voiceagent serve`: answer calls."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from pathlib import Path
+
+import click
+import msgspec
+
+from voiceagent.config import load_agent
+from voiceagent.latency.budget_file import load_budgets
+from voiceagent.models.registry import profile as find_profile
+from voiceagent.resources import default_budgets_file, demo_agent_file
+from voiceagent.server.agent_service import AgentService
+from voiceagent.server.app import make_app
+from voiceagent.server.auth import check_exposure
+from voiceagent.server.run import serve as run_server
+
+KEYS_VARIABLE = "VOICEAGENT_KEYS"
+
+
+@click.command(
+    epilog=f"""\b
+Examples:
+  voiceagent serve                           the demo agent on the bundled models
+  voiceagent serve --config agent.yaml       your own agent
+  voiceagent serve --profile cpu --port 0    other models, any free port
+
+{KEYS_VARIABLE} holds the keys that clients must present, separated by commas; without it any
+bearer token is accepted, and only loopback addresses can be served."""
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 takes a free one.")
+@click.option("--profile", default="", help="Engines and models: embedded, cpu, gpu. Default: what the agent names.")
+@click.option("--config", type=click.Path(path_type=Path), help="The agent's YAML file. Default: the demo agent.")
+@click.option("--budgets", type=click.Path(path_type=Path), help="Latency budgets. Default: the shipped latency_budgets.yaml.")
+@click.option("--max-calls", default=16, show_default=True, type=click.IntRange(1, 1000), help="Calls at once; more are refused.")
+@click.option("--log-level", default="warning", show_default=True, type=click.Choice(["debug", "info", "warning", "error"]))
+def serve(host: str, port: int, profile: str, config: Path | None, budgets: Path | None, max_calls: int, log_level: str) -> None:
+    """Answer calls: the page, the API and the metrics at one address."""
+    logging.basicConfig(level=log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    keys = tuple(key.strip() for key in os.environ.get(KEYS_VARIABLE, "").split(",") if key.strip())
+    check_exposure(host, keys)
+    agent = load_agent(config or demo_agent_file())
+    if profile:
+        agent = msgspec.structs.replace(agent, profile=profile)
+    find_profile(agent.profile)
+    service = AgentService(agent, load_budgets(budgets or default_budgets_file()), keys, max_calls).service()
+    app = make_app(service)
+    asyncio.run(
+        run_server(
+            app,
+            host,
+            port,
+            keys=keys,
+            on_bound=lambda url: click.echo(f"loading the {agent.profile} profile …"),
+            on_ready=lambda url: click.echo(f"{agent.name} answers at {url}"),
+        )
+    )

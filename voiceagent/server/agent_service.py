@@ -1,0 +1,94 @@
+"""What `voiceagent serve` serves: an agent's engines and tools behind the application. Turns are counted, checked against the
+budgets and kept."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from voiceagent.call import Call
+from voiceagent.config import AgentConfig, data_dir
+from voiceagent.conversation.history import Message
+from voiceagent.engines import Engines, load_engines
+from voiceagent.errors import VoiceAgentError
+from voiceagent.latency.budgets import Budgets, Miss
+from voiceagent.latency.spans import TurnReport
+from voiceagent.media.leg import Leg
+from voiceagent.media.webrtc import WebRtcLeg
+from voiceagent.models.registry import profile
+from voiceagent.server.app import Service
+from voiceagent.server.calls import StartCall
+from voiceagent.server.metrics import Metrics
+from voiceagent.store.turns import TurnStore, turns_file
+from voiceagent.tools.toolset import ToolSet
+
+log = logging.getLogger(__name__)
+
+MAX_INSTRUCTIONS = 8000
+
+
+@dataclass(frozen=True, slots=True)
+class AgentService:
+    """Everything that the application needs to answer calls for one agent."""
+
+    agent: AgentConfig
+    budgets: Budgets
+    keys: tuple[str, ...] = ()
+    max_calls: int = 16
+
+    def service(self) -> Service:
+        """The application's view. Raises ConfigError when the agent's profile has no budget or a tool cannot be loaded."""
+        metrics = Metrics()
+        limits = self.budgets.of(self.agent.profile)
+        tools = ToolSet.from_config(self.agent.tools, self.agent.base_dir)
+
+        async def answer(offer: str) -> tuple[Leg, str]:
+            return await WebRtcLeg.answer(offer)
+
+        @asynccontextmanager
+        async def load() -> AsyncIterator[StartCall]:
+            engines = await load_engines(profile(self.agent.profile), self.agent.llm)
+            store = TurnStore(turns_file(data_dir()))
+            try:
+                await _warm(engines, self.agent)
+                yield self._start_call(engines, tools, metrics, store)
+            finally:
+                await engines.close()
+                store.close()
+
+        return Service(answer, load, self.agent.profile, limits, metrics, self.keys, self.max_calls)
+
+    def _start_call(self, engines: Engines, tools: ToolSet, metrics: Metrics, store: TurnStore) -> StartCall:
+        def on_turn(report: TurnReport, misses: tuple[Miss, ...]) -> None:
+            metrics.turn(report, [miss.stage for miss in misses])
+            store.put(report)
+
+        def start_call(leg: Leg, call_id: str, session: dict[str, Any]) -> Call:
+            agent = self.agent
+            instructions = session.get("instructions")
+            if isinstance(instructions, str) and instructions:
+                agent = msgspec.structs.replace(agent, instructions=instructions[:MAX_INSTRUCTIONS])
+            return Call(call_id, leg, agent, engines, tools, self.budgets, on_turn)
+
+        return start_call
+
+
+async def _warm(engines: Engines, agent: AgentConfig) -> None:
+    """Run each engine once, so that the first caller does not pay for lazy loading. A language model on a server that is not
+    up yet is told, and does not keep the server from starting."""
+    await engines.stt.transcribe(np.zeros(16_000, np.float32), final=True)
+    async for _ in engines.tts.synthesise("Hello."):
+        pass
+    prompt = [Message("system", agent.instructions), Message("user", "Hello.")]
+    try:
+        async for _ in engines.llm.generate("warm-up", prompt, []):
+            pass
+        await engines.llm.forget("warm-up")
+    except VoiceAgentError as error:
+        log.warning("the language model does not answer yet: %s", error)
