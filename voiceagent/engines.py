@@ -1,12 +1,30 @@
-"""The engines of a running server, made from a profile."""
+"""The engines of a running server, made from a profile. An engine is a plugin: a function `create(path, options)` under the
+entry point `voiceagent.stt`, `voiceagent.llm` or `voiceagent.tts`; ours are named here, so that a checkout needs no install."""
 
 from __future__ import annotations
 
+import asyncio
+import importlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
 
+from voiceagent.config import LlmSettings
+from voiceagent.errors import ConfigError
 from voiceagent.llm.engine import LlmEngine
+from voiceagent.models.registry import EngineSpec, Profile, require, resolve
 from voiceagent.stt.engine import SttEngine
 from voiceagent.tts.engine import TtsEngine
+
+Create = Callable[[Path | None, Mapping[str, Any]], Any]
+
+OURS = {
+    "stt": {"faster-whisper": "voiceagent.stt.whisper"},
+    "llm": {"embedded": "voiceagent.llm.embedded", "openai": "voiceagent.llm.openai"},
+    "tts": {"piper": "voiceagent.tts.piper"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +40,48 @@ class Engines:
         await self.llm.close()
         await self.stt.close()
         await self.tts.close()
+
+
+async def load_engines(profile: Profile, llm: LlmSettings) -> Engines:
+    """Load a profile's engines off the event loop. `llm.base_url` replaces the profile's language model by the server there.
+    Raises ModelError, ConfigError."""
+    require(profile.name)
+    return await asyncio.to_thread(_load, profile, llm)
+
+
+def _load(profile: Profile, llm: LlmSettings) -> Engines:
+    return Engines(stt=_create("stt", profile.stt), llm=_create_llm(profile.llm, llm), tts=load_tts(profile.tts))
+
+
+def load_tts(spec: EngineSpec) -> TtsEngine:
+    """A voice alone, for whoever only speaks. Raises ModelError, ConfigError."""
+    voice: TtsEngine = _create("tts", spec)
+    return voice
+
+
+def _create_llm(spec: EngineSpec, llm: LlmSettings) -> LlmEngine:
+    chosen = {"temperature": llm.temperature, "max_tokens": llm.max_tokens}
+    if llm.base_url or spec.engine == "openai":
+        server = {"api_key_env": llm.api_key_env, "first_token_timeout_s": llm.first_token_timeout_s}
+        base = {"base_url": llm.base_url, "served_model": llm.model} if llm.base_url else dict(spec.options)
+        engine: LlmEngine = _plugin("llm", "openai")(None, {**base, **server, **chosen})
+        return engine
+    embedded: LlmEngine = _create("llm", EngineSpec(spec.engine, spec.model, {**spec.options, **chosen}))
+    return embedded
+
+
+def _create(kind: str, spec: EngineSpec) -> Any:
+    return _plugin(kind, spec.engine)(resolve(spec.model), spec.options)
+
+
+def _plugin(kind: str, name: str) -> Create:
+    """The engine's `create`. Raises ConfigError naming the engines there are."""
+    ours = OURS[kind]
+    if name in ours:
+        create: Create = importlib.import_module(ours[name]).create
+        return create
+    others = {entry.name: entry for entry in entry_points(group=f"voiceagent.{kind}")}
+    if name not in others:
+        raise ConfigError(f"there is no {kind} engine {name!r}; expected one of {', '.join([*ours, *others])}")
+    plugin: Create = others[name].load()
+    return plugin

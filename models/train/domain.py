@@ -263,7 +263,7 @@ def held_out_utterance(rng: random.Random) -> Utterance:
     return utterance
 
 
-_SLOT_WORDS = {
+SLOT_WORDS = {
     w.lower()
     for value in [
         *words.CITIES, *words.NAMES, *words.WEEKDAYS, *words.NEAR_DAYS, *words.MONTHS, *words.ORDINALS,
@@ -290,7 +290,7 @@ def is_held_out(text: str) -> bool:
     heard = _bare(text)
     if tuple(heard) in _FIXED:
         return False
-    slot_words = sorted(w for w in heard if w in _SLOT_WORDS or w[:1].isdigit())
+    slot_words = sorted(w for w in heard if w in SLOT_WORDS or w[:1].isdigit())
     if not slot_words:
         return False
     combined = len(slot_words) > 1 or (len(slot_words[0]) >= 3 and slot_words[0].isdigit())

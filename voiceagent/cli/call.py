@@ -137,11 +137,18 @@ Exit codes: 0 every turn was answered, 1 it was not, 2 wrong usage."""
 @click.option("--url", default="http://127.0.0.1:8080", show_default=True, help="The server.")
 @click.option("--token", envvar="VOICEAGENT_KEY", default="", help="A key of the server, if it asks for one.")
 @click.option("--say", "texts", multiple=True, required=True, help="Text, or a 16-bit WAV file; may be given several times.")
-@click.option("--barge-in", "barge_in_s", type=click.FloatRange(0, 60), help="Every second --say interrupts the reply, this many seconds after its first audio.")
+@click.option(
+    "--barge-in",
+    "barge_in_s",
+    type=click.FloatRange(0, 60),
+    help="Every second --say interrupts the reply, this many seconds after its first audio.",
+)
 @click.option("--greeting/--no-greeting", default=True, show_default=True, help="Whether to wait for the agent's greeting.")
 @click.option("--record", type=click.Path(dir_okay=False, path_type=Path), help="Write both sides to a stereo WAV.")
 @click.option("--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Write everything as JSON.")
-@click.option("--timeout", "timeout_s", default=30.0, show_default=True, type=click.FloatRange(1, 600), help="Longest wait, in seconds.")
+@click.option(
+    "--timeout", "timeout_s", default=30.0, show_default=True, type=click.FloatRange(1, 600), help="Longest wait, in seconds."
+)
 def call(
     url: str,
     token: str,

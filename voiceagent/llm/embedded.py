@@ -1,0 +1,250 @@
+"""The embedded language model: onnxruntime-genai on the CPU, in this process. Each call keeps its KV cache from turn to turn:
+a prompt that begins like the last one costs only its new end. One worker thread serves all calls, a token each in turn."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import queue
+import threading
+from collections import OrderedDict, deque
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from voiceagent.conversation.history import Message
+from voiceagent.errors import ConfigError, EngineError, ModelError
+from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema
+from voiceagent.llm.hermes import HermesParser
+from voiceagent.llm.prompt import ChatPrompt
+
+log = logging.getLogger(__name__)
+
+PREFILL_TOKENS = 256
+"""A prompt is read in pieces of this many tokens, so that other calls and cancellation get in between."""
+MAX_JOBS = 256
+
+
+class EmbeddedOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Options of a profile's `llm`."""
+
+    threads: int = 1
+    context_tokens: int = 2048
+    """Prompt and reply together; older turns are left out of a longer conversation."""
+    max_tokens: int = 200
+    temperature: float = 0.0
+    max_sessions: int = 64
+    """Calls whose KV cache is kept; beyond that the longest unused is freed."""
+    enable_thinking: bool | None = None
+    """Given to the chat template where set."""
+
+
+class _Session:
+    """A call's generator and the token ids that its KV cache holds."""
+
+    def __init__(self, generator: Any) -> None:
+        self.generator = generator
+        self.ids: list[int] = []
+
+
+class _Job:
+    """One generation: the ids to answer, and where its tokens go. `None` ends the stream, an error ends it too."""
+
+    def __init__(self, call_id: str, ids: list[int], max_tokens: int) -> None:
+        self.call_id = call_id
+        self.ids = ids
+        self.left = max_tokens
+        self.read = -1
+        self.cancelled = False
+        self._loop = asyncio.get_running_loop()
+        self.tokens: asyncio.Queue[int | EngineError | None] = asyncio.Queue()
+
+    def give(self, token: int | EngineError | None) -> None:
+        if not self.cancelled:
+            try:
+                self._loop.call_soon_threadsafe(self.tokens.put_nowait, token)
+            except RuntimeError:
+                self.cancelled = True
+
+
+class EmbeddedEngine:
+    """Implements `LlmEngine`."""
+
+    def __init__(self, folder: Path, options: EmbeddedOptions | None = None) -> None:
+        """Load a folder made by onnxruntime-genai's model builder. Raises ModelError."""
+        self.options = options or EmbeddedOptions()
+        thinking = self.options.enable_thinking
+        self.prompt = ChatPrompt(folder, None if thinking is None else {"enable_thinking": thinking})
+        self._model, self._genai, self._stop_ids = _load(folder, self.options.threads)
+        self._sessions: OrderedDict[str, _Session] = OrderedDict()
+        self._inbox: queue.SimpleQueue[_Job | str | None] = queue.SimpleQueue()
+        self._jobs = 0
+        self._thread = threading.Thread(target=self._work, name="language-model", daemon=True)
+        self._thread.start()
+
+    async def generate(
+        self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]
+    ) -> AsyncGenerator[Generated, None]:
+        """See `LlmEngine.generate`."""
+        if self._jobs >= MAX_JOBS:
+            raise EngineError(f"the language model is overloaded: {MAX_JOBS} generations wait; lower the number of calls")
+        job = _Job(call_id, self.fitting_ids(messages, tools), self.options.max_tokens)
+        parser = HermesParser()
+        text = _Detokenizer(self.prompt)
+        self._jobs += 1
+        self._inbox.put(job)
+        try:
+            while (token := await job.tokens.get()) is not None:
+                if isinstance(token, EngineError):
+                    raise token
+                for piece in parser.feed(text.add(token)):
+                    yield piece
+            for piece in [*parser.feed(text.finish()), *parser.finish()]:
+                if not isinstance(piece, GeneratedText) or piece.text.strip():
+                    yield piece
+        finally:
+            job.cancelled = True
+            self._jobs -= 1
+
+    def fitting_ids(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[int]:
+        """The prompt, without the oldest turns where it would not fit. Raises EngineError when even the last turn does not."""
+        room = self.options.context_tokens - self.options.max_tokens
+        kept = list(messages)
+        while len(ids := self.prompt.ids(kept, tools)) > room:
+            first = 1 if kept and kept[0].role == "system" else 0
+            later = [index for index, message in enumerate(kept) if message.role == "user" and index > first]
+            if not later:
+                raise EngineError(f"a turn of {len(ids)} tokens does not fit into the context of {room}; raise context_tokens")
+            del kept[first : later[0]]
+        return ids
+
+    async def forget(self, call_id: str) -> None:
+        """See `LlmEngine.forget`."""
+        self._inbox.put(call_id)
+
+    async def close(self) -> None:
+        """See `LlmEngine.close`."""
+        self._inbox.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    # --- the worker thread ---
+
+    def _work(self) -> None:
+        active: deque[_Job] = deque()
+        while True:
+            while not active or not self._inbox.empty():
+                item = self._inbox.get()
+                if item is None:
+                    for job in active:
+                        job.give(EngineError("the language model was shut down"))
+                    self._sessions.clear()
+                    return
+                if isinstance(item, str):
+                    self._sessions.pop(item, None)
+                else:
+                    active.append(item)
+            job = active.popleft()
+            try:
+                if self._advance(job):
+                    active.append(job)
+            except Exception as error:  # onnxruntime-genai raises bare RuntimeErrors
+                log.exception("the language model failed")
+                self._sessions.pop(job.call_id, None)
+                job.give(EngineError(f"the language model failed: {error}"))
+
+    def _advance(self, job: _Job) -> bool:
+        """Read a piece of the prompt or make one token; False when the job is over."""
+        if job.cancelled:
+            return False
+        session = self._session(job.call_id)
+        if job.read < 0:
+            job.read = _common(session.ids, job.ids)
+            if session.ids:
+                session.generator.rewind_to(job.read)
+                del session.ids[job.read :]
+        if job.read < len(job.ids):
+            piece = job.ids[job.read : job.read + PREFILL_TOKENS]
+            session.generator.append_tokens(piece)
+            session.ids += piece
+            job.read += len(piece)
+            return True
+        session.generator.generate_next_token()
+        token = int(session.generator.get_next_tokens()[0])
+        session.ids.append(token)
+        job.left -= 1
+        if token in self._stop_ids or job.left <= 0:
+            job.give(None)
+            return False
+        job.give(token)
+        return True
+
+    def _session(self, call_id: str) -> _Session:
+        session = self._sessions.get(call_id)
+        if session is None:
+            parameters = self._genai.GeneratorParams(self._model)
+            search: dict[str, Any] = {"max_length": self.options.context_tokens, "do_sample": self.options.temperature > 0}
+            if self.options.temperature > 0:
+                search["temperature"] = self.options.temperature
+            parameters.set_search_options(**search)
+            session = self._sessions[call_id] = _Session(self._genai.Generator(self._model, parameters))
+            while len(self._sessions) > self.options.max_sessions:
+                self._sessions.popitem(last=False)
+        self._sessions.move_to_end(call_id)
+        return session
+
+
+class _Detokenizer:
+    """Token ids to text, a piece at a time; a character that is not complete yet is held back."""
+
+    def __init__(self, prompt: ChatPrompt) -> None:
+        self._tokenizer = prompt.tokenizer
+        self._ids: list[int] = []
+        self._given = ""
+
+    def add(self, token: int) -> str:
+        self._ids.append(token)
+        text: str = self._tokenizer.decode(self._ids, skip_special_tokens=True)
+        if text.endswith("\ufffd"):
+            return ""
+        piece, self._given = text[len(self._given) :], text
+        return piece
+
+    def finish(self) -> str:
+        text: str = self._tokenizer.decode(self._ids, skip_special_tokens=True)
+        return text[len(self._given) :]
+
+
+def _common(held: Sequence[int], wanted: Sequence[int]) -> int:
+    """How many ids both begin with, but less than all of `wanted` and of `held`: the last id must be read anew to be
+    answered, and the last one generated was never read."""
+    limit = max(0, min(len(held), len(wanted)) - 1)
+    return next((index for index in range(limit) if held[index] != wanted[index]), limit)
+
+
+def _load(folder: Path, threads: int) -> tuple[Any, Any, frozenset[int]]:
+    try:
+        import onnxruntime_genai as genai  # slow to import: only where this engine is used
+
+        config = json.loads((folder / "genai_config.json").read_text(encoding="utf-8"))
+        stop = config["model"]["eos_token_id"]
+        settings = genai.Config(str(folder))
+        settings.overlay(json.dumps({"model": {"decoder": {"session_options": {"intra_op_num_threads": threads}}}}))
+        return genai.Model(settings), genai, frozenset([stop] if isinstance(stop, int) else stop)
+    except Exception as error:  # onnxruntime-genai raises bare RuntimeErrors
+        line = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ModelError(
+            f"{folder}: cannot be loaded as an onnxruntime-genai model ({line}); check it with: voiceagent models verify"
+        ) from error
+
+
+def create(path: Path | None, options: Mapping[str, Any]) -> EmbeddedEngine:
+    """The plugin `embedded` of `voiceagent.llm`. Raises ModelError, ConfigError."""
+    if path is None:
+        raise ConfigError("llm engine embedded: needs a model; name one of models/registry.yaml")
+    try:
+        return EmbeddedEngine(path, msgspec.convert(dict(options), EmbeddedOptions))
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"llm engine embedded: {error}") from error

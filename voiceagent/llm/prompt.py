@@ -1,0 +1,104 @@
+"""Messages to token ids: a model's own chat template and tokenizer, as Hugging Face keeps them (`tokenizer.json`, and
+`chat_template.jinja` or `tokenizer_config.json`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from jinja2 import TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from tokenizers import Tokenizer
+
+from voiceagent.conversation.history import Message
+from voiceagent.errors import EngineError, ModelError
+from voiceagent.llm.engine import ToolSchema
+
+
+def template_message(message: Message) -> dict[str, Any]:
+    """A message as chat templates expect it: the arguments of tool calls as objects."""
+    data: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.tool_calls:
+        data["tool_calls"] = [
+            {"type": "function", "id": call.call_id, "function": {"name": call.name, "arguments": _object(call.arguments)}}
+            for call in message.tool_calls
+        ]
+    if message.tool_call_id:
+        data["tool_call_id"] = message.tool_call_id
+    return data
+
+
+def _object(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return {}
+
+
+class ChatPrompt:
+    """The prompt format of one model."""
+
+    def __init__(self, folder: Path, template_options: Mapping[str, Any] | None = None) -> None:
+        """`template_options` are further variables of the template, such as `enable_thinking`. Raises ModelError."""
+        self.tokenizer = _tokenizer(folder)
+        self._options = dict(template_options or {})
+        environment = ImmutableSandboxedEnvironment(
+            trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"], autoescape=False
+        )
+        environment.filters["tojson"] = _to_json
+        environment.globals["raise_exception"] = _refuse
+        try:
+            self._template = environment.from_string(_template_text(folder))
+        except TemplateError as error:
+            raise ModelError(f"{folder}: its chat template is broken ({error}); run voiceagent models verify") from error
+
+    def text(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str:
+        """The prompt as text, up to where the assistant's words begin. Raises EngineError."""
+        try:
+            return self._template.render(
+                messages=[template_message(message) for message in messages],
+                tools=list(tools) or None,
+                add_generation_prompt=True,
+                **self._options,
+            )
+        except TemplateError as error:
+            raise EngineError(f"the model's chat template refuses the conversation: {error}") from error
+
+    def ids(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[int]:
+        """The prompt as token ids. Raises EngineError."""
+        ids: list[int] = self.tokenizer.encode(self.text(messages, tools), add_special_tokens=False).ids
+        return ids
+
+
+def _to_json(value: Any, indent: int | None = None) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=indent)
+
+
+def _refuse(message: str) -> NoReturn:
+    raise TemplateError(message)
+
+
+def _tokenizer(folder: Path) -> Tokenizer:
+    file = folder / "tokenizer.json"
+    try:
+        return Tokenizer.from_str(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ModelError(f"{file}: cannot be read ({error.strerror}); check it with: voiceagent models verify") from error
+    except Exception as error:  # the tokenizers package raises a bare Exception
+        raise ModelError(f"{file}: is not a tokenizer ({error}); check it with: voiceagent models verify") from error
+
+
+def _template_text(folder: Path) -> str:
+    file = folder / "chat_template.jinja"
+    config = folder / "tokenizer_config.json"
+    try:
+        if file.is_file():
+            return file.read_text(encoding="utf-8")
+        template = json.loads(config.read_text(encoding="utf-8")).get("chat_template")
+    except (OSError, ValueError, AttributeError) as error:
+        raise ModelError(f"{folder}: holds no readable chat template ({error}); expected {file.name} or {config.name}") from error
+    if not isinstance(template, str):
+        raise ModelError(f"{config}: names no chat template; expected `chat_template` in it, or {file.name} beside it")
+    return template

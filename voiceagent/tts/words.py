@@ -1,0 +1,106 @@
+"""Which part of a clause's phonemes each of its words is. espeak-ng phonemises whole sentences: it spells numbers out into
+several words and runs others together, so words and phoneme groups are matched by length, in order. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+STRESS = "ˈˌːˑʲ'"
+MAX_GROUPS = 12
+FAR = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Phonemes between two spaces: `first` to `last` (inclusive) of sentence `sentence`."""
+
+    sentence: int
+    first: int
+    last: int
+    length: int
+    """How many of them are sounds."""
+
+
+def sounds(phonemes: Sequence[str]) -> int:
+    """How many of the phonemes are sounds: no stress or length marks, punctuation or spaces."""
+    return sum(1 for phoneme in phonemes if phoneme[0].isalpha() and phoneme not in STRESS)
+
+
+def groups_of(sentences: Sequence[Sequence[str]]) -> list[Group]:
+    """The phoneme groups of all sentences, in order; punctuation alone is no group, and ends none."""
+    found: list[Group] = []
+    for number, phonemes in enumerate(sentences):
+        start = 0
+        for at in range(len(phonemes) + 1):
+            if at < len(phonemes) and phonemes[at] != " ":
+                continue
+            heard = [i for i in range(start, at) if sounds(phonemes[i]) or phonemes[i] in STRESS]
+            if heard:
+                found.append(Group(number, heard[0], heard[-1], sounds(phonemes[start:at])))
+            start = at + 1
+    return found
+
+
+def match(lengths: Sequence[int], groups: Sequence[Group]) -> list[tuple[int, int]]:
+    """For each word, of which `lengths` says how many sounds it has alone, the groups `(from, to)` that it is. A word
+    run together with the one before it has `from == to`; every group belongs to a word."""
+    if len(lengths) == len(groups):
+        return [(i, i + 1) for i in range(len(groups))]
+    words, total = len(lengths), len(groups)
+    if not words:
+        return []
+    spoken = [0]
+    for group in groups:
+        spoken.append(spoken[-1] + group.length)
+    best = [[FAR] * (total + 1) for _ in range(words + 1)]
+    step = [[0] * (total + 1) for _ in range(words + 1)]
+    best[0][0] = 0.0
+    for word in range(words):
+        for used in range(total + 1):
+            if best[word][used] == FAR:
+                continue
+            most = total if word == words - 1 else min(total, used + MAX_GROUPS)
+            for to in range(used, most + 1):
+                cost = best[word][used] + abs(spoken[to] - spoken[used] - lengths[word])
+                if to == used:  # rather run together with the word before, if there is one
+                    cost += 0.5 if used else 0.5 + lengths[word]
+                if cost < best[word + 1][to]:
+                    best[word + 1][to] = cost
+                    step[word + 1][to] = used
+    end, spans = total, []
+    for word in range(words, 0, -1):
+        start = step[word][end]
+        spans.append((start, end))
+        end = start
+    return spans[::-1]
+
+
+Place = tuple[int, float, int, float]
+"""`(group, part, group, part)`: where a word begins and ends; a part 0..1 says how far into the group."""
+
+
+def places_of(lengths: Sequence[int], groups: Sequence[Group]) -> list[Place]:
+    """Where each word lies among the groups, in order. Words run together divide their last group by their lengths; words
+    that make no sound take no time."""
+    spans = match(lengths, groups)
+    places: list[Place] = []
+    while len(places) < len(spans):
+        at = len(places)
+        start, end = spans[at]
+        if start == end:
+            places.append((start, 0.0, start, 0.0))
+            continue
+        following = at + 1
+        while following < len(spans) and spans[following][0] == spans[following][1]:
+            following += 1
+        last = end - 1
+        before = sum(group.length for group in groups[start:last])
+        shares = [max(0, lengths[at] - before), *lengths[at + 1 : following]]
+        whole, spoken = sum(shares), shares[0]
+        places.append((start, 0.0, last, spoken / whole if whole else 1.0))
+        for share in shares[1:]:
+            begins = spoken / whole if whole else 1.0
+            spoken += share
+            places.append((last, begins, last, spoken / whole if whole else 1.0))
+    return places
