@@ -95,6 +95,7 @@ class Conversation:
         utterance = self._draw(patterns, "answer", manners=0.15)
         self._user(utterance.written)
         self._complete(tool, {**known, **utterance.slots})
+        return None
 
     def _change(self) -> None:
         assert self._last is not None
@@ -170,11 +171,10 @@ class Conversation:
     def _as_said(self, arguments: dict[str, domain.SlotValue]) -> dict[str, domain.SlotValue]:
         """Arguments in the case the transcript has them: a lower-case transcript gives lower-case names."""
         said = " ".join(str(m["content"]) for m in reversed(self.messages) if m["role"] == "user")
-        spelled = {
+        return {
             name: value.lower() if isinstance(value, str) and value not in said and value.lower() in said else value
             for name, value in arguments.items()
         }
-        return spelled
 
     def _user(self, text: str) -> None:
         if self.rng.random() < self.noise:

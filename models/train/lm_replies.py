@@ -154,7 +154,7 @@ class Tools:
                 }
             case "get_weather":
                 weather = {"weather": rng.choice(_WEATHER), "temperature": rng.randint(-9, 39)}
-                return {**{"day": "today", **arguments}, **weather} if "city" not in arguments else {
+                return {"day": "today", **arguments, **weather} if "city" not in arguments else {
                     "city": arguments["city"], "day": arguments.get("day", "today"), **weather
                 }  # fmt: skip
             case "order_status":
