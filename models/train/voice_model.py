@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 import torch.nn.functional as F
+from piper.phoneme_ids import DEFAULT_PHONEME_ID_MAP
 from torch import Tensor, nn
 
 SAMPLE_RATE_HZ = 16000
@@ -24,6 +25,8 @@ CEPSTRA = 40
 APERIODICITY_BANDS_HZ = (0, 1000, 2000, 4000, 6000, 8000)
 BANDS = len(APERIODICITY_BANDS_HZ) - 1
 SYMBOLS = 256
+SENTENCE_PAUSE_FRAMES = {".?!": 12, ",:;": 6}
+"""Silence after a sentence that ends in such a mark; espeak-ng, spoken one sentence at a time, makes none to learn from."""
 _BINS = FFT_SIZE // 2 + 1
 
 
@@ -46,7 +49,7 @@ class ConvBlock(nn.Module):
 class Acoustic(nn.Module):
     """Phoneme ids → durations → frames of vocoder parameters."""
 
-    def __init__(self, width: int = 112) -> None:
+    def __init__(self, width: int = 128) -> None:
         super().__init__()
         self.width = width
         self.embedding = nn.Embedding(SYMBOLS, width)
@@ -176,11 +179,17 @@ class Voice(nn.Module):
     def __init__(self, acoustic: Acoustic, vocoder: Vocoder) -> None:
         super().__init__()
         self.acoustic, self.vocoder = acoustic, vocoder
+        pauses = torch.zeros(SYMBOLS)
+        for marks, frames in SENTENCE_PAUSE_FRAMES.items():
+            for mark in marks:
+                pauses[DEFAULT_PHONEME_ID_MAP[mark][0]] = frames
+        self.register_buffer("pauses", pauses)
 
     def forward(self, input: Tensor, input_lengths: Tensor, scales: Tensor) -> tuple[Tensor, Tensor]:
         """ids (1, L), lengths (1,), scales (noise, length, unused) → audio (1, 1, N), frames per id (1, 1, L)."""
         acoustic = self.acoustic
-        states, log_frames = acoustic.encode(input[:, : input_lengths[0]])
+        ids = input[:, : input_lengths[0]]
+        states, log_frames = acoustic.encode(ids)
         lasts = torch.clamp(torch.exp(log_frames) - 1, min=0.0) * scales[1]
         lasts = torch.where(lasts < 0.15, torch.zeros_like(lasts), lasts)
         ends = torch.floor(torch.cumsum(lasts, 1) + 0.5)
@@ -192,4 +201,7 @@ class Voice(nn.Module):
         log_pitch = torch.clamp(out[:, CEPSTRA + BANDS], -3, 3) * acoustic.log_pitch_std + acoustic.log_pitch_mean
         voiced = (out[:, -1] > 0).float()
         audio = self.vocoder(cepstra, aperiodicity, torch.exp(log_pitch), voiced)
-        return audio[None, None], frames[:, None]
+        pause = self.pauses[ids[:, -3]]
+        silence = torch.zeros(1, HOP_SAMPLES).expand(pause.to(torch.int64)[0], -1).reshape(-1)
+        frames = torch.cat([frames[:, :-1], frames[:, -1:] + pause[:, None]], 1)
+        return torch.cat([audio, silence])[None, None], frames[:, None]

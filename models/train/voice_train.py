@@ -1,7 +1,7 @@
 """Trains the micro voice's acoustic model on what `voice_prepare` made: L1 losses on WORLD parameters and on log
 durations, AdamW with linear decay, one CPU thread.
 
-    python -m models.train.voice_train --data FOLDER --out FOLDER [--minutes 11] [--steps N] [--tiny]
+    python -m models.train.voice_train --data FOLDER --out FOLDER [--minutes 10] [--steps N] [--tiny]
 
 `acoustic.pt` in the output folder is what `voice_export` turns into a Piper voice.
 """
@@ -111,9 +111,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with voice.npz")
     parser.add_argument("--out", type=Path, required=True, help="folder for acoustic.pt")
-    parser.add_argument("--minutes", type=float, default=11.0)
+    parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--steps", type=int, help="stop after this many steps instead of after --minutes")
-    parser.add_argument("--width", type=int, default=112)
+    parser.add_argument("--width", type=int, default=128)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tiny", action="store_true", help="a toy model, to see that the recipe runs")
     options = parser.parse_args()

@@ -1,0 +1,38 @@
+"""What a telephone does to speech: 300–3400 Hz, 8000 samples a second, µ-law (ITU-T G.711). Whisper is trained on such
+audio and `voiceagent models check` measures it there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import soxr
+
+_RATE_HZ = 8000
+_PASS_HZ = (300.0, 3400.0)
+_EDGE_HZ = 150.0
+_MU = 255.0
+
+
+def _band_limited(audio: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    spectrum = np.fft.rfft(audio)
+    hz = np.fft.rfftfreq(len(audio), 1 / _RATE_HZ)
+    low, high = _PASS_HZ
+    gain = np.interp(hz, [low - _EDGE_HZ, low, high, high + _EDGE_HZ], [0.003, 1.0, 1.0, 0.003])
+    return np.asarray(np.fft.irfft(spectrum * gain, len(audio)), dtype=np.float32)
+
+
+def _mu_law(audio: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    loud = np.clip(audio, -1, 1)
+    code = np.round((np.sign(loud) * np.log1p(_MU * np.abs(loud)) / np.log1p(_MU) + 1) * 127.5)
+    companded = code / 127.5 - 1
+    return np.asarray(np.sign(companded) * np.expm1(np.abs(companded) * np.log1p(_MU)) / _MU, dtype=np.float32)
+
+
+def telephone_band(audio: npt.NDArray[np.float32], rate_hz: int = 16000) -> npt.NDArray[np.float32]:
+    """Mono audio in -1..1 as it arrives over a telephone line, at the rate and (within a sample or two) length it had."""
+    if len(audio) == 0:
+        return audio
+    narrow = np.asarray(soxr.resample(audio, rate_hz, _RATE_HZ), dtype=np.float32)
+    heard = np.asarray(soxr.resample(_mu_law(_band_limited(narrow)), _RATE_HZ, rate_hz), dtype=np.float32)
+    return heard[: len(audio)]
