@@ -61,9 +61,9 @@ def _attend(module: Any, x: Tensor, source: Tensor, mask: Tensor | None = None) 
     heads = module.num_heads
     query, key = _split(module.q_proj(x), heads), _split(module.k_proj(source), heads)
     scores = (query / math.sqrt(query.shape[-1])) @ key.transpose(-1, -2)
-    weights = torch.softmax((scores if mask is None else scores + mask).float(), -1)
+    weights = torch.softmax(scores if mask is None else scores + mask, -1)
     value = _split(module.v_proj(source), heads)
-    return module.out_proj((weights.to(value.dtype) @ value).transpose(1, 2).flatten(2)), weights
+    return module.out_proj((weights @ value).transpose(1, 2).flatten(2)), weights
 
 
 def _feed_forward(layer: Any, x: Tensor) -> Tensor:
@@ -88,7 +88,7 @@ def decode(model: Any, tokens: Tensor, states: Tensor, dropout: float = 0.0) -> 
     """Tokens (B, L) and encoder states → logits (B, L, vocabulary) and each layer's cross-attention (B, heads, L, T / 2)."""
     decoder = model.model.decoder
     x = decoder.embed_tokens(tokens) + decoder.embed_positions.weight[: tokens.shape[1]]
-    future = torch.full((tokens.shape[1], tokens.shape[1]), float("-inf")).triu(1)
+    future = torch.full((tokens.shape[1], tokens.shape[1]), float("-inf"), dtype=x.dtype).triu(1)
     attention: list[Tensor] = []
     x = F.dropout(x, dropout, model.training)
     for layer in decoder.layers:
