@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the bundled voice and the bundled Whisper: about three hours on two idle cores. With --tiny, a few steps of every script,
+# Makes the bundled voice and the bundled Whisper: about two hours on one core. With --tiny, a few steps of every script,
 # to see that the recipe runs; models/bundled/ is left alone then.
 #   TRAIN_PYTHON=.venv-train/bin/python bash models/train/make_speech.sh [--tiny]
 set -euo pipefail
@@ -11,7 +11,7 @@ if [ "${1:-}" = --tiny ]; then
   tiny=--tiny espeak_clips=40 piper_clips=10 stt_limit="--steps 3" voice_limit="--steps 60"
 else
   out=models/train/out/speech bundled=models/bundled
-  tiny="" espeak_clips=50000 piper_clips=7000 stt_limit="--minutes 75" voice_limit="--minutes 15"
+  tiny="" espeak_clips=60000 piper_clips=7000 stt_limit="--minutes 82" voice_limit="--minutes 10"
 fi
 mkdir -p "$out/voice" "$out/corpus" "$bundled/whisper" "$bundled/voice"
 run() {

@@ -2,7 +2,7 @@
 size and amount of data: every encoder position names the phoneme it hears, and three heads of
 cross-attention are pulled to where each token's sound lies. Without them the decoder learns the grammar and ignores the sound.
 
-    python -m models.train.stt_train --data FOLDER --tokenizer tokenizer.json --out FOLDER [--minutes 75] [--tiny]
+    python -m models.train.stt_train --data FOLDER --tokenizer tokenizer.json --out FOLDER [--minutes 82] [--tiny]
 
 New shards in the data folder are taken in while it runs; a run that was stopped goes on from its last checkpoint
 (`whisper.pt`). The averaged weights in the checkpoint are what `stt_export` takes.
@@ -187,7 +187,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder of shards")
     parser.add_argument("--tokenizer", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True, help="folder for whisper.pt")
-    parser.add_argument("--minutes", type=float, default=75.0)
+    parser.add_argument("--minutes", type=float, default=82.0)
     parser.add_argument("--steps", type=int, help="stop after this many steps instead of after --minutes")
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--learning-rate", type=float, default=1.5e-3)

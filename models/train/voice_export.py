@@ -19,7 +19,7 @@ from piper.phoneme_ids import DEFAULT_PHONEME_ID_MAP
 
 from models.train.voice_model import HOP_SAMPLES, SAMPLE_RATE_HZ, SYMBOLS, Acoustic, Vocoder, Voice
 
-NAME = "en-us-micro"
+NAME = "voice"
 _WORTH_PACKING = 256
 
 

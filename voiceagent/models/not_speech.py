@@ -21,12 +21,18 @@ def coloured_noise(rng: np.random.Generator, samples: int, exponent: float) -> n
 
 def _hum(rng: np.random.Generator, at_s: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     mains_hz = rng.choice([50.0, 60.0])
-    return sum((np.sin(2 * np.pi * mains_hz * k * at_s) / k for k in (1, 2, 3, 5, 7)), np.zeros_like(at_s))
+    hum: npt.NDArray[np.float64] = np.zeros_like(at_s)
+    for harmonic in (1, 2, 3, 5, 7):
+        hum += np.sin(2 * np.pi * mains_hz * harmonic * at_s) / harmonic
+    return hum
 
 
 def _tones(rng: np.random.Generator, at_s: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     on = (at_s % rng.uniform(0.2, 2.0)) < rng.uniform(0.1, 1.5)
-    return np.sin(2 * np.pi * rng.uniform(200, 2500) * at_s) * on + np.sin(2 * np.pi * rng.uniform(200, 2500) * at_s) * on
+    pair: npt.NDArray[np.float64] = np.zeros_like(at_s)
+    for tone_hz in rng.uniform(200, 2500, size=2):
+        pair += np.sin(2 * np.pi * tone_hz * at_s)
+    return pair * on
 
 
 def _clicks(rng: np.random.Generator, samples: int) -> npt.NDArray[np.float64]:
