@@ -1,0 +1,65 @@
+/**
+ * What can go wrong with a call, as one error type with a code. The page turns codes into sentences; other clients may do
+ * as they like.
+ */
+
+/**
+ * @typedef {'insecure_context' | 'not_supported' | 'microphone_refused' | 'microphone_missing' | 'microphone_busy'
+ *   | 'server_unreachable' | 'server_full' | 'server_stopping' | 'not_ready' | 'invalid_api_key' | 'origin_not_allowed'
+ *   | 'offer_refused' | 'connect_timeout' | 'cancelled'} ProblemCode
+ */
+
+/** A call that could not be made. `message` is one line from the browser or the server. */
+export class CallProblem extends Error {
+  /**
+   * @param {ProblemCode} code
+   * @param {string} message
+   * @param {{retryAfterS?: number}} [more] when the server says after how many seconds to try again
+   */
+  constructor(code, message, { retryAfterS } = {}) {
+    super(message);
+    this.name = 'CallProblem';
+    this.code = code;
+    this.retryAfterS = retryAfterS;
+  }
+}
+
+/** Codes of the server's error body that are told apart; others become `offer_refused`. */
+const SERVER_CODES = new Set([
+  'server_full', 'server_stopping', 'not_ready', 'invalid_api_key', 'origin_not_allowed',
+]);
+
+/**
+ * The problem in an error answer of the server: `{error: {message, code, …}}`.
+ * @param {Response} response
+ * @returns {Promise<CallProblem>}
+ */
+export async function problemFrom(response) {
+  let message = `The server answered ${response.status}.`;
+  let code = '';
+  try {
+    const body = await response.json();
+    message = String(body.error?.message ?? message);
+    code = String(body.error?.code ?? '');
+  } catch {
+    // Not our error body (a proxy's page, perhaps): the status has to do.
+  }
+  if (!SERVER_CODES.has(code)) {
+    code = response.status === 401 ? 'invalid_api_key' : 'offer_refused';
+  }
+  const seconds = Number(response.headers.get('Retry-After'));
+  return new CallProblem(/** @type {ProblemCode} */ (code), message, seconds > 0 ? { retryAfterS: seconds } : {});
+}
+
+/**
+ * The problem behind a failed `getUserMedia`.
+ * @param {unknown} error
+ * @returns {CallProblem}
+ */
+export function microphoneProblem(error) {
+  const name = error instanceof DOMException ? error.name : '';
+  const message = error instanceof Error ? error.message : String(error);
+  if (name === 'NotAllowedError' || name === 'SecurityError') return new CallProblem('microphone_refused', message);
+  if (name === 'NotFoundError' || name === 'OverconstrainedError') return new CallProblem('microphone_missing', message);
+  return new CallProblem('microphone_busy', message);
+}

@@ -1,0 +1,37 @@
+/**
+ * The events of the wire protocol that this page reads (OpenAI Realtime, and our `voiceagent.*` extras), as types.
+ * There is nothing to run in this file but the event channel's name.
+ */
+
+export const EVENT_CHANNEL = 'oai-events';
+
+/**
+ * @typedef {{type: 'session.created', session: {voiceagent?: {agent: string, call_id: string, version: string}}}} SessionCreated
+ * @typedef {{type: 'input_audio_buffer.speech_started', item_id: string, audio_start_ms: number}} SpeechStarted
+ * @typedef {{type: 'input_audio_buffer.speech_stopped', item_id: string, audio_end_ms: number}} SpeechStopped
+ * @typedef {{type: 'conversation.item.input_audio_transcription.completed', item_id: string, transcript: string}} TranscriptionCompleted
+ * @typedef {{type: 'conversation.item.added', item: Item}} ItemAdded
+ * @typedef {{type: 'response.created', response: Reply}} ResponseCreated
+ * @typedef {{type: 'response.done', response: Reply}} ResponseDone
+ * @typedef {{type: 'response.output_item.added', response_id: string, item: Item}} OutputItemAdded
+ * @typedef {{type: 'output_audio_buffer.started' | 'output_audio_buffer.stopped' | 'output_audio_buffer.cleared',
+ *   response_id: string}} PlayoutChanged
+ * @typedef {{type: 'error', error: {type: string, code: string, message: string}}} ErrorEvent
+ * @typedef {{type: 'voiceagent.transcript.partial', item_id: string, stable: string, unstable: string}} PartialTranscript
+ * @typedef {{type: 'voiceagent.heard', item_id: string, heard: string, unheard: string}} Heard
+ * @typedef {{type: 'voiceagent.tool', item_id: string, call_id: string, name: string, arguments: string,
+ *   output: string | null, ok: boolean | null, status: 'running' | 'completed' | 'failed' | 'abandoned'}} ToolProgress
+ * @typedef {{stage: string, start_ms: number, duration_ms: number, limit_ms: number | null, ok: boolean}} StageSpan
+ * @typedef {{type: 'voiceagent.turn', turn: number, spans: StageSpan[], voice_to_voice_ms: number | null,
+ *   voice_to_voice_limit_ms: number | null, barge_in_stop_ms: number | null, barge_in_stop_limit_ms: number | null,
+ *   missed: string[]}} TurnMeasured
+ * @typedef {{type: 'voiceagent.call_ended', reason: string}} CallEnded
+ *
+ * @typedef {{id: string, status: string, output: Item[], status_details: {type: string, reason: string | null} | null}} Reply
+ * @typedef {{id: string, type: string, role?: string, status?: string,
+ *   content?: {type: string, text?: string, transcript?: string | null}[]}} Item
+ *
+ * @typedef {SessionCreated | SpeechStarted | SpeechStopped | TranscriptionCompleted | ItemAdded | ResponseCreated
+ *   | ResponseDone | OutputItemAdded | PlayoutChanged | ErrorEvent | PartialTranscript | Heard | ToolProgress
+ *   | TurnMeasured | CallEnded} ServerEvent
+ */

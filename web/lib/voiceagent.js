@@ -1,0 +1,300 @@
+/**
+ * The client library: one `VoiceAgent` makes one call at a time over WebRTC.
+ *
+ *   const agent = new VoiceAgent();
+ *   agent.addEventListener('state', (event) => …);   // detail: {state, reason}
+ *   agent.addEventListener('message', (event) => …); // detail: a server event (see protocol.js)
+ *   agent.addEventListener('audio', (event) => …);   // detail: the agent's MediaStream, to be played
+ *   await agent.connect();                           // throws CallProblem
+ */
+
+import { closeStream, openMicrophone } from './microphone.js';
+import { CallProblem, problemFrom } from './problem.js';
+import { EVENT_CHANNEL } from './protocol.js';
+
+/** @typedef {import('./protocol.js').ServerEvent} ServerEvent */
+/** @typedef {'idle' | 'asking' | 'connecting' | 'live' | 'wavering'} CallState */
+
+const GATHERING_MS = 300;
+const CONNECT_MS = 12_000;
+const LOST_AFTER_MS = 6_000;
+
+export class VoiceAgent extends EventTarget {
+  /** @param {{url?: string, key?: string}} [options] `url`: where the server is, this page's by default; `key`: a bearer token */
+  constructor({ url = '', key = '' } = {}) {
+    super();
+    this.url = url;
+    this.key = key;
+    /** @type {CallState} */
+    this.state = 'idle';
+    /** @type {MediaStream | null} */
+    this.microphone = null;
+    this.muted = false;
+    /** @type {RTCPeerConnection | null} */
+    this._peer = null;
+    /** @type {RTCDataChannel | null} */
+    this._channel = null;
+    /** @type {AbortController | null} */
+    this._attempt = null;
+    this._location = '';
+    this._endReason = '';
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this._lostTimer = undefined;
+  }
+
+  /** True from `connect` until the call is over. */
+  get busy() {
+    return this.state !== 'idle';
+  }
+
+  /**
+   * Call the agent. Resolves when both can hear each other.
+   * @param {{microphoneId?: string}} [options]
+   * @throws {CallProblem}
+   */
+  async connect({ microphoneId = '' } = {}) {
+    if (this.busy) return;
+    const attempt = new AbortController();
+    this._attempt = attempt;
+    this._endReason = '';
+    try {
+      this._setState('asking');
+      const microphone = await unlessCancelled(openMicrophone(microphoneId), attempt.signal);
+      this.microphone = microphone;
+      this.setMuted(this.muted);
+      this._setState('connecting');
+      await this._open(microphone, attempt.signal);
+      this._setState('live');
+      if (this._endReason) this._finish(this._endReason);
+    } catch (error) {
+      this._release();
+      this._setState('idle', 'problem');
+      throw error;
+    }
+  }
+
+  /** End the call, or stop calling. */
+  hangUp() {
+    if (!this.busy) return;
+    this._attempt?.abort();
+    this._tellServer();
+    this._finish('hangup');
+  }
+
+  /** @param {boolean} muted */
+  setMuted(muted) {
+    this.muted = muted;
+    this.microphone?.getAudioTracks().forEach((track) => { track.enabled = !muted; });
+  }
+
+  /**
+   * Use another microphone, also in a call.
+   * @param {string} deviceId
+   * @throws {CallProblem}
+   */
+  async setMicrophone(deviceId) {
+    if (!this._peer) return;
+    const next = await openMicrophone(deviceId);
+    const sender = this._peer?.getSenders()[0];
+    const [track] = next.getAudioTracks();
+    if (!sender || !track) {
+      closeStream(next);
+      return;
+    }
+    await sender.replaceTrack(track);
+    closeStream(this.microphone);
+    this.microphone = next;
+    this.setMuted(this.muted);
+    this._emit('microphone', next);
+  }
+
+  /**
+   * Type a message instead of speaking it.
+   * @param {string} text
+   */
+  sendText(text) {
+    const item = { type: 'message', role: 'user', content: [{ type: 'input_text', text }] };
+    this.send({ type: 'conversation.item.create', item });
+    this.send({ type: 'response.create' });
+  }
+
+  /** Stop the agent's current reply. */
+  interrupt() {
+    this.send({ type: 'output_audio_buffer.clear' });
+  }
+
+  /**
+   * Send a client event.
+   * @param {Record<string, unknown>} event
+   * @returns {boolean} false when there is no call
+   */
+  send(event) {
+    if (this._channel?.readyState !== 'open') return false;
+    this._channel.send(JSON.stringify(event));
+    return true;
+  }
+
+  /** @param {MediaStream} microphone @param {AbortSignal} signal */
+  async _open(microphone, signal) {
+    const peer = new RTCPeerConnection();
+    this._peer = peer;
+    peer.addTrack(microphone.getAudioTracks()[0], microphone);
+    peer.addEventListener('track', (event) => this._emit('audio', event.streams[0] ?? new MediaStream([event.track])));
+    const channel = peer.createDataChannel(EVENT_CHANNEL);
+    this._channel = channel;
+    channel.addEventListener('message', (event) => this._receive(String(event.data)));
+    channel.addEventListener('close', () => this._peer === peer && this._finish(this._endReason || 'lost'));
+    const connected = this._connected(peer, channel, signal);
+    connected.catch(() => undefined);
+    await peer.setLocalDescription();
+    await gathered(peer);
+    const answer = await this._exchange(peer.localDescription?.sdp ?? '', signal);
+    if (signal.aborted) {
+      this._tellServer();
+      throw new CallProblem('cancelled', 'The call was hung up.');
+    }
+    await peer.setRemoteDescription({ type: 'answer', sdp: answer });
+    await connected;
+  }
+
+  /** @param {string} offer @param {AbortSignal} signal @returns {Promise<string>} */
+  async _exchange(offer, signal) {
+    /** @type {Response} */
+    let response;
+    try {
+      response = await fetch(`${this.url}/v1/realtime/calls`, {
+        method: 'POST', body: offer, signal, headers: { 'Content-Type': 'application/sdp', ...this._authorization() },
+      });
+    } catch (error) {
+      if (signal.aborted) throw new CallProblem('cancelled', 'The call was hung up.');
+      throw new CallProblem('server_unreachable', error instanceof Error ? error.message : String(error));
+    }
+    if (!response.ok) throw await problemFrom(response);
+    this._location = response.headers.get('Location') ?? '';
+    return response.text();
+  }
+
+  /** @param {RTCPeerConnection} peer @param {RTCDataChannel} channel @param {AbortSignal} signal @returns {Promise<void>} */
+  _connected(peer, channel, signal) {
+    return new Promise((resolve, reject) => {
+      const late = setTimeout(
+        () => reject(new CallProblem('connect_timeout', `No connection within ${CONNECT_MS / 1000} seconds.`)), CONNECT_MS,
+      );
+      const check = () => {
+        if (peer.connectionState === 'connected' && channel.readyState === 'open') {
+          clearTimeout(late);
+          resolve();
+        } else if (peer.connectionState === 'failed' && this.state === 'connecting') {
+          clearTimeout(late);
+          reject(new CallProblem('connect_timeout', 'The browser found no way to the server.'));
+        }
+        this._watch(peer);
+      };
+      peer.addEventListener('connectionstatechange', check);
+      channel.addEventListener('open', check);
+      signal.addEventListener('abort', () => {
+        clearTimeout(late);
+        reject(new CallProblem('cancelled', 'The call was hung up.'));
+      });
+    });
+  }
+
+  /** Notice a connection that wavers, comes back or is lost. @param {RTCPeerConnection} peer */
+  _watch(peer) {
+    if (this._peer !== peer) return;
+    const state = peer.connectionState;
+    if (state === 'connected') {
+      clearTimeout(this._lostTimer);
+      if (this.state === 'wavering') this._setState('live');
+    } else if (state === 'disconnected' && this.state === 'live') {
+      this._setState('wavering');
+      this._lostTimer = setTimeout(() => this._finish('lost'), LOST_AFTER_MS);
+    } else if ((state === 'failed' || state === 'closed') && (this.state === 'live' || this.state === 'wavering')) {
+      this._finish(this._endReason || 'lost');
+    }
+  }
+
+  /** @param {string} text */
+  _receive(text) {
+    /** @type {ServerEvent} */
+    const event = JSON.parse(text);
+    this._emit('message', event);
+    if (event.type === 'voiceagent.call_ended') {
+      this._endReason = event.reason;
+      this._finish(event.reason);
+    }
+  }
+
+  /** @param {string} reason */
+  _finish(reason) {
+    if (this.state !== 'live' && this.state !== 'wavering') return;
+    this._release();
+    this._setState('idle', reason);
+  }
+
+  _release() {
+    clearTimeout(this._lostTimer);
+    const peer = this._peer;
+    this._peer = null;
+    this._channel = null;
+    this._location = '';
+    peer?.close();
+    closeStream(this.microphone);
+    this.microphone = null;
+  }
+
+  /** Let the server free the call at once; it would notice by itself, later. */
+  _tellServer() {
+    if (!this._location) return;
+    const where = new URL(this._location, new URL(this.url || '/', globalThis.location.href));
+    fetch(`${where}/hangup`, { method: 'POST', keepalive: true, headers: this._authorization() }).catch(() => undefined);
+    this._location = '';
+  }
+
+  /** @returns {Record<string, string>} */
+  _authorization() {
+    return this.key ? { Authorization: `Bearer ${this.key}` } : {};
+  }
+
+  /** @param {CallState} state @param {string} [reason] */
+  _setState(state, reason = '') {
+    this.state = state;
+    this._emit('state', { state, reason });
+  }
+
+  /** @param {string} type @param {unknown} detail */
+  _emit(type, detail) {
+    this.dispatchEvent(new CustomEvent(type, { detail }));
+  }
+}
+
+/**
+ * The microphone, unless the person hangs up before the browser's question was answered; then it is closed again.
+ * @param {Promise<MediaStream>} opening @param {AbortSignal} signal
+ * @returns {Promise<MediaStream>}
+ */
+function unlessCancelled(opening, signal) {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(new CallProblem('cancelled', 'The call was hung up.')));
+    opening.then((stream) => (signal.aborted ? closeStream(stream) : resolve(stream)), reject);
+  });
+}
+
+/**
+ * Wait until the offer holds this machine's addresses, but not long: the server learns them from the first packet anyway.
+ * @param {RTCPeerConnection} peer
+ * @returns {Promise<void>}
+ */
+function gathered(peer) {
+  return new Promise((resolve) => {
+    if (peer.iceGatheringState === 'complete') return resolve();
+    const late = setTimeout(resolve, GATHERING_MS);
+    peer.addEventListener('icegatheringstatechange', () => {
+      if (peer.iceGatheringState === 'complete') {
+        clearTimeout(late);
+        resolve();
+      }
+    });
+    return undefined;
+  });
+}
