@@ -133,9 +133,9 @@ class Dialogue:
         await asyncio.sleep(interrupt_after_s)
         began_ms = time.monotonic() * 1000.0
         second = Exchange(text)
-        second_since = self.event_count
         self.caller.say(interruption, rate_hz)
         await self.wait_event(lambda event: event.type == "voiceagent.turn", since, "the interrupted turn's end")
+        second_since = self.event_count
         stopped_ms = await self.caller.wait_quiet(STOPPED_MS)
         onset_ms = self.caller.said.first_onset_after(began_ms)
         exchange.barge_in_stop_ms = None if onset_ms is None else max(0.0, stopped_ms - onset_ms)
