@@ -58,6 +58,7 @@ class _Job:
         self.ids = ids
         self.left = max_tokens
         self.read = -1
+        self.session: _Session | None = None
         self.cancelled = False
         self._loop = asyncio.get_running_loop()
         self.tokens: asyncio.Queue[int | EngineError | None] = asyncio.Queue()
@@ -159,7 +160,9 @@ class EmbeddedEngine:
         """Read a piece of the prompt or make one token; False when the job is over."""
         if job.cancelled:
             return False
-        session = self._session(job.call_id)
+        if job.session is None:
+            job.session = self._session(job.call_id)
+        session = job.session
         if job.read < 0:
             job.read = _common(session.ids, job.ids)
             if session.ids:

@@ -1,0 +1,114 @@
+"""The embedded engine on the bundled language model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+
+from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.errors import EngineError, ModelError
+from voiceagent.llm.embedded import EmbeddedEngine, EmbeddedOptions
+from voiceagent.llm.engine import GeneratedText
+from voiceagent.models.registry import resolve
+from voiceagent.resources import demo_agent_file
+from voiceagent.tools.toolset import ToolSet
+
+SYSTEM = Message("system", "You are a friendly voice assistant. Answer in one or two short sentences.")
+WEATHER = Message("user", "What's the weather in Paris tomorrow?")
+TOOLS = ToolSet.from_config(["tools.py"], demo_agent_file().parent).schemas()
+
+
+@pytest.fixture
+async def engine() -> AsyncIterator[EmbeddedEngine]:
+    loaded = EmbeddedEngine(resolve("micro-lm"), EmbeddedOptions(max_sessions=2))
+    yield loaded
+    await loaded.close()
+
+
+async def answer(engine: EmbeddedEngine, call_id: str, *messages: Message) -> tuple[str, list[ToolCall]]:
+    text, calls = "", []
+    async with aclosing(engine.generate(call_id, messages, TOOLS)) as stream:
+        async for piece in stream:
+            if isinstance(piece, GeneratedText):
+                text += piece.text
+            else:
+                calls.append(piece)
+    return text, calls
+
+
+async def test_a_request_becomes_a_tool_call_and_its_result_a_sentence(engine: EmbeddedEngine) -> None:
+    _, (call,) = await answer(engine, "a", SYSTEM, WEATHER)
+    assert (call.name, json.loads(call.arguments)) == ("get_weather", {"city": "Paris", "day": "tomorrow"})
+    weather = '{"city": "Paris", "day": "tomorrow", "weather": "sunny", "temperature": 21}'
+    result = Message("tool", weather, tool_call_id=call.call_id)
+    text, calls = await answer(engine, "a", SYSTEM, WEATHER, Message("assistant", "", (call,)), result)
+    assert not calls
+    assert "sunny" in text
+    assert "Paris" in text
+
+
+async def test_the_cache_of_a_call_changes_no_answer(engine: EmbeddedEngine) -> None:
+    history = [SYSTEM]
+    for number, said in enumerate(("What is 12 plus 30?", "Where is order 48271?", "Thank you.")):
+        history.append(Message("user", said))
+        kept = await answer(engine, "kept", *history)
+        fresh = await answer(engine, f"fresh {number}", *history)
+        assert kept[0] == fresh[0]
+        assert [(c.name, c.arguments) for c in kept[1]] == [(c.name, c.arguments) for c in fresh[1]]
+        history.append(Message("assistant", kept[0], tuple(kept[1])))
+        history += [Message("tool", '{"error": "Not now."}', tool_call_id=call.call_id) for call in kept[1]]
+
+
+async def test_a_turn_is_a_prefix_of_the_next(engine: EmbeddedEngine) -> None:
+    first = engine.prompt.ids([SYSTEM, WEATHER], TOOLS)
+    call = ToolCall("c", "get_weather", '{"city": "Paris"}')
+    called = [SYSTEM, WEATHER, Message("assistant", "", (call,)), Message("tool", "{}", tool_call_id="c")]
+    second = engine.prompt.ids(called, TOOLS)
+    third = engine.prompt.ids([SYSTEM, WEATHER, Message("assistant", "Hello."), WEATHER], TOOLS)
+    assert second[: len(first)] == first
+    assert third[: len(first)] == first
+
+
+async def test_a_cancelled_generation_stops_and_the_next_is_answered(engine: EmbeddedEngine) -> None:
+    async with aclosing(engine.generate("a", (SYSTEM, WEATHER), TOOLS)) as stream:
+        async for _ in stream:
+            break
+    _, (call,) = await answer(engine, "a", SYSTEM, WEATHER)
+    assert call.name == "get_weather"
+
+
+async def test_calls_share_the_model_fairly(engine: EmbeddedEngine) -> None:
+    answers = await asyncio.gather(*(answer(engine, f"call {n}", SYSTEM, WEATHER) for n in range(6)))
+    assert {calls[0].name for _, calls in answers} == {"get_weather"}
+
+
+async def test_a_conversation_too_long_for_the_context_loses_its_oldest_turns() -> None:
+    engine = EmbeddedEngine(resolve("micro-lm"), EmbeddedOptions(context_tokens=400, max_tokens=60))
+    try:
+        talk = [m for _ in range(60) for m in (Message("user", "Hello."), Message("assistant", "Hello! How can I help you?"))]
+        ids = engine.fitting_ids([SYSTEM, *talk, WEATHER], TOOLS)
+        assert len(ids) <= 340
+        text = engine.prompt.tokenizer.decode(ids)
+        assert "friendly voice assistant" in text
+        assert "Paris" in text
+        with pytest.raises(EngineError, match="does not fit"):
+            engine.fitting_ids([SYSTEM, Message("user", "word " * 500)], TOOLS)
+    finally:
+        await engine.close()
+
+
+def test_a_corrupt_model_is_one_clear_line(tmp_path: Path) -> None:
+    folder = tmp_path / "lm"
+    shutil.copytree(resolve("micro-lm"), folder)
+    (folder / "model.onnx").write_bytes(b"not a model")
+    with pytest.raises(ModelError, match="cannot be loaded") as caught:
+        EmbeddedEngine(folder)
+    assert "\n" not in str(caught.value)
+
+

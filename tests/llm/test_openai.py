@@ -1,0 +1,99 @@
+"""The OpenAI-compatible engine against a server that goes wrong on purpose."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+import pytest
+
+from tests.llm.faulty_server import FaultyServer, faulty_server
+from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.errors import ConfigError, EngineError
+from voiceagent.llm.engine import Generated, GeneratedText
+from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions, create
+
+HELLO = (Message("user", "Hello."),)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[FaultyServer]:
+    async with faulty_server() as running:
+        yield running
+
+
+def engine(server: FaultyServer, **options: float) -> OpenAiEngine:
+    return OpenAiEngine(OpenAiOptions(base_url=server.url, **options))  # type: ignore[arg-type]
+
+
+async def generated(model: OpenAiEngine, messages: tuple[Message, ...] = HELLO) -> list[Generated]:
+    try:
+        async with aclosing(model.generate("call", messages, [])) as stream:
+            return [piece async for piece in stream]
+    finally:
+        await model.close()
+
+
+async def test_text_streams_and_the_first_listed_model_is_asked(server: FaultyServer) -> None:
+    found = await generated(engine(server))
+    assert found == [GeneratedText("Hello "), GeneratedText("there.")]
+    assert server.requests[0]["model"] == "m"
+
+
+async def test_a_tool_call_that_comes_in_pieces_is_given_out_whole(server: FaultyServer) -> None:
+    server.fault = "tools"
+    assert await generated(engine(server)) == [ToolCall("a", "get_time", '{"city": "Oslo"}')]
+
+
+async def test_tool_results_are_sent_as_the_api_wants_them(server: FaultyServer) -> None:
+    call = ToolCall("a", "get_time", "{}")
+    await generated(engine(server), (*HELLO, Message("assistant", "", (call,)), Message("tool", "{}", tool_call_id="a")))
+    roles = [(m["role"], m.get("tool_call_id")) for m in server.requests[0]["messages"]]
+    assert roles == [("user", None), ("assistant", None), ("tool", "a")]
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("401", "refuses the key"),
+        ("404", "no model"),
+        ("500", "refused the request"),
+        ("garbage", "cannot be read"),
+        ("dies", "broke in the middle"),
+        ("silent", "nothing in time"),
+        ("stalls", "nothing in time"),
+    ],
+)
+async def test_a_fault_is_one_clear_line(server: FaultyServer, fault: str, said: str) -> None:
+    server.fault = fault
+    with pytest.raises(EngineError, match=said) as caught:
+        await generated(engine(server, first_token_timeout_s=1.0, inactivity_timeout_s=1.0))
+    assert "\n" not in str(caught.value)
+
+
+async def test_no_server_is_one_clear_line() -> None:
+    with pytest.raises(EngineError, match="no language model answers there"):
+        await generated(OpenAiEngine(OpenAiOptions(base_url="http://127.0.0.1:9/v1")))
+
+
+async def test_cancelling_closes_the_connection(server: FaultyServer) -> None:
+    server.fault = "stalls"
+    model = engine(server)
+    first = asyncio.Event()
+
+    async def listen() -> None:
+        async with aclosing(model.generate("call", HELLO, [])) as stream:
+            async for _ in stream:
+                first.set()
+
+    task = asyncio.create_task(listen())
+    await first.wait()
+    task.cancel()
+    await asyncio.wait_for(server.disconnected.wait(), 5)
+    await model.close()
+
+
+def test_an_unknown_option_is_named() -> None:
+    with pytest.raises(ConfigError, match="colour"):
+        create(None, {"base_url": "http://127.0.0.1:9/v1", "colour": "red"})
