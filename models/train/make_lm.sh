@@ -7,10 +7,10 @@ cd "$(dirname "$0")/../.."
 python=${TRAIN_PYTHON:-.venv-train/bin/python}
 export OMP_NUM_THREADS=1 PYTHONPATH=.
 if [ "${1:-}" = --tiny ]; then
-  out=models/train/out/lm-tiny bundled=models/train/out/lm-tiny/bundled limit="--steps 3 --tiny"
+  out=models/train/out/lm-tiny bundled=models/train/out/lm-tiny/bundled limit="--steps 3" tiny=--tiny
 else
-  out=models/train/out/lm bundled=models/bundled limit="--steps 8000"
+  out=models/train/out/lm bundled=models/bundled limit="--steps 8000" tiny=""
 fi
 mkdir -p "$out" "$bundled/lm"
-"$python" -m models.train.lm_train --out "$out" $limit
-"$python" -m models.train.lm_export --model "$out/model" --out "$bundled/lm"
+"$python" -m models.train.lm_train --out "$out" $limit $tiny
+"$python" -m models.train.lm_export --run "$out" --out "$bundled/lm" $tiny
