@@ -1,0 +1,110 @@
+"""Measures the bundled language model on the fixed list `held_out/lm.jsonl`: requests whose slot values no training has seen
+together, alone and in turn 2 to 4 of a dialogue. The embedded engine answers each, as it does in a call, with the demo
+agent's tools; what is judged is the tool call it makes: the right tool, and every argument exactly right.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any
+
+import msgspec
+
+from voiceagent.config import load_agent
+from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.errors import EngineError
+from voiceagent.llm.embedded import EmbeddedEngine
+from voiceagent.llm.engine import ToolSchema
+from voiceagent.models.figures import Figure, at_least
+from voiceagent.models.registry import resolve
+from voiceagent.resources import demo_agent_file
+from voiceagent.tools.toolset import ToolSet
+
+
+class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One line of the list."""
+
+    set: str
+    """`single` or `dialogue`."""
+    messages: tuple[dict[str, Any], ...]
+    """In the OpenAI shape, up to the caller's last words; the arguments of tool calls are objects."""
+    tool: str
+    """The tool that is to be called then."""
+    arguments: dict[str, str | int]
+
+
+class Score(msgspec.Struct, frozen=True):
+    """Per cent of the entries."""
+
+    tool: float
+    """Right tool."""
+    exact: float
+    """Right tool and every argument right, none too many."""
+
+
+def held_out(name: str) -> list[Entry]:
+    """The entries of one set of the list."""
+    lines = resources.files("voiceagent.models").joinpath("held_out/lm.jsonl").read_text("utf-8").splitlines()
+    entries = (msgspec.json.decode(line, type=Entry) for line in lines)
+    return [entry for entry in entries if entry.set == name]
+
+
+def demo_tools() -> list[ToolSchema]:
+    """The tools of the demo agent, which the model was trained for."""
+    agent = load_agent(demo_agent_file())
+    return ToolSet.from_config(agent.tools, agent.base_dir).schemas()
+
+
+def history(messages: Sequence[dict[str, Any]]) -> list[Message]:
+    """The list's messages as the engines take them."""
+    taken: list[Message] = []
+    for index, message in enumerate(messages):
+        calls = tuple(
+            ToolCall(f"call_{index}", call["function"]["name"], json.dumps(call["function"]["arguments"]))
+            for call in message.get("tool_calls", ())
+        )
+        answered = f"call_{index - 1}" if message["role"] == "tool" else ""
+        taken.append(Message(message["role"], message["content"], calls, answered))
+    return taken
+
+
+async def score(engine: EmbeddedEngine, entries: Sequence[Entry]) -> Score:
+    """Let the engine answer every entry."""
+    tools = demo_tools()
+    right_tools = exact = 0
+    for number, entry in enumerate(entries):
+        call_id = f"check-{number}"
+        try:
+            made = [piece async for piece in engine.generate(call_id, history(entry.messages), tools)]
+        except EngineError:
+            # A call that cannot be read is a wrong answer like any other.
+            made = []
+        await engine.forget(call_id)
+        calls = [piece for piece in made if isinstance(piece, ToolCall)]
+        right = len(calls) == 1 and calls[0].name == entry.tool
+        right_tools += right
+        exact += right and json.loads(calls[0].arguments) == entry.arguments
+    return Score(round(100 * right_tools / len(entries), 1), round(100 * exact / len(entries), 1))
+
+
+def check() -> list[Figure]:
+    """Measure the bundled language model: less than a minute. Raises ModelError."""
+    return asyncio.run(_check())
+
+
+async def _check() -> list[Figure]:
+    engine = EmbeddedEngine(resolve("micro-lm"))
+    try:
+        single = await score(engine, held_out("single"))
+        dialogue = await score(engine, held_out("dialogue"))
+    finally:
+        await engine.close()
+    return [
+        at_least("right tool, single requests", single.tool, 100, "%"),
+        at_least("right tool and arguments, single requests", single.exact, 90, "%"),
+        Figure("right tool, turn 2–4 of a dialogue", dialogue.tool, "%", "", True),
+        at_least("right tool and arguments, turn 2–4 of a dialogue", dialogue.exact, 80, "%"),
+    ]
