@@ -167,12 +167,18 @@ class Dialogue:
         self.exchanges.append(exchange)
 
     def _heard_since(self, since: int, until: int | None = None) -> tuple[str, str]:
+        """What was heard and unheard of the replies that began to be heard between the events `since` and `until`; an interrupted
+        reply's last word on that comes after the next utterance has begun."""
+        end = len(self._events) if until is None else until
+        began: dict[str, int] = {}
         spoken: dict[str, tuple[str, str]] = {}
-        for event in self._events[since:until]:
+        for index, event in enumerate(self._events):
             if event.type == "voiceagent.heard":
-                spoken[str(event.data["item_id"])] = (str(event.data["heard"]), str(event.data["unheard"]))
-        heard = " ".join(text for text, _ in spoken.values() if text)
-        return heard, " ".join(text for _, text in spoken.values() if text)
+                item = str(event.data["item_id"])
+                began.setdefault(item, index)
+                spoken[item] = (str(event.data["heard"]), str(event.data["unheard"]))
+        mine = [spoken[item] for item, index in began.items() if since <= index < end]
+        return " ".join(heard for heard, _ in mine if heard), " ".join(unheard for _, unheard in mine if unheard)
 
     def _fill(self, exchange: Exchange, since: int, until: int) -> None:
         for event in self._events[since:]:
