@@ -1,0 +1,36 @@
+"""Whole calls: a real server process, real WebRTC, real engines, and the bundled voice as the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tests.server_process import ServerProcess, running_server
+from voiceagent.engines import load_tts
+from voiceagent.models.registry import profile
+
+Said = Callable[[str], Awaitable[tuple[NDArray[np.int16], int]]]
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    with running_server(tmp_path_factory.mktemp("server")) as running:
+        yield running
+
+
+@pytest.fixture
+async def said() -> Said:
+    """Text as speech: mono int16 and its rate."""
+
+    async def speak(text: str) -> tuple[NDArray[np.int16], int]:
+        voice = load_tts(profile("embedded").tts)
+        try:
+            pcm = np.concatenate([chunk.pcm async for chunk in voice.synthesise(text)])
+        finally:
+            await voice.close()
+        return pcm, voice.sample_rate_hz
+
+    return speak

@@ -1,0 +1,122 @@
+"""Whole calls over real WebRTC with the real engines, on good and on bad networks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import aiohttp
+import pytest
+
+from tests.calls.conftest import Said
+from tests.server_process import ServerProcess
+from voiceagent.media.caller import Caller
+from voiceagent.media.dialogue import Dialogue
+from voiceagent.media.impairment import Impairment, Relay
+
+WEATHER = "What's the weather in Paris tomorrow?"
+LONG = "What can you do?"
+NETWORKS = {
+    "a good network": None,
+    "5 % packet loss": Impairment(loss=0.05, seed=5),
+    "200 ms of jitter": Impairment(jitter_ms=200.0, seed=6),
+}
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+async def test_a_spoken_request_runs_a_tool_and_is_answered_aloud(server: ServerProcess, said: Said, network: str) -> None:
+    impairment = NETWORKS[network]
+    caller = Caller(server.url, relay=Relay(impairment) if impairment else None)
+    async with caller, Dialogue(caller) as dialogue:
+        assert await dialogue.wait_greeting() == "Hello, how can I help you?"
+        (turn,) = await dialogue.turn(WEATHER, *await said(WEATHER))
+    assert turn.caption == WEATHER
+    assert [(tool["name"], json.loads(tool["arguments"])) for tool in turn.tools] == [
+        ("get_weather", {"city": "Paris", "day": "tomorrow"})
+    ]
+    assert "Paris" in turn.heard
+    assert not turn.unheard
+    assert turn.turn is not None
+    assert {"endpoint", "stt_final", "llm_ttft", "tool", "tts_first_audio"} <= {span["stage"] for span in turn.turn["spans"]}
+
+
+@pytest.mark.parametrize("network", ["a good network", "5 % packet loss"])
+async def test_an_interruption_stops_the_reply_and_history_keeps_what_was_heard(
+    server: ServerProcess, said: Said, network: str
+) -> None:
+    impairment = NETWORKS[network]
+    caller = Caller(server.url, relay=Relay(impairment) if impairment else None)
+    async with caller, Dialogue(caller) as dialogue:
+        await dialogue.wait_greeting()
+        pcm, rate_hz = await said(LONG)
+        stop, _ = await said("Stop.")
+        first, second = await dialogue.turn(LONG, pcm, rate_hz, interrupt_with=("Stop.", stop))
+        cleared = [event for event in dialogue.events_since(0) if event.type == "output_audio_buffer.cleared"]
+        cancelled = [
+            event
+            for event in dialogue.events_since(0)
+            if event.type == "response.done" and event.data["response"]["status"] == "cancelled"
+        ]
+    assert first.heard
+    assert first.unheard
+    assert second.caption == "Stop."
+    assert second.heard == "Okay."
+    assert cleared
+    assert cancelled
+
+
+async def test_a_dialogue_keeps_its_context_from_turn_to_turn(server: ServerProcess, said: Said) -> None:
+    caller = Caller(server.url)
+    async with caller, Dialogue(caller) as dialogue:
+        await dialogue.wait_greeting()
+        await dialogue.turn(WEATHER, *await said(WEATHER))
+        (second,) = await dialogue.turn("And in London?", *await said("And in London?"))
+    assert [(tool["name"], json.loads(tool["arguments"])["city"]) for tool in second.tools] == [("get_weather", "London")]
+
+
+async def test_typed_text_is_answered_aloud(server: ServerProcess) -> None:
+    caller = Caller(server.url)
+    async with caller, Dialogue(caller) as dialogue:
+        await dialogue.wait_greeting()
+        since = dialogue.event_count
+        content = [{"type": "input_text", "text": "Where is order 48271?"}]
+        caller.send_event({"type": "conversation.item.create", "item": {"type": "message", "role": "user", "content": content}})
+        caller.send_event({"type": "response.create"})
+        await dialogue.wait_event(lambda event: event.type == "voiceagent.turn", since, "the answer")
+        tools = [event.data for event in dialogue.events_since(since) if event.type == "voiceagent.tool"]
+    assert json.loads(tools[-1]["arguments"]) == {"order_number": "48271"}
+    assert tools[-1]["ok"]
+
+
+async def test_a_hang_up_frees_the_call(server: ServerProcess) -> None:
+    async with aiohttp.ClientSession() as session:
+
+        async def active() -> str:
+            async with session.get(f"{server.url}/metrics") as response:
+                text = await response.text()
+            return next(line for line in text.splitlines() if line.startswith("voiceagent_calls_active")).split()[-1]
+
+        caller = Caller(server.url)
+        async with caller, Dialogue(caller) as dialogue:
+            await dialogue.wait_greeting()
+            assert await active() == "1"
+            async with session.post(f"{server.url}{caller.location}/hangup") as response:
+                assert response.status == 200
+            await caller.wait_ended()
+        assert dialogue.call_end_reason == "hangup"
+        async with asyncio.timeout(10):
+            while await active() != "0":
+                pass
+
+
+async def test_bad_offers_are_refused_and_the_server_goes_on_serving(server: ServerProcess) -> None:
+    video = "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\nm=video 9 UDP/TLS/RTP/SAVPF 96\r\nc=IN IP4 0.0.0.0\r\n"
+    async with aiohttp.ClientSession(headers={"Content-Type": "application/sdp"}) as session:
+        for offer in ("", "this is no SDP", "v=0\r\n", video, "\x00\xff" * 50):
+            async with session.post(f"{server.url}/v1/realtime/calls", data=offer) as response:
+                problem = await response.json()
+            assert response.status == 400
+            assert "\n" not in problem["error"]["message"]
+            assert "Traceback" not in problem["error"]["message"]
+        async with session.get(f"{server.url}/readyz") as response:
+            assert response.status == 200

@@ -1,0 +1,44 @@
+"""A real `voiceagent serve` in a process of its own, on a free port of loopback."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass
+class ServerProcess:
+    """A running server."""
+
+    url: str
+    process: subprocess.Popen[str]
+
+
+@contextmanager
+def running_server(data: Path, *options: str) -> Iterator[ServerProcess]:
+    """Start a server and wait until it answers calls; it keeps its data in `data`. Stops it by SIGTERM and expects a clean end."""
+    environment = {**os.environ, "VOICEAGENT_DATA": str(data), "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+    command = [sys.executable, "-m", "voiceagent", "serve", "--port", "0", *options]
+    with (data / "server.log").open("w") as log:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                found = re.search(r"answers at (http://\S+)", line)
+                if found:
+                    break
+            else:
+                raise AssertionError(f"the server did not start: {(data / 'server.log').read_text()}")
+            yield ServerProcess(found[1], process)
+        finally:
+            process.terminate()
+            assert process.wait(15) == 0, (data / "server.log").read_text()
+            assert process.stdout is not None
+            process.stdout.close()
+    assert "Traceback" not in (data / "server.log").read_text()
