@@ -7,7 +7,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-WIDTH = 40
+WIDTH = 32
 
 
 def waterfall(turn: dict[str, Any]) -> Table:
@@ -16,6 +16,8 @@ def waterfall(turn: dict[str, Any]) -> Table:
     spans = [span for span in turn["spans"] if span["start_ms"] >= 0]
     end_ms = max([span["start_ms"] + span["duration_ms"] for span in spans] + [1.0])
     table = Table(box=None, padding=(0, 1), show_header=False)
+    for width in (6, 15, WIDTH, 8, 7, 11):
+        table.add_column(min_width=width, no_wrap=True)
     for span in spans:
         start = round(span["start_ms"] / end_ms * WIDTH)
         length = max(1, round(span["duration_ms"] / end_ms * WIDTH))
@@ -23,5 +25,5 @@ def waterfall(turn: dict[str, Any]) -> Table:
         limit = "" if span["limit_ms"] is None else f"of {span['limit_ms']:.0f}"
         style = "green" if span["ok"] else "bold red"
         over = "" if span["ok"] else "over budget"
-        table.add_row("      ", span["stage"], Text(bar, style=style), f"{span['duration_ms']:.0f} ms", limit, over)
+        table.add_row("", span["stage"], Text(bar, style=style), f"{span['duration_ms']:.0f} ms", limit, over)
     return table

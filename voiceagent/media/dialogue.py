@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from voiceagent.errors import MediaError
 from voiceagent.media.caller import Caller, ServerEvent
+from voiceagent.media.paced_track import FRAME_MS
 
 QUIET_MS = 400.0
 """The agent's turn is over when it is said to be and this long nothing was heard."""
@@ -137,7 +138,7 @@ class Dialogue:
         await self.wait_event(lambda event: event.type == "voiceagent.turn", since, "the interrupted turn's end")
         second_since = self.event_count
         stopped_ms = await self.caller.wait_quiet(STOPPED_MS)
-        onset_ms = self.caller.said.first_onset_after(began_ms)
+        onset_ms = self.caller.said.first_onset_after(began_ms - FRAME_MS)
         exchange.barge_in_stop_ms = None if onset_ms is None else max(0.0, stopped_ms - onset_ms)
         self._fill(exchange, since, second_since)
         self.exchanges.append(exchange)

@@ -1,0 +1,93 @@
+"""The page in real Chromium, with a spoken WAV as the microphone, against a real server with the bundled models."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import wave
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.server_process import running_server
+from voiceagent.audio.resample import resample
+from voiceagent.engines import load_tts
+from voiceagent.models.registry import profile
+
+HERE = Path(__file__).parent
+RATE_HZ = 48_000
+SCRIPT: tuple[str | float, ...] = (4.0, "What's the weather in Paris tomorrow?", 7.0, "What can you do?", 3.0, "Stop.", 30.0)
+"""What the caller says, and pauses in seconds."""
+QUIET, LOUD = 0.003, 0.03
+"""Root mean square of full scale."""
+
+
+def chromium() -> str:
+    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    missing = []
+    if found is None:
+        missing.append("Chromium (Debian: apt-get install chromium)")
+    if shutil.which("node") is None:
+        missing.append("Node.js (Debian: apt-get install nodejs)")
+    elif not (HERE.parents[1] / "node_modules" / "playwright-core").is_dir():
+        missing.append("playwright-core (make browser)")
+    if missing:
+        reason = "not installed: " + ", ".join(missing)
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    assert found is not None
+    return found
+
+
+async def speech(script: tuple[str | float, ...]) -> np.ndarray[Any, np.dtype[np.int16]]:
+    voice = load_tts(profile("embedded").tts)
+    parts = []
+    for part in script:
+        if isinstance(part, float):
+            parts.append(np.zeros(int(part * RATE_HZ), np.int16))
+        else:
+            pcm = np.concatenate([chunk.pcm async for chunk in voice.synthesise(part)])
+            parts.append(resample(pcm, voice.sample_rate_hz, RATE_HZ))
+    await voice.close()
+    return np.concatenate(parts)
+
+
+@pytest.mark.browser
+def test_a_person_speaks_sees_their_words_hears_the_agent_and_interrupts_it(tmp_path: Path) -> None:
+    browser = chromium()
+    microphone = tmp_path / "microphone.wav"
+    with wave.open(str(microphone), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(RATE_HZ)
+        file.writeframes(asyncio.run(speech(SCRIPT)).tobytes())
+    with running_server(tmp_path) as server:
+        driven = subprocess.run(
+            ["node", str(HERE / "call.mjs"), server.url, str(microphone), str(tmp_path / "profile")],
+            capture_output=True,
+            text=True,
+            timeout=150,
+            env={**os.environ, "CHROMIUM": browser},
+            check=False,
+        )
+    assert driven.returncode == 0, driven.stderr
+    seen = json.loads(driven.stdout)
+    assert seen["errors"] == []
+    assert seen["caller"][:3] == ["What's the weather in Paris tomorrow?", "What can you do?", "Stop."]
+    assert seen["partials"] > 0
+    assert (seen["tools"][0]["tool"], seen["tools"][0]["status"]) == ("get_weather", "completed")
+    assert json.loads(seen["tools"][0]["arguments"]) == {"city": "Paris", "day": "tomorrow"}
+    assert "Paris" in seen["agent"][1]
+    assert seen["cut"][0]
+    assert seen["turns"] >= 2
+    spoken = [level for _, level in seen["levels"]]
+    assert max(spoken) > LOUD
+    after_cut = [level for at, level in seen["levels"] if seen["cutAt"] + 100 < at < seen["cutAt"] + 350]
+    assert after_cut
+    assert max(after_cut) < QUIET
