@@ -22,7 +22,7 @@ class ServerProcess:
 
 @contextmanager
 def running_server(data: Path, *options: str) -> Iterator[ServerProcess]:
-    """Start a server and wait until it answers calls; it keeps its data in `data`. Stops it by SIGTERM and expects a clean end."""
+    """Start a server and wait until it answers calls; its data lies in `data`. It must end cleanly at SIGTERM."""
     environment = {**os.environ, "VOICEAGENT_DATA": str(data), "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-m", "voiceagent", "serve", "--port", "0", *options]
     with (data / "server.log").open("w") as log:

@@ -143,10 +143,19 @@ class Call:
         try:
             while self._events:
                 self._step(self._events.popleft())
+        except Exception as error:  # noqa: BLE001 - whatever it is, it ends this call and no other
+            self._break(error)
         finally:
             self._stepping = False
         if self._ending:
             self._end()
+
+    def _break(self, error: Exception) -> None:
+        """A mistake of ours ends the call, whoever posted the event: the leg's pacer must not die of it silently."""
+        if self._end_reason.done():
+            log.exception("call %s broke while it ended", self.call_id, exc_info=error)
+        else:
+            self._end_reason.set_exception(error)
 
     def _step(self, event: ev.Event) -> None:
         self.state, actions = machine.step(self.state, event)
