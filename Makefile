@@ -23,7 +23,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 		|| { echo "$(PYTHON) cannot make virtual environments; on Debian install python3-venv" >&2; exit 1; }
 	@echo "making $(VENV) (about a minute and 800 MB)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[test]'
 	@touch $@
 
 #: make browser      what the browser tests need besides: Chromium (by apt-get, as root) and two npm packages
@@ -67,8 +67,8 @@ train-smoke: $(TRAIN_VENV)/.installed
 $(TRAIN_VENV)/.installed: pyproject.toml models/train/requirements.txt
 	@echo "making $(TRAIN_VENV) (several minutes)"
 	@$(PYTHON) -m venv $(TRAIN_VENV)
-	@$(TRAIN_VENV)/bin/python -m pip install --quiet --disable-pip-version-check -r models/train/requirements.txt
-	@$(TRAIN_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation pyworld==0.3.5
+	@$(TRAIN_VENV)/bin/python -m pip install -qq --disable-pip-version-check -r models/train/requirements.txt
+	@$(TRAIN_VENV)/bin/python -m pip install -qq --disable-pip-version-check --no-build-isolation pyworld==0.3.5
 	@touch $@
 
 #: make wheel-test   build the wheel, install it elsewhere, serve a page with it

@@ -7,10 +7,10 @@ away=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$away"' EXIT
 
-"$here/.venv/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$away" "$here"
+"$here/.venv/bin/python" -m pip wheel -qq --disable-pip-version-check --no-deps --wheel-dir "$away" "$here"
 ls -l "$away"/voiceagent-*.whl
 "${PYTHON:-python3}" -m venv "$away/venv"
-"$away/venv/bin/pip" install --quiet --disable-pip-version-check -c "$here/constraints.txt" "$away"/voiceagent-*.whl
+"$away/venv/bin/pip" install -qq --disable-pip-version-check -c "$here/constraints.txt" "$away"/voiceagent-*.whl
 cd "$away"
 export VOICEAGENT_DATA="$away/data" HOME="$away"
 "$away/venv/bin/voiceagent" --version
