@@ -48,7 +48,7 @@ def list_models(cache: Path | None, as_json: bool) -> None:
     parts = {profile: known.models_of(profile) for profile in known.profiles}
     users = {model.name: [profile for profile in parts if model in parts[profile]] for model in known.models.values()}
     if as_json:
-        click.echo(json.dumps([_row(model, users[model.name], cache) for model in known.models.values()], indent=2, ensure_ascii=False))
+        click.echo(_json([_row(model, users[model.name], cache) for model in known.models.values()]))
         return
     table = Table(title=f"Models; pulled ones lie in {cache}", title_justify="left")
     for column in ("model", "for", "engine", "profiles", "size", "licence", "here"):
@@ -123,13 +123,17 @@ def check_models(part: str | None, as_json: bool) -> int:
         with console.status(f"measuring {name} …"):
             measured[name] = check(name)
     if as_json:
-        click.echo(json.dumps({name: [asdict(figure) for figure in figures] for name, figures in measured.items()}, indent=2, ensure_ascii=False))
+        click.echo(_json({name: [asdict(figure) for figure in figures] for name, figures in measured.items()}))
     else:
         Console().print(_figures_table(measured))
     missed = [figure.name for figures in measured.values() for figure in figures if not figure.ok]
     if missed:
         click.echo(f"missed: {'; '.join(missed)}", err=True)
     return 1 if missed else 0
+
+
+def _json(data: object) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False)
 
 
 def _wanted(names: Sequence[str], profile: str) -> list[Model]:
