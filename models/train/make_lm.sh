@@ -9,7 +9,7 @@ export OMP_NUM_THREADS=1 PYTHONPATH=.
 if [ "${1:-}" = --tiny ]; then
   out=models/train/out/lm-tiny bundled=models/train/out/lm-tiny/bundled limit="--steps 3" tiny=--tiny
 else
-  out=models/train/out/lm bundled=models/bundled limit="--steps 8000" tiny=""
+  out=models/train/out/lm bundled=models/bundled limit="--steps 5000 --tokens 4096" tiny=""
 fi
 mkdir -p "$out" "$bundled/lm"
 "$python" -m models.train.lm_train --out "$out" $limit $tiny
