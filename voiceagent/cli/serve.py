@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from pathlib import Path
 
 import click
@@ -16,10 +15,9 @@ from voiceagent.models.registry import profile as find_profile
 from voiceagent.resources import default_budgets_file, demo_agent_file
 from voiceagent.server.agent_service import AgentService
 from voiceagent.server.app import make_app
-from voiceagent.server.auth import check_exposure
+from voiceagent.server.auth import KEYS_VARIABLE, check_exposure, keys_from_environment
 from voiceagent.server.run import serve as run_server
 
-KEYS_VARIABLE = "VOICEAGENT_KEYS"
 
 
 @click.command(
@@ -42,7 +40,7 @@ bearer token is accepted, and only loopback addresses can be served."""
 def serve(host: str, port: int, profile: str, config: Path | None, budgets: Path | None, max_calls: int, log_level: str) -> None:
     """Answer calls: the page, the API and the metrics at one address."""
     logging.basicConfig(level=log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    keys = tuple(key.strip() for key in os.environ.get(KEYS_VARIABLE, "").split(",") if key.strip())
+    keys = keys_from_environment()
     check_exposure(host, keys)
     agent = load_agent(config or demo_agent_file())
     if profile:

@@ -14,13 +14,13 @@ from aiohttp.typedefs import Handler, Middleware
 from voiceagent.errors import ConfigError
 from voiceagent.server.problems import Problem
 
-KEYS_VARIABLE = "VOICEAGENT_API_KEYS"
+KEYS_VARIABLE = "VOICEAGENT_KEYS"
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 _ALLOWED_HEADERS = "authorization, content-type, x-openai-agents-sdk"
 
 
 def keys_from_environment() -> tuple[str, ...]:
-    """The keys in `$VOICEAGENT_API_KEYS`, separated by commas."""
+    """The keys in `$VOICEAGENT_KEYS`, separated by commas."""
     return tuple(key for key in (part.strip() for part in os.environ.get(KEYS_VARIABLE, "").split(",")) if key)
 
 
