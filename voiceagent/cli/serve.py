@@ -19,7 +19,6 @@ from voiceagent.server.auth import KEYS_VARIABLE, check_exposure, keys_from_envi
 from voiceagent.server.run import serve as run_server
 
 
-
 @click.command(
     epilog=f"""\b
 Examples:
