@@ -9,7 +9,7 @@ never holds words that the caller did not hear."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.conversation.reply import Reply, Round
 from voiceagent.conversation.state import LIVE, Phase, Rules, State, Want
+from voiceagent.conversation.step import Step
 
 SILENCE, CALL_LIMIT, FINAL, REPLY = "silence", "call_limit", "final", "reply"
 
@@ -32,46 +33,15 @@ def step(state: State, event: ev.Event) -> tuple[State, tuple[act.Action, ...]]:
     handler = TABLE.get(type(event), {}).get(state.phase)
     if handler is None:
         return state, ()
-    turn = _Step(state, event.at_ms)
+    turn = Step(state, event.at_ms)
     handler(turn, event)
     return turn.state, tuple(turn.actions)
-
-
-class _Step:
-    """One step in the making: the state so far and the actions so far."""
-
-    __slots__ = ("actions", "at_ms", "state")
-
-    def __init__(self, state: State, at_ms: float) -> None:
-        self.state = state
-        self.at_ms = at_ms
-        self.actions: list[act.Action] = []
-
-    def do(self, *actions: act.Action) -> None:
-        self.actions.extend(actions)
-
-    def put(self, **changes: Any) -> None:
-        self.state = replace(self.state, **changes)
-
-    def set_timer(self, name: str, after_ms: float) -> None:
-        if after_ms > 0:
-            self.put(timers=self.state.timers | {name})
-            self.do(act.SetTimer(name, self.at_ms + after_ms))
-
-    def clear_timers(self, names: Iterable[str]) -> None:
-        for name in sorted(self.state.timers.intersection(names)):
-            self.put(timers=self.state.timers - {name})
-            self.do(act.ClearTimer(name))
-
-    def live(self, reply_id: int) -> Reply | None:
-        reply = self.state.reply
-        return reply if reply is not None and reply.reply_id == reply_id else None
 
 
 # --- starting and ending replies ---------------------------------------------------------------------------------------
 
 
-def _begin(step: _Step, want: Want) -> None:
+def _begin(step: Step, want: Want) -> None:
     """Start the wanted reply, or remember it until the dropped one has settled."""
     step.clear_timers([SILENCE])
     step.put(phase=Phase.THINKING, want=want)
@@ -89,14 +59,14 @@ def _begin(step: _Step, want: Want) -> None:
         _rest(step)
 
 
-def _new_reply(step: _Step, *, turn: int, answers_user: bool) -> Reply:
+def _new_reply(step: Step, *, turn: int, answers_user: bool) -> Reply:
     reply = Reply(step.state.next_reply_id, turn, answers_user=answers_user)
     step.put(reply=reply, next_reply_id=reply.reply_id + 1, rest="")
     step.do(act.ReplyStarted(reply.reply_id, turn))
     return reply
 
 
-def _answer(step: _Step) -> None:
+def _answer(step: Step) -> None:
     """Let the language model answer what the caller said."""
     said = step.state.unanswered
     if said:
@@ -105,27 +75,27 @@ def _answer(step: _Step) -> None:
     _generate(step, reply)
 
 
-def _say(step: _Step, text: str) -> None:
+def _say(step: Step, text: str) -> None:
     """Say given text without the language model."""
     reply, pieces = _new_reply(step, turn=0, answers_user=False).with_text(text, final=True)
     step.put(reply=reply)
     _speak(step, reply, pieces)
 
 
-def _generate(step: _Step, reply: Reply) -> None:
+def _generate(step: Step, reply: Reply) -> None:
     system = (Message("system", step.state.rules.instructions),) if step.state.rules.instructions else ()
     step.put(reply=replace(reply, generating=True))
     step.do(act.Generate(reply.reply_id, (*system, *step.state.history, *reply.messages(as_heard=False))))
     step.set_timer(REPLY, step.state.rules.reply_timeout_ms)
 
 
-def _speak(step: _Step, reply: Reply, pieces: tuple[str, ...]) -> None:
+def _speak(step: Step, reply: Reply, pieces: tuple[str, ...]) -> None:
     first = len(reply.clauses) - len(pieces)
     for index, text in enumerate(pieces, start=first):
         step.do(act.Speak(reply.reply_id, index, text), act.ReplyText(reply.reply_id, index, text))
 
 
-def _drop(step: _Step, status: str) -> None:
+def _drop(step: Step, status: str) -> None:
     """Cancel the live reply, if there is one; it settles with `PlayoutStopped`."""
     reply = step.state.reply
     step.clear_timers([REPLY])
@@ -134,13 +104,13 @@ def _drop(step: _Step, status: str) -> None:
         step.do(act.Drop(reply.reply_id))
 
 
-def _rest(step: _Step) -> None:
+def _rest(step: Step) -> None:
     """Nobody speaks: wait for the caller, but not for ever."""
     step.put(phase=Phase.IDLE)
     step.set_timer(SILENCE, step.state.rules.silence_timeout_ms)
 
 
-def _check_complete(step: _Step) -> None:
+def _check_complete(step: Step) -> None:
     """End the live reply when nothing of it is left to do."""
     reply = step.state.reply
     if reply is None or not reply.complete:
@@ -155,14 +125,14 @@ def _check_complete(step: _Step) -> None:
         _rest(step)
 
 
-def _end(step: _Step, reason: str) -> None:
+def _end(step: Step, reason: str) -> None:
     _drop(step, "cancelled")
     step.clear_timers(step.state.timers)
     step.put(phase=Phase.ENDED, want=None)
     step.do(act.End(reason))
 
 
-def _fail(step: _Step, code: str, message: str) -> None:
+def _fail(step: Step, code: str, message: str) -> None:
     """The live reply failed before it could be heard to its end: say so, once."""
     step.do(act.Failure(code, message))
     reply = step.state.reply
@@ -181,7 +151,7 @@ def _fail(step: _Step, code: str, message: str) -> None:
 # --- events of the call and the caller ----------------------------------------------------------------------------------
 
 
-def _call_started(step: _Step, event: ev.CallStarted) -> None:
+def _call_started(step: Step, event: ev.CallStarted) -> None:
     step.set_timer(CALL_LIMIT, step.state.rules.max_call_ms)
     if step.state.rules.greeting:
         _begin(step, Want("say", step.state.rules.greeting))
@@ -189,11 +159,11 @@ def _call_started(step: _Step, event: ev.CallStarted) -> None:
         _rest(step)
 
 
-def _hang_up(step: _Step, event: ev.HangUp) -> None:
+def _hang_up(step: Step, event: ev.HangUp) -> None:
     _end(step, event.reason)
 
 
-def _speech_started(step: _Step, event: ev.SpeechStarted) -> None:
+def _speech_started(step: Step, event: ev.SpeechStarted) -> None:
     if event.utterance_id <= step.state.utterance_id:
         return
     step.clear_timers([SILENCE])
@@ -202,14 +172,14 @@ def _speech_started(step: _Step, event: ev.SpeechStarted) -> None:
     step.do(act.CallerStarted(event.utterance_id, event.onset_ms))
 
 
-def _transcript(step: _Step, event: ev.Transcript) -> None:
+def _transcript(step: Step, event: ev.Transcript) -> None:
     if event.utterance_id != step.state.utterance_id:
         return
     step.put(partial=" ".join(f"{event.stable} {event.unstable}".split()))
     step.do(act.CallerPartial(event.utterance_id, event.stable, event.unstable))
 
 
-def _endpoint(step: _Step, event: ev.Endpoint) -> None:
+def _endpoint(step: Step, event: ev.Endpoint) -> None:
     if event.utterance_id != step.state.utterance_id:
         return
     step.put(phase=Phase.FINALISING, awaiting_final=step.state.awaiting_final | {event.utterance_id})
@@ -217,7 +187,7 @@ def _endpoint(step: _Step, event: ev.Endpoint) -> None:
     step.set_timer(FINAL, step.state.rules.final_timeout_ms)
 
 
-def _final(step: _Step, event: ev.FinalTranscript) -> None:
+def _final(step: Step, event: ev.FinalTranscript) -> None:
     if event.utterance_id not in step.state.awaiting_final:
         return
     step.put(
@@ -231,11 +201,11 @@ def _final(step: _Step, event: ev.FinalTranscript) -> None:
     _begin(step, Want("answer") if step.state.unanswered else Want("resume"))
 
 
-def _text_received(step: _Step, event: ev.TextReceived) -> None:
+def _text_received(step: Step, event: ev.TextReceived) -> None:
     step.put(unanswered=" ".join(f"{step.state.unanswered} {event.text}".split()))
 
 
-def _reply_requested(step: _Step, event: ev.ReplyRequested) -> None:
+def _reply_requested(step: Step, event: ev.ReplyRequested) -> None:
     if not step.state.unanswered and not step.state.history:
         step.do(act.Failure("nothing_to_answer", "response.create came before the caller said or typed anything"))
         return
@@ -243,20 +213,20 @@ def _reply_requested(step: _Step, event: ev.ReplyRequested) -> None:
     _begin(step, Want("answer"))
 
 
-def _reply_cancelled(step: _Step, event: ev.ReplyCancelled) -> None:
+def _reply_cancelled(step: Step, event: ev.ReplyCancelled) -> None:
     _drop(step, "cancelled")
     step.put(want=None, ending="")
     _rest(step)
 
 
-def _instructions_changed(step: _Step, event: ev.InstructionsChanged) -> None:
+def _instructions_changed(step: Step, event: ev.InstructionsChanged) -> None:
     step.put(rules=replace(step.state.rules, instructions=event.instructions))
 
 
 # --- events of the live reply -------------------------------------------------------------------------------------------
 
 
-def _text_delta(step: _Step, event: ev.TextDelta) -> None:
+def _text_delta(step: Step, event: ev.TextDelta) -> None:
     reply = step.live(event.reply_id)
     if reply is None or not reply.generating:
         return
@@ -266,7 +236,7 @@ def _text_delta(step: _Step, event: ev.TextDelta) -> None:
     _speak(step, reply, pieces)
 
 
-def _tool_call(step: _Step, event: ev.ToolCallRequested) -> None:
+def _tool_call(step: Step, event: ev.ToolCallRequested) -> None:
     reply = step.live(event.reply_id)
     if reply is None or not reply.generating:
         return
@@ -281,7 +251,7 @@ def _tool_call(step: _Step, event: ev.ToolCallRequested) -> None:
     )
 
 
-def _generation_done(step: _Step, event: ev.GenerationDone) -> None:
+def _generation_done(step: Step, event: ev.GenerationDone) -> None:
     reply = step.live(event.reply_id)
     if reply is None or not reply.generating:
         return
@@ -295,13 +265,13 @@ def _generation_done(step: _Step, event: ev.GenerationDone) -> None:
         _next_round(step)
 
 
-def _generation_failed(step: _Step, event: ev.GenerationFailed) -> None:
+def _generation_failed(step: Step, event: ev.GenerationFailed) -> None:
     reply = step.live(event.reply_id)
     if reply is not None and reply.generating:
         _fail(step, "llm_failed", event.error)
 
 
-def _tool_finished(step: _Step, event: ev.ToolFinished) -> None:
+def _tool_finished(step: Step, event: ev.ToolFinished) -> None:
     reply = step.live(event.reply_id)
     if reply is None:
         return
@@ -313,7 +283,7 @@ def _tool_finished(step: _Step, event: ev.ToolFinished) -> None:
     _next_round(step)
 
 
-def _next_round(step: _Step) -> None:
+def _next_round(step: Step) -> None:
     """Go back to the model once a round's tools are done; otherwise see whether the reply is over."""
     reply = step.state.reply
     if reply is None:
@@ -326,7 +296,7 @@ def _next_round(step: _Step) -> None:
         _generate(step, replace(reply, rounds=(*reply.rounds, Round())))
 
 
-def _clause_audio(step: _Step, event: ev.ClauseAudio) -> None:
+def _clause_audio(step: Step, event: ev.ClauseAudio) -> None:
     reply = step.live(event.reply_id)
     if reply is None or not 0 <= event.clause < len(reply.clauses):
         return
@@ -337,7 +307,7 @@ def _clause_audio(step: _Step, event: ev.ClauseAudio) -> None:
     _check_complete(step)
 
 
-def _clause_failed(step: _Step, event: ev.ClauseFailed) -> None:
+def _clause_failed(step: Step, event: ev.ClauseFailed) -> None:
     reply = step.live(event.reply_id)
     if reply is None or not 0 <= event.clause < len(reply.clauses):
         return
@@ -346,7 +316,7 @@ def _clause_failed(step: _Step, event: ev.ClauseFailed) -> None:
     _check_complete(step)
 
 
-def _played(step: _Step, event: ev.Played) -> None:
+def _played(step: Step, event: ev.Played) -> None:
     reply = step.live(event.reply_id)
     if reply is None:
         return
@@ -357,7 +327,7 @@ def _played(step: _Step, event: ev.Played) -> None:
     _check_complete(step)
 
 
-def _playout_stopped(step: _Step, event: ev.PlayoutStopped) -> None:
+def _playout_stopped(step: Step, event: ev.PlayoutStopped) -> None:
     dropped = step.state.dropping
     if dropped is None or dropped.reply_id != event.reply_id:
         return
@@ -377,7 +347,7 @@ def _playout_stopped(step: _Step, event: ev.PlayoutStopped) -> None:
 # --- timers -------------------------------------------------------------------------------------------------------------
 
 
-def _timer_fired(step: _Step, event: ev.TimerFired) -> None:
+def _timer_fired(step: Step, event: ev.TimerFired) -> None:
     if event.name not in step.state.timers:
         return
     step.put(timers=step.state.timers - {event.name})
@@ -396,7 +366,7 @@ def _timer_fired(step: _Step, event: ev.TimerFired) -> None:
         _nobody_spoke(step)
 
 
-def _nobody_spoke(step: _Step) -> None:
+def _nobody_spoke(step: Step) -> None:
     rules = step.state.rules
     if step.state.check_ins == 0 and rules.check_in:
         step.put(check_ins=1)
@@ -410,7 +380,7 @@ def _nobody_spoke(step: _Step) -> None:
 
 # --- the table ----------------------------------------------------------------------------------------------------------
 
-Handler = Callable[[_Step, Any], None]
+Handler = Callable[[Step, Any], None]
 
 _REPLYING = (Phase.THINKING, Phase.SPEAKING)
 _CALLER = (Phase.HEARING, Phase.FINALISING)

@@ -1,0 +1,129 @@
+"""Wrong input on purpose: one clear line on stderr, an exit code that means something, never a traceback."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import socket
+import wave
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Outcome
+from voiceagent.models import registry
+from voiceagent.resources import bundled_models_dir
+
+Run = Callable[..., Outcome]
+
+GOOD_AGENT = "name: Test\n"
+
+
+def refused(outcome: Outcome, *said: str) -> None:
+    """The outcome is one line that says all of `said`."""
+    assert outcome.code in (1, 2)
+    lines = [line for line in outcome.err.splitlines() if not line.startswith(("Usage:", "Try "))]
+    assert len([line for line in lines if line]) == 1, outcome.err
+    for text in said:
+        assert re.search(text, outcome.err), outcome.err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name: [unclosed", ("agent.yaml:", "YAML")),
+        ("- a list", ("agent.yaml", "mapping")),
+        ("colour: red", ("colour",)),
+        ("turn: {endpoint_hold_ms: soon}", ("endpoint_hold_ms",)),
+        ("turn: {endpoint_hold_ms: -1}", ("endpoint_hold_ms",)),
+        ("profile: enormous", ("enormous", "embedded")),
+        ("tools: [missing.py]", ("missing.py",)),
+        ("tools: [raises.py]", ("raises.py", "on purpose")),
+        ("tools: [empty.py]", ("empty.py",)),
+    ],
+)
+def test_a_bad_agent_is_refused(voiceagent: Run, tmp_path: Path, text: str, said: tuple[str, ...]) -> None:
+    agent = tmp_path / "agent.yaml"
+    agent.write_text(text + "\n")
+    (tmp_path / "raises.py").write_text("raise RuntimeError('on purpose')\n")
+    (tmp_path / "empty.py").write_text("")
+    refused(voiceagent("serve", "--port", "0", "--config", str(agent)), *said)
+
+
+@pytest.mark.parametrize("option", ["--config", "--budgets"])
+def test_a_missing_file_is_refused(voiceagent: Run, option: str) -> None:
+    refused(voiceagent("serve", "--port", "0", option, "/nowhere/file.yaml"), "/nowhere/file.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("embedded: {thinking: {p50: 1 ms}}", ("budgets.yaml:1", "thinking")),
+        ("embedded: {vad: {p50: 10}}", ("budgets.yaml:1",)),
+        ("embedded: [", ("budgets.yaml",)),
+    ],
+)
+def test_bad_budgets_are_refused(voiceagent: Run, tmp_path: Path, text: str, said: tuple[str, ...]) -> None:
+    budgets = tmp_path / "budgets.yaml"
+    budgets.write_text(text + "\n")
+    refused(voiceagent("serve", "--port", "0", "--budgets", str(budgets)), *said)
+
+
+def test_an_unknown_profile_is_refused(voiceagent: Run) -> None:
+    refused(voiceagent("serve", "--port", "0", "--profile", "enormous"), "enormous", "embedded")
+
+
+def test_a_profile_without_its_models_says_which_command_fetches_them(
+    voiceagent: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VOICEAGENT_MODELS", str(tmp_path))
+    refused(voiceagent("serve", "--port", "0", "--profile", "cpu"), "voiceagent models pull --profile cpu", "GB")
+
+
+def test_a_busy_port_is_refused(voiceagent: Run) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        refused(voiceagent("serve", "--port", port), port, "in use", "--port")
+
+
+def test_an_open_address_without_keys_is_refused(voiceagent: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VOICEAGENT_KEYS", raising=False)
+    refused(voiceagent("serve", "--port", "0", "--host", "0.0.0.0"), "0.0.0.0", "VOICEAGENT_KEYS")
+
+
+@pytest.mark.parametrize("file", ["whisper/model.bin", "lm/onnx/model.onnx", "lm/onnx/tokenizer.json", "voice/voice.onnx"])
+def test_a_corrupt_model_is_refused(voiceagent: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str) -> None:
+    bundled = tmp_path / "bundled"
+    shutil.copytree(bundled_models_dir(), bundled)
+    (bundled / file).write_bytes(b"corrupt")
+    monkeypatch.setattr(registry, "bundled_models_dir", lambda: bundled)
+    refused(voiceagent("serve", "--port", "0"), file.split("/")[0], "voiceagent models verify")
+
+
+def test_a_call_to_nobody_is_refused(voiceagent: Run) -> None:
+    refused(voiceagent("call", "--url", "http://127.0.0.1:9", "--say", "Hello."), "127.0.0.1:9", "voiceagent serve")
+
+
+def test_a_call_to_no_url_is_refused(voiceagent: Run) -> None:
+    refused(voiceagent("call", "--url", "nonsense", "--say", "Hello."), "nonsense")
+
+
+def test_a_missing_wav_is_refused(voiceagent: Run) -> None:
+    refused(voiceagent("call", "--say", "/nowhere/speech.wav"), "/nowhere/speech.wav", "WAV")
+
+
+def test_a_wav_of_another_kind_is_refused(voiceagent: Run, tmp_path: Path) -> None:
+    path = tmp_path / "8bit.wav"
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(1)
+        file.setframerate(8000)
+        file.writeframes(bytes(8000))
+    refused(voiceagent("call", "--say", str(path)), "8-bit", "16-bit PCM")
+    path.write_text("no WAV")
+    refused(voiceagent("call", "--say", str(path)), "8bit.wav", "WAV")
+
+
+def test_a_recording_into_no_folder_is_refused_before_the_call(voiceagent: Run) -> None:
+    refused(voiceagent("call", "--say", "Hello.", "--record", "/nowhere/call.wav"), "/nowhere/call.wav")

@@ -1,0 +1,48 @@
+"""One step of the turn engine in the making: the state so far and the actions so far. Handlers write into it; outside
+`machine.step` nobody sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from voiceagent.conversation import actions as act
+from voiceagent.conversation.reply import Reply
+from voiceagent.conversation.state import State
+
+
+class Step:
+    """Made for one event."""
+
+    __slots__ = ("actions", "at_ms", "state")
+
+    def __init__(self, state: State, at_ms: float) -> None:
+        self.state = state
+        self.at_ms = at_ms
+        self.actions: list[act.Action] = []
+
+    def do(self, *actions: act.Action) -> None:
+        """Add actions."""
+        self.actions.extend(actions)
+
+    def put(self, **changes: Any) -> None:
+        """Change fields of the state."""
+        self.state = replace(self.state, **changes)
+
+    def set_timer(self, name: str, after_ms: float) -> None:
+        """Start a timer; 0 means none is wanted."""
+        if after_ms > 0:
+            self.put(timers=self.state.timers | {name})
+            self.do(act.SetTimer(name, self.at_ms + after_ms))
+
+    def clear_timers(self, names: Iterable[str]) -> None:
+        """Stop those of the timers that run."""
+        for name in sorted(self.state.timers.intersection(names)):
+            self.put(timers=self.state.timers - {name})
+            self.do(act.ClearTimer(name))
+
+    def live(self, reply_id: int) -> Reply | None:
+        """The live reply, if that is its id."""
+        reply = self.state.reply
+        return reply if reply is not None and reply.reply_id == reply_id else None
