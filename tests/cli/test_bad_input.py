@@ -98,7 +98,7 @@ def test_a_corrupt_model_is_refused(voiceagent: Run, tmp_path: Path, monkeypatch
     shutil.copytree(bundled_models_dir(), bundled)
     (bundled / file).write_bytes(b"corrupt")
     monkeypatch.setattr(registry, "bundled_models_dir", lambda: bundled)
-    refused(voiceagent("serve", "--port", "0"), file.split("/")[0], "voiceagent models verify")
+    refused(voiceagent("serve", "--port", "0"), file.split("/")[0], "voiceagent models (verify|pull)")
 
 
 def test_a_call_to_nobody_is_refused(voiceagent: Run) -> None:
