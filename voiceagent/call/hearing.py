@@ -16,12 +16,14 @@ from voiceagent.errors import EngineError
 from voiceagent.media.leg import HeardFrame
 from voiceagent.stt.engine import SttEngine
 from voiceagent.stt.stream import UtteranceTranscriber
-from voiceagent.vad.detector import SpeechDetector, SpeechOnset, SpeechProgress
+from voiceagent.vad.detector import DetectorOptions, SpeechDetector, SpeechOnset, SpeechProgress
 from voiceagent.vad.endpointer import Endpointer, SilenceEndpointer
 
 log = logging.getLogger(__name__)
 
 FRAME_MS = 20.0
+PREROLL_MS = 400.0
+"""Audio before the onset that is transcribed too: Silero finds a soft first word up to 300 ms late."""
 OWNER = "hearing"
 
 
@@ -37,7 +39,7 @@ class Hearing:
         self._clock = clock
         self._tasks = tasks
         self._post = post
-        self._detector = SpeechDetector()
+        self._detector = SpeechDetector(DetectorOptions(preroll_ms=PREROLL_MS))
         self._endpointer: Endpointer = SilenceEndpointer(settings.endpoint_hold_ms)
         self._utterance_id = 0
         self._open: UtteranceTranscriber | None = None
