@@ -1,0 +1,121 @@
+"""The bundled Whisper behind the stream: real speech in frames, partials while it grows, the words at its end, and clear
+errors for what is no model."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import jiwer
+import numpy as np
+import pytest
+
+from models.train import domain
+from tests.speech import frames, noise, said, silence
+from voiceagent.errors import ConfigError, EngineError, ModelError
+from voiceagent.models.registry import profile, resolve
+from voiceagent.stt.stream import UtteranceTranscriber
+from voiceagent.stt.whisper import WhisperEngine, create
+
+SENTENCE = "What time is it in Paris?"
+
+
+def load() -> WhisperEngine:
+    spec = profile("embedded").stt
+    return create(resolve(spec.model), spec.options)
+
+
+@pytest.fixture
+async def engine() -> AsyncIterator[WhisperEngine]:
+    engine = load()
+    yield engine
+    await engine.close()
+
+
+def bare(text: str) -> str:
+    return re.sub(r"[^a-z0-9 ]", "", text.lower())
+
+
+async def test_partials_come_while_the_caller_speaks_and_the_final_has_the_words(engine: WhisperEngine) -> None:
+    transcriber = UtteranceTranscriber(engine)
+    heard = frames(said(SENTENCE))
+    transcriber.begin(3, np.concatenate([silence(200), *heard[:5]]))
+    stable = ""
+    partials = 0
+    for index, frame in enumerate(heard[5:]):
+        transcriber.feed(frame, 0.0)
+        if index % 10 == 9 and (partial := await transcriber.partial()) is not None:
+            assert partial.stable.startswith(stable)
+            stable = partial.stable
+            partials += 1
+    for index, frame in enumerate(frames(silence(400))):
+        transcriber.feed(frame, (index + 1) * 20.0)
+    final = await transcriber.final()
+    assert partials >= 3
+    assert final is not None
+    assert (final.utterance_id, bare(final.text)) == (3, bare(SENTENCE))
+    await transcriber.close()
+
+
+async def test_an_utterance_longer_than_the_model_keeps_its_words(engine: WhisperEngine) -> None:
+    rng = random.Random(5)
+    sentences = [domain.held_out_utterance(rng) for _ in range(12)]
+    heard = frames(*(part for sentence in sentences for part in (said(sentence.spoken), silence(300))))
+    assert len(heard) * 0.02 > 2 * engine.max_audio_s
+    transcriber = UtteranceTranscriber(engine)
+    transcriber.begin(1, silence(200))
+    for index, frame in enumerate(heard):
+        transcriber.feed(frame, 0.0)
+        if index % 10 == 9:
+            await transcriber.partial()
+    final = await transcriber.final()
+    assert final is not None
+    assert jiwer.wer(bare(" ".join(sentence.written for sentence in sentences)), bare(final.text)) <= 0.2
+    await transcriber.close()
+
+
+@pytest.mark.parametrize("sound", [silence(1500), noise(1500, 0.01), noise(1500, 0.1)], ids=["silence", "hiss", "noise"])
+async def test_what_is_no_speech_is_no_text(engine: WhisperEngine, sound: np.ndarray) -> None:
+    transcriber = UtteranceTranscriber(engine)
+    transcriber.begin(1, sound)
+    final = await transcriber.final()
+    assert final is not None
+    assert final.text == ""
+    await transcriber.close()
+
+
+async def test_word_times_lie_inside_the_audio_in_order(engine: WhisperEngine) -> None:
+    audio = said(SENTENCE).astype(np.float32) / 32768
+    hypothesis = await engine.transcribe(audio, word_times=True)
+    starts = [word.start_s for word in hypothesis.words]
+    assert bare(hypothesis.text) == bare(SENTENCE)
+    assert starts == sorted(starts)
+    assert hypothesis.words[-1].end_s <= len(audio) / 16000 + 0.3
+
+
+async def test_calls_share_the_model(engine: WhisperEngine) -> None:
+    audio = said(SENTENCE).astype(np.float32) / 32768
+    texts = {h.text for h in await asyncio.gather(*(engine.transcribe(audio, final=True) for _ in range(8)))}
+    assert len(texts) == 1
+
+
+async def test_too_much_audio_for_one_decode_is_refused(engine: WhisperEngine) -> None:
+    with pytest.raises(EngineError, match="at most 10 s"):
+        await engine.transcribe(np.zeros(31 * 16000, np.float32))
+
+
+def test_what_is_no_whisper_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"no model\.bin in it"):
+        WhisperEngine(tmp_path)
+    for name in ("model.bin", "config.json", "tokenizer.json"):
+        (tmp_path / name).write_text("{}")
+    with pytest.raises(ModelError, match="cannot be loaded as a Whisper") as caught:
+        WhisperEngine(tmp_path)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(ConfigError, match="unknown field `speed`"):
+        create(tmp_path, {"speed": 1})
+    with pytest.raises(ConfigError, match="needs a model"):
+        create(None, {})
