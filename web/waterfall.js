@@ -81,6 +81,7 @@ function table(turn) {
   const made = element('table', { class: 'waterfall' });
   made.append(
     element('caption', { class: 'hidden' }, `Stages of turn ${turn.turn} in milliseconds from the end of your speech`),
+    element('colgroup', {}, element('col', { class: 'stage' }), element('col'), element('col', { class: 'duration' })),
     element('thead', { class: 'hidden' }, element('tr', {}, heading('Stage'), heading('When'), heading('Duration'))),
     body,
   );
