@@ -24,7 +24,7 @@ class Admission:
             raise Problem(
                 503,
                 "server_full",
-                f"All {self.max_calls} lines of this server are in use; call again in a moment.",
+                f"All lines of this server are in use (at most {self.max_calls} call{'s' * (self.max_calls > 1)}); call again in a moment.",
                 retry_after_s=RETRY_AFTER_S,
             )
         self.admitted += 1

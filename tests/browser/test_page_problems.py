@@ -1,0 +1,57 @@
+"""What the page says when a call cannot be made or ends, in real Chromium against a real server."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.test_page import HERE, chromium
+from tests.server_process import running_server
+from voiceagent.server.auth import KEYS_VARIABLE
+
+
+def drive(url: str, *arguments: str) -> list[dict[str, Any]]:
+    browser = chromium()
+    driven = subprocess.run(
+        ["node", str(HERE / "problems.mjs"), url, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "CHROMIUM": browser},
+        check=False,
+    )
+    assert driven.returncode == 0, driven.stderr
+    seen = json.loads(driven.stdout)
+    assert seen["pageErrors"] == []
+    assert all(problem["state"] == "idle" for problem in seen["shown"])
+    return list(seen["shown"])
+
+
+@pytest.mark.browser
+def test_every_problem_says_what_to_do_and_calling_again_works(tmp_path: Path) -> None:
+    chromium()
+    with running_server(tmp_path, "--max-calls", "1") as server:
+        shown = drive(server.url, "full", str(server.process.pid))
+    assert [problem["code"] for problem in shown] == [
+        "microphone_refused",
+        "server_full",
+        "server_stopping",
+        "server_unreachable",
+    ]
+    assert "allow the microphone" in shown[0]["text"]
+    assert "at most 1 call" in shown[1]["text"]
+    assert all("Call again" in problem["text"] for problem in shown)
+
+
+@pytest.mark.browser
+def test_a_server_with_keys_asks_for_one_and_then_takes_the_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chromium()
+    monkeypatch.setenv(KEYS_VARIABLE, "open-sesame")
+    with running_server(tmp_path) as server:
+        (problem,) = drive(server.url, "key", "open-sesame")
+    assert "wants a key" in problem["text"]
