@@ -21,10 +21,11 @@ class Admission:
         if self.closing:
             raise Problem(503, "server_stopping", "The server is stopping; call again when it is back.")
         if self.admitted >= self.max_calls:
+            carried = "1 call" if self.max_calls == 1 else f"{self.max_calls} calls"
             raise Problem(
                 503,
                 "server_full",
-                f"All lines of this server are in use (at most {self.max_calls} call{'s' * (self.max_calls > 1)}); call again in a moment.",
+                f"All lines of this server are in use (at most {carried}); call again in a moment.",
                 retry_after_s=RETRY_AFTER_S,
             )
         self.admitted += 1
