@@ -107,7 +107,7 @@ function row(label, spans, scale, waiting) {
   }
   const figure = element('td', { class: 'ms' }, ms(longest.duration_ms));
   if (late && longest.limit_ms !== null) {
-    figure.append(element('small', {}, `▲ ${ms(longest.duration_ms - longest.limit_ms)} over`));
+    figure.append(element('small', {}, `▲ +${ms(longest.duration_ms - longest.limit_ms)}`));
   }
   const title = spans.length > 1 ? `${label} ×${spans.length}` : label;
   return element('tr', late ? { class: 'over' } : {}, element('th', { scope: 'row' }, title), element('td', {}, track), figure);
