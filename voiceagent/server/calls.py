@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from voiceagent.errors import MediaError, VoiceAgentError
 from voiceagent.media.leg import Leg
 from voiceagent.server.admission import Admission
+from voiceagent.server.memory import release_freed_memory
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.problems import Problem
 
@@ -119,3 +120,4 @@ class Calls:
             self.metrics.call_ended(reason)
             await leg.close()
             log.info("call %s is over: %s", call_id, reason)
+            await release_freed_memory()
