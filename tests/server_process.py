@@ -24,6 +24,7 @@ class ServerProcess:
 def running_server(data: Path, *options: str) -> Iterator[ServerProcess]:
     """Start a server and wait until it answers calls; its data lies in `data`. It must end cleanly at SIGTERM."""
     environment = {**os.environ, "VOICEAGENT_DATA": str(data), "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+    environment["PYTHONFAULTHANDLER"] = "1"
     command = [sys.executable, "-m", "voiceagent", "serve", "--port", "0", *options]
     with (data / "server.log").open("w") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
@@ -38,7 +39,8 @@ def running_server(data: Path, *options: str) -> Iterator[ServerProcess]:
             yield ServerProcess(found[1], process)
         finally:
             process.terminate()
-            assert process.wait(15) == 0, (data / "server.log").read_text()
+            code = process.wait(15)
+            assert code == 0, f"exit code {code}: {(data / 'server.log').read_text()}"
             assert process.stdout is not None
             process.stdout.close()
     assert "Traceback" not in (data / "server.log").read_text()

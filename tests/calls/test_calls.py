@@ -16,6 +16,7 @@ from voiceagent.media.impairment import Impairment, Relay
 
 WEATHER = "What's the weather in Paris tomorrow?"
 LONG = "What can you do?"
+INTERRUPTION = "No, what time is it in Berlin?"
 NETWORKS = {
     "a good network": None,
     "5 % packet loss": Impairment(loss=0.05, seed=5),
@@ -49,8 +50,8 @@ async def test_an_interruption_stops_the_reply_and_history_keeps_what_was_heard(
     async with caller, Dialogue(caller) as dialogue:
         await dialogue.wait_greeting()
         pcm, rate_hz = await said(LONG)
-        stop, _ = await said("Stop.")
-        first, second = await dialogue.turn(LONG, pcm, rate_hz, interrupt_with=("Stop.", stop))
+        interruption, _ = await said(INTERRUPTION)
+        first, second = await dialogue.turn(LONG, pcm, rate_hz, interrupt_with=(INTERRUPTION, interruption))
         cleared = [event for event in dialogue.events_since(0) if event.type == "output_audio_buffer.cleared"]
         cancelled = [
             event
@@ -59,8 +60,8 @@ async def test_an_interruption_stops_the_reply_and_history_keeps_what_was_heard(
         ]
     assert first.heard
     assert first.unheard
-    assert second.caption == "Stop."
-    assert second.heard == "Okay."
+    assert "Berlin" in second.caption
+    assert "Berlin" in second.heard
     assert cleared
     assert cancelled
 
