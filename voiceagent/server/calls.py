@@ -115,9 +115,11 @@ class Calls:
         except Exception:
             log.exception("call %s failed", call_id)
         finally:
-            self._handles.pop(call_id, None)
-            self._admission.release()
-            self.metrics.call_ended(reason)
-            await leg.close()
-            log.info("call %s is over: %s", call_id, reason)
-            await release_freed_memory()
+            try:
+                await leg.close()
+                await release_freed_memory()
+            finally:
+                self._handles.pop(call_id, None)
+                self._admission.release()
+                self.metrics.call_ended(reason)
+                log.info("call %s is over: %s", call_id, reason)
