@@ -12,6 +12,7 @@ from typing import Any
 
 from voiceagent.call.clock import CallClock
 from voiceagent.call.hearing import Hearing
+from voiceagent.call.memory import release_freed_memory
 from voiceagent.call.speaking import Speaking
 from voiceagent.call.tasks import CallTasks
 from voiceagent.call.thinking import Thinking, owner
@@ -99,6 +100,7 @@ class Call:
             self._timers.clear()
             await self._leg.close()
             await self._engines.llm.forget(self.call_id)
+            await release_freed_memory()
         return reason
 
     def hang_up(self, reason: str = "hangup") -> None:

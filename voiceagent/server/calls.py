@@ -12,7 +12,6 @@ from typing import Any, Protocol
 from voiceagent.errors import MediaError, VoiceAgentError
 from voiceagent.media.leg import Leg
 from voiceagent.server.admission import Admission
-from voiceagent.server.memory import release_freed_memory
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.problems import Problem
 
@@ -115,11 +114,8 @@ class Calls:
         except Exception:
             log.exception("call %s failed", call_id)
         finally:
-            try:
-                await leg.close()
-                await release_freed_memory()
-            finally:
-                self._handles.pop(call_id, None)
-                self._admission.release()
-                self.metrics.call_ended(reason)
-                log.info("call %s is over: %s", call_id, reason)
+            self._handles.pop(call_id, None)
+            self._admission.release()
+            self.metrics.call_ended(reason)
+            await leg.close()
+            log.info("call %s is over: %s", call_id, reason)
