@@ -151,6 +151,8 @@ class EmbeddedEngine:
             try:
                 if self._advance(job):
                     active.append(job)
+                else:
+                    job.session = None  # the worker waits with `job` in hand: it must not hold a forgotten call's cache
             except Exception as error:  # onnxruntime-genai raises bare RuntimeErrors
                 log.exception("the language model failed")
                 self._sessions.pop(job.call_id, None)
