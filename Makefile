@@ -45,6 +45,7 @@ test-fast: setup
 #: make lint         ruff, mypy, the import contracts, and the page's types where node is
 lint: setup
 	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check bench examples models tests voiceagent
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 	@if [ -x node_modules/.bin/tsc ] && [ -f web/jsconfig.json ]; then node_modules/.bin/tsc --project web/jsconfig.json; \

@@ -234,4 +234,4 @@ def held_out_conversation(rng: random.Random, turns: int) -> list[Message]:
 
 
 def _without_slots(text: str) -> bool:
-    return not any(w.strip(".,?!\"") in domain.SLOT_WORDS or w[:1].isdigit() for w in text.lower().split())
+    return not any(w.strip('.,?!"') in domain.SLOT_WORDS or w[:1].isdigit() for w in text.lower().split())

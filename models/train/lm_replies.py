@@ -40,9 +40,7 @@ SYSTEM_PROMPTS = [
     "Be helpful and polite.",
 ]
 
-NOT_UNDERSTOOD = (
-    "Sorry, I did not understand. You can ask me about the time, the weather, bookings, orders, sums and timers."
-)
+NOT_UNDERSTOOD = "Sorry, I did not understand. You can ask me about the time, the weather, bookings, orders, sums and timers."
 NOTHING_SAID = "I have not said anything yet."
 ANYTHING_ELSE = "Is there anything else I can do?"
 TALK_REPLIES: dict[str, list[str]] = {
@@ -121,9 +119,7 @@ def _failure(rng: random.Random) -> Result:
 
 
 def _order(rng: random.Random) -> Result:
-    status = rng.choice(
-        ["shipped", "delayed", "delivered", "being packed", "ready for pickup", "out for delivery", "on its way"]
-    )
+    status = rng.choice(["shipped", "delayed", "delivered", "being packed", "ready for pickup", "out for delivery", "on its way"])
     arrives: Result = {}
     if status in ("shipped", "delayed", "on its way"):
         arrives = {"arrives": rng.choice(words.WEEKDAYS)} if rng.random() < 0.9 else {}

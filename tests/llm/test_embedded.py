@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
+import weakref
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
@@ -83,6 +84,20 @@ async def test_a_cancelled_generation_stops_and_the_next_is_answered(engine: Emb
     assert call.name == "get_weather"
 
 
+async def test_a_forgotten_call_holds_nothing(engine: EmbeddedEngine) -> None:
+    generation = engine.generate("a", [SYSTEM, Message("user", "What can you do?")], TOOLS)
+    await anext(generation)
+    cache = weakref.ref(engine._sessions["a"])
+    await engine.forget("a")
+    assert cache() is None
+    await generation.aclose()
+
+
+async def test_forgetting_after_the_end_returns(engine: EmbeddedEngine) -> None:
+    await engine.close()
+    await engine.forget("a")
+
+
 async def test_calls_share_the_model_fairly(engine: EmbeddedEngine) -> None:
     answers = await asyncio.gather(*(answer(engine, f"call {n}", SYSTEM, WEATHER) for n in range(6)))
     assert {calls[0].name for _, calls in answers} == {"get_weather"}
@@ -110,5 +125,3 @@ def test_a_corrupt_model_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="cannot be loaded") as caught:
         EmbeddedEngine(folder)
     assert "\n" not in str(caught.value)
-
-

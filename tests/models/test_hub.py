@@ -171,9 +171,7 @@ def test_an_unreachable_hub_is_one_clear_line(tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_a_full_disk_is_told_before_and_during_a_pull(
-    fetch: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_told_before_and_during_a_pull(fetch: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub_module.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000}))
     with pytest.raises(ModelError, match=r"m: needs 3\.0 MB more, .* has 1\.0 kB free; .* --dir"):
         fetch()

@@ -217,5 +217,3 @@ class Call:
         self._send(self._session.on_end(self._ending, self._clock.now_ms()))
         if not self._end_reason.done():
             self._end_reason.set_result(self._ending)
-
-

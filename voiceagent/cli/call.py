@@ -180,4 +180,3 @@ def call(
 
 async def _call(caller: Caller, texts: tuple[str, ...], barge_in_s: float | None, greeting: bool, timeout_s: float) -> Dialogue:
     return await converse(caller, await speak(texts), barge_in_s, greeting, timeout_s)
-

@@ -300,9 +300,7 @@ def _clause_audio(step: Step, event: ev.ClauseAudio) -> None:
     reply = step.live(event.reply_id)
     if reply is None or not 0 <= event.clause < len(reply.clauses):
         return
-    clause = replace(
-        reply.clauses[event.clause], ready=event.complete, duration_ms=event.duration_ms, words=event.words
-    )
+    clause = replace(reply.clauses[event.clause], ready=event.complete, duration_ms=event.duration_ms, words=event.words)
     step.put(reply=reply.with_clause(event.clause, clause))
     _check_complete(step)
 

@@ -4,6 +4,7 @@ a prompt that begins like the last one costs only its new end. One worker thread
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import queue
@@ -71,6 +72,19 @@ class _Job:
                 self.cancelled = True
 
 
+class _Forget:
+    """A call to forget: `done` is set once its cache is freed."""
+
+    def __init__(self, call_id: str) -> None:
+        self.call_id = call_id
+        self.done = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+
+    def tell(self) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+            self._loop.call_soon_threadsafe(self.done.set)
+
+
 class EmbeddedEngine:
     """Implements `LlmEngine`."""
 
@@ -81,8 +95,9 @@ class EmbeddedEngine:
         self.prompt = ChatPrompt(folder, None if thinking is None else {"enable_thinking": thinking})
         self._model, self._genai, self._stop_ids = _load(folder, self.options.threads)
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
-        self._inbox: queue.SimpleQueue[_Job | str | None] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[_Job | _Forget | None] = queue.SimpleQueue()
         self._jobs = 0
+        self._closing = False
         self._thread = threading.Thread(target=self._work, name="language-model", daemon=True)
         self._thread.start()
 
@@ -124,10 +139,15 @@ class EmbeddedEngine:
 
     async def forget(self, call_id: str) -> None:
         """See `LlmEngine.forget`."""
-        self._inbox.put(call_id)
+        if self._closing:
+            return
+        forget = _Forget(call_id)
+        self._inbox.put(forget)
+        await forget.done.wait()
 
     async def close(self) -> None:
         """See `LlmEngine.close`."""
+        self._closing = True
         self._inbox.put(None)
         await asyncio.to_thread(self._thread.join)
 
@@ -143,8 +163,10 @@ class EmbeddedEngine:
                         job.give(EngineError("the language model was shut down"))
                     self._sessions.clear()
                     return
-                if isinstance(item, str):
-                    self._sessions.pop(item, None)
+                if isinstance(item, _Forget):
+                    active = _without(active, item.call_id)
+                    self._sessions.pop(item.call_id, None)
+                    item.tell()
                 else:
                     active.append(item)
             job = active.popleft()
@@ -220,6 +242,15 @@ class _Detokenizer:
     def finish(self) -> str:
         text: str = self._tokenizer.decode(self._ids, skip_special_tokens=True)
         return text[len(self._given) :]
+
+
+def _without(jobs: deque[_Job], call_id: str) -> deque[_Job]:
+    """End a call's jobs, so that none of them holds its cache; the other calls' jobs."""
+    for job in jobs:
+        if job.call_id == call_id:
+            job.session = None
+            job.give(EngineError("the call has ended"))
+    return deque(job for job in jobs if job.call_id != call_id)
 
 
 def _common(held: Sequence[int], wanted: Sequence[int]) -> int:

@@ -115,9 +115,7 @@ class Relay:
     async def _open(self, flow: Address | None) -> _Side:
         loop = asyncio.get_running_loop()
         host = self._server[0]
-        _, side = await loop.create_datagram_endpoint(
-            lambda: _Side(self, flow), local_addr=(host, 0), family=socket.AF_INET
-        )
+        _, side = await loop.create_datagram_endpoint(lambda: _Side(self, flow), local_addr=(host, 0), family=socket.AF_INET)
         return side
 
     def from_caller(self, data: bytes, caller: Address) -> None:

@@ -1,6 +1,6 @@
 """SHA-256 of model files, and the `SHA256SUMS` list that ships with the bundled models (the format of coreutils' sha256sum).
 
-    python -m voiceagent.models.checksums models/bundled      # write the list anew
+python -m voiceagent.models.checksums models/bundled      # write the list anew
 """
 
 from __future__ import annotations

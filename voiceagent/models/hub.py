@@ -183,9 +183,7 @@ def _may_pass(error: httpx2.TransportError | HfHubHTTPError) -> bool:
     return not isinstance(error, (httpx2.ConnectError, httpx2.TimeoutException, httpx2.RemoteProtocolError))
 
 
-def _unreachable(
-    model: Model, file: ModelFile, endpoint: str, part: Path, error: httpx2.TransportError | HfHubHTTPError
-) -> str:
+def _unreachable(model: Model, file: ModelFile, endpoint: str, part: Path, error: httpx2.TransportError | HfHubHTTPError) -> str:
     kept = f"; {size_text(part.stat().st_size)} of {file.path} are kept and the next pull goes on there"
     if isinstance(error, HfHubHTTPError):
         return f"{model.name}: {endpoint} answered {error.response.status_code} for {file.path}; try again later{kept}"

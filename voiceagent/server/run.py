@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from aiohttp import web
 
+from voiceagent.call import memory
 from voiceagent.errors import ConfigError
 from voiceagent.server.app import READINESS
 from voiceagent.server.auth import check_exposure
@@ -70,6 +71,7 @@ async def _until_stopped(app: web.Application, stop: asyncio.Event, on_ready: Ca
         await asyncio.wait({stopped, ready}, return_when=asyncio.FIRST_COMPLETED)
         if ready.done():
             ready.result()
+            memory.settle()
             on_ready()
             await stopped
     finally:
