@@ -1,31 +1,39 @@
-"""`python -m bench [calls] [--turns N] [--out FOLDER]`: measure, print the table, write the results. Exit code 1 when a target is
-missed."""
+"""`python -m bench [NAME …]`: measure, print the tables, write the results. Exit code 1 when a target is missed. Each benchmark
+is a module of this package with `async def measure(options) -> Iterable[Figure]`; further options are its own."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import importlib
 import sys
 from pathlib import Path
 
-from bench import calls
 from bench.harness import RESULTS_DIR, markdown, result, write
 
 BENCHMARKS = ("calls",)
+"""Modules of this package, in the order in which `make bench` runs them."""
 
 
 def main() -> int:
-    """Run the chosen benchmark."""
+    """Run the chosen benchmarks."""
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure voiceagent on this machine.")
-    parser.add_argument("name", nargs="?", choices=BENCHMARKS, default="calls", help="which benchmark")
-    parser.add_argument("--turns", type=int, default=50, help="undisturbed turns to measure (default: 50)")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which benchmarks (default: all): {', '.join(BENCHMARKS)}")
+    parser.add_argument("--turns", type=int, default=50, help="undisturbed turns to measure in calls (default: 50)")
     parser.add_argument("--out", type=Path, default=RESULTS_DIR, help="folder for the results (default: bench/results)")
     options = parser.parse_args()
-    measured = result(options.name, asyncio.run(calls.measure(options.turns)))
-    path = write(measured, options.out)
-    print(markdown(measured))
-    print(f"written to {path}")
-    return 0 if measured.ok else 1
+    unknown = sorted(set(options.names) - set(BENCHMARKS))
+    if unknown:
+        parser.error(f"no benchmark is called {unknown[0]}: choose from {', '.join(BENCHMARKS)}")
+    ok = True
+    for name in options.names or BENCHMARKS:
+        module = importlib.import_module(f"bench.{name}")
+        measured = result(name, asyncio.run(module.measure(options)))
+        path = write(measured, options.out)
+        print(markdown(measured))
+        print(f"written to {path}")
+        ok = ok and measured.ok
+    return 0 if ok else 1
 
 
 if __name__ == "__main__":

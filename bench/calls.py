@@ -3,6 +3,7 @@ end of its speech the answer is heard, how soon the agent is silent when interru
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import itertools
 from collections.abc import Iterator, Sequence
@@ -61,8 +62,9 @@ class Measured:
     """Turns without an answer, calls that failed: one line each."""
 
 
-async def measure(turns: int) -> Iterator[Figure]:
+async def measure(options: argparse.Namespace) -> Iterator[Figure]:
     """All figures: about ten minutes for 50 turns."""
+    turns: int = options.turns
     speeches = {text: spoken(text) for text in (*QUESTIONS, INTERRUPTION)}
     hold_ms = load_agent(demo_agent_file()).turn.endpoint_hold_ms
     async with running() as server:
