@@ -19,8 +19,14 @@ Milliseconds = Annotated[int, msgspec.Meta(ge=0)]
 class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How turns are taken."""
 
-    endpoint_hold_ms: Milliseconds = 500
-    """Silence after speech that ends an utterance."""
+    endpoint_hold_ms: Milliseconds | None = None
+    """A fixed silence that ends an utterance; left out, how long a pause may be is predicted from words and voice."""
+    shortest_hold_ms: Milliseconds = 200
+    """The silence that ends an utterance which is plainly complete."""
+    longest_hold_ms: Milliseconds = 1500
+    """The silence that ends any utterance."""
+    max_guesses: Annotated[int, msgspec.Meta(ge=0, le=10)] = 3
+    """How many replies a turn may begin before it is known that the caller has finished. 0: none."""
     min_speech_ms: Milliseconds = 100
     """Speech shorter than this is not an utterance."""
     partial_interval_ms: Milliseconds = 200
@@ -35,6 +41,12 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A tool that runs longer is ended, and the model is told so."""
     max_tool_rounds: Annotated[int, msgspec.Meta(ge=0, le=32)] = 4
     """How often one reply may go back to the model with tool results."""
+
+    def __post_init__(self) -> None:
+        if self.shortest_hold_ms > self.longest_hold_ms:
+            raise ValueError(
+                f"shortest_hold_ms is {self.shortest_hold_ms}, longest_hold_ms {self.longest_hold_ms}; expected no more than that"
+            )
 
 
 class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -21,6 +21,7 @@ const NAMES = {
   tool: 'Tool',
   tts_first_audio: 'Voice',
   playout: 'Audio out',
+  answer: 'Your turn over → first sound',
   voice_to_voice: 'You → agent',
   barge_in_stop: 'Interruption → stop',
 };

@@ -37,6 +37,7 @@ def refused(outcome: Outcome, *said: str) -> None:
         ("colour: red", ("colour",)),
         ("turn: {endpoint_hold_ms: soon}", ("endpoint_hold_ms",)),
         ("turn: {endpoint_hold_ms: -1}", ("endpoint_hold_ms",)),
+        ("turn: {shortest_hold_ms: 900, longest_hold_ms: 800}", ("shortest_hold_ms", "900", "800")),
         ("profile: enormous", ("enormous", "embedded")),
         ("tools: [missing.py]", ("missing.py",)),
         ("tools: [raises.py]", ("raises.py", "on purpose")),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.conversation.world import World
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
@@ -42,13 +44,22 @@ def test_the_greeting_is_said_without_the_language_model() -> None:
     assert world.assistant_texts() == ["Hello, how can I help you?"]
 
 
-def test_a_barge_in_drops_the_rest_of_the_reply() -> None:
+def speaking(words: int, reply: str = "Once upon a time there was a fox.") -> World:
+    """A call in which so many words of a reply were heard."""
     world = begun()
     world.say("Tell me a story.")
-    world.answer("Once upon a time there was a fox.")
+    world.answer(reply)
     world.synthesise_all()
-    world.frames(35)
+    world.frames(words * 10)
+    return world
+
+
+def test_a_barge_in_drops_the_rest_of_the_reply() -> None:
+    world = speaking(3)
+    world.frames(5)
     world.speech()
+    assert world.held == {1}
+    world.partial("Stop")
     assert world.drops == [1]
     assert not world.queue
     world.settle()
@@ -61,11 +72,7 @@ def test_a_barge_in_drops_the_rest_of_the_reply() -> None:
 
 
 def test_the_next_prompt_waits_for_what_was_heard() -> None:
-    world = begun()
-    world.say("Tell me a story.")
-    world.answer("Once upon a time.")
-    world.synthesise_all()
-    world.frames(11)
+    world = speaking(1)
     world.say("Louder.")
     assert not world.generations
     world.settle()
@@ -77,25 +84,203 @@ def test_speech_before_the_reply_was_heard_continues_the_same_request() -> None:
     world.say("Book a table")
     world.text("For how many")
     world.speech()
-    world.settle()
     world.endpoint()
     world.final("for four.")
+    world.settle()
     assert world.user_texts() == ["Book a table for four."]
 
 
-def test_a_noise_that_interrupts_resumes_the_reply_where_it_was_cut() -> None:
-    world = begun()
-    world.say("Tell me a story.")
-    world.answer("Once upon a time there was a fox.")
-    world.synthesise_all()
-    world.frames(30)
+# --- speech over the agent's ---
+
+
+@pytest.mark.parametrize("words", ["", "Mm-hm.", "Okay.", "yeah right", "Once upon a"])
+def test_what_does_not_take_the_floor_leaves_the_reply_where_it_was_held(words: str) -> None:
+    world = speaking(3)
+    sent_ms = world.queue[0].sent_ms
     world.speech()
+    world.frames(10)
+    assert world.queue[0].sent_ms == sent_ms
+    world.pause_with(words)
+    assert not world.held
+    assert world.state.phase is Phase.SPEAKING
+    world.play_all()
+    assert world.assistant_texts() == ["Once upon a time there was a fox."]
+    assert world.user_texts() == ["Tell me a story."]
+    assert [ending.status for ending in world.endings()] == ["completed"]
+
+
+@pytest.mark.parametrize("words", ["Stop.", "No", "what about Berlin", "wait wait"])
+def test_words_of_their_own_take_the_floor(words: str) -> None:
+    world = speaking(3)
+    world.speech()
+    world.now_ms += 400
+    world.partial(words)
+    assert world.drops == [1]
+
+
+def test_a_word_found_in_little_speech_is_not_believed_yet() -> None:
+    world = speaking(3)
+    world.speech()
+    world.partial("tomorrow")
+    assert not world.drops
+    world.pause_with("")
+    assert not world.held
+
+
+def test_a_yes_to_the_question_that_is_being_asked_answers_it() -> None:
+    world = speaking(3, "Shall I book the table for you?")
+    world.speech()
+    world.pause_with("Yes.")
+    assert world.drops == [1]
     world.settle()
     world.endpoint()
-    world.final("")
-    assert [speak.text for speak in world.to_speak] == ["time there was a fox."]
+    assert world.user_texts()[-1] == "Yes."
+
+
+def test_speech_that_nobody_understands_takes_the_floor_after_a_while() -> None:
+    world = speaking(3)
+    world.speech()
+    world.partial("")
+    world.fire("overlap")
+    assert world.drops == [1]
+
+
+def test_a_reply_in_the_making_goes_on_after_a_noise() -> None:
+    world = begun()
+    world.say("Tell me a story.")
+    world.text("Once upon ")
+    world.speech()
+    world.text("a time.")
+    world.generated()
+    world.pause_with("")
+    assert world.state.phase is Phase.THINKING
     world.play_all()
-    assert " ".join(world.assistant_texts()) == "Once upon a time there was a fox."
+    assert world.assistant_texts() == ["Once upon a time."]
+
+
+# --- guesses ---
+
+
+def test_a_guess_that_holds_is_on_the_line_with_the_commit() -> None:
+    world = begun()
+    world.speech()
+    world.pause_with("What time is it?")
+    world.silence()
+    world.answer("It is noon.")
+    world.synthesise_all()
+    world.frames(5)
+    assert not world.beginnings()
+    assert world.state.history == ()
+    world.endpoint()
+    assert len(world.actions) - world.actions.index(act.Release(1)) <= 2
+    world.frame()
+    assert world.state.phase is Phase.SPEAKING
+    world.play_all()
+    assert (world.user_texts(), world.assistant_texts()) == (["What time is it?"], ["It is noon."])
+    assert act.GuessEnded(1, "kept", 1) in world.actions
+    assert not world.generations
+
+
+def test_a_guess_leaves_no_trace_when_the_caller_speaks_on() -> None:
+    world = begun()
+    world.speech()
+    world.pause_with("Book a table")
+    world.silence()
+    world.answer("For how many people?")
+    world.resume()
+    world.settle()
+    assert act.GuessEnded(1, "resumed", 1) in world.actions
+    world.pause_with("Book a table for four.")
+    world.endpoint()
+    assert [m.content for m in world.generations[-1].messages] == ["Book a table for four."]
+    assert [notice.reply_id for notice in world.beginnings()] == [world.generations[-1].reply_id]
+
+
+def test_other_words_than_the_guess_answered_drop_it() -> None:
+    world = begun()
+    world.speech()
+    world.pause_with("What time is it?")
+    world.silence()
+    world.feed(ev.TextReceived(world.now_ms, "In Paris."))
+    world.endpoint()
+    assert [action.outcome for action in world.actions if isinstance(action, act.GuessEnded)] == ["changed"]
+    world.settle()
+    assert world.user_texts() == ["In Paris. What time is it?"]
+
+
+def test_the_tools_of_a_guess_wait_for_the_commit() -> None:
+    world = begun()
+    world.speech()
+    world.pause_with("Book it.")
+    world.silence()
+    world.call_tool()
+    world.generated()
+    assert not world.tools
+    world.endpoint()
+    assert [run.name for run in world.tools] == ["look_up"]
+    world.finish_tool()
+    world.answer("Booked.")
+    world.play_all()
+    assert world.assistant_texts() == ["Booked."]
+
+
+def test_a_guess_that_fails_is_made_again_when_the_turn_is_committed() -> None:
+    world = begun()
+    world.speech()
+    world.pause_with("Hello.")
+    world.silence()
+    world.fail()
+    world.settle()
+    assert not world.failures()
+    world.endpoint()
+    world.answer("Hi.")
+    world.play_all()
+    assert world.assistant_texts() == ["Hi."]
+
+
+def test_only_the_first_clause_of_a_guess_is_synthesised() -> None:
+    world = begun()
+    world.speech()
+    world.pause_with("Hello.")
+    world.silence()
+    world.answer("Hi there. How are you? Well.")
+    assert [speak.text for speak in world.to_speak] == ["Hi there."]
+    world.endpoint()
+    assert [speak.text for speak in world.to_speak] == ["Hi there.", "How are you?", "Well."]
+
+
+def test_a_turn_has_a_budget_of_guesses() -> None:
+    world = begun(max_guesses=2)
+    world.speech()
+    for number in range(4):
+        world.pause_with("Book a table" + " and" * number)
+        world.silence()
+        world.resume()
+        world.settle()
+    assert len(world.generations) == 2
+
+
+def test_nothing_is_guessed_under_load() -> None:
+    world = begun()
+    world.speech()
+    world.pause(load=1.0)
+    assert not world.finals
+    world.silence()
+    assert not world.generations
+    world.endpoint()
+    world.final("Hello.")
+    assert world.generations
+
+
+def test_stable_words_are_read_ahead() -> None:
+    world = begun(instructions="Be brief.")
+    world.speech()
+    world.partial("what is")
+    (prefill,) = [action for action in world.actions if isinstance(action, act.Prefill)]
+    assert [m.content for m in prefill.messages] == ["Be brief.", "what is"]
+
+
+# --- tools, failures, timers ---
 
 
 def test_a_tool_result_goes_back_to_the_model() -> None:

@@ -11,12 +11,17 @@ from tests.conversation.world import World
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
+from voiceagent.conversation.endpointing import Prosody
 from voiceagent.conversation.state import Phase, Rules
 
-TEXTS = ("Hello there.", "One, two, three. Four five", " and six!", "", "Yes", " no. Maybe so, I think.")
+TEXTS = ("Mm-hm.", "Hello there.", "One, two, three. Four five", " and six!", "", "Yes", " no. Maybe so, I think.")
 
 MOVES: dict[str, Callable[[World, str], object]] = {
     "speech": lambda world, text: world.speech(),
+    "pause": lambda world, text: world.pause(load=len(text) / 20),
+    "pause_with": lambda world, text: world.pause_with(text),
+    "resume": lambda world, text: world.resume(),
+    "silence": lambda world, text: world.silence(),
     "endpoint": lambda world, text: world.endpoint(),
     "final": lambda world, text: world.final(text),
     "partial": lambda world, text: world.feed(ev.Transcript(world.now_ms, world.utterance, text, "")),
@@ -122,8 +127,13 @@ some_text = st.sampled_from(TEXTS)
 any_event = st.one_of(
     st.builds(ev.CallStarted, some_time),
     st.builds(ev.SpeechStarted, some_time, some_id, some_time),
+    st.builds(
+        ev.SpeechPaused, some_time, some_id, some_id, some_time, some_time, st.just(Prosody()), st.sampled_from([0.0, 1.0])
+    ),
+    st.builds(ev.SpeechResumed, some_time, some_id),
+    st.builds(ev.SilenceReached, some_time, some_id, some_id),
     st.builds(ev.Endpoint, some_time, some_id, some_time),
-    st.builds(ev.FinalTranscript, some_time, some_id, some_text),
+    st.builds(ev.FinalTranscript, some_time, some_id, some_text, some_id),
     st.builds(ev.Transcript, some_time, some_id, some_text, some_text),
     st.builds(ev.TextDelta, some_time, some_id, some_text),
     st.builds(ev.ToolCallRequested, some_time, some_id, st.sampled_from("ab"), st.just("look_up"), st.just("{}")),
@@ -134,7 +144,7 @@ any_event = st.one_of(
     st.builds(ev.ClauseFailed, some_time, some_id, st.integers(-1, 4), st.just("broken")),
     st.builds(ev.Played, some_time, some_id, st.integers(-1, 4), st.floats(0, 500)),
     st.builds(ev.PlayoutStopped, some_time, some_id, st.integers(-1, 4), st.floats(0, 500)),
-    st.builds(ev.TimerFired, some_time, st.sampled_from(["silence", "final", "reply", "call_limit", "?"])),
+    st.builds(ev.TimerFired, some_time, st.sampled_from(["silence", "final", "reply", "overlap", "call_limit", "?"])),
     st.builds(ev.TextReceived, some_time, some_text),
     st.builds(ev.ReplyRequested, some_time),
     st.builds(ev.ReplyCancelled, some_time),
@@ -148,7 +158,8 @@ def decisions(events: list[ev.Event]) -> list[tuple[act.Action, ...]]:
     for event in [ev.CallStarted(0.0), *events]:
         state, actions = machine.step(state, event)
         assert state.reply is None or state.dropping is None
-        assert state.reply is None or state.phase in (Phase.THINKING, Phase.SPEAKING)
+        assert state.reply is None or state.phase not in (Phase.NEW, Phase.IDLE, Phase.ENDED)
+        assert state.reply is None or not state.reply.guess or state.phase in (Phase.HEARING, Phase.FINALISING)
         taken.append(actions)
     return taken
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
+from voiceagent.conversation.endpointing import Prosody
 from voiceagent.conversation.state import Rules, State
 
 FRAME_MS = 20.0
@@ -45,7 +46,10 @@ class World:
     positions: dict[int, tuple[int, float]] = field(default_factory=dict)
     finals: list[int] = field(default_factory=list)
     timers: dict[str, float] = field(default_factory=dict)
+    held: set[int] = field(default_factory=set)
+    holds: act.SetHolds | None = None
     utterance: int = 0
+    pause_id: int = 0
 
     def __post_init__(self) -> None:
         self.state = machine.start(self.rules)
@@ -66,7 +70,15 @@ class World:
                 self.to_speak.append(action)
             case act.RunTool():
                 assert action.reply_id not in self.dropped, "tool for a dropped reply"
+                assert self.state.reply is not None, "tool for no reply"
+                assert not self.state.reply.guess, "tool for a guess"
                 self.tools.append(action)
+            case act.Hold():
+                self.held.add(action.reply_id)
+            case act.Release():
+                self.held.discard(action.reply_id)
+            case act.SetHolds():
+                self.holds = action
             case act.Drop():
                 assert action.reply_id not in self.dropped, "dropped twice"
                 self.dropped.add(action.reply_id)
@@ -88,12 +100,32 @@ class World:
         self.utterance += 1
         self.feed(ev.SpeechStarted(self.now_ms, self.utterance, self.now_ms - 60))
 
+    def pause(self, load: float = 0.0) -> None:
+        self.pause_id += 1
+        event = ev.SpeechPaused(self.now_ms, self.utterance, self.pause_id, self.now_ms - 100, 600.0, Prosody(), load)
+        self.feed(event)
+
+    def pause_with(self, text: str) -> None:
+        """The caller pauses, and the words so far are decoded."""
+        self.pause()
+        self.final(text)
+
+    def resume(self) -> None:
+        self.feed(ev.SpeechResumed(self.now_ms, self.utterance))
+
+    def silence(self) -> None:
+        """The pause lasts for the eager hold."""
+        self.feed(ev.SilenceReached(self.now_ms, self.utterance, self.pause_id))
+
+    def partial(self, words: str) -> None:
+        self.feed(ev.Transcript(self.now_ms, self.utterance, words, ""))
+
     def endpoint(self) -> None:
         self.feed(ev.Endpoint(self.now_ms, self.utterance, self.now_ms - 500))
 
     def final(self, text: str) -> None:
         if self.finals:
-            self.feed(ev.FinalTranscript(self.now_ms, self.finals.pop(0), text))
+            self.feed(ev.FinalTranscript(self.now_ms, self.finals.pop(0), text, self.pause_id))
 
     def say(self, text: str) -> None:
         self.speech()
@@ -129,9 +161,10 @@ class World:
     def frame(self) -> None:
         """One 20 ms frame leaves the leg."""
         self.now_ms += FRAME_MS
-        if not self.queue:
+        if not self.queue or self.queue[0].reply_id in self.held:
             return
         audio = self.queue[0]
+        assert audio.reply_id in self.announced(), "a frame of a reply that nobody was told of was sent"
         assert audio.reply_id not in self.dropped, "a frame of a dropped reply was sent"
         audio.sent_ms += FRAME_MS
         heard = self.played.setdefault(audio.reply_id, [])
@@ -148,7 +181,7 @@ class World:
 
     def play_all(self) -> None:
         self.synthesise_all()
-        while self.queue:
+        while self.queue and self.queue[0].reply_id not in self.held:
             self.frame()
 
     def settle(self) -> None:
@@ -183,6 +216,9 @@ class World:
             self.feed(ev.TimerFired(self.now_ms, name))
 
     # --- what a test looks at ---
+
+    def announced(self) -> set[int]:
+        return {notice.reply_id for notice in self.beginnings()}
 
     def endings(self) -> list[act.ReplyEnded]:
         return [action for action in self.actions if isinstance(action, act.ReplyEnded)]

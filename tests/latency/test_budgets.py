@@ -35,8 +35,8 @@ def test_the_shipped_budgets_limit_every_stage_of_every_profile() -> None:
     assert set(budgets.profiles) == {"embedded", "cpu", "gpu"}
     assert all(set(limits) == set(Stage) for limits in budgets.profiles.values())
     embedded = budgets.of("embedded")
-    assert embedded[Stage.VOICE_TO_VOICE] == Limits(750, 950, 1500)
-    assert embedded[Stage.BARGE_IN_STOP].p95_ms == 250
+    assert embedded[Stage.VOICE_TO_VOICE] == Limits(350, 950, 1700)
+    assert embedded[Stage.BARGE_IN_STOP].p95_ms == 180
     assert budgets.of("gpu")[Stage.TOOL].p99_ms == 2000
 
 
@@ -60,7 +60,7 @@ def test_an_unknown_profile_is_told_with_the_known_ones() -> None:
         ("vad", "p95: 30 ms, ", "", "embedded.vad: has no p95"),
         ("vad", "p95: 30 ms, ", "p50: 30 ms, ", "'p50' stands here twice"),
         ("vad", "{p50: 10 ms,  p95: 30 ms,  p99: 60 ms}", "10 ms", "a mapping of percentiles of embedded.vad, found '10 ms'"),
-        ("voice_to_voice", "750 ms", "700 ms", "the parts do not fit the whole: the p50 of uplink + vad"),
+        ("voice_to_voice", "350 ms", "300 ms", "the parts do not fit the whole: the p50 of endpoint + stt_final"),
     ],
 )
 def test_a_mistake_is_told_with_its_line(stage: str, old: str, new: str, message: str) -> None:
@@ -163,6 +163,6 @@ def test_a_miss_names_the_stage_its_worst_time_and_the_p95_limit() -> None:
     assert [(m.stage, m.measured_ms, m.limit_ms) for m in found] == [
         (Stage.TOOL, 800, 500),
         (Stage.VOICE_TO_VOICE, 951, 950),
-        (Stage.BARGE_IN_STOP, 300, 250),
+        (Stage.BARGE_IN_STOP, 300, 180),
     ]
     assert str(found[0]) == "tool took 800 ms, over its p95 budget of 500 ms"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
+from voiceagent.conversation.endpointing import Prosody
 from voiceagent.conversation.state import Rules
 from voiceagent.latency.spans import Stage, TurnReport
 from voiceagent.latency.turns import TurnMeter
@@ -49,13 +50,20 @@ def test_a_turn_is_measured_stage_by_stage() -> None:
         Stage.LLM_INTER_TOKEN: 10.0,
         Stage.TTS_FIRST_AUDIO: 19.0,
         Stage.PLAYOUT: 20.0,
+        Stage.ANSWER: 80.0,
         Stage.VOICE_TO_VOICE: 600.0,
     }
     assert report.turn == 1
 
 
 def test_an_interruption_is_measured_from_the_onset_to_the_last_frame() -> None:
-    (report,) = measured(*TURN, ev.Played(2800, 1, 0, 220), ev.SpeechStarted(2830, 2, 2700), ev.PlayoutStopped(2830, 1, 0, 220))
+    (report,) = measured(
+        *TURN,
+        ev.Played(2800, 1, 0, 220),
+        ev.SpeechStarted(2830, 2, 2700),
+        ev.Transcript(3000, 2, "stop", ""),
+        ev.PlayoutStopped(2830, 1, 0, 220),
+    )
     assert report.barge_in_stop_ms == 100.0
 
 
@@ -73,6 +81,23 @@ def test_a_tool_is_a_stage_of_its_turn() -> None:
     durations = report.durations_ms()
     assert durations[Stage.TOOL] == [101.0]
     assert durations[Stage.LLM_TTFT] == [30.0, 49.0]
+
+
+def test_a_guess_is_measured_from_when_it_was_begun_and_its_answer_from_the_commit() -> None:
+    (report,) = measured(
+        ev.SpeechStarted(1100, 1, 1000),
+        ev.SpeechPaused(2100, 1, 1, 2000, 900, Prosody()),
+        ev.FinalTranscript(2120, 1, "What time is it?", 1),
+        ev.SilenceReached(2130, 1, 1),
+        ev.TextDelta(2160, 1, "It is noon."),
+        ev.GenerationDone(2161, 1),
+        ev.ClauseAudio(2180, 1, 0, 600.0, WORDS),
+        ev.Endpoint(2200, 1, 2000, 7.0, 1.0),
+        ev.Played(2210, 1, 0, 600.0),
+    )
+    got = {stage: values[0] for stage, values in report.durations_ms().items()}
+    assert (got[Stage.LLM_TTFT], got[Stage.STT_FINAL], got[Stage.PLAYOUT], got[Stage.ANSWER]) == (30.0, 0.0, 10.0, 10.0)
+    assert got[Stage.VOICE_TO_VOICE] == 210.0
 
 
 def test_a_greeting_is_no_turn() -> None:

@@ -87,6 +87,51 @@ def test_an_unconfirmed_frame_is_not_in_the_ledger() -> None:
     assert sent == [(1, 0, 20.0)]
 
 
+def test_a_held_reply_waits_and_goes_on_from_the_same_sample() -> None:
+    sent: list[Position] = []
+    playout = Playout(sent.append)
+    playout.push(1, 0, np.arange(1, 961, dtype=np.int16), complete=True)
+    first = playout.next_frame()
+    playout.hold(1)
+    playout.push(1, 1, ones(480), complete=True)
+    assert [playout.next_frame() for _ in range(3)] == [None] * 3
+    assert (playout.underruns, len(sent)) == (0, 1)
+    playout.release(1)
+    second = playout.next_frame()
+    assert first is not None
+    assert second is not None
+    assert first.tolist() == list(range(1, 481))
+    assert second[120:].tolist() == list(range(601, 961))
+    assert np.all(np.abs(second[:120]) <= np.arange(481, 601)), "it fades in"
+    assert sent[-1] == (1, 0, 40.0)
+
+
+def test_a_reply_may_be_held_before_it_has_audio_and_then_begins_at_full_level() -> None:
+    playout = Playout()
+    playout.hold(2)
+    playout.push(1, 0, ones(240), complete=True)
+    playout.push(2, 0, ones(480, 3), complete=True)
+    frame = playout.next_frame()
+    assert frame is not None
+    assert frame.tolist() == [1] * 240 + [0] * 240
+    assert playout.next_frame() is None
+    playout.release(2)
+    frame = playout.next_frame()
+    assert frame is not None
+    assert frame.tolist() == [3] * 480
+
+
+def test_a_held_reply_can_be_dropped() -> None:
+    playout = Playout()
+    playout.push(1, 0, ones(960), complete=True)
+    playout.next_frame()
+    playout.hold(1)
+    assert playout.drop(1) == (1, 0, 20.0)
+    playout.release(1)
+    playout.push(2, 0, ones(480), complete=True)
+    assert playout.next_frame() is not None
+
+
 def test_what_it_remembers_is_bounded() -> None:
     playout = Playout()
     for reply_id in range(3 * MAX_REMEMBERED):

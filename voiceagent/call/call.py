@@ -20,6 +20,7 @@ from voiceagent.config import AgentConfig
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
+from voiceagent.conversation.endpointing import EndpointModel
 from voiceagent.conversation.state import Rules, State
 from voiceagent.engines import Engines
 from voiceagent.latency.budgets import Budgets, Miss, check_turn
@@ -31,11 +32,15 @@ from voiceagent.tools.toolset import ToolSet
 
 log = logging.getLogger(__name__)
 
+FIXED_EAGER_MS = 200
+"""Where the hold is fixed: the silence in which an answer is begun."""
+
 OnTurn = Callable[[TurnReport, tuple[Miss, ...]], None]
 
 
 def rules_of(agent: AgentConfig) -> Rules:
     """The turn engine's rules for an agent."""
+    fixed_ms = agent.turn.endpoint_hold_ms
     return Rules(
         instructions=agent.instructions,
         greeting=agent.phrases.greeting,
@@ -46,6 +51,10 @@ def rules_of(agent: AgentConfig) -> Rules:
         max_call_ms=agent.turn.max_call_s * 1000.0,
         reply_timeout_ms=agent.turn.reply_timeout_s * 1000.0,
         max_tool_rounds=agent.turn.max_tool_rounds,
+        endpointing=EndpointModel() if fixed_ms is None else None,
+        shortest_hold_ms=agent.turn.shortest_hold_ms if fixed_ms is None else min(FIXED_EAGER_MS, fixed_ms),
+        longest_hold_ms=agent.turn.longest_hold_ms if fixed_ms is None else fixed_ms,
+        max_guesses=agent.turn.max_guesses,
     )
 
 
@@ -110,7 +119,7 @@ class Call:
     def _wire(self, tasks: CallTasks) -> None:
         clock, post = self._clock, self._post
         self._tasks = tasks
-        self._hearing = Hearing(self._engines.stt, self._agent.turn, clock, tasks, post)
+        self._hearing = Hearing(self._engines.stt, self._agent.turn, clock, tasks, post, self._load)
         timeout_s = self._agent.turn.tool_timeout_s
         self._thinking = Thinking(self.call_id, self._engines.llm, self._tools, timeout_s, clock, tasks, post)
         self._speaking = Speaking(self._engines.tts, self._leg.playout, clock, tasks, post)
@@ -118,6 +127,9 @@ class Call:
         tasks.start("leg", self._frames())
         tasks.start("leg", self._client())
         post(ev.CallStarted(clock.now_ms()))
+
+    def _load(self) -> float:
+        return self._engines.llm.load
 
     async def _frames(self) -> None:
         await self._hearing.run(self._leg.frames())
@@ -173,12 +185,22 @@ class Call:
         match action:
             case act.Transcribe(utterance_id):
                 self._hearing.transcribe(utterance_id)
+            case act.SetHolds():
+                self._hearing.set_holds(action)
+            case act.Discard(utterance_id):
+                self._hearing.discard(utterance_id)
+            case act.Prefill():
+                self._thinking.prefill(action)
             case act.Generate():
                 self._thinking.generate(action)
             case act.RunTool():
                 self._thinking.run_tool(action)
             case act.Speak():
                 self._speaking.speak(action)
+            case act.Hold(reply_id):
+                self._speaking.hold(reply_id)
+            case act.Release(reply_id):
+                self._speaking.release(reply_id)
             case act.Drop(reply_id):
                 self._tasks.cancel(owner(reply_id))
                 self._speaking.drop(reply_id)

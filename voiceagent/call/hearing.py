@@ -1,55 +1,77 @@
-"""The agent's ear: the caller's frames in; onsets, partial transcripts and endpoints out, as events of the turn engine.
-Silence reaches the VAD and nothing behind it."""
+"""The agent's ear: the caller's frames in; onsets, pauses, partial transcripts and endpoints out, as events of the turn engine.
+Silence reaches the VAD and nothing behind it. How long a pause may last is for the turn engine to say (`SetHolds`); here
+it is counted, in received audio."""
 
 from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
 
+import numpy as np
+from numpy.typing import NDArray
+
+from voiceagent.audio.prosody import prosody_of
 from voiceagent.call.clock import CallClock
 from voiceagent.call.tasks import CallTasks
 from voiceagent.config import TurnSettings
+from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.errors import EngineError
 from voiceagent.media.leg import HeardFrame
 from voiceagent.stt.engine import SttEngine
 from voiceagent.stt.stream import UtteranceTranscriber
 from voiceagent.vad.detector import DetectorOptions, SpeechDetector, SpeechOnset, SpeechProgress
-from voiceagent.vad.endpointer import Endpointer, SilenceEndpointer
 
 log = logging.getLogger(__name__)
 
 FRAME_MS = 20.0
 PREROLL_MS = 400.0
 """Audio before the onset that is transcribed too: Silero finds a soft first word up to 300 ms late."""
+PAUSE_MS = 100.0
+"""Silence that is a pause. Shorter ones stand inside words."""
+PROSODY_FRAMES = 75
+"""The last 1.5 s: what the voice did before a pause."""
+SAMPLES_PER_MS = 16
 OWNER = "hearing"
 
 
 class Hearing:
-    """One per call. `run` consumes the leg's frames; `final` answers the turn engine's `Transcribe`."""
+    """One per call. `run` consumes the leg's frames; the rest answers actions of the turn engine."""
 
     def __init__(
-        self, engine: SttEngine, settings: TurnSettings, clock: CallClock, tasks: CallTasks, post: Callable[[ev.Event], None]
+        self,
+        engine: SttEngine,
+        settings: TurnSettings,
+        clock: CallClock,
+        tasks: CallTasks,
+        post: Callable[[ev.Event], None],
+        load: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        """Raises ModelError when the VAD's model cannot be loaded."""
+        """`load` says how busy the engines are, 0 to 1. Raises ModelError when the VAD's model cannot be loaded."""
         self._engine = engine
         self._settings = settings
         self._clock = clock
         self._tasks = tasks
         self._post = post
+        self._load = load
         self._detector = SpeechDetector(DetectorOptions(preroll_ms=PREROLL_MS))
-        self._endpointer: Endpointer = SilenceEndpointer(settings.endpoint_hold_ms)
         self._utterance_id = 0
-        self._open: UtteranceTranscriber | None = None
-        self._ended: dict[int, UtteranceTranscriber] = {}
+        self._transcriber: UtteranceTranscriber | None = None
+        """Of the latest utterance, also after its end."""
+        self._is_open = False
+        self._recent: deque[NDArray[np.int16]] = deque(maxlen=PROSODY_FRAMES)
+        self._voiced_ms = 0.0
         self._words = ""
         self._since_partial_ms = 0.0
         self._decoding = False
-        self._finalising = False
+        self._pause_id = 0
+        self._paused = self._eager_due = False
+        self._holds: act.SetHolds | None = None
         self._last_voiced_ms = -1.0
         self._uplink_ms = 0.0
+        self._vad_ms = 0.0
 
     async def run(self, frames: AsyncIterator[HeardFrame]) -> None:
         """Hear until the leg ends."""
@@ -59,45 +81,73 @@ class Hearing:
     def _hear(self, frame: HeardFrame) -> None:
         began = time.perf_counter()
         now_ms = self._clock.now_ms()
+        self._recent.append(frame.pcm)
         progress = self._detector.feed(frame.pcm, self._clock.at_ms(frame.received_ms))
         if progress is None:
             return
-        vad_ms = (time.perf_counter() - began) * 1000.0
+        self._vad_ms = (time.perf_counter() - began) * 1000.0
         if progress.last_voiced_ms > self._last_voiced_ms:
             self._last_voiced_ms = progress.last_voiced_ms
             self._uplink_ms = max(0.0, now_ms - self._clock.at_ms(frame.received_ms))
         if isinstance(progress, SpeechOnset):
             self._begin(progress)
-        elif self._open is not None:
-            self._open.feed(frame.pcm, progress.silence_ms)
-        if self._open is None:
+        elif self._transcriber is not None:
+            self._transcriber.feed(frame.pcm, progress.silence_ms)
+        if self._is_open and self._transcriber is not None:
+            self._voiced_ms = progress.voiced_ms
+            self._follow(self._transcriber, progress)
+
+    def _follow(self, utterance: UtteranceTranscriber, progress: SpeechProgress) -> None:
+        """See whether the utterance goes on, pauses, or ends."""
+        if progress.silence_ms < PAUSE_MS:
+            if self._paused:
+                self._paused, self._holds = False, None
+                self._post(ev.SpeechResumed(self._clock.now_ms(), self._utterance_id))
+            self._maybe_partial(utterance)
             return
-        decision = self._endpointer.decide(progress, self._words)
-        if decision == "endpoint":
-            self._end(progress, vad_ms)
-        elif decision == "eager" and not self._finalising:
-            self._finalising = True
-            self._tasks.start(OWNER, self._decode_early(self._open))
-        elif decision == "none":
-            self._finalising = False
-            self._maybe_partial(self._open)
+        if not self._paused:
+            self._pause(progress)
+        holds = self._holds
+        if holds is None:
+            return
+        if progress.silence_ms >= holds.endpoint_ms:
+            self._end(progress)
+        elif self._eager_due and progress.silence_ms >= holds.eager_ms:
+            self._eager_due = False
+            self._post(ev.SilenceReached(self._clock.now_ms(), self._utterance_id, self._pause_id))
 
     def _begin(self, onset: SpeechOnset) -> None:
         self._utterance_id += 1
-        self._open = UtteranceTranscriber(self._engine)
-        self._open.begin(self._utterance_id, onset.audio)
+        self._transcriber = UtteranceTranscriber(self._engine)
+        self._transcriber.begin(self._utterance_id, onset.audio)
+        self._is_open = True
         self._since_partial_ms = 0.0
-        self._decoding = self._finalising = False
+        self._decoding = self._paused = False
+        self._holds = None
         self._words = ""
         self._post(ev.SpeechStarted(self._clock.now_ms(), self._utterance_id, onset.onset_ms))
 
-    def _end(self, progress: SpeechProgress, vad_ms: float) -> None:
+    def _pause(self, progress: SpeechProgress) -> None:
+        self._paused = self._eager_due = True
+        self._pause_id += 1
+        spoken = np.concatenate(self._recent)[: -int(progress.silence_ms * SAMPLES_PER_MS)]
+        self._post(
+            ev.SpeechPaused(
+                self._clock.now_ms(),
+                self._utterance_id,
+                self._pause_id,
+                progress.last_voiced_ms,
+                progress.voiced_ms,
+                prosody_of(spoken),
+                self._load(),
+            )
+        )
+
+    def _end(self, progress: SpeechProgress) -> None:
         self._detector.end()
-        transcriber, self._open = self._open, None
-        if transcriber is not None and progress.voiced_ms >= self._settings.min_speech_ms:
-            self._ended[self._utterance_id] = transcriber
+        self._is_open = False
         now_ms = self._clock.now_ms()
-        self._post(ev.Endpoint(now_ms, self._utterance_id, progress.last_voiced_ms, self._uplink_ms, vad_ms))
+        self._post(ev.Endpoint(now_ms, self._utterance_id, progress.last_voiced_ms, self._uplink_ms, self._vad_ms))
 
     def _maybe_partial(self, transcriber: UtteranceTranscriber) -> None:
         self._since_partial_ms += FRAME_MS
@@ -118,23 +168,34 @@ class Hearing:
                 now_ms = self._clock.now_ms()
                 self._post(ev.Transcript(now_ms, utterance_id, partial.stable, partial.unstable, partial.decode_ms))
 
-    async def _decode_early(self, transcriber: UtteranceTranscriber) -> None:
-        """Begin the final decode inside the pause. Speech that resumes drops it; otherwise `_final` finds it made."""
-        with suppress(EngineError):
-            await transcriber.final()
+    # --- what the turn engine asks for ---
+
+    def set_holds(self, holds: act.SetHolds) -> None:
+        """How long the pause of the open utterance may last."""
+        if holds.utterance_id == self._utterance_id:
+            self._holds = holds
+
+    def discard(self, utterance_id: int) -> None:
+        """Forget the open utterance."""
+        if utterance_id == self._utterance_id and self._is_open:
+            self._detector.end()
+            self._is_open = False
 
     def transcribe(self, utterance_id: int) -> None:
-        """Make the final decode of an endpointed utterance; what was too short to be speech has no words."""
-        self._tasks.start(OWNER, self._final(utterance_id, self._ended.pop(utterance_id, None), self._words))
+        """Decode the open utterance in its pause, or the one that has just ended; what is too short to be speech has no words."""
+        if utterance_id == self._utterance_id and self._transcriber is not None:
+            self._tasks.start(OWNER, self._decode(utterance_id, self._pause_id, self._transcriber, self._words))
 
-    async def _final(self, utterance_id: int, transcriber: UtteranceTranscriber | None, words: str) -> None:
+    async def _decode(self, utterance_id: int, pause_id: int, transcriber: UtteranceTranscriber, words: str) -> None:
         text = ""
-        if transcriber is not None:
+        if self._voiced_ms >= self._settings.min_speech_ms:
             try:
                 final = await transcriber.final()
-                text = final.text if final is not None else words
             except EngineError as error:
                 log.error("the final decode of utterance %d failed, its last partial is used: %s", utterance_id, error)
                 text = words
-            await transcriber.close()
-        self._post(ev.FinalTranscript(self._clock.now_ms(), utterance_id, text))
+            else:
+                if final is None:  # speech resumed: nobody waits for it
+                    return
+                text = final.text
+        self._post(ev.FinalTranscript(self._clock.now_ms(), utterance_id, text, pause_id))

@@ -54,6 +54,14 @@ class Speaking:
         if self._worker is None or self._worker.done():
             self._worker = self._tasks.start(owner(action.reply_id), self._work(self._waiting))
 
+    def hold(self, reply_id: int) -> None:
+        """Send nothing of the reply for now."""
+        self._playout.hold(reply_id)
+
+    def release(self, reply_id: int) -> None:
+        """Send the reply from where it was held."""
+        self._playout.release(reply_id)
+
     def drop(self, reply_id: int) -> None:
         """Send nothing more of the reply and report what was sent."""
         _, clause, played_ms = self._playout.drop(reply_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 from voiceagent.call.clock import CallClock
 from voiceagent.call.tasks import CallTasks
@@ -13,6 +13,8 @@ from voiceagent.conversation import events as ev
 from voiceagent.errors import EngineError
 from voiceagent.llm.engine import GeneratedText, LlmEngine
 from voiceagent.tools.toolset import ToolSet
+
+READING = "reading ahead"
 
 
 def owner(reply_id: int) -> str:
@@ -41,9 +43,13 @@ class Thinking:
         self._tasks = tasks
         self._post = post
         self._turn = asyncio.Lock()
+        self._wanted: act.Prefill | None = None
+        self._reading: asyncio.Task[None] | None = None
 
     def generate(self, action: act.Generate) -> None:
-        """Start a generation."""
+        """Start a generation; what is being read ahead makes room for it."""
+        self._wanted = None
+        self._tasks.cancel(READING)
         self._tasks.start(owner(action.reply_id), self._generate(action))
 
     async def _generate(self, action: act.Generate) -> None:
@@ -61,6 +67,20 @@ class Thinking:
                 self._post(ev.GenerationFailed(self._clock.now_ms(), reply_id, str(error)))
                 return
         self._post(ev.GenerationDone(self._clock.now_ms(), reply_id))
+
+    def prefill(self, action: act.Prefill) -> None:
+        """Let the model read the beginning of the next prompt, unless it has something better to do."""
+        self._wanted = action
+        if self._reading is None or self._reading.done():
+            self._reading = self._tasks.start(READING, self._prefill())
+
+    async def _prefill(self) -> None:
+        """One after the other; what was wanted meanwhile counts, not what was wanted before."""
+        while self._wanted is not None:
+            action, self._wanted = self._wanted, None
+            async with self._turn:
+                with suppress(EngineError):  # a prefill is a favour: the generation that needs it will tell
+                    await self._engine.prefill(self._call_id, action.messages, self._tools.schemas())
 
     def run_tool(self, action: act.RunTool) -> None:
         """Start a tool."""

@@ -15,9 +15,33 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Transcribe(Action):
-    """Make the final decode of an utterance; answered by `FinalTranscript`."""
+    """Decode the whole utterance, in a pause or after its endpoint; answered by `FinalTranscript` unless speech resumes."""
 
     utterance_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class SetHolds(Action):
+    """Report the open utterance's silence: `SilenceReached` once it has lasted `eager_ms`, `Endpoint` once `endpoint_ms`, counted
+    in received audio since the last voiced sample. Holds until speech resumes."""
+
+    utterance_id: int
+    eager_ms: float
+    endpoint_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Discard(Action):
+    """The open utterance was nothing to answer (a cough, an "mm-hm"): forget it, what follows is a new one."""
+
+    utterance_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prefill(Action):
+    """Let the language model read what is certain of the next prompt. Not answered; a later one, or a `Generate`, replaces it."""
+
+    messages: tuple[Message, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +76,31 @@ class Drop(Action):
     """Cancel all work for the reply and send no further frame of it; answered by exactly one `PlayoutStopped`."""
 
     reply_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hold(Action):
+    """Send no frame of the reply for now; what is synthesised queues up."""
+
+    reply_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Release(Action):
+    """Send the held reply, from the very sample at which it was held."""
+
+    reply_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class GuessEnded(Action):
+    """A speculative reply was kept or thrown away. For the measurements only."""
+
+    reply_id: int
+    outcome: str
+    """`kept`; or why it was not: `resumed` (the caller spoke on), `changed` (other words were committed), `failed`, `ended`."""
+    tokens: int
+    """Pieces that the language model made for it until then."""
 
 
 @dataclass(frozen=True, slots=True)

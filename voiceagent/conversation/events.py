@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from voiceagent.conversation.endpointing import Prosody
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -35,8 +37,39 @@ class SpeechStarted(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class SpeechPaused(Event):
+    """The open utterance fell silent, a moment ago: a pause for breath or for thought, or its end."""
+
+    utterance_id: int
+    pause_id: int
+    """Rises by one with each pause of the call."""
+    speech_end_ms: float
+    """When the last voiced audio was received, on the call's clock."""
+    voiced_ms: float
+    """Speech of the utterance so far, pauses left out."""
+    prosody: Prosody
+    load: float = 0.0
+    """How busy the engines are: 0 idle, 1 no room for work that may be thrown away."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpeechResumed(Event):
+    """The caller spoke on after a pause: no endpoint came in it."""
+
+    utterance_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class SilenceReached(Event):
+    """The pause has lasted for the `eager_ms` of the last `SetHolds`."""
+
+    utterance_id: int
+    pause_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class Endpoint(Event):
-    """The endpointer decided that the caller has finished the utterance."""
+    """The pause has lasted for the `endpoint_ms` of the last `SetHolds`: the caller has finished the utterance."""
 
     utterance_id: int
     speech_end_ms: float
@@ -60,10 +93,12 @@ class Transcript(Event):
 
 @dataclass(frozen=True, slots=True)
 class FinalTranscript(Event):
-    """The committed text of an utterance; empty when the audio held no words."""
+    """The text of the whole utterance up to its last pause, to be committed if the endpoint comes in that pause; empty when
+    the audio held no words."""
 
     utterance_id: int
     text: str
+    pause_id: int = 0
 
 
 @dataclass(frozen=True, slots=True)

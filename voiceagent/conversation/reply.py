@@ -55,10 +55,15 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A reply with its own id. `user_message` says whether history ends with the message that it answers."""
+    """A reply with its own id. `answers_user` says whether history ends with the message that it answers."""
 
     reply_id: int
     turn: int
+    guess: str = ""
+    """What the caller is taken to have said, while that is a guess: the reply is speculative then, nobody is told of it, and
+    none of it is in the history."""
+    tokens: int = 0
+    """Pieces that the language model made."""
     status: str = "live"
     generating: bool = False
     buffer: str = ""

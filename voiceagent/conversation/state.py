@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
 
+from voiceagent.conversation.endpointing import EndpointModel, Prosody
 from voiceagent.conversation.history import Message
 from voiceagent.conversation.reply import Reply
 
@@ -18,7 +19,7 @@ class Phase(Enum):
     IDLE = "idle"
     """Nobody speaks and nothing is being answered."""
     HEARING = "hearing"
-    """The caller speaks."""
+    """The caller speaks, or pauses. A reply that was being spoken is held; one that is a guess may be in the making."""
     FINALISING = "finalising"
     """The caller has finished; the final transcript is being made."""
     THINKING = "thinking"
@@ -46,6 +47,18 @@ class Rules:
     reply_timeout_ms: float = 15_000.0
     final_timeout_ms: float = 5_000.0
     max_tool_rounds: int = 4
+    endpointing: EndpointModel | None = None
+    """Predicts from words and voice whether a pause is the end; None: every pause of `longest_hold_ms` is."""
+    shortest_hold_ms: float = 200.0
+    longest_hold_ms: float = 1500.0
+    max_guesses: int = 3
+    """Speculative replies in a turn; 0: none."""
+    max_guess_tokens: int = 300
+    """Pieces that a turn's speculative replies may cost; a guess beyond it is not begun."""
+    busy_load: float = 0.8
+    """From this load on nothing is begun that may be thrown away."""
+    overlap_ms: float = 1500.0
+    """Speech over the agent's that is not understood for this long takes the floor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +68,19 @@ class Want:
 
     kind: Literal["answer", "resume", "say"]
     text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """The silence in which the open utterance is, or in which it was endpointed."""
+
+    pause_id: int
+    speech_end_ms: float
+    voiced_ms: float
+    prosody: Prosody
+    load: float
+    text: str | None = None
+    """The utterance's words; None while they are being decoded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +97,19 @@ class State:
     """The caller's latest utterance."""
     partial: str = ""
     """Its words so far."""
+    onset_ms: float = 0.0
+    """When it began."""
+    pause: Pause | None = None
+    """Set while it is silent."""
     awaiting_final: frozenset[int] = frozenset()
     """Utterances that were endpointed and whose final transcript is still to come."""
     turn: int = 0
     reply: Reply | None = None
-    """The live reply. There is never more than one."""
+    """The live reply, or the guess at one. There is never more than one."""
+    guesses: int = 0
+    """Speculative replies that were begun since the last reply."""
+    guess_tokens: int = 0
+    """And what those that were thrown away cost."""
     dropping: Reply | None = None
     """The reply that was dropped and whose `PlayoutStopped` is still to come."""
     want: Want | None = None

@@ -46,3 +46,13 @@ class Step:
         """The live reply, if that is its id."""
         reply = self.state.reply
         return reply if reply is not None and reply.reply_id == reply_id else None
+
+    def spoken(self) -> Reply | None:
+        """The live reply, unless it is only a guess."""
+        reply = self.state.reply
+        return None if reply is None or reply.guess else reply
+
+    def guess(self) -> Reply | None:
+        """The speculative reply."""
+        reply = self.state.reply
+        return reply if reply is not None and reply.guess else None

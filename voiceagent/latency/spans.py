@@ -15,11 +15,11 @@ class Stage(StrEnum):
     VAD = "vad"
     """From that frame to the VAD's verdict on it."""
     ENDPOINT = "endpoint"
-    """From the end of speech to the decision that the caller has finished: the hold, and what it costs to decide."""
+    """From the end of speech to the decision that the caller has finished: the hold, with uplink and VAD in it."""
     STT_PARTIAL = "stt_partial"
     """One decode of the open utterance; off the critical path."""
     STT_FINAL = "stt_final"
-    """From the endpoint to the committed transcript."""
+    """From the endpoint to the committed transcript; 0 where it was decoded in the pause."""
     LLM_TTFT = "llm_ttft"
     """From the request to the language model's first token or tool call."""
     LLM_INTER_TOKEN = "llm_inter_token"
@@ -29,7 +29,10 @@ class Stage(StrEnum):
     TTS_FIRST_AUDIO = "tts_first_audio"
     """From the first clause's hand-over to the synthesiser to its first audio."""
     PLAYOUT = "playout"
-    """From that audio to its first frame on the line."""
+    """From that audio, or from the commit where the audio had to wait for it, to the first frame on the line."""
+    ANSWER = "answer"
+    """From the commit of the turn to the first frame of the reply on the line: what is left to wait for once it is decided that
+    the caller has finished."""
     VOICE_TO_VOICE = "voice_to_voice"
     """The whole: from the end of the caller's speech to the first frame of the reply on the line."""
     BARGE_IN_STOP = "barge_in_stop"
@@ -39,15 +42,7 @@ class Stage(StrEnum):
 WHOLES = (Stage.VOICE_TO_VOICE, Stage.BARGE_IN_STOP)
 """Stages that are measured from end to end; every other stage is a part."""
 
-CRITICAL_PATH = (
-    Stage.UPLINK,
-    Stage.VAD,
-    Stage.ENDPOINT,
-    Stage.STT_FINAL,
-    Stage.LLM_TTFT,
-    Stage.TTS_FIRST_AUDIO,
-    Stage.PLAYOUT,
-)
+CRITICAL_PATH = (Stage.ENDPOINT, Stage.STT_FINAL, Stage.ANSWER)
 """The parts that follow one another in every spoken turn, in order; their sum cannot exceed voice_to_voice."""
 
 

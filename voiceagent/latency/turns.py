@@ -15,14 +15,30 @@ MAX_SPANS = 200
 
 
 @dataclass(slots=True)
-class _Turn:
-    """A turn that is being measured: the utterance it began with, and its reply."""
-
+class _Spans:
     spans: list[Span] = field(default_factory=list)
+
+    def add(self, stage: Stage, start_ms: float, end_ms: float) -> None:
+        if len(self.spans) < MAX_SPANS:
+            self.spans.append(Span(stage, start_ms, max(0.0, end_ms - start_ms)))
+
+
+@dataclass(slots=True)
+class _Hearing(_Spans):
+    """What the caller said since the last reply was begun for it."""
+
     speech_end_ms: float | None = None
     endpoint_ms: float = 0.0
+
+
+@dataclass(slots=True)
+class _Replying(_Spans):
+    """A reply, and from its commit on the turn that it answers."""
+
     reply_id: int = -1
     number: int = 0
+    speech_end_ms: float | None = None
+    commit_ms: float = 0.0
     generate_ms: float | None = None
     pieces: list[float] = field(default_factory=list)
     tools_ms: dict[str, float] = field(default_factory=dict)
@@ -32,10 +48,6 @@ class _Turn:
     last_played_ms: float | None = None
     barge_in_stop_ms: float | None = None
 
-    def add(self, stage: Stage, start_ms: float, end_ms: float) -> None:
-        if len(self.spans) < MAX_SPANS:
-            self.spans.append(Span(stage, start_ms, max(0.0, end_ms - start_ms)))
-
 
 class TurnMeter:
     """One per call. Greetings, apologies and other replies that no turn asked for are not measured."""
@@ -43,89 +55,97 @@ class TurnMeter:
     def __init__(self, call_id: str, profile: str) -> None:
         self._call_id = call_id
         self._profile = profile
-        self._hearing = _Turn()
-        self._replying: _Turn | None = None
+        self._hearing = _Hearing()
+        self._replying = _Replying()
         self._onset_ms: float | None = None
 
     def observe(self, event: ev.Event, actions: Iterable[act.Action], at: float) -> TurnReport | None:
         """Take an event and the actions it led to; `at` is the wall clock in Unix seconds. The report of the turn that the
         event ended, if it ended one."""
-        self._caller(event)
-        if self._replying is not None:
-            self._reply_event(self._replying, event)
+        self._caller(self._hearing, event)
+        self._reply(self._replying, event)
         report = None
         for action in actions:
             report = self._action(action, event.at_ms, at) or report
         return report
 
-    def _caller(self, event: ev.Event) -> None:
-        turn = self._hearing
+    def _caller(self, hearing: _Hearing, event: ev.Event) -> None:
         match event:
             case ev.SpeechStarted():
                 self._onset_ms = event.onset_ms
             case ev.Transcript():
-                turn.add(Stage.STT_PARTIAL, event.at_ms - event.decode_ms, event.at_ms)
+                hearing.add(Stage.STT_PARTIAL, event.at_ms - event.decode_ms, event.at_ms)
             case ev.Endpoint():
-                end = turn.speech_end_ms = event.speech_end_ms
-                turn.endpoint_ms = event.at_ms
-                turn.add(Stage.UPLINK, end, end + event.uplink_ms)
-                turn.add(Stage.VAD, end + event.uplink_ms, end + event.uplink_ms + event.vad_ms)
-                turn.add(Stage.ENDPOINT, end, event.at_ms)
-            case ev.FinalTranscript() if turn.speech_end_ms is not None:
-                turn.add(Stage.STT_FINAL, turn.endpoint_ms, event.at_ms)
+                end = hearing.speech_end_ms = event.speech_end_ms
+                hearing.endpoint_ms = event.at_ms
+                hearing.add(Stage.UPLINK, end, end + event.uplink_ms)
+                hearing.add(Stage.VAD, end + event.uplink_ms, end + event.uplink_ms + event.vad_ms)
+                hearing.add(Stage.ENDPOINT, end, event.at_ms)
 
-    def _reply_event(self, turn: _Turn, event: ev.Event) -> None:
+    def _reply(self, reply: _Replying, event: ev.Event) -> None:
         match event:
-            case ev.TextDelta() | ev.ToolCallRequested() if event.reply_id == turn.reply_id and turn.generate_ms is not None:
-                if not turn.pieces:
-                    turn.add(Stage.LLM_TTFT, turn.generate_ms, event.at_ms)
-                turn.pieces.append(event.at_ms)
-            case ev.GenerationDone() | ev.GenerationFailed() if event.reply_id == turn.reply_id:
-                self._close_generation(turn)
-            case ev.ToolFinished() if event.call_id in turn.tools_ms:
-                turn.add(Stage.TOOL, turn.tools_ms.pop(event.call_id), event.at_ms)
-            case ev.ClauseAudio() if event.reply_id == turn.reply_id and turn.first_audio_ms is None:
-                turn.first_audio_ms = event.at_ms
-                turn.add(Stage.TTS_FIRST_AUDIO, turn.speak_ms or event.at_ms, event.at_ms)
-            case ev.Played() if event.reply_id == turn.reply_id:
-                if turn.first_played_ms is None:
-                    turn.first_played_ms = event.at_ms
-                    if turn.first_audio_ms is not None:
-                        turn.add(Stage.PLAYOUT, turn.first_audio_ms, event.at_ms)
-                turn.last_played_ms = event.at_ms
+            case ev.TextDelta() | ev.ToolCallRequested() if event.reply_id == reply.reply_id and reply.generate_ms is not None:
+                if not reply.pieces:
+                    reply.add(Stage.LLM_TTFT, reply.generate_ms, event.at_ms)
+                reply.pieces.append(event.at_ms)
+            case ev.GenerationDone() | ev.GenerationFailed() if event.reply_id == reply.reply_id:
+                self._close_generation(reply)
+            case ev.ToolFinished() if event.call_id in reply.tools_ms:
+                reply.add(Stage.TOOL, reply.tools_ms.pop(event.call_id), event.at_ms)
+            case ev.ClauseAudio() if event.reply_id == reply.reply_id and reply.first_audio_ms is None:
+                reply.first_audio_ms = event.at_ms
+                reply.add(Stage.TTS_FIRST_AUDIO, reply.speak_ms or event.at_ms, event.at_ms)
+            case ev.Played() if event.reply_id == reply.reply_id:
+                if reply.first_played_ms is None:
+                    reply.first_played_ms = event.at_ms
+                    if reply.first_audio_ms is not None:
+                        reply.add(Stage.PLAYOUT, max(reply.first_audio_ms, reply.commit_ms), event.at_ms)
+                    reply.add(Stage.ANSWER, reply.commit_ms, event.at_ms)
+                reply.last_played_ms = event.at_ms
 
-    def _close_generation(self, turn: _Turn) -> None:
-        if len(turn.pieces) > 1:
-            mean = (turn.pieces[-1] - turn.pieces[0]) / (len(turn.pieces) - 1)
-            turn.add(Stage.LLM_INTER_TOKEN, turn.pieces[0], turn.pieces[0] + mean)
-        turn.pieces = []
-        turn.generate_ms = None
+    def _close_generation(self, reply: _Replying) -> None:
+        if len(reply.pieces) > 1:
+            mean = (reply.pieces[-1] - reply.pieces[0]) / (len(reply.pieces) - 1)
+            reply.add(Stage.LLM_INTER_TOKEN, reply.pieces[0], reply.pieces[0] + mean)
+        reply.pieces = []
+        reply.generate_ms = None
+
+    def _of(self, reply_id: int) -> _Replying:
+        """The measurements of a reply; of a new one they begin now."""
+        if self._replying.reply_id != reply_id:
+            self._replying = _Replying(reply_id=reply_id)
+        return self._replying
 
     def _action(self, action: act.Action, at_ms: float, at: float) -> TurnReport | None:
-        turn = self._replying
         match action:
+            case act.CallerFinal() if self._hearing.speech_end_ms is not None:
+                self._hearing.add(Stage.STT_FINAL, self._hearing.endpoint_ms, at_ms)
             case act.ReplyStarted() if action.turn > 0:
-                turn = self._replying = self._hearing
-                turn.reply_id, turn.number = action.reply_id, action.turn
-                self._hearing = _Turn()
-            case act.Generate() if turn is not None and action.reply_id == turn.reply_id:
-                turn.generate_ms = at_ms
-            case act.RunTool() if turn is not None and action.reply_id == turn.reply_id:
-                turn.tools_ms[action.call_id] = at_ms
-            case act.Speak() if turn is not None and action.reply_id == turn.reply_id and turn.speak_ms is None:
-                turn.speak_ms = at_ms
-            case act.Drop() if turn is not None and action.reply_id == turn.reply_id:
-                if turn.last_played_ms is not None and self._onset_ms is not None:
-                    turn.barge_in_stop_ms = max(0.0, turn.last_played_ms - self._onset_ms)
-            case act.ReplyEnded() if turn is not None and action.reply_id == turn.reply_id:
-                self._replying = None
-                return self._report(turn, action.status, at)
+                self._commit(self._of(action.reply_id), action.turn, at_ms)
+            case act.Generate():
+                self._of(action.reply_id).generate_ms = at_ms
+            case act.RunTool():
+                self._of(action.reply_id).tools_ms[action.call_id] = at_ms
+            case act.Speak() if self._of(action.reply_id).speak_ms is None:
+                self._replying.speak_ms = at_ms
+            case act.Drop() if action.reply_id == self._replying.reply_id:
+                if self._replying.last_played_ms is not None and self._onset_ms is not None:
+                    self._replying.barge_in_stop_ms = max(0.0, self._replying.last_played_ms - self._onset_ms)
+            case act.ReplyEnded() if action.reply_id == self._replying.reply_id:
+                reply, self._replying = self._replying, _Replying()
+                return self._report(reply, action.status, at) if reply.number else None
         return None
 
-    def _report(self, turn: _Turn, status: str, at: float) -> TurnReport:
+    def _commit(self, reply: _Replying, turn: int, at_ms: float) -> None:
+        reply.number, reply.commit_ms = turn, at_ms
+        reply.speech_end_ms = self._hearing.speech_end_ms
+        reply.spans = self._hearing.spans + reply.spans
+        self._hearing = _Hearing()
+
+    def _report(self, reply: _Replying, status: str, at: float) -> TurnReport:
         whole = None
-        if turn.first_played_ms is not None and turn.speech_end_ms is not None:
-            whole = turn.first_played_ms - turn.speech_end_ms
-        stop = turn.barge_in_stop_ms if status == "interrupted" else None
-        spans = tuple(sorted(turn.spans, key=lambda span: span.start_ms))
-        return TurnReport(self._call_id, turn.number, at, self._profile, spans, whole, stop)
+        if reply.first_played_ms is not None and reply.speech_end_ms is not None:
+            whole = reply.first_played_ms - reply.speech_end_ms
+        stop = reply.barge_in_stop_ms if status == "interrupted" else None
+        spans = tuple(sorted(reply.spans, key=lambda span: span.start_ms))
+        return TurnReport(self._call_id, reply.number, at, self._profile, spans, whole, stop)

@@ -11,6 +11,7 @@ import queue
 import threading
 from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ log = logging.getLogger(__name__)
 PREFILL_TOKENS = 256
 """A prompt is read in pieces of this many tokens, so that other calls and cancellation get in between."""
 MAX_JOBS = 256
+BUSY_JOBS = 4
+"""So many generations at a time slow each other down noticeably."""
 
 
 class EmbeddedOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -107,23 +110,40 @@ class EmbeddedEngine:
         """See `LlmEngine.generate`."""
         if self._jobs >= MAX_JOBS:
             raise EngineError(f"the language model is overloaded: {MAX_JOBS} generations wait; lower the number of calls")
-        job = _Job(call_id, self.fitting_ids(messages, tools), self.options.max_tokens)
         parser = HermesParser()
         text = _Detokenizer(self.prompt)
+        async with aclosing(self._tokens(call_id, self.fitting_ids(messages, tools), self.options.max_tokens)) as tokens:
+            async for token in tokens:
+                for piece in parser.feed(text.add(token)):
+                    yield piece
+        for piece in [*parser.feed(text.finish()), *parser.finish()]:
+            if not isinstance(piece, GeneratedText) or piece.text.strip():
+                yield piece
+
+    async def _tokens(self, call_id: str, ids: list[int], max_tokens: int) -> AsyncGenerator[int, None]:
+        job = _Job(call_id, ids, max_tokens)
         self._jobs += 1
         self._inbox.put(job)
         try:
             while (token := await job.tokens.get()) is not None:
                 if isinstance(token, EngineError):
                     raise token
-                for piece in parser.feed(text.add(token)):
-                    yield piece
-            for piece in [*parser.feed(text.finish()), *parser.finish()]:
-                if not isinstance(piece, GeneratedText) or piece.text.strip():
-                    yield piece
+                yield token
         finally:
             job.cancelled = True
             self._jobs -= 1
+
+    async def prefill(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
+        """See `LlmEngine.prefill`. What follows the last message's words in the template is read too, and taken back later."""
+        if self.load < 1:
+            async with aclosing(self._tokens(call_id, self.fitting_ids(messages, tools), 0)) as tokens:
+                async for _ in tokens:
+                    pass
+
+    @property
+    def load(self) -> float:
+        """See `LlmEngine.load`."""
+        return self._jobs / BUSY_JOBS
 
     def fitting_ids(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[int]:
         """The prompt, without the oldest turns where it would not fit. Raises EngineError when even the last turn does not."""
@@ -198,6 +218,9 @@ class EmbeddedEngine:
             session.ids += piece
             job.read += len(piece)
             return True
+        if job.left <= 0:
+            job.give(None)
+            return False
         session.generator.generate_next_token()
         token = int(session.generator.get_next_tokens()[0])
         session.ids.append(token)

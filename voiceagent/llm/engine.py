@@ -32,6 +32,16 @@ class LlmEngine(Protocol):
         conversation, so that an engine may keep its KV cache from turn to turn. Raises EngineError."""
         ...
 
+    async def prefill(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
+        """Read `messages`, whose last may go on growing, so that a generation that begins like them answers sooner. Cancelling
+        stops it. Raises EngineError."""
+        ...
+
+    @property
+    def load(self) -> float:
+        """How busy the engine is: 0 idle; from 1 on, what is asked now waits for others."""
+        ...
+
     async def forget(self, call_id: str) -> None:
         """The call is over: free what is kept for it. Unknown ids are fine."""
         ...

@@ -36,6 +36,8 @@ class OpenAiOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_tokens: int = 200
     first_token_timeout_s: float = 10.0
     inactivity_timeout_s: float = 10.0
+    busy_generations: int = 32
+    """With so many generations at a time nothing is guessed: the server has enough to do."""
     enable_thinking: bool | None = None
     """Given to the server's chat template where set."""
 
@@ -59,6 +61,7 @@ class OpenAiEngine:
     def __init__(self, options: OpenAiOptions) -> None:
         self.options = options
         self._model = options.served_model
+        self._generations = 0
         key = os.environ.get(options.api_key_env) or "none"
         timeout = openai.Timeout(options.first_token_timeout_s, connect=5.0)
         self._client = AsyncOpenAI(base_url=options.base_url, api_key=key, timeout=timeout, max_retries=0)
@@ -68,6 +71,7 @@ class OpenAiEngine:
     ) -> AsyncGenerator[Generated, None]:
         """See `LlmEngine.generate`."""
         options = self.options
+        self._generations += 1
         try:
             async with asyncio.timeout(options.first_token_timeout_s) as waiting:
                 stream = await self._open(messages, tools)
@@ -87,8 +91,27 @@ class OpenAiEngine:
             raise EngineError(f"{options.base_url}: the language model sent nothing in time; is it overloaded?") from error
         except (openai.OpenAIError, httpx2.HTTPError, ValueError) as error:
             raise EngineError(self._explained(error)) from error
+        finally:
+            self._generations -= 1
 
-    async def _open(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Any:
+    async def prefill(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
+        """See `LlmEngine.prefill`: a request for one token, which fills the server's prefix cache."""
+        try:
+            async with asyncio.timeout(self.options.first_token_timeout_s):
+                async with await self._open(messages, tools, max_tokens=1) as stream:
+                    async for _ in stream:
+                        pass
+        except TimeoutError as error:
+            raise EngineError(f"{self.options.base_url}: the language model sent nothing in time") from error
+        except (openai.OpenAIError, httpx2.HTTPError, ValueError) as error:
+            raise EngineError(self._explained(error)) from error
+
+    @property
+    def load(self) -> float:
+        """See `LlmEngine.load`; of this process's requests only."""
+        return self._generations / self.options.busy_generations
+
+    async def _open(self, messages: Sequence[Message], tools: Sequence[ToolSchema], *, max_tokens: int = 0) -> Any:
         if not self._model:
             listed = await self._client.models.list()
             if not listed.data:
@@ -98,7 +121,7 @@ class OpenAiEngine:
             "model": self._model,
             "messages": [wire_message(message) for message in messages],
             "temperature": self.options.temperature,
-            "max_tokens": self.options.max_tokens,
+            "max_tokens": max_tokens or self.options.max_tokens,
             "stream": True,
         }
         if tools:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 FRAME_MS = 20
 RATE_HZ = 24_000
 FRAME_SAMPLES = RATE_HZ * FRAME_MS // 1000
+FADE_SAMPLES = RATE_HZ * 5 // 1000
 MAX_QUEUED_S = 120.0
 MAX_REMEMBERED = 1024
 """Dropped replies, and replies with a ledger, that are remembered; the oldest are forgotten (reply ids rise)."""
@@ -49,6 +50,8 @@ class Playout:
         self.underruns = 0
         """Frames that a clause left (partly) empty after it had begun, because its synthesis was slow."""
         self._clauses: deque[Clause] = deque()
+        self._held: set[int] = set()
+        self._fade_in = False
         self._dropped: dict[int, None] = {}
         self._last: dict[int, Position] = {}
         self._taken: list[Position] = []
@@ -83,7 +86,7 @@ class Playout:
         parts: list[NDArray[np.int16]] = []
         taken: list[Position] = []
         need = FRAME_SAMPLES
-        while need and self._clauses:
+        while need and self._clauses and self._clauses[0].reply_id not in self._held:
             clause = self._clauses[0]
             before = need
             while need and clause.buffer:
@@ -108,7 +111,26 @@ class Playout:
         self.frames_sent += 1
         if need:
             parts.append(np.zeros(need, dtype=np.int16))
-        return np.concatenate(parts) if len(parts) > 1 else parts[0]
+        frame = np.concatenate(parts) if len(parts) > 1 else parts[0]
+        return self._faded_in(frame) if self._fade_in else frame
+
+    def _faded_in(self, frame: NDArray[np.int16]) -> NDArray[np.int16]:
+        self._fade_in = False
+        faded = frame.copy()
+        faded[:FADE_SAMPLES] = faded[:FADE_SAMPLES] * np.linspace(0.0, 1.0, FADE_SAMPLES)
+        return faded
+
+    def hold(self, reply_id: int) -> None:
+        """Send nothing of the reply until `release`; what is pushed meanwhile queues up. May come before its first push."""
+        if reply_id not in self._dropped:
+            self._held.add(reply_id)
+
+    def release(self, reply_id: int) -> None:
+        """Go on from the very sample at which the reply was held. A reply that was cut fades in over 5 ms, so that it does not
+        click."""
+        if reply_id in self._held:
+            self._held.discard(reply_id)
+            self._fade_in = any(clause.reply_id == reply_id and clause.sent_samples for clause in self._clauses)
 
     def confirm_sent(self) -> None:
         """The frame that was taken last is on its way to the caller: enter it in the ledger and report it."""
@@ -132,6 +154,7 @@ class Playout:
     def drop(self, reply_id: int) -> Position:
         """Send nothing more of the reply; what was sent of it, a frame just taken included. Clause is -1 when nothing was."""
         self._dropped[reply_id] = None
+        self._held.discard(reply_id)
         while len(self._dropped) > MAX_REMEMBERED:
             del self._dropped[next(iter(self._dropped))]
         self._clauses = deque(clause for clause in self._clauses if clause.reply_id != reply_id)
@@ -141,4 +164,5 @@ class Playout:
 
     def finish(self, reply_id: int) -> None:
         """Forget the ledger of a reply that was wholly sent."""
+        self._held.discard(reply_id)
         self._last.pop(reply_id, None)

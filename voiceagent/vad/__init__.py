@@ -1,1 +1,1 @@
-"""Voice activity: a webrtcvad gate, Silero to confirm, and the endpointer."""
+"""Voice activity: a webrtcvad gate, and Silero to confirm."""

@@ -1,0 +1,240 @@
+"""The caller's side of the turn: speech, pauses and endpoints, and what each means while the agent speaks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.conversation.endpointing import Holds, PauseEvidence
+from voiceagent.conversation.overlap import Overlap, Verdict, classify
+from voiceagent.conversation.replying import FINAL, OVERLAP, SILENCE, begin, drop, rest
+from voiceagent.conversation.speculation import guess, prefill, settle_guess
+from voiceagent.conversation.state import Pause, Phase, Want
+from voiceagent.conversation.step import Step
+
+REMEMBERED_WORDS = 40
+"""Of the agent's words, so many before what the caller heard last may come back as an echo."""
+_HEARD = (Phase.HEARING, Phase.FINALISING)
+
+
+def speech_started(step: Step, event: ev.SpeechStarted) -> None:
+    """An utterance began. What the agent says is held at once; whether it yields is decided when more is known."""
+    if event.utterance_id <= step.state.utterance_id:
+        return
+    step.clear_timers([SILENCE])
+    reply = step.spoken()
+    if reply is None:
+        drop(step, "resumed")
+    else:
+        step.do(act.Hold(reply.reply_id))
+        step.set_timer(OVERLAP, step.state.rules.overlap_ms)
+    step.put(phase=Phase.HEARING, utterance_id=event.utterance_id, onset_ms=event.onset_ms, partial="", pause=None)
+    step.put(want=None, check_ins=0, ending="")
+    step.do(act.CallerStarted(event.utterance_id, event.onset_ms))
+
+
+def transcript(step: Step, event: ev.Transcript) -> None:
+    """The open utterance has more words."""
+    if event.utterance_id != step.state.utterance_id:
+        return
+    before, words = step.state.partial, " ".join(f"{event.stable} {event.unstable}".split())
+    step.put(partial=words)
+    step.do(act.CallerPartial(event.utterance_id, event.stable, event.unstable))
+    if step.spoken() is not None:
+        _judge(step, words, event.at_ms - step.state.onset_ms, silent=False)
+    elif step.state.phase is Phase.HEARING and event.stable and words != before:
+        prefill(step, event.stable)
+
+
+def speech_paused(step: Step, event: ev.SpeechPaused) -> None:
+    """It fell silent. Until its words are known nothing ends it but the longest hold."""
+    if event.utterance_id != step.state.utterance_id:
+        return
+    pause = Pause(event.pause_id, event.speech_end_ms, event.voiced_ms, event.prosody, event.load)
+    step.put(pause=pause)
+    if event.load < step.state.rules.busy_load:
+        _set_holds(step, Holds(step.state.rules.longest_hold_ms, step.state.rules.longest_hold_ms))
+        step.do(act.Transcribe(event.utterance_id))
+    else:
+        _set_holds(step, _holds(step, pause, step.state.partial))
+
+
+def speech_resumed(step: Step, event: ev.SpeechResumed) -> None:
+    """It was a pause: what was guessed in it is worth nothing."""
+    if event.utterance_id != step.state.utterance_id:
+        return
+    step.put(pause=None)
+    if step.guess() is not None:
+        drop(step, "resumed")
+
+
+def silence_reached(step: Step, event: ev.SilenceReached) -> None:
+    """The pause is long enough to guess that it is the end."""
+    pause = step.state.pause
+    if event.utterance_id == step.state.utterance_id and pause is not None and pause.pause_id == event.pause_id:
+        guess(step)
+
+
+def endpoint(step: Step, event: ev.Endpoint) -> None:
+    """The caller has finished: commit the words, or wait for them."""
+    if event.utterance_id != step.state.utterance_id:
+        return
+    pause = step.state.pause
+    step.put(phase=Phase.FINALISING, awaiting_final=step.state.awaiting_final | {event.utterance_id})
+    step.do(act.CallerStopped(event.utterance_id, event.speech_end_ms))
+    if pause is not None and pause.text is not None:
+        _commit(step, event.utterance_id, pause.text)
+        return
+    if pause is None or pause.load >= step.state.rules.busy_load:
+        step.do(act.Transcribe(event.utterance_id))
+    step.set_timer(FINAL, step.state.rules.final_timeout_ms)
+
+
+def final(step: Step, event: ev.FinalTranscript) -> None:
+    """The words up to the pause are known."""
+    pause = step.state.pause
+    if event.utterance_id == step.state.utterance_id and pause is not None and pause.pause_id != event.pause_id:
+        return
+    if event.utterance_id in step.state.awaiting_final:
+        _commit(step, event.utterance_id, event.text)
+    elif event.utterance_id == step.state.utterance_id and step.state.phase is Phase.HEARING:
+        _words_in_pause(step, event)
+
+
+def _words_in_pause(step: Step, event: ev.FinalTranscript) -> None:
+    if step.state.pause is None:
+        return
+    pause = replace(step.state.pause, text=event.text)
+    step.put(pause=pause, partial=event.text or step.state.partial)
+    if step.spoken() is not None:
+        _judge(step, event.text, pause.voiced_ms, silent=True)
+        return
+    holds = _holds(step, pause, event.text)
+    _set_holds(step, holds)
+    if event.at_ms - pause.speech_end_ms >= holds.eager_ms:
+        guess(step)
+
+
+def _commit(step: Step, utterance_id: int, text: str) -> None:
+    """An endpointed utterance has its words."""
+    step.put(awaiting_final=step.state.awaiting_final - {utterance_id})
+    if utterance_id == step.state.utterance_id:
+        step.put(pause=None)
+    step.do(act.CallerFinal(utterance_id, text))
+    if step.spoken() is not None:
+        if _verdict(step, text, 0.0, silent=True) == "continue":
+            if step.state.phase is Phase.FINALISING and not step.state.awaiting_final:
+                _carry_on(step)
+            return
+        drop(step, "interrupted")
+    step.put(unanswered=" ".join(f"{step.state.unanswered} {text}".split()))
+    if step.state.phase is not Phase.FINALISING or step.state.awaiting_final:
+        return
+    step.clear_timers([FINAL])
+    if not settle_guess(step, step.state.unanswered):
+        begin(step, Want("answer") if step.state.unanswered else Want("resume"))
+
+
+# --- how long a pause may be --------------------------------------------------------------------------------------------
+
+
+def _holds(step: Step, pause: Pause, words: str) -> Holds:
+    rules = step.state.rules
+    if rules.endpointing is None or not words:
+        return Holds(rules.shortest_hold_ms, rules.longest_hold_ms)
+    evidence = PauseEvidence(words, _asked(step), pause.voiced_ms, pause.prosody)
+    return rules.endpointing.holds(evidence, shortest_ms=rules.shortest_hold_ms, longest_ms=rules.longest_hold_ms)
+
+
+def _set_holds(step: Step, holds: Holds) -> None:
+    step.do(act.SetHolds(step.state.utterance_id, holds.eager_ms, holds.endpoint_ms))
+
+
+def _asked(step: Step) -> str:
+    """The agent's last words that the caller heard."""
+    return next((message.content for message in reversed(step.state.history) if message.role == "assistant"), "")
+
+
+# --- speech over the agent's --------------------------------------------------------------------------------------------
+
+
+def _verdict(step: Step, words: str, voiced_ms: float, *, silent: bool) -> Verdict:
+    reply = step.spoken()
+    if reply is None:
+        return "yield"
+    said = f"{' '.join(reply.heard.split()[-REMEMBERED_WORDS:])} {reply.unheard}"
+    return classify(Overlap(words, voiced_ms, silent, said, asked=said.rstrip().endswith("?")))
+
+
+def _judge(step: Step, words: str, voiced_ms: float, *, silent: bool) -> None:
+    """More is known about speech over the agent's: yield, go on, or wait for more."""
+    verdict = _verdict(step, words, voiced_ms, silent=silent)
+    if verdict == "yield":
+        drop(step, "interrupted")
+        pause = step.state.pause
+        if pause is not None and pause.text is not None:
+            _set_holds(step, _holds(step, pause, pause.text))
+    elif verdict == "continue":
+        end_ms = step.state.pause.speech_end_ms if step.state.pause is not None else step.at_ms
+        utterance_id = step.state.utterance_id
+        step.do(act.Discard(utterance_id), act.CallerStopped(utterance_id, end_ms), act.CallerFinal(utterance_id, words))
+        _carry_on(step)
+
+
+def _carry_on(step: Step) -> None:
+    """The agent keeps the floor and goes on where it was held."""
+    reply = step.spoken()
+    step.clear_timers([FINAL, OVERLAP])
+    step.put(pause=None)
+    if reply is not None:
+        step.do(act.Release(reply.reply_id))
+        step.put(phase=Phase.SPEAKING if reply.started else Phase.THINKING)
+
+
+def overlap_lasts(step: Step) -> None:
+    """The caller has been speaking over the agent for long, and nobody understood a word: it is theirs."""
+    if step.state.phase is Phase.HEARING and step.state.pause is None:
+        drop(step, "interrupted")
+
+
+def final_is_late(step: Step) -> None:
+    """The recogniser does not answer: take the words that were known."""
+    latest = step.state.utterance_id
+    text = step.state.partial if latest in step.state.awaiting_final else ""
+    step.put(awaiting_final=frozenset({latest}))
+    _commit(step, latest, text)
+
+
+# --- what the client types and asks for ---------------------------------------------------------------------------------
+
+
+def text_received(step: Step, event: ev.TextReceived) -> None:
+    """A typed message waits for a reply, spoken or asked for."""
+    step.put(unanswered=" ".join(f"{step.state.unanswered} {event.text}".split()))
+
+
+def reply_requested(step: Step, event: ev.ReplyRequested) -> None:
+    """Answer now."""
+    if not step.state.unanswered and not step.state.history:
+        step.do(act.Failure("nothing_to_answer", "response.create came before the caller said or typed anything"))
+        return
+    drop(step, "interrupted")
+    begin(step, Want("answer"))
+
+
+def reply_cancelled(step: Step, event: ev.ReplyCancelled) -> None:
+    """Say no more."""
+    if step.guess() is not None:
+        return
+    drop(step, "cancelled")
+    step.put(want=None, ending="")
+    if step.state.phase not in _HEARD:
+        rest(step)
+
+
+def instructions_changed(step: Step, event: ev.InstructionsChanged) -> None:
+    """The next generation follows the new ones; a guess that followed the old ones is dropped."""
+    step.put(rules=replace(step.state.rules, instructions=event.instructions))
+    if step.guess() is not None:
+        drop(step, "changed")

@@ -1,0 +1,64 @@
+"""Speech over the agent's: is it a sign of listening, a noise, the agent's own echo, or does the caller take the floor? The
+reply is held at once, so the answer may wait for words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Verdict = Literal["yield", "continue", "wait"]
+
+COMMANDS = frozenset(
+    {"stop", "wait", "no", "nope", "hold", "hang", "cancel", "quiet", "enough", "pause", "never", "but", "actually"}
+)
+"""Words that take the floor wherever they stand."""
+_BACKCHANNELS = """mm mhm mmhm mmhmm hm hmm hmmm uh uhhuh huh um ah aha oh yeah yes yep yup ok okay right sure good great nice
+fine cool exactly indeed true wow really i see got it alright thanks thank you all of course"""
+BACKCHANNELS = frozenset(_BACKCHANNELS.split())
+"""Of nothing but these a sign of listening is made."""
+MAX_BACKCHANNEL_WORDS = 4
+MIN_VOICED_MS = 250.0
+"""A word that is found in less speech than this is not believed yet: recognisers hear words in coughs."""
+ECHO_WORDS = 2
+"""So many words in a row that the agent has just said are its echo."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """What is known of speech over the agent's."""
+
+    words: str
+    """As far as they were recognised."""
+    voiced_ms: float
+    """How long it has lasted, or its speech where that is known."""
+    silent: bool
+    """Whether the caller has fallen silent again, so that `words` is all of it."""
+    said: str
+    """The agent's words of late, and those it is about to say."""
+    asked: bool
+    """Whether what the agent says ends in a question, so that a "yes" may answer it."""
+
+
+def classify(overlap: Overlap) -> Verdict:
+    """Whether the agent goes on, yields the floor, or cannot know yet; never `wait` once the caller is silent."""
+    words = bare_words(overlap.words)
+    undecided: Verdict = "continue" if overlap.silent else "wait"
+    if not words or is_echo(words, bare_words(overlap.said)):
+        return undecided
+    if COMMANDS.intersection(words):
+        return "yield"
+    if len(words) <= MAX_BACKCHANNEL_WORDS and BACKCHANNELS.issuperset(words):
+        return "yield" if overlap.asked and overlap.silent else undecided
+    return "yield" if overlap.silent or overlap.voiced_ms >= MIN_VOICED_MS else "wait"
+
+
+def is_echo(words: list[str], said: list[str]) -> bool:
+    """Whether the words, two or more, stand in a row in what the agent said."""
+    size = len(words)
+    return size >= ECHO_WORDS and any(said[start : start + size] == words for start in range(len(said) - size + 1))
+
+
+def bare_words(text: str) -> list[str]:
+    """Words without case, punctuation and hyphens."""
+    bare = ("".join(character for character in word if character.isalnum()) for word in text.casefold().split())
+    return [word for word in bare if word]

@@ -1,0 +1,87 @@
+"""When to guess, keep and drop: a reply is begun in the pause, before it is known that the caller has finished. Its audio
+is held, its tools wait, nobody is told and nothing enters the history until the turn is committed with the same words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from voiceagent.conversation import actions as act
+from voiceagent.conversation.history import Message
+from voiceagent.conversation.reply import Reply
+from voiceagent.conversation.replying import (
+    REPLY,
+    announce,
+    drop,
+    generate,
+    known_history,
+    new_reply,
+    next_round,
+    run_tool,
+    take_turn,
+)
+from voiceagent.conversation.state import Phase
+from voiceagent.conversation.step import Step
+
+
+def said_so_far(step: Step, text: str) -> str:
+    """What would be answered if `text` were committed now."""
+    return " ".join(f"{step.state.unanswered} {text}".split())
+
+
+def affordable(step: Step, load: float) -> bool:
+    """Whether the turn's budget and the engines' load leave room for work that may be thrown away."""
+    state = step.state
+    rules = state.rules
+    return state.guesses < rules.max_guesses and state.guess_tokens < rules.max_guess_tokens and load < rules.busy_load
+
+
+def guess(step: Step) -> None:
+    """Begin to answer what was said before the pause, as if it were the end."""
+    state = step.state
+    if state.pause is None or not state.pause.text or state.reply is not None or state.dropping is not None:
+        return
+    if state.awaiting_final or not affordable(step, state.pause.load):
+        return
+    text = said_so_far(step, state.pause.text)
+    reply = new_reply(step, Reply(state.next_reply_id, state.turn + 1, guess=text, answers_user=True))
+    step.put(guesses=state.guesses + 1)
+    step.do(act.Hold(reply.reply_id))
+    generate(step, reply)
+
+
+def keep(step: Step, reply: Reply) -> None:
+    """The guess was right: it becomes the turn's reply and may be heard."""
+    take_turn(step, reply.guess)
+    kept = replace(reply, guess="")
+    step.put(reply=kept, phase=Phase.THINKING)
+    announce(step, kept)
+    step.do(act.GuessEnded(kept.reply_id, "kept", kept.tokens))
+    for index, clause in enumerate(kept.clauses):
+        if index:
+            step.do(act.Speak(kept.reply_id, index, clause.text))
+        step.do(act.ReplyText(kept.reply_id, index, clause.text))
+    step.do(act.Release(kept.reply_id))
+    for run in kept.rounds[-1].tools:
+        run_tool(step, kept, run.call)
+    if kept.generating and not kept.tokens:
+        step.set_timer(REPLY, step.state.rules.reply_timeout_ms)
+    next_round(step)
+
+
+def settle_guess(step: Step, text: str) -> bool:
+    """`text` is committed: keep the guess if it answers just that, else drop it. Whether it was kept."""
+    reply = step.guess()
+    if reply is None:
+        return False
+    if reply.guess == text:
+        keep(step, reply)
+        return True
+    drop(step, "changed")
+    return False
+
+
+def prefill(step: Step, stable: str) -> None:
+    """Let the language model read the words that will not change while the caller still speaks."""
+    text = said_so_far(step, stable)
+    if text and step.state.reply is None and step.state.dropping is None and step.state.rules.max_guesses:
+        step.do(act.Prefill((*known_history(step), Message("user", text))))
