@@ -25,15 +25,15 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., N
 
 
 def test_within_budget_the_gate_holds(voiceagent: Run, measured: Callable[..., None]) -> None:
-    measured(600, 700, 740)
+    measured(250, 300, 900)
     outcome = voiceagent("report", "--gate")
     assert outcome.code == 0
     assert "embedded: 3 turns" in outcome.out
-    assert "700 / 750" in outcome.out
+    assert "300 / 350" in outcome.out
 
 
 def test_over_budget_only_the_gate_fails(voiceagent: Run, measured: Callable[..., None]) -> None:
-    measured(600, 800, 990)
+    measured(300, 800, 990)
     assert voiceagent("report").code == 0
     outcome = voiceagent("report", "--gate")
     assert outcome.code == 1
@@ -41,7 +41,7 @@ def test_over_budget_only_the_gate_fails(voiceagent: Run, measured: Callable[...
 
 
 def test_json_names_what_is_over(voiceagent: Run, measured: Callable[..., None]) -> None:
-    measured(600, 800, 990)
+    measured(300, 800, 990)
     measured(1400, profile="cpu")
     found = json.loads(voiceagent("report", "--json").out)
     assert found["embedded"]["turns"] == 3
@@ -54,7 +54,7 @@ def test_json_names_what_is_over(voiceagent: Run, measured: Callable[..., None])
 
 def test_a_call_and_a_number_of_turns_are_chosen(voiceagent: Run, measured: Callable[..., None]) -> None:
     measured(2000, call_id="slow")
-    measured(600, 600, call_id="quick")
+    measured(300, 300, call_id="quick")
     assert voiceagent("report", "--call", "quick", "--gate").code == 0
     assert voiceagent("report", "--last", "2", "--gate").code == 0
     assert voiceagent("report", "--last", "3", "--gate").code == 1
