@@ -39,7 +39,7 @@ try {
       if (document.querySelector('#transcript s')) window.cutAt ??= performance.now();
     }, 10);
   });
-  await page.waitForFunction(() => window.cutAt);
+  await page.waitForFunction(() => document.querySelectorAll('#transcript s').length === 2);
   await page.waitForFunction(() => /Okay/.test([...document.querySelectorAll('.agent .words')].pop()?.textContent ?? ''));
   const seen = await page.evaluate(() => ({
     caller: [...document.querySelectorAll('.caller .words')].map((words) => words.textContent),
