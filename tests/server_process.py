@@ -18,6 +18,7 @@ class ServerProcess:
 
     url: str
     process: subprocess.Popen[str]
+    data: Path
 
 
 @contextmanager
@@ -36,7 +37,7 @@ def running_server(data: Path, *options: str) -> Iterator[ServerProcess]:
                     break
             else:
                 raise AssertionError(f"the server did not start: {(data / 'server.log').read_text()}")
-            yield ServerProcess(found[1], process)
+            yield ServerProcess(found[1], process, data)
         finally:
             process.terminate()
             code = process.wait(15)

@@ -17,7 +17,7 @@ Said = Callable[[str], Awaitable[tuple[NDArray[np.int16], int]]]
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    with running_server(tmp_path_factory.mktemp("server")) as running:
+    with running_server(tmp_path_factory.mktemp("server"), "--event-logs", "20") as running:
         yield running
 
 

@@ -10,9 +10,12 @@ import pytest
 
 from tests.calls.conftest import Said
 from tests.server_process import ServerProcess
+from voiceagent.conversation.actions import End
+from voiceagent.conversation.replay import replay
 from voiceagent.media.caller import Caller
 from voiceagent.media.dialogue import Dialogue
 from voiceagent.media.impairment import Impairment, Relay
+from voiceagent.store.event_log import event_logs_dir, find_log, read_log
 
 WEATHER = "What's the weather in Paris tomorrow?"
 LONG = "What can you do?"
@@ -66,6 +69,26 @@ async def test_an_interruption_stops_the_reply_and_history_keeps_what_was_heard(
     assert cancelled
 
 
+async def test_a_call_replays_to_identical_decisions_and_its_guesses_are_counted(server: ServerProcess, said: Said) -> None:
+    caller = Caller(server.url)
+    async with caller, Dialogue(caller) as dialogue:
+        await dialogue.wait_greeting()
+        await dialogue.turn(WEATHER, *await said(WEATHER))
+        pcm, rate_hz = await said(LONG)
+        interruption, _ = await said(INTERRUPTION)
+        await dialogue.turn(LONG, pcm, rate_hz, interrupt_with=(INTERRUPTION, interruption))
+    async with aiohttp.ClientSession() as session:
+        await _no_call_is_up(session, server)
+        async with session.get(f"{server.url}/metrics") as response:
+            metrics = await response.text()
+    head, steps = read_log(find_log(event_logs_dir(server.data), caller.location.rpartition("/")[2]))
+    again = list(replay(head.rules, ((step.event, step.actions) for step in steps)))
+    assert isinstance(again[-1].now[-1], End)
+    assert [step for step in again if not step.same] == []
+    assert 'voiceagent_guesses_total{outcome="kept"}' in metrics
+    assert 'voiceagent_guess_tokens_total{outcome="kept"}' in metrics
+
+
 async def test_a_dialogue_keeps_its_context_from_turn_to_turn(server: ServerProcess, said: Said) -> None:
     caller = Caller(server.url)
     async with caller, Dialogue(caller) as dialogue:
@@ -91,33 +114,24 @@ async def test_typed_text_is_answered_aloud(server: ServerProcess) -> None:
 
 async def test_a_hang_up_frees_the_call(server: ServerProcess) -> None:
     async with aiohttp.ClientSession() as session:
-
-        async def active() -> str:
-            async with session.get(f"{server.url}/metrics") as response:
-                text = await response.text()
-            return next(line for line in text.splitlines() if line.startswith("voiceagent_calls_active")).split()[-1]
-
         caller = Caller(server.url)
         async with caller, Dialogue(caller) as dialogue:
             await dialogue.wait_greeting()
-            assert await active() == "1"
+            assert await _active(session, server) == "1"
             async with session.post(f"{server.url}{caller.location}/hangup") as response:
                 assert response.status == 200
             await caller.wait_ended()
         assert dialogue.call_end_reason == "hangup"
-        async with asyncio.timeout(10):
-            while await active() != "0":
-                pass
+        await _no_call_is_up(session, server)
 
 
-async def test_bad_offers_are_refused_and_the_server_goes_on_serving(server: ServerProcess) -> None:
-    video = "v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\ns=-\r\nt=0 0\r\nm=video 9 UDP/TLS/RTP/SAVPF 96\r\nc=IN IP4 0.0.0.0\r\n"
-    async with aiohttp.ClientSession(headers={"Content-Type": "application/sdp"}) as session:
-        for offer in ("", "this is no SDP", "v=0\r\n", video, "\x00\xff" * 50):
-            async with session.post(f"{server.url}/v1/realtime/calls", data=offer) as response:
-                problem = await response.json()
-            assert response.status == 400
-            assert "\n" not in problem["error"]["message"]
-            assert "Traceback" not in problem["error"]["message"]
-        async with session.get(f"{server.url}/readyz") as response:
-            assert response.status == 200
+async def _active(session: aiohttp.ClientSession, server: ServerProcess) -> str:
+    async with session.get(f"{server.url}/metrics") as response:
+        text = await response.text()
+    return next(line for line in text.splitlines() if line.startswith("voiceagent_calls_active")).split()[-1]
+
+
+async def _no_call_is_up(session: aiohttp.ClientSession, server: ServerProcess) -> None:
+    async with asyncio.timeout(10):
+        while await _active(session, server) != "0":
+            pass

@@ -7,12 +7,13 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from voiceagent.call.clock import CallClock
 from voiceagent.call.hearing import Hearing
 from voiceagent.call.memory import release_freed_memory
+from voiceagent.call.observer import CallObserver
 from voiceagent.call.speaking import Speaking
 from voiceagent.call.tasks import CallTasks
 from voiceagent.call.thinking import Thinking, owner
@@ -23,7 +24,7 @@ from voiceagent.conversation import machine
 from voiceagent.conversation.endpointing import EndpointModel
 from voiceagent.conversation.state import Rules, State
 from voiceagent.engines import Engines
-from voiceagent.latency.budgets import Budgets, Miss, check_turn
+from voiceagent.latency.budgets import Budgets, check_turn
 from voiceagent.latency.spans import Stage, TurnReport
 from voiceagent.latency.turns import TurnMeter
 from voiceagent.media.leg import Leg
@@ -34,8 +35,6 @@ log = logging.getLogger(__name__)
 
 FIXED_EAGER_MS = 200
 """Where the hold is fixed: the silence in which an answer is begun."""
-
-OnTurn = Callable[[TurnReport, tuple[Miss, ...]], None]
 
 
 def rules_of(agent: AgentConfig) -> Rules:
@@ -69,7 +68,7 @@ class Call:
         engines: Engines,
         tools: ToolSet,
         budgets: Budgets,
-        on_turn: OnTurn | None = None,
+        observers: Sequence[CallObserver] = (),
     ) -> None:
         self.call_id = call_id
         self.state: State = machine.start(rules_of(agent))
@@ -78,7 +77,7 @@ class Call:
         self._engines = engines
         self._tools = tools
         self._budgets = budgets
-        self._on_turn = on_turn
+        self._observers = observers
         self._clock = CallClock()
         self._session = RealtimeSession(call_id, agent=agent.name, instructions=agent.instructions)
         self._meter = TurnMeter(call_id, agent.profile)
@@ -108,6 +107,8 @@ class Call:
                 timer.cancel()
             self._timers.clear()
             await self._leg.close()
+            for observer in self._observers:
+                observer.ended()
             await self._engines.llm.forget(self.call_id)
             await release_freed_memory()
         return reason
@@ -173,6 +174,8 @@ class Call:
 
     def _step(self, event: ev.Event) -> None:
         self.state, actions = machine.step(self.state, event)
+        for observer in self._observers:
+            observer.stepped(event, actions)
         report = self._meter.observe(event, actions, time.time())
         for action in actions:
             if isinstance(action, act.Notice):
@@ -232,8 +235,8 @@ class Call:
         self._send(self._session.on_turn(report, self._limits_ms, [miss.stage for miss in misses]))
         for miss in misses:
             log.warning("call %s turn %d over budget: %s", self.call_id, report.turn, miss)
-        if self._on_turn is not None:
-            self._on_turn(report, misses)
+        for observer in self._observers:
+            observer.measured(report, misses)
 
     def _end(self) -> None:
         self._send(self._session.on_end(self._ending, self._clock.now_ms()))

@@ -35,8 +35,24 @@ bearer token is accepted, and only loopback addresses can be served."""
 @click.option("--config", type=click.Path(path_type=Path), help="The agent's YAML file. Default: the demo agent.")
 @click.option("--budgets", type=click.Path(path_type=Path), help="Latency budgets. Default: the shipped latency_budgets.yaml.")
 @click.option("--max-calls", default=16, show_default=True, type=click.IntRange(1, 1000), help="Calls at once; more are refused.")
+@click.option(
+    "--event-logs",
+    default=0,
+    metavar="N",
+    type=click.IntRange(0, 10_000),
+    help="Keep the event logs of the last N calls for `voiceagent replay`; they hold what was said. Default: none.",
+)
 @click.option("--log-level", default="warning", show_default=True, type=click.Choice(["debug", "info", "warning", "error"]))
-def serve(host: str, port: int, profile: str, config: Path | None, budgets: Path | None, max_calls: int, log_level: str) -> None:
+def serve(
+    host: str,
+    port: int,
+    profile: str,
+    config: Path | None,
+    budgets: Path | None,
+    max_calls: int,
+    event_logs: int,
+    log_level: str,
+) -> None:
     """Answer calls: the page, the API and the metrics at one address."""
     logging.basicConfig(level=log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     keys = keys_from_environment()
@@ -45,7 +61,7 @@ def serve(host: str, port: int, profile: str, config: Path | None, budgets: Path
     if profile:
         agent = msgspec.structs.replace(agent, profile=profile)
     find_profile(agent.profile)
-    service = AgentService(agent, load_budgets(budgets or default_budgets_file()), keys, max_calls).service()
+    service = AgentService(agent, load_budgets(budgets or default_budgets_file()), keys, max_calls, event_logs).service()
     app = make_app(service)
     asyncio.run(
         run_server(

@@ -13,18 +13,21 @@ import msgspec
 import numpy as np
 
 from voiceagent.call import Call
+from voiceagent.call.call import rules_of
+from voiceagent.call.observer import CallObserver
 from voiceagent.config import AgentConfig, data_dir
 from voiceagent.conversation.history import Message
 from voiceagent.engines import Engines, load_engines
 from voiceagent.errors import VoiceAgentError
-from voiceagent.latency.budgets import Budgets, Miss
-from voiceagent.latency.spans import TurnReport
+from voiceagent.latency.budgets import Budgets
 from voiceagent.media.leg import Leg
 from voiceagent.media.webrtc import WebRtcLeg
 from voiceagent.models.registry import profile
 from voiceagent.server.app import Service
 from voiceagent.server.calls import StartCall
 from voiceagent.server.metrics import Metrics
+from voiceagent.server.observers import Logged, Measured
+from voiceagent.store.event_log import EventLog, event_logs_dir
 from voiceagent.store.turns import TurnStore, turns_file
 from voiceagent.tools.toolset import ToolSet
 
@@ -41,6 +44,8 @@ class AgentService:
     budgets: Budgets
     keys: tuple[str, ...] = ()
     max_calls: int = 16
+    event_logs: int = 0
+    """So many calls' event logs, which hold what was said, are kept; 0: none."""
 
     def service(self) -> Service:
         """The application's view. Raises ConfigError when the agent's profile has no budget or a tool cannot be loaded."""
@@ -65,16 +70,15 @@ class AgentService:
         return Service(answer, load, self.agent.profile, limits, metrics, self.keys, self.max_calls)
 
     def _start_call(self, engines: Engines, tools: ToolSet, metrics: Metrics, store: TurnStore) -> StartCall:
-        def on_turn(report: TurnReport, misses: tuple[Miss, ...]) -> None:
-            metrics.turn(report, [miss.stage for miss in misses])
-            store.put(report)
-
         def start_call(leg: Leg, call_id: str, session: dict[str, Any]) -> Call:
             agent = self.agent
             instructions = session.get("instructions")
             if isinstance(instructions, str) and instructions:
                 agent = msgspec.structs.replace(agent, instructions=instructions[:MAX_INSTRUCTIONS])
-            return Call(call_id, leg, agent, engines, tools, self.budgets, on_turn)
+            observers: list[CallObserver] = [Measured(metrics, store)]
+            if self.event_logs:
+                observers.append(Logged(EventLog(event_logs_dir(data_dir()), call_id, rules_of(agent), keep=self.event_logs)))
+            return Call(call_id, leg, agent, engines, tools, self.budgets, observers)
 
         return start_call
 

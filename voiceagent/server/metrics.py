@@ -36,6 +36,8 @@ class Metrics:
         self.turns_total = 0
         self.budget_misses: Counter[str] = Counter()
         self.queue_drops: Counter[str] = Counter()
+        self.guesses: Counter[str] = Counter()
+        self.guess_tokens: Counter[str] = Counter()
         self._stages: dict[Stage, Histogram] = {}
 
     def call_started(self) -> None:
@@ -62,6 +64,11 @@ class Metrics:
             for duration_ms in durations_ms:
                 histogram.add(duration_ms / 1000)
 
+    def guess_ended(self, outcome: str, tokens: int) -> None:
+        """A speculative reply was kept, or why not; `tokens` is what it had cost until then."""
+        _count(self.guesses, outcome)
+        _count(self.guess_tokens, outcome, tokens)
+
     def queue_dropped(self, queue: str, count: int = 1) -> None:
         """A bounded queue was full and let go of something."""
         if count > 0:
@@ -77,6 +84,8 @@ class Metrics:
             *_one("voiceagent_turns_total", "counter", "Turns that were measured.", self.turns_total),
             *_by("voiceagent_budget_misses_total", "Stages of turns that were over budget.", "stage", self.budget_misses),
             *_by("voiceagent_queue_drops_total", "Items that a full queue let go of.", "queue", self.queue_drops),
+            *_by("voiceagent_guesses_total", "Speculative replies, by what became of them.", "outcome", self.guesses),
+            *_by("voiceagent_guess_tokens_total", "Tokens of speculative replies until then.", "outcome", self.guess_tokens),
             "# HELP voiceagent_stage_seconds How long the stages of turns took.",
             "# TYPE voiceagent_stage_seconds histogram",
         ]

@@ -1,0 +1,45 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Outcome
+from tests.store.test_event_log import a_call
+from voiceagent.store.event_log import event_logs_dir
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("VOICEAGENT_DATA", str(tmp_path))
+    return tmp_path
+
+
+def test_a_call_is_shown_and_found_the_same(voiceagent: Run, data: Path) -> None:
+    a_call(event_logs_dir(data))
+    outcome = voiceagent("replay", "rtc_1")
+    assert outcome.code == 0
+    assert "GuessEnded(reply_id=2 outcome='kept' tokens=1)" in outcome.out
+    assert outcome.out.splitlines()[-1].endswith("none different")
+    assert len(outcome.out.splitlines()) < len(voiceagent("replay", "rtc_1", "--all").out.splitlines())
+    assert len(voiceagent("replay", "rtc_1", "--quiet").out.splitlines()) == 1
+
+
+def test_another_decision_fails_and_is_shown(voiceagent: Run, data: Path) -> None:
+    path = a_call(event_logs_dir(data)).path
+    path.write_text(path.read_text().replace('"shortest_hold_ms":200.0', '"shortest_hold_ms":300.0'))
+    outcome = voiceagent("replay", str(path), "--quiet")
+    assert outcome.code == 1
+    assert "1 different" in outcome.out
+    assert "then: SetHolds(utterance_id=1 eager_ms=0 endpoint_ms=200)" in outcome.out
+    verdict = json.loads(voiceagent("replay", "rtc_1", "--json").out)
+    assert verdict["call"] == "rtc_1"
+    assert len(verdict["different"]) == 1
+
+
+def test_a_call_that_was_not_recorded_is_one_line(voiceagent: Run) -> None:
+    outcome = voiceagent("replay", "rtc_9")
+    assert outcome.code == 2
+    assert outcome.err.startswith("error: no event log of a call 'rtc_9'")

@@ -1,0 +1,150 @@
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.conversation.world import World
+from voiceagent.conversation import events as ev
+from voiceagent.conversation import machine
+from voiceagent.conversation.endpointing import EndpointModel, Prosody
+from voiceagent.conversation.replay import replay
+from voiceagent.conversation.state import Rules
+from voiceagent.store import event_log
+from voiceagent.store.event_log import EventLog, EventLogError, find_log, read_log
+
+RULES = Rules(greeting="Hello.", endpointing=EndpointModel())
+
+
+class Logging(World):
+    """A world whose steps are recorded."""
+
+    log: EventLog | None = None
+
+    def feed(self, event: ev.Event) -> list[machine.act.Action]:
+        actions = super().feed(event)
+        if self.log is not None:
+            self.log.record(event, tuple(actions))
+        return actions
+
+
+def a_call(folder: Path, call_id: str = "rtc_1", keep: int = 5) -> EventLog:
+    """A greeting, a guess that is kept, a tool, an interruption, a hang-up."""
+    world = Logging(RULES)
+    world.log = EventLog(folder, call_id, RULES, keep=keep)
+    world.begin()
+    world.play_all()
+    world.speech()
+    world.pause_with("What's the weather in Paris?")
+    world.call_tool()
+    world.endpoint()
+    world.finish_tool()
+    world.answer("It is sunny in Paris.")
+    world.synthesise_all()
+    world.frames(20)
+    world.say("No, wait.")
+    world.settle()
+    world.feed(ev.HangUp(world.now_ms, "hangup"))
+    world.log.close()
+    return world.log
+
+
+def test_a_recorded_call_is_decided_the_same_again(tmp_path: Path) -> None:
+    head, steps = read_log(a_call(tmp_path / "calls").path)
+    recorded = list(steps)
+    assert (head.call_id, head.rules) == ("rtc_1", RULES)
+    assert recorded[0].event == ev.CallStarted(0.0)
+    assert isinstance(recorded[-1].event, ev.HangUp)
+    again = list(replay(head.rules, ((step.event, step.actions) for step in recorded)))
+    assert len(again) == len(recorded)
+    assert all(step.same for step in again)
+
+
+def test_another_rule_is_another_decision(tmp_path: Path) -> None:
+    head, steps = read_log(a_call(tmp_path).path)
+    again = replay(Rules(greeting="Hello.", max_guesses=0), ((step.event, step.actions) for step in steps))
+    assert not all(step.same for step in again)
+    assert head.rules.max_guesses == 3
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
+    log = EventLog(tmp_path, "rtc_1", RULES, keep=1)
+    log.record(ev.SpeechPaused(np.float64(3.5), 1, 1, 2.0, 600.0, Prosody(energy_fall_db=np.float64(0.25))), ())  # type: ignore[arg-type]
+    log.close()
+    (step,) = read_log(log.path)[1]
+    assert step.event == ev.SpeechPaused(3.5, 1, 1, 2.0, 600.0, Prosody(energy_fall_db=0.25))
+
+
+def test_only_the_newest_logs_stay(tmp_path: Path) -> None:
+    for number in range(4):
+        log = a_call(tmp_path, f"rtc_{number}", keep=2)
+        os.utime(log.path, (number, number))
+    assert sorted(path.stem for path in tmp_path.glob("*")) == ["rtc_2", "rtc_3"]
+
+
+def test_nobody_else_may_read_them(tmp_path: Path) -> None:
+    a_call(tmp_path / "calls")
+    assert (tmp_path / "calls").stat().st_mode & 0o077 == 0
+
+
+def test_a_log_that_was_cut_short_is_read_up_to_there(tmp_path: Path) -> None:
+    path = a_call(tmp_path).path
+    whole = len(list(read_log(path)[1]))
+    path.write_bytes(path.read_bytes()[:-20])
+    assert len(list(read_log(path)[1])) == whole - 1
+
+
+def test_a_full_log_ends_and_the_call_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(event_log, "MAX_LOG_BYTES", 3000)
+    path = a_call(tmp_path).path
+    assert 0 < path.stat().st_size <= 3000
+    assert list(read_log(path)[1])
+    assert [record.message for record in caplog.records if "ends here" in record.message]
+
+
+def test_a_folder_that_cannot_be_made_costs_one_line_and_no_call(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "calls").write_text("not a folder")
+    a_call(tmp_path / "calls")
+    (line,) = [record.message for record in caplog.records]
+    assert "the event log is not kept (File exists)" in line
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "is not an event log"),
+        ("hello\n", "is not an event log"),
+        ('{"format":9,"version":"7.0","call_id":"c","rules":{}}\n', "has format 9, of voiceagent 7.0"),
+    ],
+)
+def test_what_is_no_log_is_one_line(tmp_path: Path, text: str, problem: str) -> None:
+    file = tmp_path / "x.jsonl"
+    file.write_text(text)
+    with pytest.raises(EventLogError, match=problem):
+        read_log(file)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("{}", "is not a step"),
+        ('["CallStarted",{"at_ms":"soon"},[]]', "is not a step"),
+        ('["Surprise",{},[]]', "names 'Surprise', which this voiceagent does not know"),
+    ],
+)
+def test_a_line_that_is_no_step_is_named(tmp_path: Path, line: str, problem: str) -> None:
+    file = tmp_path / "x.jsonl"
+    file.write_text('{"format":1,"version":"0","call_id":"c","rules":{}}\n' + line + "\n")
+    with pytest.raises(EventLogError, match=f"x.jsonl:2: {problem}"):
+        list(read_log(file)[1])
+
+
+@pytest.mark.parametrize("call", ["rtc_2", "../rtc_1", "", "rtc_1.jsonl"])
+def test_a_call_without_a_log_is_told(tmp_path: Path, call: str) -> None:
+    path = a_call(tmp_path / "calls").path
+    assert find_log(tmp_path / "calls", "rtc_1") == path
+    assert find_log(tmp_path / "calls", str(path)) == path
+    with pytest.raises(EventLogError, match="no event log of a call"):
+        find_log(tmp_path / "calls", call)

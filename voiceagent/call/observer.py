@@ -1,0 +1,26 @@
+"""Who looks on as a call goes: the metrics, the store, the event log. An observer decides nothing."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from voiceagent.conversation.actions import Action
+from voiceagent.conversation.events import Event
+from voiceagent.latency.budgets import Miss
+from voiceagent.latency.spans import TurnReport
+
+
+class CallObserver(Protocol):
+    """Told on the event loop's thread: each method returns at once."""
+
+    def stepped(self, event: Event, actions: tuple[Action, ...]) -> None:
+        """The turn engine was given an event and decided this."""
+        ...
+
+    def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
+        """A turn is over."""
+        ...
+
+    def ended(self) -> None:
+        """The call is over."""
+        ...

@@ -1,0 +1,53 @@
+"""What the server keeps of a call: counters and times of every call, an event log of those that the operator wants it of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from voiceagent.conversation.actions import Action, GuessEnded
+from voiceagent.conversation.events import Event
+from voiceagent.latency.budgets import Miss
+from voiceagent.latency.spans import TurnReport
+from voiceagent.server.metrics import Metrics
+from voiceagent.store.event_log import EventLog
+from voiceagent.store.turns import TurnStore
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Counts, and keeps the times of turns."""
+
+    metrics: Metrics
+    store: TurnStore
+
+    def stepped(self, event: Event, actions: tuple[Action, ...]) -> None:
+        """Count what became of guesses."""
+        for action in actions:
+            if isinstance(action, GuessEnded):
+                self.metrics.guess_ended(action.outcome, action.tokens)
+
+    def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
+        """Count the turn and keep its times."""
+        self.metrics.turn(report, [miss.stage for miss in misses])
+        self.store.put(report)
+
+    def ended(self) -> None:
+        """The server counts that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """Writes the event log."""
+
+    log: EventLog
+
+    def stepped(self, event: Event, actions: tuple[Action, ...]) -> None:
+        """Write the step."""
+        self.log.record(event, actions)
+
+    def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
+        """Times follow from the events."""
+
+    def ended(self) -> None:
+        """Close the file."""
+        self.log.close()
