@@ -6,8 +6,8 @@ import zlib
 
 import pytest
 
-from voiceagent.stt.engine import Hypothesis, RecognisedWord
 from voiceagent.stt.gates import GateLimits, rejection
+from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord
 
 
 def hypothesis(text: str, *, no_speech: float = 0.05, log_probability: float = -0.3, ratio: float | None = None) -> Hypothesis:

@@ -1,9 +1,11 @@
-"""Finals overtake partials, old partials make room, and nobody waits for a job that nobody asks for any more."""
+"""Finals overtake partials, windows that fit share a run, old partials make room, and nobody waits for work that nobody asks for
+any more."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Sequence
 
 import pytest
 
@@ -13,32 +15,32 @@ from voiceagent.stt.queue import MAX_FINALS, MAX_PARTIALS, DecodeQueue
 
 
 class Held:
-    """A queue whose only worker is held by a first job until `release`."""
+    """A queue whose workers are held by a first run each until `release`. Windows are words; those of one length fit."""
 
-    def __init__(self) -> None:
-        self.queue: DecodeQueue[str] = DecodeQueue()
-        self.ran: list[str] = []
+    def __init__(self, max_batch: int = 1, *, hold_finals: bool = True) -> None:
+        self.runs: list[list[str]] = []
+        self._hold_finals = hold_finals
+        self._loop = asyncio.get_running_loop()
         self._go = threading.Event()
-        self._taken = asyncio.Event()
+        self._taken = asyncio.Semaphore(0)
         self._tasks: list[asyncio.Task[str]] = []
+        self.queue: DecodeQueue[str, str] = DecodeQueue(self._decode, group=len, max_batch=max_batch)
+
+    def _decode(self, windows: Sequence[str]) -> list[str]:
+        if windows[0] == "hold":
+            self._loop.call_soon_threadsafe(self._taken.release)
+            self._go.wait()
+        else:
+            self.runs.append(list(windows))
+        return [window.upper() for window in windows]
 
     async def hold(self) -> None:
-        loop = asyncio.get_running_loop()
+        for final in (False, True) if self._hold_finals else (False,):
+            self._tasks.append(asyncio.create_task(self.queue.run("hold", final=final)))
+            await self._taken.acquire()
 
-        def first() -> str:
-            loop.call_soon_threadsafe(self._taken.set)
-            self._go.wait()
-            return "first"
-
-        self._tasks.append(asyncio.create_task(self.queue.run(first, final=False)))
-        await self._taken.wait()
-
-    async def ask(self, name: str, *, final: bool = False) -> asyncio.Task[str]:
-        def decode() -> str:
-            self.ran.append(name)
-            return name
-
-        task = asyncio.create_task(self.queue.run(decode, final=final))
+    async def ask(self, window: str, *, final: bool = False) -> asyncio.Task[str]:
+        task = asyncio.create_task(self.queue.run(window, final=final))
         self._tasks.append(task)
         await asyncio.sleep(0)
         return task
@@ -50,13 +52,32 @@ class Held:
         return results
 
 
-async def test_finals_go_before_partials() -> None:
-    held = Held()
+async def test_a_final_does_not_wait_for_a_partial() -> None:
+    held = Held(hold_finals=False)
     await held.hold()
-    await held.ask("partial")
-    await held.ask("final", final=True)
+    waiting = await held.ask("partial")
+    assert await (await held.ask("final", final=True)) == "FINAL"
+    assert not waiting.done()
     await held.release()
-    assert held.ran == ["final", "partial"]
+    assert held.runs == [["final"], ["partial"]]
+
+
+async def test_windows_that_fit_share_a_run_and_the_others_keep_their_order() -> None:
+    held = Held(max_batch=3)
+    await held.hold()
+    tasks = [await held.ask(window) for window in ("aa", "b", "cc", "dd", "ee", "f")]
+    await held.release()
+    assert sorted(held.runs) == [["aa", "cc", "dd"], ["b", "f"], ["ee"]]
+    assert [task.result() for task in tasks] == ["AA", "B", "CC", "DD", "EE", "F"]
+
+
+async def test_finals_and_partials_share_no_run() -> None:
+    held = Held(max_batch=3)
+    await held.hold()
+    await held.ask("aa")
+    await held.ask("bb", final=True)
+    await held.release()
+    assert sorted(held.runs) == [["aa"], ["bb"]]
 
 
 async def test_the_oldest_partial_makes_room() -> None:
@@ -67,18 +88,18 @@ async def test_the_oldest_partial_makes_room() -> None:
     for dropped in tasks[:2]:
         with pytest.raises(DecodeDropped):
             dropped.result()
-    assert held.ran == [f"partial {i}" for i in range(2, MAX_PARTIALS + 2)]
+    assert held.runs == [[f"partial {i}"] for i in range(2, MAX_PARTIALS + 2)]
     assert held.queue.dropped_partials == 2
 
 
-async def test_a_job_whose_asker_has_gone_is_never_run() -> None:
-    held = Held()
+async def test_work_whose_asker_has_gone_is_never_done() -> None:
+    held = Held(max_batch=3)
     await held.hold()
     gone = await held.ask("gone", final=True)
     gone.cancel()
-    await held.ask("wanted")
+    await held.ask("kept", final=True)
     await held.release()
-    assert held.ran == ["wanted"]
+    assert held.runs == [["kept"]]
 
 
 async def test_too_many_finals_are_refused() -> None:
@@ -93,16 +114,20 @@ async def test_too_many_finals_are_refused() -> None:
     await held.release()
 
 
-async def test_a_failing_decode_tells_its_asker_and_the_worker_goes_on() -> None:
-    queue: DecodeQueue[int] = DecodeQueue()
+async def test_one_bad_window_spoils_no_others_and_the_worker_goes_on() -> None:
+    class Broken(Held):
+        def _decode(self, windows: Sequence[str]) -> list[str]:
+            if "bad" in windows:
+                raise EngineError("broken")
+            return super()._decode(windows)
 
-    def fail() -> int:
-        raise EngineError("broken")
-
+    held = Broken(max_batch=3)
+    await held.hold()
+    tasks = [await held.ask(window) for window in ("one", "bad", "two")]
+    await held.release()
+    assert [tasks[0].result(), tasks[2].result()] == ["ONE", "TWO"]
     with pytest.raises(EngineError, match="broken"):
-        await queue.run(fail, final=True)
-    assert await queue.run(lambda: 7, final=True) == 7
-    await queue.close()
+        tasks[1].result()
 
 
 async def test_a_closed_queue_takes_and_keeps_nothing() -> None:
@@ -115,4 +140,4 @@ async def test_a_closed_queue_takes_and_keeps_nothing() -> None:
     await held.release()
     await closing
     with pytest.raises(EngineError, match="closed"):
-        await held.queue.run(lambda: "late", final=True)
+        await held.queue.run("late", final=True)

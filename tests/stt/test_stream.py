@@ -13,8 +13,11 @@ import pytest
 from numpy.typing import NDArray
 
 from voiceagent.errors import EngineError
-from voiceagent.stt.engine import DecodeDropped, Hypothesis, RecognisedWord
-from voiceagent.stt.stream import AudioWindow, FinalText, StreamOptions, UtteranceTranscriber
+from voiceagent.stt.audio_window import AudioWindow
+from voiceagent.stt.engine import DecodeDropped
+from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord
+from voiceagent.stt.options import Policy, StreamOptions
+from voiceagent.stt.stream import PROMPT_WORDS, FinalText, UtteranceTranscriber
 
 WORD_SAMPLES = 4800
 GAP_SAMPLES = 1600
@@ -32,7 +35,9 @@ class LevelRecogniser:
     """Reads `spoken` audio; only whole words are words."""
 
     max_audio_s: float = 5.0
+    stream: StreamOptions = field(default_factory=StreamOptions)
     decodes: list[float] = field(default_factory=list)
+    prompts: list[str] = field(default_factory=list)
     hold: asyncio.Event | None = None
     error: Exception | None = None
 
@@ -40,6 +45,7 @@ class LevelRecogniser:
         self, audio: NDArray[np.float32], *, prompt: str = "", word_times: bool = False, final: bool = False
     ) -> Hypothesis:
         self.decodes.append(len(audio) / 16000)
+        self.prompts.append(prompt)
         assert len(audio) / 16000 <= self.max_audio_s
         if self.hold is not None:
             await self.hold.wait()
@@ -90,6 +96,17 @@ async def test_partials_grow_and_the_final_has_all_words() -> None:
     assert (final.utterance_id, final.text) == (7, names(4))
 
 
+async def test_with_alignatt_words_are_stable_one_decode_sooner() -> None:
+    stable = {}
+    for policy in ("agreement", "alignatt"):
+        transcriber = UtteranceTranscriber(LevelRecogniser(), StreamOptions(policy=policy, edge_ms=400))
+        transcriber.begin(1, spoken(0, 1))
+        partial = await transcriber.partial()
+        assert partial is not None
+        stable[policy] = (partial.stable, partial.unstable)
+    assert stable == {"agreement": ("", "w0 w1"), "alignatt": ("w0", "w1")}
+
+
 async def test_a_long_utterance_keeps_all_words_in_a_bounded_window() -> None:
     engine = LevelRecogniser()
     transcriber = UtteranceTranscriber(engine)
@@ -104,6 +121,22 @@ async def test_a_long_utterance_keeps_all_words_in_a_bounded_window() -> None:
     assert f"{stable} {unstable}".strip() == names(150)
     assert max(engine.decodes) <= 0.6 * engine.max_audio_s + 1.0
     assert current < 500_000
+
+
+@pytest.mark.parametrize("policy", ["agreement", "alignatt"])
+async def test_a_monologue_of_ten_minutes_costs_the_same_at_its_end_as_at_its_start(policy: Policy) -> None:
+    engine = LevelRecogniser(max_audio_s=10.0)
+    transcriber = UtteranceTranscriber(engine, StreamOptions(policy=policy))
+    transcriber.begin(1, np.zeros(FRAME, np.int16))
+    audio = spoken(*range(1500))
+    await stream(transcriber, audio, every=20)
+    early, late = (engine.decodes[part] for part in (slice(50, 250), slice(-200, None)))
+    assert sum(late) == pytest.approx(sum(early), rel=0.05)
+    assert max(engine.decodes) <= 0.6 * engine.max_audio_s + 1.0
+    assert len(engine.prompts[-1].split()) == PROMPT_WORDS
+    assert len(engine.decodes) == len(audio) // FRAME // 20
+    assert (await said(transcriber)).text == names(1500)
+    assert engine.decodes[-1] <= 0.6 * engine.max_audio_s + 1.0
 
 
 async def test_words_without_pauses_that_never_agree_still_do_not_grow_the_window() -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import random
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import jiwer
@@ -17,6 +17,7 @@ from models.train import domain
 from tests.speech import frames, noise, said, silence
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.models.registry import profile, resolve
+from voiceagent.stt.hypothesis import Hypothesis, Window
 from voiceagent.stt.stream import UtteranceTranscriber
 from voiceagent.stt.whisper import WhisperEngine, create
 
@@ -100,6 +101,38 @@ async def test_calls_share_the_model(engine: WhisperEngine) -> None:
     audio = said(SENTENCE).astype(np.float32) / 32768
     texts = {h.text for h in await asyncio.gather(*(engine.transcribe(audio, final=True) for _ in range(8)))}
     assert len(texts) == 1
+
+
+async def test_windows_of_several_calls_are_decoded_in_one_run_to_the_same_words_as_alone(engine: WhisperEngine) -> None:
+    sentences = ["What time is it in Paris?", "What time is it in Rome?", "What day is it in London?", "How is it in Berlin?"]
+    spoken = [said(sentence).astype(np.float32) / 32768 for sentence in sentences]
+    audio = [np.pad(part, (0, 2 * 16000 - len(part))) for part in spoken]
+    runs: list[int] = []
+    decode = engine.decoder.decode
+
+    def counted(windows: Sequence[Window]) -> list[Hypothesis]:
+        runs.append(len(windows))
+        return decode(windows)
+
+    alone = [await engine.transcribe(part, word_times=True) for part in audio]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine.decoder, "decode", counted)
+        together = await asyncio.gather(*(engine.transcribe(part, word_times=True) for part in audio))
+    assert [heard.text for heard in together] == [heard.text for heard in alone]
+    assert [bare(heard.text) for heard in alone] == [bare(sentence) for sentence in sentences]
+    for one, other in zip(together, alone, strict=True):
+        assert [word.end_s for word in one.words] == pytest.approx([word.end_s for word in other.words], abs=0.09)
+    assert sum(runs) == 4
+    assert max(runs) > 1
+
+
+async def test_windows_with_prompts_of_other_lengths_share_no_run(engine: WhisperEngine) -> None:
+    audio = np.zeros(16000, np.float32)
+    short, long = (engine.decoder.shape(Window(audio, "a table for two " * count)) for count in (1, 8))
+    assert (short.frames, short.prompt_tokens < long.prompt_tokens) == (long.frames, True)
+    assert engine.decoder.shape(Window(audio, "a table for two " * 80)).prompt_tokens <= 200
+    texts = [hypothesis.text for hypothesis in engine.decoder.decode([Window(audio, "a table for two " * 8)] * 2)]
+    assert texts == ["", ""]
 
 
 async def test_too_much_audio_for_one_decode_is_refused(engine: WhisperEngine) -> None:

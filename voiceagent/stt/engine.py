@@ -2,42 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voiceagent.errors import EngineError
+from voiceagent.stt.hypothesis import Hypothesis
+from voiceagent.stt.options import StreamOptions
 
 
 class DecodeDropped(EngineError):
     """A partial decode was not made because newer ones took its place; nothing is wrong."""
-
-
-@dataclass(frozen=True, slots=True)
-class RecognisedWord:
-    """A word with its place in the audio that was decoded; `text` has no surrounding spaces."""
-
-    text: str
-    start_s: float
-    end_s: float
-    probability: float
-
-
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
-    """One decode. The three last figures feed the hallucination gates."""
-
-    words: tuple[RecognisedWord, ...]
-    no_speech_probability: float
-    mean_log_probability: float
-    compression_ratio: float
-
-    @property
-    def text(self) -> str:
-        """The words as one line."""
-        return " ".join(word.text for word in self.words)
 
 
 class SttEngine(Protocol):
@@ -45,6 +21,8 @@ class SttEngine(Protocol):
 
     max_audio_s: float
     """The longest stretch of audio that one decode can take."""
+    stream: StreamOptions
+    """How this recogniser's utterances are windowed and become stable."""
 
     async def transcribe(
         self, audio: NDArray[np.float32], *, prompt: str = "", word_times: bool = False, final: bool = False

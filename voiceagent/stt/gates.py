@@ -3,14 +3,13 @@ leaves. Pure; the limits belong to a model, so a profile may change them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
-from voiceagent.stt.agreement import bare
-from voiceagent.stt.engine import Hypothesis
+from voiceagent.stt.hypothesis import Hypothesis
+from voiceagent.stt.stable import bare
 
 
-@dataclass(frozen=True, slots=True)
-class GateLimits:
+class GateLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Beyond these a hypothesis is taken for a hallucination."""
 
     no_speech_probability: float = 0.6

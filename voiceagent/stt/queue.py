@@ -1,42 +1,72 @@
-"""The queue in front of a recogniser's worker threads. Finals go first; a partial that had to wait behind too much is
-dropped, because a newer one of the same call is on its way; a job whose asker has gone is never run."""
+"""The queue in front of a recogniser's worker threads. Windows that wait at the same time and fit each other are decoded in one
+run. Finals go first, and one worker takes nothing else, so they never wait for a partial; a partial that had to wait behind too
+much is dropped, because a newer one of the same call is on its way; work whose asker has gone is never done."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from voiceagent.errors import EngineError
 from voiceagent.stt.engine import DecodeDropped
 
-T = TypeVar("T")
+W = TypeVar("W")
+R = TypeVar("R")
 MAX_PARTIALS = 16
 MAX_FINALS = 64
 
-Job = tuple[Future[T], Callable[[], T]]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Work(Generic[W, R]):
+    """A window that waits."""
+
+    window: W
+    group: Hashable
+    future: Future[R]
 
 
-class DecodeQueue(Generic[T]):
-    """Worker threads that run decodes, finals before partials."""
+class DecodeQueue(Generic[W, R]):
+    """Worker threads that decode windows, finals before partials.
 
-    def __init__(self, workers: int = 1) -> None:
+    Args:
+        decode: decodes windows of one group; as many results, in order.
+        group: windows with the same answer may share a run.
+        max_batch: most windows in a run.
+        workers: threads that take partials and finals; one more takes finals only.
+    """
+
+    def __init__(
+        self,
+        decode: Callable[[Sequence[W]], Sequence[R]],
+        *,
+        group: Callable[[W], Hashable] = id,
+        max_batch: int = 1,
+        workers: int = 1,
+    ) -> None:
         self.dropped_partials = 0
-        self._finals: deque[Job[T]] = deque()
-        self._partials: deque[Job[T]] = deque()
+        self._decode = decode
+        self._group = group
+        self._max_batch = max_batch
+        self._finals: deque[Work[W, R]] = deque()
+        self._partials: deque[Work[W, R]] = deque()
         self._changed = threading.Condition()
         self._closed = False
-        self._threads = [threading.Thread(target=self._work, name=f"stt-{i}", daemon=True) for i in range(workers)]
+        self._threads = [
+            threading.Thread(target=self._work, args=(index > 0,), name=f"stt-{index}", daemon=True)
+            for index in range(workers + 1)
+        ]
         for thread in self._threads:
             thread.start()
 
-    async def run(self, decode: Callable[[], T], *, final: bool) -> T:
-        """Run `decode` in a worker and return its result. Cancelling takes a waiting job out of the queue. Raises DecodeDropped
+    async def run(self, window: W, *, final: bool) -> R:
+        """Decode `window` in a worker and return its result. Cancelling takes waiting work out of the queue. Raises DecodeDropped
         for a partial that made room for others, EngineError when too many finals wait or the queue is closed."""
-        future: Future[T] = Future()
+        work: Work[W, R] = Work(window, self._group(window), Future())
         with self._changed:
             if self._closed:
                 raise EngineError("the speech recogniser is closed")
@@ -44,56 +74,75 @@ class DecodeQueue(Generic[T]):
             if final and len(self._finals) >= MAX_FINALS:
                 raise EngineError(f"the speech recogniser is overloaded: {MAX_FINALS} decodes wait; lower the number of calls")
             if not final and len(self._partials) >= MAX_PARTIALS:
-                self._drop(self._partials.popleft()[0])
-            (self._finals if final else self._partials).append((future, decode))
-            self._changed.notify()
-        return await asyncio.wrap_future(future)
+                self._drop(self._partials.popleft().future)
+            (self._finals if final else self._partials).append(work)
+            self._changed.notify_all()
+        return await asyncio.wrap_future(work.future)
 
     @property
     def waiting(self) -> int:
-        """Jobs that no worker has taken yet."""
+        """Windows that no worker has taken yet."""
         return len(self._finals) + len(self._partials)
 
     async def close(self) -> None:
         """Drop what waits and let the workers finish what they do."""
         with self._changed:
             self._closed = True
-            for future, _ in [*self._finals, *self._partials]:
-                self._drop(future)
+            for work in [*self._finals, *self._partials]:
+                self._drop(work.future)
             self._finals.clear()
             self._partials.clear()
             self._changed.notify_all()
         for thread in self._threads:
             await asyncio.to_thread(thread.join)
 
-    def _drop(self, future: Future[T]) -> None:
+    def _drop(self, future: Future[R]) -> None:
         if future.set_running_or_notify_cancel():
             self.dropped_partials += 1
             future.set_exception(DecodeDropped("a newer decode took this one's place"))
 
     def _forget_cancelled(self) -> None:
         for waiting in (self._finals, self._partials):
-            kept = [job for job in waiting if not job[0].cancelled()]
+            kept = [work for work in waiting if not work.future.cancelled()]
             waiting.clear()
             waiting.extend(kept)
 
-    def _take(self) -> Job[T] | None:
+    def _take(self, partials_too: bool) -> list[Work[W, R]]:
+        """The next run: the oldest final, else the oldest partial, and those of its kind that fit it. Empty: closed."""
         with self._changed:
-            while not self._closed and not self._finals and not self._partials:
+            while not self._closed:
+                if taken := self._alike(self._finals) or (self._alike(self._partials) if partials_too else []):
+                    return taken
                 self._changed.wait()
-            if self._finals:
-                return self._finals.popleft()
-            return self._partials.popleft() if self._partials else None
+            return []
 
-    def _work(self) -> None:
-        while (job := self._take()) is not None:
-            future, decode = job
-            if not future.set_running_or_notify_cancel():
-                continue
-            try:
-                result = decode()
-            except Exception as error:  # noqa: BLE001 - whoever asked gets it
-                future.set_exception(error)
-            else:
-                future.set_result(result)
-            del job, future, decode
+    def _alike(self, waiting: deque[Work[W, R]]) -> list[Work[W, R]]:
+        """Take the oldest of `waiting` and those behind it that may share its run."""
+        taken: list[Work[W, R]] = []
+        left: list[Work[W, R]] = []
+        while waiting and len(taken) < self._max_batch:
+            work = waiting.popleft()
+            if taken and work.group != taken[0].group:
+                left.append(work)
+            elif work.future.set_running_or_notify_cancel():
+                taken.append(work)
+        waiting.extendleft(reversed(left))
+        return taken
+
+    def _work(self, partials_too: bool) -> None:
+        while taken := self._take(partials_too):
+            self._run(taken)
+            del taken
+
+    def _run(self, taken: list[Work[W, R]]) -> None:
+        try:
+            results = self._decode([work.window for work in taken])
+        except Exception as error:  # noqa: BLE001 - whoever asked gets it
+            if len(taken) == 1:
+                taken[0].future.set_exception(error)
+                return
+            for work in taken:
+                self._run([work])
+        else:
+            for work, result in zip(taken, results, strict=True):
+                work.future.set_result(result)

@@ -5,6 +5,7 @@ before the encoder; CTranslate2's encoder takes any length, and for a two-second
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import ctranslate2
@@ -16,18 +17,20 @@ MICRO_MIN_FRAMES = 50
 """Shortest input of the bundled model, in feature frames: one second at its hop of 20 ms."""
 MICRO_MARGIN_FRAMES = 10
 """Padding the bundled model is given after the audio, in feature frames."""
+MIN_SAMPLES = 640
+"""Audio shorter than this is padded with silence: the features need a whole window."""
 
 
-def frames_to_encode(content_frames: int, *, margin_frames: int, min_frames: int, feature_size: int) -> int:
+def frames_to_encode(content_frames: int, *, margin_frames: int, min_frames: int, feature_size: int, step_frames: int = 2) -> int:
     """How many feature frames to hand to the encoder for audio that fills `content_frames` of them.
 
-    The result is even, at least `min_frames`, and never twice `feature_size`: CTranslate2 takes an encoder output that
-    has as many positions as there are mel bands for features and encodes it again. A batch of several stretches of
-    audio uses the longest one's.
+    The result is at least `min_frames`, even, a multiple of `step_frames` (so that stretches of similar length come out
+    alike), and never twice `feature_size`: CTranslate2 takes an encoder output that has as many positions as there are mel
+    bands for features and encodes it again.
     """
-    frames = max(content_frames + margin_frames, min_frames)
-    frames += frames % 2
-    return frames + 2 if frames == 2 * feature_size else frames
+    step = step_frames + step_frames % 2
+    frames = -(-max(content_frames + margin_frames, min_frames) // step) * step
+    return frames + step if frames == 2 * feature_size else frames
 
 
 def content_frames(features: npt.NDArray[np.float32]) -> int:
@@ -48,6 +51,7 @@ class ShortWhisper(WhisperModel):  # type: ignore[misc]
         margin_frames: padding kept after the audio, in feature frames; the bundled model wants 10, published ones
             loop when they see less than about 256.
         min_frames: shortest input of the encoder, in feature frames.
+        step_frames: lengths handed to the encoder are multiples of it.
         options: as for `WhisperModel`; `cpu_threads=1` is the fastest for small models.
     """
 
@@ -57,11 +61,13 @@ class ShortWhisper(WhisperModel):  # type: ignore[misc]
         *,
         margin_frames: int = MICRO_MARGIN_FRAMES,
         min_frames: int = MICRO_MIN_FRAMES,
+        step_frames: int = 2,
         **options: Any,
     ) -> None:
         super().__init__(model_path, **options)
         self.margin_frames = margin_frames
         self.min_frames = min_frames
+        self.step_frames = step_frames
 
     def frames_to_encode(self, content_frames: int) -> int:
         """Feature frames this model's encoder should be given for audio of `content_frames` frames."""
@@ -70,7 +76,26 @@ class ShortWhisper(WhisperModel):  # type: ignore[misc]
             margin_frames=self.margin_frames,
             min_frames=self.min_frames,
             feature_size=len(self.feature_extractor.mel_filters),
+            step_frames=self.step_frames,
         )
+
+    def frames_of(self, samples: int) -> int:
+        """Feature frames that `samples` of 16 kHz audio fill: as many as `features` returns."""
+        hop_samples = int(self.feature_extractor.hop_length)
+        return max(1, (max(samples, MIN_SAMPLES) + 160) // hop_samples - 1)
+
+    def features(self, audio: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+        """Log-mel features of mono 16 kHz audio, shape (bands, frames)."""
+        missing = max(0, MIN_SAMPLES - len(audio))
+        computed = self.feature_extractor(np.pad(audio, (0, missing)) if missing else audio)
+        return np.asarray(computed[:, : self.frames_of(len(audio))], np.float32)
+
+    def encode_frames(self, features: Sequence[npt.NDArray[np.float32]], frames: int) -> ctranslate2.StorageView:
+        """Encode several stretches of features, each of shape (bands, at most `frames`), in one run of `frames` frames."""
+        batch = np.zeros((len(features), features[0].shape[0], frames), np.float32)
+        for row, stretch in zip(batch, features, strict=True):
+            row[:, : stretch.shape[1]] = stretch
+        return self.model.encode(ctranslate2.StorageView.from_array(batch), to_cpu=False)
 
     def encode(self, features: npt.NDArray[np.float32]) -> ctranslate2.StorageView:
         """Encode log-mel features, shape (bands, frames) or (batch, bands, frames), cut to the audio in them."""

@@ -7,16 +7,20 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voiceagent.stt.agreement import LocalAgreement
-from voiceagent.stt.engine import DecodeDropped, Hypothesis, RecognisedWord, SttEngine
-from voiceagent.stt.gates import GateLimits, rejection
+from voiceagent.stt.alignatt import AlignAtt, clear_of
+from voiceagent.stt.audio_window import AudioWindow
+from voiceagent.stt.engine import DecodeDropped, SttEngine
+from voiceagent.stt.gates import rejection
+from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord
+from voiceagent.stt.options import StreamOptions
+from voiceagent.stt.stable import StableWords
 
 log = logging.getLogger(__name__)
 
@@ -26,19 +30,8 @@ MIN_CUT_S = 3.0
 """A cut that frees less audio is not worth it."""
 EDGE_S = 1.0
 """Words this near to the end of a full window may be cut in half: they are decoded again."""
-
-
-@dataclass(frozen=True, slots=True)
-class StreamOptions:
-    """How an utterance is windowed."""
-
-    pad_ms: float = 200.0
-    """Audio kept after the last voiced sample of a decode."""
-    trim_after_s: float = 12.0
-    """A window longer than this lets go of the audio of its committed words."""
-    max_buffer_s: float = 120.0
-    """The oldest audio beyond this is lost (and counted): decodes have not come for that long."""
-    limits: GateLimits = field(default_factory=GateLimits)
+PROMPT_WORDS = 40
+"""Committed words that are handed to the next decode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +58,8 @@ class UtteranceTranscriber:
     """Transcribes one call, an utterance at a time."""
 
     def __init__(self, engine: SttEngine, options: StreamOptions | None = None) -> None:
-        self.options = options or StreamOptions()
+        """`options`: the engine's own, unless given."""
+        self.options = options or engine.stream
         self.lost_s = 0.0
         self._engine = engine
         self._utterance_id = -1
@@ -73,7 +67,7 @@ class UtteranceTranscriber:
 
     def _clear(self) -> None:
         self._audio = AudioWindow()
-        self._agreement = LocalAgreement()
+        self._words: StableWords = AlignAtt() if self.options.policy == "alignatt" else LocalAgreement()
         self._committed: list[str] = []
         self._voiced_end = 0
         self._decoded_end = 0
@@ -106,25 +100,28 @@ class UtteranceTranscriber:
         if self._voiced_end <= self._decoded_end or self._final is not None:
             return None
         self._decoded_end = self._voiced_end
-        start, end, agreement = self._audio.start, self._window_end(), self._agreement
+        start, end, words = self._audio.start, self._window_end(), self._words
+        window_s = (end - start) / RATE_HZ
         full = end < self._voiced_end
-        trim = full or end - start > min(self.options.trim_after_s, self._engine.max_audio_s * 0.6) * RATE_HZ
+        trim = full or window_s > min(self.options.trim_after_s, self._engine.max_audio_s * 0.6)
         began = time.perf_counter()
         try:
-            hypothesis = await self._transcribe(start, end, self._committed, word_times=trim, final=False)
+            timed = trim or self.options.policy == "alignatt"
+            hypothesis = await self._transcribe(start, end, self._committed, word_times=timed, final=False)
         except DecodeDropped:
             return None
-        if agreement is not self._agreement or self._final is not None:
+        if words is not self._words or self._final is not None:
             return None
-        words = hypothesis.words
+        heard = hypothesis.words
         if rejection(hypothesis, (min(end, self._decoded_end) - start) / SAMPLES_PER_MS, self.options.limits):
-            words = ()
-        stable = agreement.update([word.text for word in words])
+            heard = ()
+        clear = clear_of(heard, window_s - self.options.edge_ms / 1000) if timed else 0
+        stable = words.update([word.text for word in heard], clear)
         if trim:
-            self._trim(words, stable, (end - start) / RATE_HZ, full=full)
+            self._trim(heard, stable, window_s, full=full)
         decode_ms = (time.perf_counter() - began) * 1000
-        text = " ".join([*self._committed, *self._agreement.stable])
-        return PartialText(self._utterance_id, text, " ".join(self._agreement.unstable), decode_ms)
+        text = " ".join([*self._committed, *self._words.stable])
+        return PartialText(self._utterance_id, text, " ".join(self._words.unstable), decode_ms)
 
     async def final(self) -> FinalText | None:
         """Decode the whole utterance. Asked again without new speech in between, it gives the same answer for nothing: so it
@@ -157,7 +154,9 @@ class UtteranceTranscriber:
 
     async def _transcribe(self, start: int, end: int, committed: list[str], *, word_times: bool, final: bool) -> Hypothesis:
         audio = self._audio.between(start, end)
-        return await self._engine.transcribe(audio, prompt=" ".join(committed), word_times=word_times, final=final)
+        return await self._engine.transcribe(
+            audio, prompt=" ".join(committed[-PROMPT_WORDS:]), word_times=word_times, final=final
+        )
 
     async def _decode_final(self, utterance_id: int) -> FinalText:
         began = time.perf_counter()
@@ -186,11 +185,11 @@ class UtteranceTranscriber:
         if pauses:
             _, count = max(pauses)
             cut_s = (words[count - 1].end_s + words[count].start_s) / 2
-            kept = self._agreement.stable[len(self._agreement.stable) - (stable - count) :]
-            self._agreement = LocalAgreement(kept, self._agreement.unstable)
+            kept = self._words.stable[len(self._words.stable) - (stable - count) :]
+            self._words = type(self._words)(kept, self._words.unstable)
         elif full or window_s > self._engine.max_audio_s * 0.9:
             count, cut_s = _settled(words, window_s)
-            self._agreement = LocalAgreement([], [word.text for word in words[count:]])
+            self._words = type(self._words)([], [word.text for word in words[count:]])
         else:
             return
         self._committed += [word.text for word in words[:count]]
@@ -207,32 +206,3 @@ def _settled(words: Sequence[RecognisedWord], window_s: float) -> tuple[int, flo
 
 def _failed(task: asyncio.Task[FinalText]) -> bool:
     return task.done() and not task.cancelled() and task.exception() is not None
-
-
-class AudioWindow:
-    """The part of an utterance's audio that is still needed; positions are samples since its beginning."""
-
-    def __init__(self) -> None:
-        self.start = 0
-        self.end = 0
-        self._parts: deque[NDArray[np.int16]] = deque()
-
-    def append(self, audio: NDArray[np.int16]) -> None:
-        """Add to the end."""
-        self._parts.append(audio)
-        self.end += len(audio)
-
-    def let_go(self, position: int) -> None:
-        """Forget what lies before `position`."""
-        while self._parts and self.start < position:
-            head = self._parts.popleft()
-            if self.start + len(head) > position:
-                self._parts.appendleft(head[position - self.start :].copy())
-                self.start = position
-            else:
-                self.start += len(head)
-
-    def between(self, start: int, end: int) -> NDArray[np.float32]:
-        """Audio from `start` to `end` in -1..1."""
-        audio = np.concatenate([np.zeros(0, np.int16), *self._parts])[start - self.start : end - self.start]
-        return audio.astype(np.float32) / np.float32(32768)

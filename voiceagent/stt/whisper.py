@@ -4,7 +4,7 @@ a bounded number of tokens: what it makes up is refused by the gates, not decode
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voiceagent.errors import ConfigError, EngineError, ModelError
-from voiceagent.stt.engine import Hypothesis, RecognisedWord
+from voiceagent.stt.hypothesis import Hypothesis, Window
+from voiceagent.stt.options import StreamOptions
 from voiceagent.stt.queue import DecodeQueue
 
 log = logging.getLogger(__name__)
 
 RATE_HZ = 16_000
-PROMPT_CHARACTERS = 200
 NEEDED_FILES = ("model.bin", "config.json", "tokenizer.json")
 
 
@@ -32,10 +32,14 @@ class WhisperOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cpu_threads: int = 1
     """For each decode: small models are slower with two."""
     workers: int = 1
-    """Decodes at the same time."""
+    """Threads that decode; one more decodes finals only."""
+    max_batch: int = 8
+    """Most windows, of different calls, in one run of the model."""
     margin_frames: int = 256
     """Padding after the audio, in feature frames: published models loop with less, the bundled one wants 10."""
     min_frames: int = 50
+    step_frames: int = 100
+    """Audio is padded to a multiple of it, so that windows of similar length can share a run."""
     beam_size: int = 1
     suppress_tokens: list[int] | None = None
     """None: faster-whisper's default, none of the symbols that nobody speaks."""
@@ -45,6 +49,7 @@ class WhisperOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_audio_s: float = 30.0
     tokens_per_second: float = 12.0
     """With 24 more, the longest transcript of a decode: a loop ends there."""
+    stream: StreamOptions = StreamOptions()
 
 
 class WhisperEngine:
@@ -54,22 +59,25 @@ class WhisperEngine:
         """Load a folder in CTranslate2 format; takes 0.1 to 10 s. Raises ModelError."""
         self.options = options or WhisperOptions()
         self.max_audio_s = self.options.max_audio_s
+        self.stream = self.options.stream
         missing = [name for name in NEEDED_FILES if not (path / name).is_file()]
         if missing:
             raise ModelError(
                 f"{path}: no {missing[0]} in it; expected a Whisper in CTranslate2 format ({', '.join(NEEDED_FILES)})"
             )
-        from voiceagent.stt.short_whisper import ShortWhisper  # slow to import; only a running engine needs it
+        from voiceagent.stt.decoder import BatchDecoder  # slow to import; only a running engine needs it
+        from voiceagent.stt.short_whisper import ShortWhisper
 
         try:
-            self._model = ShortWhisper(
+            model = ShortWhisper(
                 str(path),
                 margin_frames=self.options.margin_frames,
                 min_frames=self.options.min_frames,
+                step_frames=self.options.step_frames,
                 device=self.options.device,
                 compute_type=self.options.compute_type,
                 cpu_threads=self.options.cpu_threads,
-                num_workers=self.options.workers,
+                num_workers=self.options.workers + 1,
                 local_files_only=True,
             )
         except Exception as error:  # CTranslate2, tokenizers and json share no base
@@ -77,7 +85,17 @@ class WhisperEngine:
             raise ModelError(
                 f"{path}: cannot be loaded as a Whisper ({line}); fetch it again with: voiceagent models pull"
             ) from error
-        self.queue: DecodeQueue[Hypothesis] = DecodeQueue(self.options.workers)
+        self.decoder = BatchDecoder(
+            model,
+            language=self.options.language,
+            beam_size=self.options.beam_size,
+            suppress_tokens=self.options.suppress_tokens,
+            without_timestamps=self.options.without_timestamps,
+            tokens_per_second=self.options.tokens_per_second,
+        )
+        self.queue: DecodeQueue[Window, Hypothesis] = DecodeQueue(
+            self._decode, group=self.decoder.shape, max_batch=self.options.max_batch, workers=self.options.workers
+        )
 
     async def transcribe(
         self, audio: NDArray[np.float32], *, prompt: str = "", word_times: bool = False, final: bool = False
@@ -86,62 +104,17 @@ class WhisperEngine:
         duration_s = len(audio) / RATE_HZ
         if duration_s > self.max_audio_s:
             raise EngineError(f"{duration_s:.1f} s of audio for one decode: at most {self.max_audio_s:g} s")
-        return await self.queue.run(lambda: self._decode(audio, prompt, word_times), final=final)
+        return await self.queue.run(Window(audio, prompt if self.options.use_prompt else "", word_times), final=final)
 
-    def _decode(self, audio: NDArray[np.float32], prompt: str, word_times: bool) -> Hypothesis:
-        options = self.options
-        suppress = {} if options.suppress_tokens is None else {"suppress_tokens": options.suppress_tokens}
+    def _decode(self, windows: Sequence[Window]) -> list[Hypothesis]:
         try:
-            segments, _ = self._model.transcribe(
-                audio,
-                language=options.language,
-                beam_size=options.beam_size,
-                temperature=0.0,
-                condition_on_previous_text=False,
-                initial_prompt=prompt[-PROMPT_CHARACTERS:] if prompt and options.use_prompt else None,
-                without_timestamps=options.without_timestamps,
-                word_timestamps=word_times,
-                no_speech_threshold=None,
-                log_prob_threshold=None,
-                compression_ratio_threshold=None,
-                max_new_tokens=24 + int(options.tokens_per_second * len(audio) / RATE_HZ),
-                **suppress,
-            )
-            found = list(segments)
+            return self.decoder.decode(windows)
         except Exception as error:
             raise EngineError(f"the speech recogniser failed: {type(error).__name__}: {error}") from error
-        if not found:
-            return Hypothesis((), 1.0, 0.0, 0.0)
-        tokens = sum(max(1, len(segment.tokens)) for segment in found)
-        log_probability = sum(segment.avg_logprob * max(1, len(segment.tokens)) for segment in found) / tokens
-        return Hypothesis(
-            words=tuple(word for segment in found for word in _words(segment)),
-            no_speech_probability=max(segment.no_speech_prob for segment in found),
-            mean_log_probability=float(log_probability),
-            compression_ratio=max(segment.compression_ratio for segment in found),
-        )
 
     async def close(self) -> None:
         """See `SttEngine.close`."""
         await self.queue.close()
-
-
-def _words(segment: Any) -> list[RecognisedWord]:
-    """A segment's words; pieces that stand without a space before them belong to the word before."""
-    if not segment.words:
-        return [RecognisedWord(text, 0.0, 0.0, 1.0) for text in segment.text.split()]
-    words: list[RecognisedWord] = []
-    for piece in segment.words:
-        text, glued = piece.word.strip(), not piece.word.startswith(" ")
-        if not text:
-            continue
-        if glued and words:
-            before = words[-1]
-            joined = before.text + text
-            words[-1] = RecognisedWord(joined, before.start_s, float(piece.end), min(before.probability, piece.probability))
-        else:
-            words.append(RecognisedWord(text, float(piece.start), float(piece.end), float(piece.probability)))
-    return words
 
 
 def create(path: Path | None, options: Mapping[str, Any]) -> WhisperEngine:

@@ -1,0 +1,161 @@
+"""Greedy decoding of several stretches of audio in one run of the encoder and one of the decoder (CTranslate2's Whisper takes
+batches). Windows share a run only when they are encoded at the same length, which is why lengths come in steps: a window is
+padded no further beside others than alone, and its text is the same."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ctranslate2
+import numpy as np
+from faster_whisper.tokenizer import Tokenizer
+from faster_whisper.transcribe import get_suppressed_tokens
+
+from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord, Window
+from voiceagent.stt.short_whisper import ShortWhisper
+
+RATE_HZ = 16_000
+SHORTEST_LIMIT_TOKENS = 24
+PROMPT_CHARACTERS = 200
+PROMPT_STEP_TOKENS = 8
+"""Prompts are cut to a multiple of this: in a batch the start of the transcript must stand at the same place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What windows must share to be decoded in one run."""
+
+    frames: int
+    prompt_tokens: int
+    word_times: bool
+
+
+class BatchDecoder:
+    """Decodes windows of one shape with a loaded model. Safe to use from several threads.
+
+    Args:
+        model: the model, its tokenizer and its features.
+        language: a Whisper language code; English-only models ignore it.
+        beam_size: 1 is greedy.
+        suppress_tokens: tokens that are never written; None: faster-whisper's default, the symbols that nobody speaks.
+        without_timestamps: whether the model is asked for text only.
+        tokens_per_second: with `SHORTEST_LIMIT_TOKENS` more, the longest transcript: a loop ends there.
+    """
+
+    def __init__(
+        self,
+        model: ShortWhisper,
+        *,
+        language: str = "en",
+        beam_size: int = 1,
+        suppress_tokens: Sequence[int] | None = None,
+        without_timestamps: bool = True,
+        tokens_per_second: float = 12.0,
+    ) -> None:
+        self._model = model
+        self._beam_size = beam_size
+        self._tokens_per_second = tokens_per_second
+        multilingual = model.model.is_multilingual
+        self._tokenizer = Tokenizer(
+            model.hf_tokenizer,
+            multilingual,
+            task="transcribe" if multilingual else None,
+            language=language if multilingual else None,
+        )
+        self._suppress = list(get_suppressed_tokens(self._tokenizer, [-1] if suppress_tokens is None else list(suppress_tokens)))
+        self._start = list(self._tokenizer.sot_sequence) + ([self._tokenizer.no_timestamps] if without_timestamps else [])
+
+    def shape(self, window: Window) -> Shape:
+        """What a window must share with others to be decoded beside them."""
+        frames = self._model.frames_to_encode(self._model.frames_of(len(window.audio)))
+        return Shape(frames, len(self._prompt(window.prompt)), window.word_times)
+
+    def decode(self, windows: Sequence[Window]) -> list[Hypothesis]:
+        """One hypothesis a window, in order. All windows have the same shape. Raises what CTranslate2 raises."""
+        frames = self.shape(windows[0]).frames
+        encoded = self._model.encode_frames([self._model.features(window.audio) for window in windows], frames)
+        prompts = [[*self._prompt(window.prompt), *self._start] for window in windows]
+        results = self._model.model.generate(
+            encoded,
+            prompts,
+            beam_size=self._beam_size,
+            max_length=self._max_length(windows, len(prompts[0])),
+            suppress_tokens=self._suppress,
+            return_scores=True,
+            return_no_speech_prob=True,
+        )
+        tokens = [[token for token in result.sequences_ids[0] if token < self._tokenizer.eot] for result in results]
+        texts = [self._tokenizer.decode(ids).strip() for ids in tokens]
+        if windows[0].word_times and any(texts):
+            lengths = [self._model.frames_of(len(window.audio)) for window in windows]
+            words = self._align(encoded, tokens, lengths)
+        else:
+            words = [tuple(RecognisedWord(word, 0.0, 0.0, 1.0) for word in text.split()) for text in texts]
+        return [
+            Hypothesis(
+                words=heard,
+                no_speech_probability=float(result.no_speech_prob),
+                mean_log_probability=_mean_log_probability(result),
+                compression_ratio=compression_ratio(text),
+            )
+            for heard, result, text in zip(words, results, texts, strict=True)
+        ]
+
+    def _max_length(self, windows: Sequence[Window], prompt_tokens: int) -> int:
+        """What `generate` is told so that the longest window's transcript fits: it takes the prompt off, and never writes
+        more than half of it."""
+        longest_s = max(len(window.audio) for window in windows) / RATE_HZ
+        tokens = SHORTEST_LIMIT_TOKENS + int(self._tokens_per_second * longest_s)
+        return min(int(self._model.max_length), max(2 * tokens, prompt_tokens + tokens))
+
+    def _prompt(self, text: str) -> list[int]:
+        """The tokens before the transcript: the end of `text`; none when it is too short to matter."""
+        if not text:
+            return []
+        tokens = self._tokenizer.encode(" " + text[-PROMPT_CHARACTERS:].strip())
+        kept = len(tokens) - len(tokens) % PROMPT_STEP_TOKENS
+        return [self._tokenizer.sot_prev, *tokens[len(tokens) - kept :]] if kept else []
+
+    def _align(
+        self, encoded: ctranslate2.StorageView, tokens: list[list[int]], lengths: list[int]
+    ) -> list[tuple[RecognisedWord, ...]]:
+        """The words with their times, by the attention of the model's alignment heads and dynamic time warping."""
+        alignments = self._model.model.align(encoded, list(self._tokenizer.sot_sequence), tokens, lengths)
+        return [self._words(ids, alignment) for ids, alignment in zip(tokens, alignments, strict=True)]
+
+    def _words(self, tokens: list[int], alignment: Any) -> tuple[RecognisedWord, ...]:
+        """One alignment as words; pieces that stand without a space before them belong to the word before."""
+        if not tokens:
+            return ()
+        path = np.array(alignment.alignments).reshape(-1, 2)
+        first_position = path[np.flatnonzero(np.diff(path[:, 0], prepend=-1)), 1]
+        starts_s = np.append(first_position, path[-1, 1])[: len(tokens) + 1] / self._model.tokens_per_second
+        pieces, piece_tokens = self._tokenizer.split_to_word_tokens([*tokens, self._tokenizer.eot])
+        words: list[RecognisedWord] = []
+        at = 0
+        for piece, ids in zip(pieces[:-1], piece_tokens[:-1], strict=True):
+            start_s, end_s = float(starts_s[at]), float(starts_s[min(at + len(ids), len(starts_s) - 1)])
+            probability = float(np.mean(alignment.text_token_probs[at : at + len(ids)]))
+            at += len(ids)
+            text = piece.strip()
+            if text and words and not piece.startswith(" "):
+                before = words[-1]
+                words[-1] = RecognisedWord(before.text + text, before.start_s, end_s, min(before.probability, probability))
+            elif text:
+                words.append(RecognisedWord(text, start_s, end_s, probability))
+        return tuple(words)
+
+
+def compression_ratio(text: str) -> float:
+    """How much smaller zlib makes the text: what repeats itself compresses well. 0 for no text."""
+    data = text.encode()
+    return len(data) / len(zlib.compress(data)) if data else 0.0
+
+
+def _mean_log_probability(result: Any) -> float:
+    """Over the tokens and the end of the transcript; CTranslate2's score is the mean without that end."""
+    length = len(result.sequences_ids[0])
+    return float(result.scores[0]) * length / (length + 1)

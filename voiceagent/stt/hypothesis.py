@@ -1,0 +1,44 @@
+"""One decode: the window of audio that goes in, and what it says: the words, and the figures by which the gates judge them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Window:
+    """One stretch of audio to decode."""
+
+    audio: NDArray[np.float32]
+    """Mono 16 kHz in -1..1, shape (samples,)."""
+    prompt: str = ""
+    """What was said before it."""
+    word_times: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecognisedWord:
+    """A word with its place in the audio that was decoded; `text` has no surrounding spaces."""
+
+    text: str
+    start_s: float
+    end_s: float
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """One decode's text. The three last figures feed the hallucination gates."""
+
+    words: tuple[RecognisedWord, ...]
+    no_speech_probability: float
+    mean_log_probability: float
+    compression_ratio: float
+
+    @property
+    def text(self) -> str:
+        """The words as one line."""
+        return " ".join(word.text for word in self.words)

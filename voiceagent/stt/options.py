@@ -1,0 +1,32 @@
+"""How an utterance is windowed, and when its words are taken for stable. These are a model's own: a profile sets them as `stream`
+among the options of its recogniser."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from voiceagent.stt.gates import GateLimits
+
+Policy = Literal["agreement", "alignatt"]
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+NotNegative = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class StreamOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The options of one call's streaming transcription."""
+
+    policy: Policy = "agreement"
+    """Which words of a partial are stable: those that two decodes in a row agree on (`agreement`), or those that end clear of the
+    audio's edge (`alignatt`, one decode sooner, but each decode is aligned)."""
+    edge_ms: NotNegative = 400.0
+    """With `alignatt`, how long before the end of the audio a word must end to be stable."""
+    pad_ms: NotNegative = 200.0
+    """Audio kept after the last voiced sample of a decode."""
+    trim_after_s: Positive = 12.0
+    """A window longer than this lets go of the audio of its committed words."""
+    max_buffer_s: Positive = 120.0
+    """The oldest audio beyond this is lost (and counted): decodes have not come for that long."""
+    limits: GateLimits = GateLimits()
+    """Beyond these a decode is not believed."""
