@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import threading
 import time
 import wave
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from voiceagent.errors import MediaError
 from voiceagent.media import aiortc_hooks, event_channel
 from voiceagent.media.caller import Caller
 from voiceagent.media.impairment import Impairment, Relay
+from voiceagent.media.ticker import Ticker
 from voiceagent.media.webrtc import HEARD_RATE_HZ, WebRtcLeg, opus_only
 
 
@@ -345,6 +347,18 @@ async def test_the_pacer_keeps_time_and_skips_a_stall_instead_of_bursting(media_
         assert caller._receiver.jitter.stats.received <= len(arrivals) - 10  # type: ignore[union-attr]
         whole_s = (arrivals[-1] - arrivals[0]) / 1000.0
         assert len(arrivals) == pytest.approx(whole_s * 50, abs=8)
+
+
+async def test_calls_keep_no_threads_and_share_one_timer(media_server: MediaServer) -> None:
+    async with asyncio.timeout(20):
+        async with Caller(media_server.url) as one, Caller(media_server.url) as other:
+            for caller in (one, other):
+                caller.say(tone(0.3))
+                await caller.wait_said()
+            assert Ticker.of_running_loop().seats == 4
+            assert not [thread.name for thread in threading.enumerate() if "decoder" in thread.name]
+        await media_server.finish()
+    assert Ticker.of_running_loop().seats == 0
 
 
 async def test_played_is_reported_after_the_frame_was_sent(media_server: MediaServer) -> None:

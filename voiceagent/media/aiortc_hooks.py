@@ -23,6 +23,7 @@ SUPPORTED = "1.16."
 _RECEIVED_PACKETS = "_RTCDtlsTransport__rx_packets"
 _RTP_HOOK = "_handle_rtp_packet"
 _REMOTE_STREAMS = "_RTCRtpReceiver__remote_streams"
+_DECODER_QUEUE = "_RTCRtpReceiver__decoder_queue"
 _MAX_STREAMS = 8
 _LOOPBACK = "127.0.0.1"
 
@@ -51,6 +52,8 @@ def check() -> None:
     receiver_fields = RTCRtpReceiver.__init__.__code__.co_names
     if _REMOTE_STREAMS not in receiver_fields:
         problems.append("RTCRtpReceiver keeps its streams elsewhere")
+    if _DECODER_QUEUE not in receiver_fields:
+        problems.append("RTCRtpReceiver keeps its decoder's work elsewhere")
     if _RECEIVED_PACKETS not in RTCDtlsTransport.__init__.__code__.co_names:
         problems.append("RTCDtlsTransport counts packets elsewhere")
     if not callable(getattr(aioice.ice, "get_host_addresses", None)):
@@ -61,8 +64,10 @@ def check() -> None:
 
 
 def take_rtp(receiver: RTCRtpReceiver, handler: Callable[[RtpPacket], None], clock_hz: int) -> None:
-    """Give each RTP packet of `receiver` to `handler` instead of aiortc's decoder. Statistics are still kept, so that the
-    sender is told about loss (RTCP receiver reports) and adds error correction. `handler` must not raise."""
+    """Give each RTP packet of `receiver` to `handler` instead of aiortc's decoder, whose thread ends as soon as it starts.
+    Statistics are still kept, so that the sender is told about loss (RTCP receiver reports) and adds error correction.
+    `handler` must not raise."""
+    getattr(receiver, _DECODER_QUEUE).put(None)
     streams: dict[int, Any] = getattr(receiver, _REMOTE_STREAMS)
 
     async def handle(packet: RtpPacket, arrival_time_ms: int) -> None:

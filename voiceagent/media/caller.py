@@ -17,6 +17,7 @@ import aiohttp
 import numpy as np
 from aiortc import RTCBundlePolicy, RTCConfiguration, RTCIceServer, RTCPeerConnection, RTCSessionDescription
 from aiortc.exceptions import InternalError, InvalidStateError, OperationError
+from aiortc.rtp import RtpPacket
 from numpy.typing import NDArray
 
 from voiceagent.audio import opus
@@ -27,9 +28,10 @@ from voiceagent.media import aiortc_hooks
 from voiceagent.media.audio_receiver import AudioReceiver
 from voiceagent.media.event_channel import LABEL, EventChannel
 from voiceagent.media.impairment import Relay
-from voiceagent.media.paced_track import FRAME_MS, FRAME_SAMPLES, RATE_HZ, PacedTrack
+from voiceagent.media.paced_track import FRAME_SAMPLES, RATE_HZ, PacedTrack
 from voiceagent.media.recording import Recording
 from voiceagent.media.session_description import opus_payload_type, read_answer, with_opus_parameters
+from voiceagent.media.ticker import FRAME_MS
 from voiceagent.media.webrtc import opus_only
 
 MAX_SAY_S = 600
@@ -90,6 +92,8 @@ class Caller:
         """When the connection came up: the recording's zero."""
         self.on_frame: Callable[[AgentFrame], None] | None = None
         """Called with each frame, besides `frames`."""
+        self.on_packet: Callable[[int, float], None] | None = None
+        """Called with each packet's RTP timestamp and when it arrived."""
         self._token = token
         self._relay = relay
         self._connect_timeout_s = connect_timeout_s
@@ -148,7 +152,7 @@ class Caller:
         self._receiver = AudioReceiver(RATE_HZ, self._on_frame)
         transceiver = peer.addTransceiver(PacedTrack(self._next_frame, sent=self._on_sent), direction="sendrecv")
         transceiver.setCodecPreferences(opus_only())
-        aiortc_hooks.take_rtp(transceiver.receiver, self._receiver.receive, opus.RTP_CLOCK_HZ)
+        aiortc_hooks.take_rtp(transceiver.receiver, self._on_rtp, opus.RTP_CLOCK_HZ)
         channel = peer.createDataChannel(LABEL)
         self._events.attach(channel)
         channel.on("close", lambda: self._end("ended"))
@@ -307,6 +311,12 @@ class Caller:
             self.said.feed(frame, spoken_ms)
             self.recording.caller.add(frame, spoken_ms - self.started_ms)
         self._changed.set()
+
+    def _on_rtp(self, packet: RtpPacket) -> None:
+        if self.on_packet is not None:
+            self.on_packet(packet.timestamp, time.monotonic() * 1000.0)
+        if self._receiver is not None:
+            self._receiver.receive(packet)
 
     def _on_frame(self, pcm: NDArray[np.int16], received_ms: float, concealed: bool) -> None:
         frame = AgentFrame(pcm, received_ms, concealed)

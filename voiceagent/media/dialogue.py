@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from voiceagent.errors import MediaError
 from voiceagent.media.caller import Caller, ServerEvent
-from voiceagent.media.paced_track import FRAME_MS
+from voiceagent.media.ticker import FRAME_MS
 
 QUIET_MS = 400.0
 """The agent's turn is over when it is said to be and this long nothing was heard."""

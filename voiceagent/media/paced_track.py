@@ -1,4 +1,4 @@
-"""An outgoing audio track that is paced by an absolute clock: a source gives 20 ms of PCM at a time, Opus packets come out.
+"""An outgoing audio track that is paced by the event loop's ticker: a source gives 20 ms of PCM at a time, Opus packets come out.
 aiortc's sender takes packets as they are, so its own encoder and its thread hops are bypassed."""
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from av.packet import Packet
 from numpy.typing import NDArray
 
 from voiceagent.audio import opus
+from voiceagent.media.ticker import FRAME_MS, Seat, Ticker
 
-FRAME_MS = 20
 RATE_HZ = 24_000
 FRAME_SAMPLES = RATE_HZ * FRAME_MS // 1000
-MAX_LATE_MS = 60.0
+MAX_LATE_FRAMES = 3
 """A stall longer than this is skipped on the time line instead of being made up for in a burst."""
 
 _TIME_BASE = Fraction(1, opus.RTP_CLOCK_HZ)
@@ -46,8 +46,15 @@ class PacedTrack(MediaStreamTrack):
         self._encoder = encoder or opus.Encoder(RATE_HZ)
         self._silence = np.zeros(FRAME_SAMPLES, dtype=np.int16)
         self._index = 0
-        self._start_s: float | None = None
+        self._first_tick = 0
+        self._seat: Seat | None = None
         self._handed_ms: float | None = None
+
+    def stop(self) -> None:
+        """End the track."""
+        super().stop()
+        if self._seat is not None:
+            self._seat.leave()
 
     async def recv(self) -> Packet[Any]:
         """The next packet, when it is due."""
@@ -57,19 +64,7 @@ class PacedTrack(MediaStreamTrack):
         self._handed_ms = None
         if self.readyState != "live":
             raise MediaStreamError
-        now_s = time.monotonic()
-        if self._start_s is None:
-            self._start_s = now_s
-        due_s = self._start_s + self._index * FRAME_MS / 1000
-        if due_s > now_s:
-            await asyncio.sleep(due_s - now_s)
-        else:
-            late_ms = (now_s - due_s) * 1000.0
-            if late_ms > MAX_LATE_MS:
-                skipped = int(late_ms // FRAME_MS)
-                self.skipped_frames += skipped
-                self._index += skipped
-            await asyncio.sleep(0)
+        await self._due()
         if self.readyState != "live":
             raise MediaStreamError
         frame = self._source()
@@ -79,3 +74,18 @@ class PacedTrack(MediaStreamTrack):
         self._index += 1
         self._handed_ms = time.monotonic() * 1000.0
         return packet
+
+    async def _due(self) -> None:
+        """Wait until the next frame is due; after a long stall the frames that it cost are skipped."""
+        if self._seat is None:
+            self._seat = Ticker.of_running_loop().seat()
+            self._first_tick = await self._seat.tick(-1)
+            return
+        wanted = self._first_tick + self._index
+        newest = await self._seat.tick(wanted - 1)
+        late = newest - wanted
+        if late > MAX_LATE_FRAMES:
+            self.skipped_frames += late
+            self._index += late
+        elif late:
+            await asyncio.sleep(0)

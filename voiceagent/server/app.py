@@ -18,6 +18,7 @@ from voiceagent.latency.spans import WHOLES, Stage
 from voiceagent.resources import web_dir
 from voiceagent.server.auth import Gate
 from voiceagent.server.calls import Answer, Calls
+from voiceagent.server.loop_monitor import LoopMonitor
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.page import serve_page
 from voiceagent.server.problems import Problem, answer_problems
@@ -56,9 +57,10 @@ def make_app(service: Service) -> web.Application:
     async def lifetime(app: web.Application) -> AsyncIterator[None]:
         app[READINESS] = Readiness(service.load)
         app[READINESS].open()
-        yield
-        await app[CALLS].close(HANG_UP_GRACE_S)
-        await app[READINESS].close()
+        with LoopMonitor(service.metrics):
+            yield
+            await app[CALLS].close(HANG_UP_GRACE_S)
+            await app[READINESS].close()
 
     async def metrics(_: web.Request) -> web.Response:
         return web.Response(text=service.metrics.render(), headers={hdrs.CONTENT_TYPE: "text/plain; version=0.0.4"})

@@ -8,21 +8,34 @@ from collections.abc import Iterable, Mapping
 from voiceagent.latency.spans import Stage, TurnReport
 
 BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0)
+LAG_BUCKETS_MS = (1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 100.0, 500.0)
 MAX_LABEL_VALUES = 64
 
 
 class Histogram:
-    """Durations of one stage, counted in `BUCKETS_S`."""
+    """Values counted in buckets."""
 
-    def __init__(self) -> None:
-        self.counts = [0] * (len(BUCKETS_S) + 1)
-        self.sum_s = 0.0
+    def __init__(self, bounds: tuple[float, ...]) -> None:
+        """`bounds` are the buckets' upper ends, rising."""
+        self.bounds = bounds
+        self.counts = [0] * (len(bounds) + 1)
+        self.sum = 0.0
 
-    def add(self, duration_s: float) -> None:
-        """Count one duration."""
-        index = next((i for i, bound in enumerate(BUCKETS_S) if duration_s <= bound), len(BUCKETS_S))
+    def add(self, value: float) -> None:
+        """Count one value."""
+        index = next((i for i, bound in enumerate(self.bounds) if value <= bound), len(self.bounds))
         self.counts[index] += 1
-        self.sum_s += duration_s
+        self.sum += value
+
+    def lines(self, name: str, label: str = "") -> list[str]:
+        """Its text for Prometheus, without the head; `label` is such as `stage="vad"`."""
+        total = 0
+        lines = []
+        for bound, count in zip((*map(str, self.bounds), "+Inf"), self.counts, strict=True):
+            total += count
+            lines.append(f'{name}_bucket{{{label}{"," if label else ""}le="{bound}"}} {total}')
+        labels = f"{{{label}}}" if label else ""
+        return [*lines, f"{name}_sum{labels} {self.sum:.6f}", f"{name}_count{labels} {total}"]
 
 
 class Metrics:
@@ -38,6 +51,8 @@ class Metrics:
         self.queue_drops: Counter[str] = Counter()
         self.guesses: Counter[str] = Counter()
         self.guess_tokens: Counter[str] = Counter()
+        self.blocked: Counter[str] = Counter()
+        self._lag_ms = Histogram(LAG_BUCKETS_MS)
         self._stages: dict[Stage, Histogram] = {}
 
     def call_started(self) -> None:
@@ -60,7 +75,7 @@ class Metrics:
         for stage in missed:
             _count(self.budget_misses, stage.value)
         for stage, durations_ms in report.durations_ms().items():
-            histogram = self._stages.setdefault(stage, Histogram())
+            histogram = self._stages.setdefault(stage, Histogram(BUCKETS_S))
             for duration_ms in durations_ms:
                 histogram.add(duration_ms / 1000)
 
@@ -74,6 +89,14 @@ class Metrics:
         if count > 0:
             _count(self.queue_drops, queue, count)
 
+    def loop_blocked(self, where: str) -> None:
+        """Something ran on the event loop for too long; `where` names it."""
+        _count(self.blocked, where)
+
+    def loop_lag(self, lag_ms: float) -> None:
+        """How late the event loop ran a timer."""
+        self._lag_ms.add(lag_ms)
+
     def render(self) -> str:
         """Everything, as Prometheus reads it."""
         lines = [
@@ -86,16 +109,15 @@ class Metrics:
             *_by("voiceagent_queue_drops_total", "Items that a full queue let go of.", "queue", self.queue_drops),
             *_by("voiceagent_guesses_total", "Speculative replies, by what became of them.", "outcome", self.guesses),
             *_by("voiceagent_guess_tokens_total", "Tokens of speculative replies until then.", "outcome", self.guess_tokens),
+            *_by("voiceagent_loop_blocked_total", "What held the event loop for over 5 ms.", "where", self.blocked),
+            "# HELP voiceagent_loop_lag_ms How late the event loop ran a timer.",
+            "# TYPE voiceagent_loop_lag_ms histogram",
+            *self._lag_ms.lines("voiceagent_loop_lag_ms"),
             "# HELP voiceagent_stage_seconds How long the stages of turns took.",
             "# TYPE voiceagent_stage_seconds histogram",
         ]
         for stage, histogram in self._stages.items():
-            total = 0
-            for bound, count in zip((*map(str, BUCKETS_S), "+Inf"), histogram.counts, strict=True):
-                total += count
-                lines.append(f'voiceagent_stage_seconds_bucket{{stage="{stage.value}",le="{bound}"}} {total}')
-            lines.append(f'voiceagent_stage_seconds_sum{{stage="{stage.value}"}} {histogram.sum_s:.6f}')
-            lines.append(f'voiceagent_stage_seconds_count{{stage="{stage.value}"}} {total}')
+            lines += histogram.lines("voiceagent_stage_seconds", f'stage="{stage.value}"')
         return "\n".join(lines) + "\n"
 
 

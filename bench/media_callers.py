@@ -1,0 +1,86 @@
+"""Many callers in one process, for a server that is measured in another: `python -m bench.media_callers URL CALLS SECONDS` prints
+`connected` once all calls are up, and after that time one line of JSON: how late packets came. A packet's lateness is its time
+of arrival against its RTP timestamp, relative to the earliest packet of its call."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.media_server import speech
+from voiceagent.media.caller import Caller
+
+RTP_TICKS_PER_MS = 48
+SETTLE_S = 2.0
+SPEECH_GAP_S = 3.0
+
+
+class PacketTimes:
+    """One call's packets."""
+
+    def __init__(self) -> None:
+        self._offsets_ms: list[float] = []
+        self._first: int | None = None
+
+    def add(self, timestamp: int, arrival_ms: float) -> None:
+        """A packet of RTP `timestamp` arrived."""
+        if self._first is None:
+            self._first = timestamp
+        ahead = (timestamp - self._first + 2**31) % 2**32 - 2**31
+        self._offsets_ms.append(arrival_ms - ahead / RTP_TICKS_PER_MS)
+
+    def forget(self) -> None:
+        """Measure from now on."""
+        self._offsets_ms.clear()
+
+    def lateness_ms(self) -> list[float]:
+        """How late each packet came."""
+        earliest_ms = min(self._offsets_ms, default=0.0)
+        return [offset_ms - earliest_ms for offset_ms in self._offsets_ms]
+
+
+async def _speak(caller: Caller, said: NDArray[np.int16]) -> None:
+    while True:
+        caller.say(said)
+        await caller.wait_said()
+        await asyncio.sleep(SPEECH_GAP_S)
+
+
+async def run(url: str, calls: int, seconds: float) -> dict[str, float]:
+    """Make the calls; what was measured."""
+    said = speech()
+    callers = [Caller(url) for _ in range(calls)]
+    times = [PacketTimes() for _ in callers]
+    for caller, packets in zip(callers, times, strict=True):
+        caller.on_packet = packets.add
+        await caller.connect()
+        await asyncio.sleep(0.05)
+    speakers = [asyncio.create_task(_speak(caller, said)) for caller in callers]
+    await asyncio.sleep(SETTLE_S)
+    for packets in times:
+        packets.forget()
+    print("connected", flush=True)
+    await asyncio.sleep(seconds)
+    late_ms = [one for packets in times for one in packets.lateness_ms()]
+    for speaker in speakers:
+        speaker.cancel()
+    await asyncio.gather(*speakers, return_exceptions=True)
+    result = {
+        "packets": float(len(late_ms)),
+        "expected": calls * seconds * 50.0,
+        "late_p50_ms": float(np.percentile(late_ms, 50)),
+        "late_p99_ms": float(np.percentile(late_ms, 99)),
+        "late_p999_ms": float(np.percentile(late_ms, 99.9)),
+        "late_max_ms": max(late_ms),
+    }
+    print(json.dumps(result), flush=True)
+    await asyncio.gather(*(caller.hangup() for caller in callers))
+    return result
+
+
+if __name__ == "__main__":
+    asyncio.run(run(sys.argv[1], int(sys.argv[2]), float(sys.argv[3])))

@@ -1,0 +1,125 @@
+"""The ticker on a clock that the test moves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from voiceagent.media.ticker import PHASES, SLOT_S, Seat, Ticker
+
+
+class Clock:
+    """The part of an event loop that the ticker uses, in virtual time."""
+
+    def __init__(self) -> None:
+        self.now_s = 1000.0
+        self.timers: list[tuple[float, Callable[[], None]]] = []
+
+    def time(self) -> float:
+        return self.now_s
+
+    def call_at(self, when_s: float, callback: Callable[[], None]) -> Any:
+        entry = (when_s, callback)
+        self.timers.append(entry)
+
+        class Timer:
+            def cancel(_self) -> None:
+                if entry in self.timers:
+                    self.timers.remove(entry)
+
+        return Timer()
+
+    def create_future(self) -> asyncio.Future[None]:
+        return asyncio.get_running_loop().create_future()
+
+    def run_until(self, when_s: float) -> int:
+        """Let time pass; how often the timer fired."""
+        fired = 0
+        while self.timers and min(self.timers)[0] <= when_s:
+            entry = min(self.timers)
+            self.timers.remove(entry)
+            self.now_s = max(self.now_s, entry[0])
+            entry[1]()
+            fired += 1
+        self.now_s = max(self.now_s, when_s)
+        return fired
+
+
+def ticker_on(clock: Clock) -> Ticker:
+    return Ticker(clock)  # type: ignore[arg-type]
+
+
+async def ticked(seat: Seat, after: int) -> int:
+    async with asyncio.timeout(5):
+        return await seat.tick(after)
+
+
+async def test_every_seat_is_woken_once_a_frame_by_one_timer() -> None:
+    clock = Clock()
+    ticker = ticker_on(clock)
+    seats = [ticker.seat() for _ in range(20)]
+    assert len(clock.timers) == 1
+    first_s = clock.now_s
+    fired = clock.run_until(first_s + 1.0 - SLOT_S / 2)
+    assert fired == 50 * PHASES
+    assert len(clock.timers) == 1
+    assert [await ticked(seat, -1) for seat in seats] == [49] * 20
+
+
+async def test_seats_are_spread_evenly_over_the_frame() -> None:
+    ticker = ticker_on(Clock())
+    seats = [ticker.seat() for _ in range(12)]
+    assert [sum(seat.phase == phase for seat in seats) for phase in range(PHASES)] == [3] * PHASES
+    for seat in seats[::PHASES]:
+        seat.leave()
+    assert ticker.seats == 9
+    assert ticker.seat().phase == seats[0].phase
+
+
+async def test_times_are_absolute_however_late_the_timer_fires() -> None:
+    clock = Clock()
+    ticker = ticker_on(clock)
+    seat = ticker.seat()
+    origin_s = clock.now_s
+    clock.run_until(origin_s)
+    clock.now_s = origin_s + 0.0237  # the loop was busy: the timers up to then fire late
+    clock.run_until(clock.now_s)
+    assert await ticked(seat, 0) == 1
+    assert min(clock.timers)[0] == origin_s + 5 * SLOT_S
+    assert ticker.lag_ms > 18
+
+
+async def test_after_a_stall_a_seat_is_told_the_newest_frame() -> None:
+    clock = Clock()
+    ticker = ticker_on(clock)
+    seats = [ticker.seat() for _ in range(PHASES)]
+    clock.run_until(clock.now_s + 0.0199)
+    clock.now_s += 10.0
+    clock.run_until(clock.now_s)
+    assert {await ticked(seat, 0) for seat in seats} <= {499, 500, 501}
+
+
+async def test_a_seat_that_is_left_wakes_its_leg_and_the_last_one_stops_the_timer() -> None:
+    clock = Clock()
+    ticker = ticker_on(clock)
+    seats = [ticker.seat(), ticker.seat()]
+    clock.run_until(clock.now_s + 0.1)
+    newest = await ticked(seats[0], -1)
+    waiting = asyncio.ensure_future(ticked(seats[0], newest))
+    await asyncio.sleep(0)
+    seats[0].leave()
+    assert await waiting == newest
+    assert len(clock.timers) == 1
+    seats[1].leave()
+    seats[1].leave()
+    assert clock.timers == []
+    assert ticker.seats == 0
+
+
+async def test_all_legs_of_an_event_loop_share_one_while_there_are_any() -> None:
+    seat = Ticker.of_running_loop().seat()
+    shared = Ticker.of_running_loop()
+    assert shared.seats == 1
+    seat.leave()
+    assert Ticker.of_running_loop() is not shared

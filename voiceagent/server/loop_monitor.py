@@ -1,0 +1,144 @@
+"""Watches the event loop: what runs on it for longer than 5 ms holds up the audio of every call. Each callback and task step is
+timed, and a long one is counted by its name; a thread looks at the stack of those that last, and names the line."""
+
+from __future__ import annotations
+
+import asyncio
+import asyncio.events
+import logging
+import sys
+import threading
+import time
+from types import CodeType, FrameType, TracebackType
+from typing import Any
+
+from voiceagent.server.metrics import Metrics
+
+LIMIT_MS = 5.0
+LOOK_S = 0.01
+"""The thread looks this often, so a line is known of what lasts for two of these or so."""
+BEAT_S = 0.1
+"""How often the loop's lag is measured."""
+LOG_EVERY_S = 10.0
+"""Of one name, more often it is only counted."""
+MAX_LOGGED = 64
+
+log = logging.getLogger(__name__)
+
+_OURS = "voiceagent."
+
+
+class LoopMonitor:
+    """`with LoopMonitor(metrics):` inside the event loop that is to be watched. One is at work at a time in a process: those
+    that are entered meanwhile do nothing."""
+
+    def __init__(self, metrics: Metrics, limit_ms: float = LIMIT_MS) -> None:
+        self._metrics = metrics
+        self._limit_s = limit_ms / 1000.0
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._run: Any = None
+        self._began_s = 0.0
+        """When what runs now began; 0 while the loop waits."""
+        self._seen: tuple[float, str] = (0.0, "")
+        """What the thread saw last: when that began, and its line."""
+        self._beat: asyncio.TimerHandle | None = None
+        self._done = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._logged_s: dict[str, float] = {}
+
+    def __enter__(self) -> LoopMonitor:
+        handle = asyncio.events.Handle
+        run = handle._run
+        if hasattr(run, "monitor"):
+            return self
+        self._run = run
+        self._loop = loop = asyncio.get_running_loop()
+
+        def timed(handle: asyncio.Handle) -> None:
+            self._began_s = began_s = time.perf_counter()
+            run(handle)
+            took_s = time.perf_counter() - began_s
+            self._began_s = 0.0
+            if took_s > self._limit_s and handle._loop is loop:  # type: ignore[attr-defined]
+                self._blocked(handle, began_s, took_s * 1000.0)
+
+        timed.monitor = self  # type: ignore[attr-defined]
+        setattr(handle, "_run", timed)  # noqa: B010
+        self._thread = threading.Thread(target=self._look, args=(threading.get_ident(),), name="loop-monitor", daemon=True)
+        self._thread.start()
+        self._schedule_beat()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._run is None:
+            return
+        setattr(asyncio.events.Handle, "_run", self._run)  # noqa: B010
+        self._run = None
+        if self._beat is not None:
+            self._beat.cancel()
+        self._done.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _blocked(self, handle: asyncio.Handle, began_s: float, took_ms: float) -> None:
+        where = name_of(handle)
+        self._metrics.loop_blocked(where)
+        now_s = time.monotonic()
+        if now_s - self._logged_s.get(where, -LOG_EVERY_S) < LOG_EVERY_S or len(self._logged_s) >= MAX_LOGGED:
+            return
+        self._logged_s[where] = now_s
+        line = self._seen[1] if self._seen[0] == began_s else ""
+        log.warning("the event loop was blocked for %.1f ms by %s%s", took_ms, where, f", seen at {line}" if line else "")
+
+    def _look(self, thread_id: int) -> None:
+        while not self._done.wait(LOOK_S):
+            began_s = self._began_s
+            if began_s and time.perf_counter() - began_s > self._limit_s and self._seen[0] != began_s:
+                frame = sys._current_frames().get(thread_id)
+                self._seen = (began_s, line_of(frame))
+
+    def _schedule_beat(self) -> None:
+        if self._loop is not None:
+            self._beat = self._loop.call_later(BEAT_S, self._measure, self._loop.time() + BEAT_S)
+
+    def _measure(self, due_s: float) -> None:
+        if self._loop is not None:
+            self._metrics.loop_lag(max(0.0, self._loop.time() - due_s) * 1000.0)
+            self._schedule_beat()
+
+
+def name_of(handle: asyncio.Handle) -> str:
+    """What a handle runs: `module:function` of the task's coroutine or of the callback."""
+    callback: Any = handle._callback  # type: ignore[attr-defined]
+    owner = getattr(callback, "__self__", None)
+    if isinstance(owner, asyncio.Task):
+        return _name_of_code(getattr(owner.get_coro(), "cr_code", None))
+    callback = getattr(callback, "func", callback)
+    return _name_of_code(getattr(callback, "__code__", None)) or type(callback).__name__
+
+
+def _name_of_code(code: CodeType | None) -> str:
+    if code is None:
+        return ""
+    path = code.co_filename.removesuffix(".py").replace("\\", "/").split("/")
+    for root in ("site-packages", "voiceagent"):
+        if root in path:
+            path = path[len(path) - 1 - path[::-1].index(root) + (root == "site-packages") :]
+            break
+    else:
+        path = path[-2:]
+    return f"{'.'.join(path)}:{code.co_qualname}"
+
+
+def line_of(frame: FrameType | None) -> str:
+    """The innermost line of our own code on a stack that the monitor timed, or its innermost line where none is ours."""
+    innermost = frame
+    while frame is not None and not _module(frame).startswith(_OURS):
+        frame = frame.f_back
+    if frame is None or _module(frame) == __name__:
+        frame = innermost
+    return f"{frame.f_code.co_filename.rsplit('/', 1)[-1]}:{frame.f_lineno} in {frame.f_code.co_qualname}" if frame else ""
+
+
+def _module(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))
