@@ -80,6 +80,7 @@ def piper_config() -> dict[str, object]:
         "num_speakers": 1,
         "speaker_id_map": {},
         "hop_length": HOP_SAMPLES,
+        "streams": False,  # a sentence takes a few milliseconds, and its vocoder is not one that can be cut
         "inference": {"noise_scale": 0.667, "length_scale": 1.0, "noise_w": 0.8},
         "language": {"code": "en_US"},
         "phoneme_id_map": DEFAULT_PHONEME_ID_MAP,
