@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from voiceagent.conversation.clauses import split_clauses
 from voiceagent.conversation.events import SpokenWord
@@ -11,23 +12,20 @@ from voiceagent.conversation.history import Message, ToolCall
 INTERRUPTED_TOOL = '{"error": "interrupted before it finished"}'
 
 
-@dataclass(frozen=True, slots=True)
-class ToolRun:
+class ToolRun(Struct, frozen=True):
     """A tool call and, once it ended, what came of it."""
 
     call: ToolCall
     output: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
+class Round(Struct, frozen=True):
     """One generation of the reply: text, then the tools it asked for. The next round answers their results."""
 
     tools: tuple[ToolRun, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(Struct, frozen=True):
     """A clause handed to synthesis. Until `ready` its duration is unknown."""
 
     text: str
@@ -53,8 +51,7 @@ class Clause:
         return " ".join(word.text for word in self.words if word.end_ms <= self.played_ms + 1e-6)
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """A reply with its own id. `answers_user` says whether history ends with the message that it answers."""
 
     reply_id: int

@@ -3,7 +3,7 @@ is held, its tools wait, nobody is told and nothing enters the history until the
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation.history import Message

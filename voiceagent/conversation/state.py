@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
+
+from msgspec import Struct
 
 from voiceagent.conversation.endpointing import EndpointModel, Prosody
 from voiceagent.conversation.history import Message
@@ -33,8 +34,7 @@ class Phase(Enum):
 LIVE = frozenset(Phase) - {Phase.NEW, Phase.ENDED}
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """What the operator set. Times in milliseconds; 0 switches a limit off."""
 
     instructions: str = ""
@@ -61,8 +61,7 @@ class Rules:
     """Speech over the agent's that is not understood for this long takes the floor."""
 
 
-@dataclass(frozen=True, slots=True)
-class Want:
+class Want(Struct, frozen=True):
     """A reply to start as soon as the dropped one has settled: an answer to the caller, the rest of the interrupted
     reply, or given text."""
 
@@ -70,8 +69,7 @@ class Want:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Pause:
+class Pause(Struct, frozen=True):
     """The silence in which the open utterance is, or in which it was endpointed."""
 
     pause_id: int
@@ -83,8 +81,7 @@ class Pause:
     """The utterance's words; None while they are being decoded."""
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """A call between two events."""
 
     rules: Rules

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation.reply import Reply
