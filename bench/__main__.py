@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench.harness import RESULTS_DIR, markdown, result, write
 
-BENCHMARKS = ("calls", "media")
+BENCHMARKS = ("calls", "media", "simulation")
 """Modules of this package, in the order in which `make bench` runs them."""
 
 

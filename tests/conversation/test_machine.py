@@ -137,6 +137,23 @@ def test_a_yes_to_the_question_that_is_being_asked_answers_it() -> None:
     assert world.user_texts()[-1] == "Yes."
 
 
+def test_a_yes_long_before_the_question_is_asked_is_a_sign_of_listening() -> None:
+    world = speaking(3, "Your table is booked for Friday. Shall I send you a message?")
+    world.speech()
+    world.pause_with("Yes.")
+    assert not world.drops
+    assert not world.held
+
+
+def test_engines_under_load_still_decode_what_a_held_reply_waits_for() -> None:
+    world = speaking(3)
+    world.speech()
+    world.pause(load=1.0)
+    world.final("Mm-hm.")
+    assert not world.held
+    assert not world.finals
+
+
 def test_speech_that_nobody_understands_takes_the_floor_after_a_while() -> None:
     world = speaking(3)
     world.speech()

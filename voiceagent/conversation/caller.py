@@ -13,6 +13,8 @@ from voiceagent.conversation.speculation import guess, prefill, settle_guess
 from voiceagent.conversation.state import Pause, Phase, Want
 from voiceagent.conversation.step import Step
 
+EARLY_ANSWER_WORDS = 4
+"""Of a question, so many words before its end it may be answered."""
 REMEMBERED_WORDS = 40
 """Of the agent's words, so many before what the caller heard last may come back as an echo."""
 _HEARD = (Phase.HEARING, Phase.FINALISING)
@@ -48,12 +50,14 @@ def transcript(step: Step, event: ev.Transcript) -> None:
 
 
 def speech_paused(step: Step, event: ev.SpeechPaused) -> None:
-    """It fell silent. Until its words are known nothing ends it but the longest hold."""
+    """It fell silent. Until its words are known nothing ends it but the longest hold. Busy engines decode only what a held reply
+    waits for, and leave the rest to the endpoint."""
     if event.utterance_id != step.state.utterance_id:
         return
-    pause = Pause(event.pause_id, event.speech_end_ms, event.voiced_ms, event.prosody, event.load)
+    decoding = event.load < step.state.rules.busy_load or step.spoken() is not None
+    pause = Pause(event.pause_id, event.speech_end_ms, event.voiced_ms, event.prosody, event.load, decoding)
     step.put(pause=pause)
-    if event.load < step.state.rules.busy_load:
+    if decoding:
         _set_holds(step, Holds(step.state.rules.longest_hold_ms, step.state.rules.longest_hold_ms))
         step.do(act.Transcribe(event.utterance_id))
     else:
@@ -86,7 +90,7 @@ def endpoint(step: Step, event: ev.Endpoint) -> None:
     if pause is not None and pause.text is not None:
         _commit(step, event.utterance_id, pause.text)
         return
-    if pause is None or pause.load >= step.state.rules.busy_load:
+    if pause is None or not pause.decoding:
         step.do(act.Transcribe(event.utterance_id))
     step.set_timer(FINAL, step.state.rules.final_timeout_ms)
 
@@ -163,8 +167,9 @@ def _verdict(step: Step, words: str, voiced_ms: float, *, silent: bool) -> Verdi
     reply = step.spoken()
     if reply is None:
         return "yield"
-    said = f"{' '.join(reply.heard.split()[-REMEMBERED_WORDS:])} {reply.unheard}"
-    return classify(Overlap(words, voiced_ms, silent, said, asked=said.rstrip().endswith("?")))
+    said = f"{' '.join(reply.heard.split()[-REMEMBERED_WORDS:])} {reply.unheard}".rstrip()
+    asked = said.endswith("?") and len(reply.unheard.split()) <= EARLY_ANSWER_WORDS
+    return classify(Overlap(words, voiced_ms, silent, said, asked))
 
 
 def _judge(step: Step, words: str, voiced_ms: float, *, silent: bool) -> None:

@@ -36,7 +36,7 @@ class Overlap:
     said: str
     """The agent's words of late, and those it is about to say."""
     asked: bool
-    """Whether what the agent says ends in a question, so that a "yes" may answer it."""
+    """Whether the agent has asked, or is about to finish asking, so that a "yes" may answer it."""
 
 
 def classify(overlap: Overlap) -> Verdict:

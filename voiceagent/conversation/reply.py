@@ -117,10 +117,15 @@ class Reply(Struct, frozen=True):
         clauses = list(self.clauses)
         for earlier in range(index):
             before = clauses[earlier]
-            if not before.failed:
-                clauses[earlier] = replace(before, played_ms=max(before.duration_ms, before.played_ms))
+            if not before.failed and before.played_ms < before.duration_ms:
+                clauses[earlier] = replace(before, played_ms=before.duration_ms)
         clauses[index] = replace(clauses[index], played_ms=max(clauses[index].played_ms, played_ms))
         return replace(self, clauses=tuple(clauses))
+
+    def heard_differs(self, before: Reply) -> bool:
+        """Whether other words were heard than `before`, which has the same clauses."""
+        pairs = zip(self.clauses, before.clauses, strict=True)
+        return any(now is not then and now.heard != then.heard for now, then in pairs)
 
     def with_tool(self, call: ToolCall) -> Reply:
         """Note that the current round asked for a tool."""

@@ -77,8 +77,10 @@ class Pause(Struct, frozen=True):
     voiced_ms: float
     prosody: Prosody
     load: float
+    decoding: bool
+    """Whether its words are being decoded, or were."""
     text: str | None = None
-    """The utterance's words; None while they are being decoded."""
+    """The utterance's words; None until they are decoded."""
 
 
 class State(Struct, frozen=True):

@@ -1,0 +1,39 @@
+"""The turn engine over 100,000 generated calls in virtual time: how long that takes, and what it decides. Delays are generated:
+no time inside a call is a latency of this machine."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterable
+
+from voiceagent.call.call import rules_of
+from voiceagent.config import load_agent
+from voiceagent.models.figures import Figure, at_most
+from voiceagent.resources import demo_agent_file
+from voiceagent.simulation.run import simulate
+
+CALLS = 100_000
+SHARES = (
+    ("guesses kept", "the guess was", "kept"),
+    ("tokens of guesses wasted", "tokens of guesses", "wasted"),
+    ("noise yielded to", "over its speech: noise", "yields"),
+    ("backchannels yielded to", "over its speech: backchannel", "yields"),
+    ("sentences yielded to", "over its speech: sentence", "yields"),
+    ("commands yielded to", "over its speech: command", "yields"),
+)
+
+
+async def measure(options: argparse.Namespace) -> Iterable[Figure]:
+    """The figures."""
+    rules = rules_of(load_agent(demo_agent_file()))
+    began_s = time.perf_counter()
+    tally = simulate(rules, CALLS)
+    elapsed_s = time.perf_counter() - began_s
+    return [
+        Figure("calls", float(tally.calls), "", "", True),
+        Figure("events", float(tally.events), "", "", True),
+        at_most("all of them took", elapsed_s, 120.0, "s"),
+        at_most("rules of the turn engine that did not hold", float(len(tally.broken)), 0.0, ""),
+        *(Figure(name, 100 * tally.share(question, answer), "%", "", True) for name, question, answer in SHARES),
+    ]

@@ -1,0 +1,70 @@
+from collections import Counter
+
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.conversation.endpointing import EndpointModel
+from voiceagent.conversation.replay import replay
+from voiceagent.conversation.state import Rules
+from voiceagent.simulation.playout import SimulatedPlayout
+from voiceagent.simulation.run import simulate, simulate_one
+from voiceagent.simulation.tally import Tally
+
+RULES = Rules(instructions="Be brief.", greeting="Hello, how can I help you?", endpointing=EndpointModel())
+
+
+def test_every_rule_holds_in_two_thousand_calls_and_every_decision_occurs() -> None:
+    tally = simulate(RULES, 2000, jobs=1)
+    assert tally.broken == []
+    assert tally.calls == 2000
+    assert tally.decisions["the call ended"].total() == 2000
+    assert set(tally.decisions["the reply was"]) == {"completed", "interrupted", "failed"}
+    assert set(tally.decisions["the guess was"]) == {"kept", "resumed", "failed"}
+    for kind in ("command", "sentence"):
+        assert tally.share(f"over its speech: {kind}", "yields") > 0.98
+    assert tally.share("over its speech: noise", "yields") < 0.03
+
+
+def test_a_number_names_a_call() -> None:
+    steps: list[tuple[ev.Event, tuple[act.Action, ...]]] = []
+    first = simulate_one(RULES, 17, lambda event, actions: steps.append((event, actions)))
+    assert first == simulate_one(RULES, 17)
+    assert first.events == len(steps)
+    assert all(step.same for step in replay(RULES, steps))
+    assert simulate_one(RULES, 18) != first
+
+
+def test_processes_share_the_work_and_the_sum_is_the_same() -> None:
+    done: list[int] = []
+    assert simulate(RULES, 1000, first=50, jobs=2, progress=done.append) == simulate(RULES, 1000, first=50, jobs=1)
+    assert done == [500, 1000]
+
+
+def test_without_guesses_none_is_made() -> None:
+    tally = simulate(Rules(max_guesses=0), 100, jobs=1)
+    assert tally.broken == []
+    assert "the guess was" not in tally.decisions
+
+
+def test_percentiles_are_of_the_nearest_rank() -> None:
+    tally = Tally()
+    for ms in (100, 200, 300, 400):
+        tally.took("x", ms)
+    assert tally.percentiles_ms("x", (25, 50, 99)) == (100.0, 200.0, 400.0)
+    assert tally.percentiles_ms("y") == ()
+    other = Tally(decisions={"q": Counter(a=1)}, broken=["call 1: x"])
+    tally.add(other)
+    assert tally.share("q", "a") == 1.0
+    assert tally.broken == ["call 1: x"]
+
+
+def test_the_simulated_leg_goes_on_from_the_frame_at_which_it_was_held() -> None:
+    playout = SimulatedPlayout()
+    playout.add(1, 0, 520.0, 1000.0)
+    assert playout.next_ms() == 1020.0
+    playout.hold(1, 1110.0)
+    assert playout.next_ms() is None
+    playout.release(1, 2000.0)
+    assert playout.next_ms() == 2000.0 + 160.0
+    playout.due(2160.0)
+    assert playout.drop(1, 2200.0) == (0, 300.0)
+    assert playout.next_ms() is None

@@ -1,0 +1,108 @@
+"""`voiceagent bench`: measure what needs no caller. `simulate`: what the turn engine decides in many generated calls."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from voiceagent.call.call import rules_of
+from voiceagent.config import load_agent
+from voiceagent.resources import demo_agent_file
+from voiceagent.simulation.run import simulate as run_simulation
+from voiceagent.simulation.run import simulate_one
+from voiceagent.simulation.tally import PERCENTILES, Tally
+from voiceagent.store.event_log import EventLog
+
+
+@click.group()
+def bench() -> None:
+    """Measure what needs no caller."""
+
+
+@bench.command(
+    epilog="""\b
+Examples:
+  voiceagent bench simulate                       100,000 calls of the demo agent
+  voiceagent bench simulate --config agent.yaml   with the turn settings of yours
+  voiceagent bench simulate --save 17 && voiceagent replay simulated-17.jsonl
+
+A call is named by its number: the same number is the same call. Delays are generated, not measured.
+Exit codes: 0 every rule of the turn engine held in every call, 1 one did not."""
+)
+@click.option("--calls", default=100_000, show_default=True, type=click.IntRange(1, 10_000_000), help="How many.")
+@click.option("--first", default=0, show_default=True, type=click.IntRange(0), help="The first call's number.")
+@click.option("--jobs", default=0, type=click.IntRange(0, 256), help="Processes. Default: one a core.")
+@click.option("--config", type=click.Path(path_type=Path), help="The agent's YAML file. Default: the demo agent.")
+@click.option("--save", type=click.IntRange(0), metavar="NUMBER", help="Only run this call, and write its event log here.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def simulate(calls: int, first: int, jobs: int, config: Path | None, save: int | None, as_json: bool) -> int:
+    """Run the turn engine over generated calls in virtual time, and show how it decided and how long that took."""
+    rules = rules_of(load_agent(config or demo_agent_file()))
+    console = Console()
+    began_s = time.perf_counter()
+    if save is not None:
+        log = EventLog(Path(), f"simulated-{save}", rules, keep=10_000)
+        tally = simulate_one(rules, save, log.record)
+        log.close()
+        console.print(f"written to {log.path}")
+    else:
+        with Progress(console=Console(stderr=True), transient=True) as progress:
+            task = progress.add_task("simulating calls", total=calls)
+            tally = run_simulation(
+                rules, calls, first=first, jobs=jobs, progress=lambda done: progress.update(task, completed=done)
+            )
+    elapsed_s = time.perf_counter() - began_s
+    if as_json:
+        click.echo(json.dumps(_as_data(tally, elapsed_s), indent=2))
+    else:
+        console.print(_decisions(tally))
+        console.print(_times(tally))
+        console.print(f"{tally.calls:,} calls, {tally.events:,} events in {elapsed_s:.1f} s")
+        for line in tally.broken:
+            console.print(f"[red]broken rule:[/] {line}; see it with --save {line.split()[1].rstrip(':')}")
+    return 1 if tally.broken else 0
+
+
+def _decisions(tally: Tally) -> Table:
+    table = Table(title="Decisions", title_justify="left")
+    table.add_column("what")
+    table.add_column("decided")
+    table.add_column("times", justify="right")
+    table.add_column("share", justify="right")
+    for question, answers in sorted(tally.decisions.items()):
+        for row, (answer, count) in enumerate(answers.most_common()):
+            table.add_row("" if row else question, answer, f"{count:,}", f"{100 * tally.share(question, answer):.1f} %")
+        table.add_section()
+    return table
+
+
+def _times(tally: Tally) -> Table:
+    table = Table(title="Times in ms, from generated delays", title_justify="left")
+    table.add_column("of")
+    table.add_column("times", justify="right")
+    for percent in PERCENTILES:
+        table.add_column(f"p{percent}", justify="right")
+    for name, bins in sorted(tally.times.items()):
+        table.add_row(name, f"{bins.total():,}", *(f"{ms:.0f}" for ms in tally.percentiles_ms(name)))
+    return table
+
+
+def _as_data(tally: Tally, elapsed_s: float) -> dict[str, Any]:
+    return {
+        "calls": tally.calls,
+        "events": tally.events,
+        "elapsed_s": round(elapsed_s, 2),
+        "decisions": {question: dict(answers) for question, answers in sorted(tally.decisions.items())},
+        "times_ms": {
+            name: {"count": bins.total()} | {f"p{p}": ms for p, ms in zip(PERCENTILES, tally.percentiles_ms(name), strict=True)}
+            for name, bins in sorted(tally.times.items())
+        },
+        "broken": tally.broken,
+    }

@@ -1,0 +1,426 @@
+"""One simulated call: a generated caller, engines with generated delays and faults, and a leg around the real turn engine. A heap
+of due times is the only clock. What is decided goes to a `Tally`, beside what should have been."""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections.abc import Callable
+from typing import Any
+
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.conversation import machine
+from voiceagent.conversation.caller import EARLY_ANSWER_WORDS
+from voiceagent.conversation.endpointing import Prosody
+from voiceagent.conversation.state import Phase, Rules
+from voiceagent.simulation.playout import FRAME_MS, WORD_MS, SimulatedPlayout
+from voiceagent.simulation.script import Turn, Utterance, script
+from voiceagent.simulation.tally import Tally
+
+PAUSE_MS, PARTIAL_MS, SAID_WORD_MS = 100.0, 200.0, 290.0
+NOISE_MS = 220.0
+FAULTS = 0.003
+"""Share of generations, and of clauses, that fail."""
+LONGEST_CALL_MS = 600_000.0
+REPLIES = (
+    "It is sunny in Paris tomorrow, with twenty degrees.",
+    "Your table for four is booked for Friday at seven. Can I do anything else?",
+    "Sure. What day would you like?",
+    "You can ask me about the weather, the time, bookings and orders. I can also set a timer.",
+    "Goodbye.",
+)
+Record = Callable[[ev.Event, tuple[act.Action, ...]], None]
+
+
+class SimulatedCall:
+    """Made for one call; `run` takes it to its end."""
+
+    def __init__(self, rules: Rules, seed: int, tally: Tally, record: Record | None = None) -> None:
+        self._rng = random.Random(seed)
+        self._seed = seed
+        self._tally = tally
+        self._record = record
+        self._state = machine.start(rules)
+        self._now_ms = 0.0
+        self._due: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
+        self._order = 0
+        self._turns: list[Turn] = list(script(self._rng))
+        self._turn: Turn | None = None
+        self._ended = ""
+        self._started: set[int] = set()
+        self._over: dict[int, str] = {}
+        self._dead: set[int] = set()
+        # the voice, the leg and the timers
+        self._voice_free_ms = 0.0
+        self._playout = SimulatedPlayout()
+        self._playing = 0
+        self._timers: dict[str, float] = {}
+        # the caller
+        self._saying: Utterance | None = None
+        self._part = 0
+        self._finished = False
+        """It has said all of it."""
+        self._judging: Utterance | None = None
+        """What it makes over the agent's speech, until the agent has yielded or goes on."""
+        self._open = False
+        self._utterance_id = 0
+        self._heard_words: list[str] = []
+        self._voiced_ms = self._speech_end_ms = self._onset_ms = 0.0
+        self._pause_id = 0
+        self._paused = False
+        self._holds = 0
+        self._true_end_ms: float | None = None
+        self._commit_ms = 0.0
+        self._overlap_begun = False
+
+    def run(self) -> None:
+        """To the end of the call; whatever rule did not hold is in the tally."""
+        self._feed(ev.CallStarted(0.0))
+        while self._due and not self._ended and self._now_ms < LONGEST_CALL_MS:
+            self._now_ms, _, do, args = heapq.heappop(self._due)
+            do(*args)
+        self._tally.calls += 1
+        self._tally.decided("the call ended", self._ended or "not at all")
+        self._check_end()
+
+    # --- virtual time and the turn engine ---
+
+    def _after(self, ms: float, do: Callable[..., None], *args: Any) -> None:
+        self._order += 1
+        heapq.heappush(self._due, (self._now_ms + max(0.0, ms), self._order, do, args))
+
+    def _feed(self, event: ev.Event) -> None:
+        if self._ended:
+            return
+        self._tally.events += 1
+        self._state, actions = machine.step(self._state, event)
+        if self._record is not None:
+            self._record(event, actions)
+        for action in actions:
+            self._carry_out(action)
+
+    def _broken(self, rule: str) -> None:
+        self._tally.broken.append(f"call {self._seed}: {rule}")
+
+    def _carry_out(self, action: act.Action) -> None:
+        match action:
+            case act.Transcribe():
+                self._after(self._rng.uniform(10, 60), self._final, action.utterance_id, self._pause_id, self._words())
+            case act.SetHolds():
+                self._set_holds(action)
+            case act.Discard():
+                self._open = False
+            case act.Generate():
+                self._generate(action)
+            case act.Speak():
+                self._speak(action)
+            case act.RunTool():
+                self._run_tool(action)
+            case act.Hold():
+                self._playout.hold(action.reply_id, self._now_ms)
+            case act.Release():
+                self._release(action.reply_id)
+            case act.Drop():
+                self._drop(action.reply_id)
+            case act.SetTimer():
+                self._timers[action.name] = action.due_ms
+                self._after(action.due_ms - self._now_ms, self._fire, action.name, action.due_ms)
+            case act.ClearTimer():
+                self._timers.pop(action.name, None)
+            case act.ReplyStarted():
+                self._reply_started(action)
+            case act.ReplyEnded():
+                self._reply_ended(action)
+            case act.GuessEnded():
+                self._tally.decided("the guess was", action.outcome)
+                self._tally.decided("tokens of guesses", "kept" if action.outcome == "kept" else "wasted", action.tokens)
+            case act.End():
+                self._ended = action.reason
+
+    def _fire(self, name: str, due_ms: float) -> None:
+        if self._timers.get(name) == due_ms:
+            del self._timers[name]
+            self._tally.decided("a timer ran out", name)
+            self._feed(ev.TimerFired(self._now_ms, name))
+
+    # --- the engines ---
+
+    def _generate(self, request: act.Generate) -> None:
+        rng, reply_id = self._rng, request.reply_id
+        if reply_id in self._dead:
+            self._broken(f"reply {reply_id} was dropped and is generated")
+        at_ms = rng.uniform(15, 90)
+        if rng.random() < FAULTS:
+            self._after(at_ms, self._generated, ev.GenerationFailed, reply_id, "broken")
+            return
+        if self._turn is not None and self._turn.uses_tool and request.messages[-1].role == "user":
+            at_ms += rng.uniform(40, 120)
+            self._after(at_ms, self._generated, ev.ToolCallRequested, reply_id, f"c{self._order}", "look_up", "{}")
+        else:
+            for word in rng.choice(REPLIES).split():
+                self._after(at_ms, self._generated, ev.TextDelta, reply_id, f"{word} ")
+                at_ms += rng.uniform(4, 14)
+        self._after(at_ms + 5, self._generated, ev.GenerationDone, reply_id)
+
+    def _generated(self, kind: Callable[..., ev.Event], reply_id: int, *fields: str) -> None:
+        if reply_id not in self._dead or self._rng.random() < 0.2:  # a cancelled stream may still say a little
+            self._feed(kind(self._now_ms, reply_id, *fields))
+
+    def _run_tool(self, run: act.RunTool) -> None:
+        reply = self._state.reply
+        if run.reply_id not in self._started or (reply is not None and reply.guess):
+            self._broken(f"a tool ran for the guess {run.reply_id}")
+        self._tally.decided("a tool ran", "once committed")
+        self._after(self._rng.lognormvariate(4.5, 0.9), self._tool_finished, run.reply_id, run.call_id)
+
+    def _tool_finished(self, reply_id: int, call_id: str) -> None:
+        self._feed(ev.ToolFinished(self._now_ms, reply_id, call_id, '{"ok": true}', True))
+
+    def _speak(self, speak: act.Speak) -> None:
+        if speak.reply_id in self._dead:
+            self._broken(f"reply {speak.reply_id} was dropped and is synthesised")
+        self._voice_free_ms = max(self._now_ms, self._voice_free_ms) + self._rng.uniform(5, 50)
+        self._after(self._voice_free_ms - self._now_ms, self._synthesised, speak)
+
+    def _synthesised(self, speak: act.Speak) -> None:
+        if speak.reply_id in self._dead:
+            return
+        if self._rng.random() < FAULTS:
+            self._feed(ev.ClauseFailed(self._now_ms, speak.reply_id, speak.clause, "broken"))
+            return
+        words = speak.text.split()
+        spoken = tuple(ev.SpokenWord(word, i * WORD_MS, (i + 1) * WORD_MS) for i, word in enumerate(words))
+        duration_ms = len(words) * WORD_MS
+        self._feed(ev.ClauseAudio(self._now_ms, speak.reply_id, speak.clause, duration_ms, spoken))
+        self._playout.add(speak.reply_id, speak.clause, duration_ms, self._now_ms)
+        self._play()
+
+    # --- the leg ---
+
+    def _play(self) -> None:
+        self._playing += 1
+        due_ms = self._playout.next_ms()
+        if due_ms is not None:
+            self._after(due_ms - self._now_ms, self._played, self._playing)
+
+    def _played(self, playing: int) -> None:
+        if playing != self._playing:
+            return
+        sent = self._playout.due(self._now_ms)
+        if sent is not None:
+            if sent.reply_id not in self._started or sent.reply_id in self._over:
+                self._broken(f"a frame of reply {sent.reply_id} was sent outside its life")
+            if sent.clause == 0 and sent.sent_ms <= FRAME_MS:
+                self._first_frame(sent.reply_id)
+            self._feed(ev.Played(self._now_ms, sent.reply_id, sent.clause, sent.sent_ms))
+        self._play()
+
+    def _first_frame(self, reply_id: int) -> None:
+        if self._true_end_ms is not None and self._turn is not None and not self._overlap_begun:
+            tool = "with a tool" if self._turn.uses_tool else "without tools"
+            self._tally.took(f"voice to voice, {tool}", self._now_ms - self._true_end_ms)
+            self._tally.took(f"commit to first frame, {tool}", self._now_ms - self._commit_ms)
+            self._true_end_ms = None
+        turn = self._turn
+        if turn is not None and turn.overlap is not None and not self._overlap_begun:
+            self._overlap_begun = True
+            self._after(turn.overlap_after_ms, self._overlap, reply_id, turn.overlap)
+
+    def _release(self, reply_id: int) -> None:
+        self._judged("goes on")
+        self._playout.release(reply_id, self._now_ms)
+        self._play()
+
+    def _drop(self, reply_id: int) -> None:
+        if reply_id in self._started:
+            self._judged("yields")
+        self._dead.add(reply_id)
+        clause, sent_ms = self._playout.drop(reply_id, self._now_ms)
+        self._play()
+        self._after(self._rng.uniform(0, 5), self._stopped, reply_id, clause, sent_ms)
+
+    def _stopped(self, reply_id: int, clause: int, sent_ms: float) -> None:
+        self._feed(ev.PlayoutStopped(self._now_ms, reply_id, clause, sent_ms))
+
+    def _judged(self, verdict: str) -> None:
+        if self._judging is not None:
+            self._tally.decided(f"over its speech: {self._judging.kind}", verdict)
+            self._tally.took(f"{self._judging.kind}: onset until it {verdict}", self._now_ms - self._onset_ms)
+            self._judging = None
+
+    # --- replies ---
+
+    def _reply_started(self, started: act.ReplyStarted) -> None:
+        if started.reply_id in self._started:
+            self._broken(f"reply {started.reply_id} began twice")
+        self._started.add(started.reply_id)
+        self._commit_ms = self._now_ms
+
+    def _reply_ended(self, ended: act.ReplyEnded) -> None:
+        if ended.reply_id in self._over:
+            self._broken(f"reply {ended.reply_id} ended twice")
+        self._over[ended.reply_id] = ended.heard
+        self._tally.decided("the reply was", ended.status)
+        self._after(self._rng.uniform(200, 1500), self._next)
+
+    # --- the caller ---
+
+    def _next(self) -> None:
+        """Say what comes next, if it is the caller's turn."""
+        if self._saying is not None or self._state.phase is not Phase.IDLE:
+            return
+        if self._turns:
+            self._turn = self._turns.pop(0)
+            self._overlap_begun = False
+            self._begin(self._turn.request)
+        elif self._rng.random() < 0.8:
+            self._feed(ev.HangUp(self._now_ms, "hangup"))
+
+    def _overlap(self, reply_id: int, sound: Utterance) -> None:
+        reply = self._state.reply
+        if self._saying is None and reply is not None and reply.reply_id == reply_id and self._state.phase is Phase.SPEAKING:
+            asked = f"{reply.heard} {reply.unheard}".endswith("?") and len(reply.unheard.split()) <= EARLY_ANSWER_WORDS
+            if sound.kind != "backchannel" or not asked:  # a "yes" to a question is an answer
+                self._judging = sound
+                self._begin(sound)
+
+    def _begin(self, utterance: Utterance) -> None:
+        self._saying, self._part, self._finished = utterance, 0, False
+        self._true_end_ms = None
+        self._fragment()
+
+    def _fragment(self) -> None:
+        """The next breath."""
+        assert self._saying is not None
+        words = self._saying.fragments[self._part].words
+        lasts_ms = len(words) * SAID_WORD_MS if words else NOISE_MS
+        onset_ms = self._now_ms
+        vad_ms = self._rng.uniform(60, 130)
+        if not self._open:
+            self._after(vad_ms, self._onset, onset_ms)
+        else:
+            self._after(self._rng.uniform(20, 60), self._resumed)
+        for index in range(int(lasts_ms // PARTIAL_MS)):
+            heard_ms = (index + 1) * PARTIAL_MS
+            self._after(max(heard_ms, vad_ms) + self._rng.uniform(10, 40), self._partial, int(heard_ms // SAID_WORD_MS))
+        self._after(lasts_ms, self._fell_silent, lasts_ms)
+
+    def _onset(self, onset_ms: float) -> None:
+        self._utterance_id += 1
+        self._open, self._paused = True, False
+        self._onset_ms = onset_ms
+        self._voiced_ms = 0.0
+        self._heard_words = []
+        reply = self._state.reply
+        if reply is None or reply.guess:  # it has just ended: nothing is judged
+            self._judging = None
+        self._feed(ev.SpeechStarted(self._now_ms, self._utterance_id, onset_ms))
+
+    def _resumed(self) -> None:
+        if not self._open:  # the engine closed the utterance as the caller went on: it is a new one
+            self._onset(self._now_ms)
+        elif self._paused:
+            self._paused = False
+            self._holds += 1
+            self._feed(ev.SpeechResumed(self._now_ms, self._utterance_id))
+
+    def _partial(self, count: int) -> None:
+        if self._open and not self._paused and self._saying is not None:
+            words = [*self._heard_words, *self._saying.fragments[self._part].words[:count]]
+            if words:
+                self._feed(ev.Transcript(self._now_ms, self._utterance_id, " ".join(words[:-1]), words[-1], 20.0))
+
+    def _fell_silent(self, voiced_ms: float) -> None:
+        assert self._saying is not None
+        fragment = self._saying.fragments[self._part]
+        last = self._part == len(self._saying.fragments) - 1
+        self._voiced_ms += voiced_ms
+        self._speech_end_ms = self._now_ms
+        self._heard_words += fragment.words
+        self._finished = last
+        if last and self._saying.kind == "request":
+            self._true_end_ms = self._now_ms
+        self._after(PAUSE_MS, self._pause, last)
+        if last:
+            self._after(3000.0, self._said, self._saying)
+        else:
+            self._after(fragment.pause_ms, self._go_on)
+
+    def _go_on(self) -> None:
+        if self._saying is None:
+            return
+        self._tally.decided("a pause inside a turn was", "waited for" if self._open else "taken for the end")
+        self._part += 1
+        self._fragment()
+
+    def _said(self, utterance: Utterance) -> None:
+        """Long after it: nothing more will come of it."""
+        if self._saying is utterance:
+            self._saying = None
+            self._next()
+
+    def _pause(self, last: bool) -> None:
+        if not self._open:
+            return
+        self._pause_id += 1
+        self._paused = True
+        fall_st = self._rng.gauss(2.0 if last else 0.3, 1.5)
+        energy_db = self._rng.gauss(6.0 if last else 3.0, 3.0)
+        prosody = Prosody(fall_st if self._rng.random() < 0.8 else None, energy_db)
+        self._feed(
+            ev.SpeechPaused(
+                self._now_ms, self._utterance_id, self._pause_id, self._speech_end_ms, self._voiced_ms, prosody, self._load()
+            )
+        )
+
+    def _load(self) -> float:
+        return self._rng.choice((0.0, 0.2, 0.4, 0.6, 0.9))
+
+    def _words(self) -> str:
+        """As the recogniser writes them: a cut sentence sometimes gets a full stop, a whole one sometimes none."""
+        text = " ".join(self._heard_words)
+        dice = self._rng.random()
+        if text.endswith((".", "?")):
+            return text if dice < 0.95 else text[:-1]
+        return f"{text}." if text and dice < 0.25 else text
+
+    def _final(self, utterance_id: int, pause_id: int, text: str) -> None:
+        if pause_id == self._pause_id:
+            self._feed(ev.FinalTranscript(self._now_ms, utterance_id, text, pause_id))
+
+    def _set_holds(self, holds: act.SetHolds) -> None:
+        self._holds += 1
+        if self._open and self._paused:
+            silence_ms = self._now_ms - self._speech_end_ms
+            if holds.eager_ms < holds.endpoint_ms:
+                self._after(holds.eager_ms - silence_ms, self._silence, self._holds)
+            self._after(holds.endpoint_ms - silence_ms, self._endpoint, self._holds)
+
+    def _silence(self, holds: int) -> None:
+        if holds == self._holds and self._open and self._paused:
+            self._feed(ev.SilenceReached(self._now_ms, self._utterance_id, self._pause_id))
+
+    def _endpoint(self, holds: int) -> None:
+        if holds != self._holds or not self._open or not self._paused:
+            return
+        self._open = False
+        if self._finished and self._saying is not None:
+            self._tally.took(f"end of a {self._saying.kind} until the endpoint", self._now_ms - self._speech_end_ms)
+            self._saying = None
+        self._feed(ev.Endpoint(self._now_ms, self._utterance_id, self._speech_end_ms))
+
+    # --- what must hold at the end ---
+
+    def _check_end(self) -> None:
+        if not self._ended:
+            self._broken("it never ended")
+            return
+        if self._timers or self._state.timers:
+            self._broken(f"timers are left over: {sorted({*self._timers, *self._state.timers})}")
+        if self._state.reply is not None:
+            self._broken("a reply is left over")
+        said = [message.content for message in self._state.history if message.role == "assistant" and message.content]
+        heard = [text for _, text in sorted(self._over.items()) if text]
+        if " ".join(said) != " ".join(heard):
+            self._broken(f"history holds {said}, the caller heard {heard}")

@@ -1,0 +1,92 @@
+"""A simulated leg's playout: clauses in order, 20 ms frames, hold and release at the frame. Only word ends are reported, since
+nothing is decided between them."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+FRAME_MS = 20.0
+WORD_MS = 260.0
+
+
+@dataclass(slots=True)
+class Clause:
+    """Audio of a clause, and how much of it was sent."""
+
+    reply_id: int
+    clause: int
+    duration_ms: float
+    sent_ms: float = 0.0
+
+
+class SimulatedPlayout:
+    """Plays in virtual time: whoever owns it calls `due` at the times that `next_ms` names."""
+
+    def __init__(self) -> None:
+        self._queue: deque[Clause] = deque()
+        self._held: set[int] = set()
+        self._since_ms: float | None = None
+        """Up to when `sent_ms` of the first clause is reckoned, while it plays."""
+        self._last: dict[int, tuple[int, float]] = {}
+
+    def add(self, reply_id: int, clause: int, duration_ms: float, now_ms: float) -> None:
+        """Queue a clause."""
+        self._queue.append(Clause(reply_id, clause, duration_ms))
+        self._run(now_ms)
+
+    def hold(self, reply_id: int, now_ms: float) -> None:
+        """Send no frame of it."""
+        self._reckon(now_ms)
+        self._held.add(reply_id)
+        self._run(now_ms)
+
+    def release(self, reply_id: int, now_ms: float) -> None:
+        """Go on with it."""
+        self._held.discard(reply_id)
+        self._run(now_ms)
+
+    def drop(self, reply_id: int, now_ms: float) -> tuple[int, float]:
+        """Forget it; the clause and the position up to which it was sent."""
+        self._reckon(now_ms)
+        self._queue = deque(clause for clause in self._queue if clause.reply_id != reply_id)
+        self._held.discard(reply_id)
+        self._run(now_ms)
+        return self._last.pop(reply_id, (-1, 0.0))
+
+    def next_ms(self) -> float | None:
+        """When there is something to report: the first frame, the end of a word; None while nothing plays."""
+        if self._since_ms is None:
+            return None
+        first = self._queue[0]
+        step = FRAME_MS if not first.sent_ms else WORD_MS - first.sent_ms % WORD_MS
+        return self._since_ms + min(step, first.duration_ms - first.sent_ms)
+
+    def due(self, now_ms: float) -> Clause | None:
+        """What was sent of the first clause by now; it leaves the queue at its end."""
+        if self._since_ms is None:
+            return None
+        self._reckon(now_ms)
+        first = self._queue[0]
+        if first.sent_ms >= first.duration_ms:
+            self._queue.popleft()
+            self._since_ms = None
+            self._run(now_ms)
+        return first
+
+    def _reckon(self, now_ms: float) -> None:
+        if self._since_ms is None:
+            return
+        first = self._queue[0]
+        frames = int((now_ms - self._since_ms) / FRAME_MS + 1e-6)
+        first.sent_ms = min(first.duration_ms, first.sent_ms + frames * FRAME_MS)
+        self._since_ms += frames * FRAME_MS
+        if first.sent_ms:
+            self._last[first.reply_id] = (first.clause, first.sent_ms)
+
+    def _run(self, now_ms: float) -> None:
+        plays = bool(self._queue) and self._queue[0].reply_id not in self._held
+        if not plays:
+            self._since_ms = None
+        elif self._since_ms is None:
+            self._since_ms = now_ms

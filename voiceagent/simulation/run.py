@@ -1,0 +1,49 @@
+"""Many simulated calls on all cores. A call is named by its number: the same number is the same call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+
+from voiceagent.conversation.state import Rules
+from voiceagent.simulation.call import Record, SimulatedCall
+from voiceagent.simulation.tally import Tally
+
+BATCH = 500
+
+
+def simulate(
+    rules: Rules, calls: int, *, first: int = 0, jobs: int = 0, progress: Callable[[int], None] = lambda done: None
+) -> Tally:
+    """Run calls number `first` and the following in `jobs` processes (0: one a core); `progress` is told how many are done."""
+    tally = Tally()
+    jobs = jobs or len(os.sched_getaffinity(0))
+    batches = [range(start, min(start + BATCH, first + calls)) for start in range(first, first + calls, BATCH)]
+    for part in _run(partial(_batch, rules), batches, jobs):
+        tally.add(part)
+        progress(tally.calls)
+    return tally
+
+
+def simulate_one(rules: Rules, number: int, record: Record | None = None) -> Tally:
+    """Run one call; `record` is given its steps."""
+    tally = Tally()
+    SimulatedCall(rules, number, tally, record).run()
+    return tally
+
+
+def _run(work: Callable[[range], Tally], batches: list[range], jobs: int) -> Iterator[Tally]:
+    if jobs == 1 or len(batches) == 1:
+        yield from map(work, batches)
+        return
+    with ProcessPoolExecutor(jobs) as pool:
+        yield from pool.map(work, batches)
+
+
+def _batch(rules: Rules, numbers: range) -> Tally:
+    tally = Tally()
+    for number in numbers:
+        SimulatedCall(rules, number, tally).run()
+    return tally
