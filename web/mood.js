@@ -29,6 +29,7 @@ export function after(mood, event) {
       return mood === 'thinking' && !event.transcript.trim() ? 'listening' : mood;
     case 'response.created': return mood === 'hearing' ? mood : 'thinking';
     case 'output_audio_buffer.started': return 'speaking';
+    case 'voiceagent.heard': return mood === 'hearing' || event.unheard ? mood : 'speaking'; // also after an "mm-hm"
     case 'output_audio_buffer.stopped': return mood === 'speaking' ? 'listening' : mood;
     case 'output_audio_buffer.cleared': return mood === 'speaking' ? 'listening' : mood;
     case 'response.done':

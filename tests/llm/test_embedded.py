@@ -14,7 +14,7 @@ import pytest
 
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError, ModelError
-from voiceagent.llm.embedded import EmbeddedEngine, EmbeddedOptions
+from voiceagent.llm.embedded import BUSY_JOBS, EmbeddedEngine, EmbeddedOptions
 from voiceagent.llm.engine import GeneratedText
 from voiceagent.models.registry import resolve
 from voiceagent.resources import demo_agent_file
@@ -64,6 +64,31 @@ async def test_the_cache_of_a_call_changes_no_answer(engine: EmbeddedEngine) -> 
         assert [(c.name, c.arguments) for c in kept[1]] == [(c.name, c.arguments) for c in fresh[1]]
         history.append(Message("assistant", kept[0], tuple(kept[1])))
         history += [Message("tool", '{"error": "Not now."}', tool_call_id=call.call_id) for call in kept[1]]
+
+
+@pytest.mark.parametrize("partial", ["What's the weather in", "What's the weather in London tomorrow and"])
+async def test_words_that_were_read_ahead_are_kept_as_far_as_they_stay(engine: EmbeddedEngine, partial: str) -> None:
+    ahead = (SYSTEM, Message("user", partial))
+    await engine.prefill("ahead", ahead, TOOLS)
+    read = engine.tokens_read
+    assert read == len(engine.fitting_ids(ahead, TOOLS))
+    _, (call,) = await answer(engine, "ahead", SYSTEM, WEATHER)
+    assert 0 < engine.tokens_read - read < 20
+    _, (fresh,) = await answer(engine, "fresh", SYSTEM, WEATHER)
+    assert (call.name, call.arguments) == (fresh.name, fresh.arguments)
+
+
+async def test_a_busy_engine_reads_nothing_ahead(engine: EmbeddedEngine) -> None:
+    streams = [engine.generate(f"call {n}", (SYSTEM, WEATHER), TOOLS) for n in range(BUSY_JOBS)]
+    asked = [asyncio.ensure_future(anext(stream)) for stream in streams]
+    while engine.load < 1:
+        await asyncio.sleep(0)
+    await engine.prefill("ahead", (SYSTEM, WEATHER), TOOLS)
+    assert "ahead" not in engine._sessions
+    await asyncio.gather(*asked)
+    for stream in streams:
+        await stream.aclose()
+    assert engine.load == 0
 
 
 async def test_a_turn_is_a_prefix_of_the_next(engine: EmbeddedEngine) -> None:

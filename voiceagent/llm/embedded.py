@@ -100,6 +100,8 @@ class EmbeddedEngine:
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
         self._inbox: queue.SimpleQueue[_Job | _Forget | None] = queue.SimpleQueue()
         self._jobs = 0
+        self.tokens_read = 0
+        """Of prompts, in all; what a cache held was not read again."""
         self._closing = False
         self._thread = threading.Thread(target=self._work, name="language-model", daemon=True)
         self._thread.start()
@@ -216,6 +218,7 @@ class EmbeddedEngine:
             piece = job.ids[job.read : job.read + PREFILL_TOKENS]
             session.generator.append_tokens(piece)
             session.ids += piece
+            self.tokens_read += len(piece)
             job.read += len(piece)
             return True
         if job.left <= 0:
