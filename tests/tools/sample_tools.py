@@ -3,7 +3,7 @@
 from voiceagent.tools import tool
 
 
-@tool(effect="none")
+@tool(effect="none", filler="One moment.")
 def ping() -> str:
     """Answer."""
     return "pong"

@@ -8,6 +8,7 @@ import pytest
 
 from voiceagent.errors import ConfigError
 from voiceagent.tools import ToolError, tool
+from voiceagent.tools.rule import ToolRule
 
 
 @tool(effect="idempotent")
@@ -93,6 +94,40 @@ def test_arguments_are_coerced_as_models_write_them(arguments: str, parsed: dict
 def test_wrong_arguments_are_explained_to_the_model(arguments: str, said: str) -> None:
     with pytest.raises(ToolError, match=said):
         reserve.parse(arguments)
+
+
+def test_a_tool_says_what_is_said_and_asked_around_it() -> None:
+    @tool(filler=("Let me see.", "One moment."), confirm="Shall I book a table for {people} on {day}?", timeout_s=3)
+    def book(people: int, day: str) -> None:
+        """Book."""
+
+    assert book.rule == ToolRule(
+        "external", ("Let me see.", "One moment."), "Shall I book a table for {people} on {day}?", timeout_s=3
+    )
+    assert reserve.rule == ToolRule("idempotent")
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ({"effect": "some"}, "effect 'some' is not one of none, idempotent, external"),
+        ({"filler": " "}, "filler ' ' cannot be said"),
+        ({"filler": ("x",) * 17}, "17 fillers"),
+        ({"timeout_s": 0}, "timeout_s is 0, expected more than 0"),
+        ({"confirm": "Sure {why}?"}, r"confirm holds {why}, which is no argument; the arguments are: {people}"),
+        ({"confirm": "Sure {people.__class__}?"}, "is no argument"),
+        ({"confirm": "Sure {people!r}?"}, "is no argument"),
+        ({"confirm": "Sure {?"}, "is no template"),
+        ({"confirm": "?" * 301}, "301 characters"),
+    ],
+)
+def test_a_rule_that_cannot_be_used_is_refused(rule: dict[str, Any], said: str) -> None:
+    def book(people: int) -> None:
+        """Book."""
+
+    with pytest.raises(ConfigError, match=said) as caught:
+        tool(**rule)(book)
+    assert "\n" not in str(caught.value)
 
 
 def test_functions_without_a_schema_are_refused_in_one_line() -> None:

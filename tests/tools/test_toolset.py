@@ -12,6 +12,7 @@ import pytest
 
 from voiceagent.errors import ConfigError
 from voiceagent.tools import ToolError, tool
+from voiceagent.tools.rule import ToolRule
 from voiceagent.tools.toolset import MAX_RUNNING, ToolSet
 
 
@@ -101,6 +102,17 @@ async def test_a_tool_that_hangs_is_ended() -> None:
     assert (output, ok) == ({"error": "The tool hang took too long."}, False)
 
 
+async def test_a_tool_may_bring_its_own_longest_run() -> None:
+    @tool(timeout_s=0.01)
+    async def wait() -> None:
+        """Never return."""
+        await asyncio.Event().wait()
+
+    tools = ToolSet([wait])
+    assert "took too long" in (await tools.run("wait", "", 600)).output
+    await tools.close()
+
+
 async def test_a_plain_function_that_hangs_does_not_hold_the_call() -> None:
     release = threading.Event()
 
@@ -144,7 +156,7 @@ def test_tools_come_from_files_and_modules(tmp_path: Path) -> None:
     )
     tools = ToolSet.from_config(["mine.py", "tests.tools.sample_tools"], tmp_path)
     assert tools.names == ("hi", "ping")
-    assert tools.effect("ping") == "none"
+    assert tools.rule("ping") == ToolRule("none", ("One moment.",))
 
 
 @pytest.mark.parametrize(

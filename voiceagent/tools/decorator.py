@@ -8,17 +8,15 @@ import re
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Generic, Literal, ParamSpec, TypeVar, overload
+from typing import Annotated, Any, Generic, ParamSpec, TypeVar, overload
 
 import msgspec
 
 from voiceagent.errors import ConfigError, VoiceAgentError
+from voiceagent.tools.rule import Effect, ToolRule, check_rule
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-Effect = Literal["none", "idempotent", "external"]
-"""What a run leaves behind: nothing; the same however often it runs; something in the world."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _SECTION = re.compile(r"^\s*(Args|Arguments|Parameters|Returns|Raises|Yields|Example|Examples|Note|Notes):\s*$")
@@ -36,7 +34,7 @@ class Tool(Generic[P, R]):
     name: str
     description: str
     function: Callable[P, R]
-    effect: Effect
+    rule: ToolRule
     parameters: Mapping[str, Any]
     """JSON schema of the arguments: an object."""
     arguments: type[msgspec.Struct]
@@ -45,6 +43,11 @@ class Tool(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the function itself, unchecked."""
         return self.function(*args, **kwargs)
+
+    @property
+    def effect(self) -> Effect:
+        """What a run leaves behind."""
+        return self.rule.effect
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -105,26 +108,43 @@ def _bare(annotation: Any) -> Any:
 @overload
 def tool(function: Callable[P, R], /) -> Tool[P, R]: ...
 @overload
-def tool(*, name: str = ..., effect: Effect = ...) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
+def tool(
+    *,
+    name: str = ...,
+    effect: Effect = ...,
+    filler: str | tuple[str, ...] = ...,
+    confirm: str = ...,
+    timeout_s: float | None = ...,
+) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 
 
 def tool(
-    function: Callable[P, R] | None = None, /, *, name: str = "", effect: Effect = "external"
+    function: Callable[P, R] | None = None,
+    /,
+    *,
+    name: str = "",
+    effect: Effect = "external",
+    filler: str | tuple[str, ...] = (),
+    confirm: str = "",
+    timeout_s: float | None = None,
 ) -> Tool[P, R] | Callable[[Callable[P, R]], Tool[P, R]]:
     """Make a function (plain or `async`) a tool. Parameters need annotations: `str`, `int`, `float`, `bool`, `Literal`, lists
     and dicts of them, or `| None`; `Annotated[int, "how many guests"]` describes one, so does an `Args:` section in the
     docstring, whose first paragraph is the tool's description. What has a default may be left out by the model. The
-    result is given to the model as JSON. Raises ConfigError when no schema can be made."""
+    result is given to the model as JSON.
+
+    `effect`: what a run leaves behind. `filler`: what may be said while it runs. `confirm`: a question to ask first, such as
+    `"Shall I book a table for {people}?"`. `timeout_s`: the longest run, instead of the agent's `turn.tool_timeout_s`.
+    Raises ConfigError when no schema can be made, or a setting cannot be used."""
+    rule = ToolRule(effect, (filler,) if isinstance(filler, str) and filler else tuple(filler), confirm, timeout_s)
     if function is None:
-        return lambda f: _make(f, name or f.__name__, effect)
-    return _make(function, name or function.__name__, effect)
+        return lambda f: _make(f, name or f.__name__, rule)
+    return _make(function, name or function.__name__, rule)
 
 
-def _make(function: Callable[P, R], name: str, effect: Effect) -> Tool[P, R]:
+def _make(function: Callable[P, R], name: str, rule: ToolRule) -> Tool[P, R]:
     if not _NAME.fullmatch(name):
         raise ConfigError(f"tool {name!r}: expected a name of letters, digits, _ and - (at most 64)")
-    if effect not in typing.get_args(Effect):
-        raise ConfigError(f"tool {name}: effect {effect!r} is not one of {', '.join(typing.get_args(Effect))}")
     description, described = _docstring(inspect.getdoc(function) or "")
     if not description:
         raise ConfigError(f"tool {name}: has no docstring; its first paragraph tells the model what the tool does")
@@ -146,7 +166,8 @@ def _make(function: Callable[P, R], name: str, effect: Effect) -> Tool[P, R]:
         parameters = _inline(msgspec.json.schema(arguments))
     except (TypeError, ValueError) as error:
         raise ConfigError(f"tool {name}: no JSON schema can be made of its parameters ({str(error).splitlines()[0]})") from error
-    return Tool(name, description, function, effect, parameters, arguments)
+    check_rule(name, rule, parameters["properties"])
+    return Tool(name, description, function, rule, parameters, arguments)
 
 
 def _default(value: Any) -> Any:

@@ -19,12 +19,15 @@ import msgspec
 from voiceagent.errors import ConfigError
 from voiceagent.tools.decorator import Tool, ToolError
 from voiceagent.tools.loading import load_tools
+from voiceagent.tools.rule import ToolRule
 
 log = logging.getLogger(__name__)
 
 WORKERS = 8
 MAX_RUNNING = 32
 MAX_OUTPUT_CHARACTERS = 16_000
+
+UNKNOWN = ToolRule(effect="none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +68,22 @@ class ToolSet:
         """The OpenAI function objects of all tools, in the order they were defined."""
         return [tool.schema for tool in self._tools.values()]
 
-    def effect(self, name: str) -> str:
-        """The declared effect of a tool; unknown tools have none."""
+    def rule(self, name: str) -> ToolRule:
+        """What a tool runs by. A tool that is not known leaves nothing behind: running it only tells the model so."""
         tool = self._tools.get(name)
-        return tool.effect if tool else "none"
+        return tool.rule if tool else UNKNOWN
 
     async def run(self, name: str, arguments: str, timeout_s: float) -> ToolOutcome:
-        """Run a tool with a JSON object of arguments. Never raises but for cancellation; plain functions run off the event
-        loop. A plain function that outlives `timeout_s` keeps its thread until it returns; its result is dropped."""
+        """Run a tool with a JSON object of arguments, for its own longest run or else `timeout_s`. Never raises but for
+        cancellation; plain functions run off the event loop. A plain function that outlives its time keeps its thread until it
+        returns; its result is dropped."""
         tool = self._tools.get(name)
         if tool is None:
             return _failed(f"There is no tool {name}; the tools are: {', '.join(self._tools) or 'none'}.")
         if self._running >= MAX_RUNNING:
             log.warning("tool %s refused: %d tools are running", name, self._running)
             return _failed("Too many tools are running, try again later.")
+        timeout_s = tool.rule.timeout_s or timeout_s
         try:
             given = tool.parse(arguments)
             async with asyncio.timeout(timeout_s):
