@@ -8,7 +8,7 @@ INSTALLED := $(VENV)/.installed
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser serve test test-fast lint bench models train-smoke wheel-test checksums clean
+.PHONY: help setup browser serve test test-fast lint bench bench-peers models train-smoke wheel-test checksums clean
 
 help:
 	@sed -n 's/^#: //p' Makefile
@@ -54,6 +54,10 @@ lint: setup
 #: make bench        measure calls on this machine; writes bench/results/
 bench: setup
 	@$(BIN)/python -m bench $(ARGS)
+
+#: make bench-peers  the same beside Pipecat, which gets an environment of its own (most of an hour)
+bench-peers: setup
+	@$(BIN)/python -m bench peers --turns 100 $(ARGS)
 
 #: make models       train the bundled models anew, as their cards say (hours)
 models: $(TRAIN_VENV)/.installed

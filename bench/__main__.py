@@ -1,5 +1,6 @@
 """`python -m bench [NAME …]`: measure, print the tables, write the results. Exit code 1 when a target is missed. Each benchmark
-is a module of this package with `async def measure(options) -> Iterable[Figure]`; further options are its own."""
+is a module of this package with `async def measure(options) -> Iterable[Figure]`; its `NOTES`, where it has any, go below the
+table."""
 
 from __future__ import annotations
 
@@ -13,23 +14,26 @@ from bench.harness import RESULTS_DIR, markdown, result, write
 
 BENCHMARKS = ("calls", "media", "simulation")
 """Modules of this package, in the order in which `make bench` runs them."""
+ON_REQUEST = ("peers",)
+"""Run only when named: they take most of an hour and install other people's software."""
 
 
 def main() -> int:
     """Run the chosen benchmarks."""
+    names = f"which benchmarks (default: {', '.join(BENCHMARKS)}); on request: {', '.join(ON_REQUEST)}"
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure voiceagent on this machine.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which benchmarks (default: all): {', '.join(BENCHMARKS)}")
-    parser.add_argument("--turns", type=int, default=50, help="undisturbed turns to measure in calls (default: 50)")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=names)
+    parser.add_argument("--turns", type=int, default=50, help="undisturbed turns to measure (default: 50)")
     parser.add_argument("--out", type=Path, default=RESULTS_DIR, help="folder for the results (default: bench/results)")
     options = parser.parse_args()
-    unknown = sorted(set(options.names) - set(BENCHMARKS))
+    unknown = sorted(set(options.names) - set(BENCHMARKS) - set(ON_REQUEST))
     if unknown:
-        parser.error(f"no benchmark is called {unknown[0]}: choose from {', '.join(BENCHMARKS)}")
+        parser.error(f"no benchmark is called {unknown[0]}: choose from {', '.join((*BENCHMARKS, *ON_REQUEST))}")
     ok = True
     for name in options.names or BENCHMARKS:
         module = importlib.import_module(f"bench.{name}")
         measured = result(name, asyncio.run(module.measure(options)))
-        path = write(measured, options.out)
+        path = write(measured, options.out, getattr(module, "NOTES", ""))
         print(markdown(measured))
         print(f"written to {path}")
         ok = ok and measured.ok

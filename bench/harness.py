@@ -92,10 +92,10 @@ def _number(value: float) -> str:
     return f"{value:.0f}" if value == int(value) or abs(value) >= 100 else f"{value:.3g}"
 
 
-def write(measured: Result, folder: Path = RESULTS_DIR) -> Path:
-    """Write both files; the JSON's path."""
+def write(measured: Result, folder: Path = RESULTS_DIR, notes: str = "") -> Path:
+    """Write both files, `notes` (Markdown) below the table; the JSON's path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{measured.name}.json"
     path.write_text(json.dumps(asdict(measured), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    path.with_suffix(".md").write_text(markdown(measured), encoding="utf-8")
+    path.with_suffix(".md").write_text(markdown(measured) + (f"\n{notes.strip()}\n" if notes else ""), encoding="utf-8")
     return path

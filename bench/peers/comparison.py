@@ -1,0 +1,225 @@
+"""The comparison: voiceagent, Pipecat with its documented defaults and Pipecat with its fastest documented settings, in turn,
+call by call, so that whatever else the machine does meets all three alike. `NOTES` says what was done to be fair."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import fcntl
+import os
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from bench.calls import INTERRUPTION, spoken
+from bench.peers.contestants import DEFAULT, FASTEST, OURS, Contestant, Field, asked_since, cpu_s, memory_mb
+from bench.peers.contestants import field as playing_field
+from bench.peers.environment import pipecat_python, pipecat_version
+from bench.peers.trial import Speech, ask, greeted, interrupt
+from voiceagent.errors import MediaError
+from voiceagent.latency.percentiles import distribution
+from voiceagent.models.check_speech import normalised
+from voiceagent.models.figures import Figure, at_least, at_most
+
+NOTES = """
+Calls were made to the three in turn, ten questions each, then five interrupted answers each, in an order that rotates. Times are
+read off the audio that the caller sent and received, by the same code for all.
+
+**The same:** the Whisper model and its decoding options, the language model server (a process of its own, in nobody's
+CPU-seconds), the Piper voice, the tools, the instructions, the caller, the machine.
+
+**Where there was a choice, Pipecat got the better one.** Its Whisper encodes only the audio there is (voiceagent's class: stock
+faster-whisper pads to 30 s); its voice runs on one thread; it logs warnings only; its models are loaded before a call is
+measured; the tools run in its process. An answer that ended by itself while it was interrupted counts as stopped then, which helps
+whoever stops later.
+
+**Pipecat, defaults:** as its documentation builds a bot: SmallWebRTC, Silero (0.2 s to start, 0.2 s to stop), Smart Turn v3,
+segmented Whisper, Piper sentence by sentence. Smart Turn takes some of the synthetic questions for unfinished and waits its 3 s:
+that is its p95.
+
+**Pipecat, fastest:** what its documentation offers beside that: turns end at the VAD's 0.2 s with no wait and no model after it,
+speech counts after 0.1 s, 20 ms output pieces, the voice's own sample rate, no silence appended before Whisper. Its speculative
+turns need a recogniser that predicts ends of turn, which its Whisper service does not.
+
+**voiceagent:** the demo agent as it ships, its language model replaced by that server.
+"""
+MIN_TURNS = 100
+MIN_INTERRUPTIONS = 30
+QUIET_MACHINE_VARIABLE = "VOICEAGENT_BENCH_LOCK"
+"""Names a file to lock during each call, where several benchmarks share a machine."""
+QUESTIONS = (
+    "What time is it in Paris?",
+    "What's the weather in London tomorrow?",
+    "What day is it today?",
+    "What is 12 plus 30?",
+    "Set a timer for 10 minutes.",
+    "Book a table for four people on Friday at 7 PM.",
+    "How are you?",
+    "What's the weather in Rome?",
+    "What can you do?",
+    "Cancel my table.",
+)
+"""Eight of ten need a tool."""
+LONG_ANSWERS = (
+    "What's the weather in London tomorrow?",
+    "What can you do?",
+    "Book a table for four people on Friday at 7 PM.",
+    "How are you?",
+    "Cancel my table.",
+)
+"""Questions whose answers last long enough to be interrupted: more than two seconds."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What one contestant's calls measured."""
+
+    voice_to_voice_ms: list[float] = field(default_factory=list)
+    barge_in_stop_ms: list[float] = field(default_factory=list)
+    asked: int = 0
+    unanswered: int = 0
+    cut: int = 0
+    understood: int = 0
+    requests: int = 0
+    call_s: float = 0.0
+    cpu_s: float = 0.0
+    llm_cpu_s: float = 0.0
+    memory_mb: float = 0.0
+    problems: list[str] = field(default_factory=list)
+
+
+async def measure(options: argparse.Namespace) -> Iterator[Figure]:
+    """All figures: three quarters of an hour for 100 turns each. Each gets `options.turns` undisturbed turns."""
+    python = await asyncio.to_thread(pipecat_python)
+    speeches = {text: spoken(text) for text in (*QUESTIONS, *LONG_ANSWERS, INTERRUPTION)}
+    tallies = {name: Tally() for name in (OURS, DEFAULT, FASTEST)}
+    async with playing_field(python) as playing:
+        order = list(playing.contestants)
+        for contestant in order:
+            await _converse(playing, contestant, Tally(), speeches, QUESTIONS[:1])
+        for round_ in range(-(-options.turns // len(QUESTIONS))):
+            for contestant in order:
+                async with _quiet_machine():
+                    await _converse(playing, contestant, tallies[contestant.name], speeches, QUESTIONS)
+            for contestant in order:
+                async with _quiet_machine():
+                    await _interrupt(contestant, tallies[contestant.name], speeches)
+            print(f"round {round_ + 1}: {'; '.join(_so_far(name, tally) for name, tally in tallies.items())}", flush=True)
+            order.append(order.pop(0))
+        for contestant in order:
+            tallies[contestant.name].memory_mb = memory_mb(contestant.process)
+    return _rows(tallies)
+
+
+@asynccontextmanager
+async def _quiet_machine() -> AsyncIterator[None]:
+    path = os.environ.get(QUIET_MACHINE_VARIABLE)
+    if not path:
+        yield
+        return
+    with open(path, "w", encoding="utf-8") as file:  # noqa: ASYNC230
+        await asyncio.to_thread(fcntl.flock, file, fcntl.LOCK_EX)
+        yield
+
+
+async def _converse(
+    playing: Field, contestant: Contestant, tally: Tally, speeches: dict[str, Speech], questions: Sequence[str]
+) -> None:
+    """One call: the questions one after the other. Processor time counts from the end of the greeting to the last answer's."""
+    log_bytes = playing.llm_log.stat().st_size
+    try:
+        async with contestant.caller(contestant.url) as caller:
+            await greeted(caller)
+            began_s, cpu_before_s, llm_before_s = time.monotonic(), cpu_s(contestant.process), cpu_s(playing.llm)
+            for question in questions:
+                turn = await ask(caller, speeches[question])
+                tally.asked += 1
+                tally.cut += turn.cut
+                if turn.voice_to_voice_ms is not None:
+                    tally.voice_to_voice_ms.append(turn.voice_to_voice_ms)
+                elif not turn.cut:
+                    tally.unanswered += 1
+            tally.cpu_s += cpu_s(contestant.process) - cpu_before_s
+            tally.llm_cpu_s += cpu_s(playing.llm) - llm_before_s
+            tally.call_s += time.monotonic() - began_s
+    except (MediaError, TimeoutError) as error:
+        tally.problems.append(f"{contestant.name}: {error or 'no greeting'}")
+    requests = asked_since(playing.llm_log, log_bytes)
+    heard = {normalised(request.words) for request in requests if request.outcome == "finished"}
+    tally.requests += len(requests)
+    tally.understood += sum(normalised(question) in heard for question in questions)
+
+
+async def _interrupt(contestant: Contestant, tally: Tally, speeches: dict[str, Speech]) -> None:
+    """One call whose every answer is interrupted."""
+    try:
+        async with contestant.caller(contestant.url) as caller:
+            await greeted(caller)
+            for question in LONG_ANSWERS:
+                stop_ms = await interrupt(caller, speeches[question], speeches[INTERRUPTION])
+                if stop_ms is not None:
+                    tally.barge_in_stop_ms.append(stop_ms)
+    except (MediaError, TimeoutError) as error:
+        tally.problems.append(f"{contestant.name}: {error or 'no greeting'}")
+
+
+def _so_far(name: str, tally: Tally) -> str:
+    if not tally.voice_to_voice_ms or not tally.barge_in_stop_ms:
+        return f"{name}: nothing"
+    voice, stop = distribution(tally.voice_to_voice_ms), distribution(tally.barge_in_stop_ms)
+    return f"{name}: {voice.p50_ms:.0f}/{voice.p95_ms:.0f} ms, stop {stop.p95_ms:.0f} ms, {tally.cpu_s / tally.call_s:.3f} CPU"
+
+
+def _rows(tallies: dict[str, Tally]) -> Iterator[Figure]:
+    for name, tally in tallies.items():
+        yield from _of_one(name, tally)
+    ours = tallies[OURS]
+    for name in (DEFAULT, FASTEST):
+        yield from _ratios(name, ours, tallies[name])
+
+
+def _of_one(name: str, tally: Tally) -> Iterator[Figure]:
+    label = f"Pipecat {pipecat_version()}{name.removeprefix('Pipecat')}" if name != OURS else name
+    for problem in tally.problems:
+        print(f"problem: {problem}")
+    yield at_least(f"{label}: turns timed", len(tally.voice_to_voice_ms), MIN_TURNS, "")
+    if tally.voice_to_voice_ms:
+        voice = distribution(tally.voice_to_voice_ms)
+        yield _plain(f"{label}: voice to voice p50", voice.p50_ms, "ms")
+        yield _plain(f"{label}: voice to voice p95", voice.p95_ms, "ms")
+    yield at_least(f"{label}: interruptions timed", len(tally.barge_in_stop_ms), MIN_INTERRUPTIONS, "")
+    if tally.barge_in_stop_ms:
+        stop = distribution(tally.barge_in_stop_ms)
+        yield _plain(f"{label}: barge-in stop p50", stop.p50_ms, "ms")
+        yield _plain(f"{label}: barge-in stop p95", stop.p95_ms, "ms")
+    yield _plain(f"{label}: CPU-seconds a call-second", _per(tally.cpu_s, tally.call_s), "", 4)
+    yield _plain(f"{label}: CPU-seconds a call-second of the language model server", _per(tally.llm_cpu_s, tally.call_s), "", 4)
+    yield _plain(f"{label}: requests to the language model a turn", _per(tally.requests, tally.asked), "")
+    yield _plain(f"{label}: questions understood to the word", 100 * _per(tally.understood, tally.asked), "%")
+    yield _plain(f"{label}: questions cut off", 100 * _per(tally.cut, tally.asked), "%")
+    yield _plain(f"{label}: questions unanswered", tally.unanswered, "")
+    yield _plain(f"{label}: calls that failed", len(tally.problems), "")
+    yield _plain(f"{label}: memory at the end", tally.memory_mb, "MB")
+
+
+def _ratios(name: str, ours: Tally, peer: Tally) -> Iterator[Figure]:
+    """Ours over the peer's, against the targets."""
+    against = f"against {name}"
+    if ours.voice_to_voice_ms and peer.voice_to_voice_ms:
+        one, other = distribution(ours.voice_to_voice_ms), distribution(peer.voice_to_voice_ms)
+        yield at_most(f"{against}: voice to voice p50", round(one.p50_ms / other.p50_ms, 3), 0.5, "×")
+        yield at_most(f"{against}: voice to voice p95", round(one.p95_ms / other.p95_ms, 3), 0.5, "×")
+    if ours.barge_in_stop_ms and peer.barge_in_stop_ms:
+        one, other = distribution(ours.barge_in_stop_ms), distribution(peer.barge_in_stop_ms)
+        yield at_most(f"{against}: barge-in stop p95", round(one.p95_ms / other.p95_ms, 3), 0.5, "×")
+    ratio = _per(_per(ours.cpu_s, ours.call_s), _per(peer.cpu_s, peer.call_s))
+    yield at_most(f"{against}: CPU-seconds a call-second", round(ratio, 3), 0.4, "×")
+
+
+def _plain(name: str, value: float, unit: str, digits: int = 1) -> Figure:
+    return Figure(name, round(value, digits), unit, "", True)
+
+
+def _per(amount: float, of: float) -> float:
+    return amount / of if of else 0.0

@@ -1,0 +1,156 @@
+"""The processes of the comparison: one language model server, and voiceagent and Pipecat (twice, with other settings) as its
+clients. Each answers calls at an address, and is measured from outside."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import yaml
+
+from bench.llm_server import MODEL
+from bench.peers.caller import SmallWebRtcCaller
+from bench.server import running
+from voiceagent.config import load_agent
+from voiceagent.media.caller import Caller
+from voiceagent.resources import bundled_models_dir, demo_agent_file
+
+READY_TIMEOUT_S = 120.0
+STOP_TIMEOUT_S = 10.0
+ROOT = Path(__file__).resolve().parents[2]
+OURS, DEFAULT, FASTEST = "voiceagent", "Pipecat, defaults", "Pipecat, fastest"
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """A server that answers calls."""
+
+    name: str
+    url: str
+    process: psutil.Process
+    caller: type[Caller]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """All that run."""
+
+    contestants: tuple[Contestant, ...]
+    llm: psutil.Process
+    llm_log: Path
+    """A JSON line for each of its requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request to the language model."""
+
+    words: str
+    """The caller's last words."""
+    outcome: str
+
+
+def cpu_s(process: psutil.Process) -> float:
+    """Processor seconds of a process and its children so far, user and system."""
+    total = 0.0
+    for one in (process, *process.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):
+            times = one.cpu_times()
+            total += times.user + times.system
+    return total
+
+
+def memory_mb(process: psutil.Process) -> float:
+    """Resident memory of a process and its children, in units of 10⁶ bytes."""
+    return sum(one.memory_info().rss for one in (process, *process.children(recursive=True))) / 1e6
+
+
+def asked_since(log: Path, offset_bytes: int) -> list[Asked]:
+    """The requests that the language model server noted after `offset_bytes` of its log."""
+    with log.open("rb") as file:
+        file.seek(offset_bytes)
+        lines = file.read().decode().splitlines()
+    return [Asked(str(data["user"]), str(data["outcome"])) for data in map(json.loads, lines)]
+
+
+@asynccontextmanager
+async def field(pipecat_python: Path) -> AsyncIterator[Field]:
+    """Start everything, wait until it answers, end it all. Raises RuntimeError with the end of the log of what did not start."""
+    async with AsyncExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="voiceagent-peers-")))
+        llm_log = folder / "requests.jsonl"
+        llm_log.touch()
+        llm_url, llm = await stack.enter_async_context(
+            _answering(folder / "llm.log", sys.executable, "-m", "bench.llm_server", "--log", str(llm_log))
+        )
+        ours = await stack.enter_async_context(running("--config", str(_agent(folder, llm_url))))
+        contestants = [Contestant(OURS, ours.url, ours.process, Caller)]
+        for name, settings in ((DEFAULT, "default"), (FASTEST, "fastest")):
+            url, process = await stack.enter_async_context(
+                _answering(folder / f"{settings}.log", str(pipecat_python), *_pipecat(settings, llm_url))
+            )
+            contestants.append(Contestant(name, url, process, SmallWebRtcCaller))
+        yield Field(tuple(contestants), llm, llm_log)
+
+
+def _agent(folder: Path, llm_url: str) -> Path:
+    """The demo agent, with the language model server in place of the engine inside."""
+    demo = load_agent(demo_agent_file())
+    settings = yaml.safe_load(demo_agent_file().read_text(encoding="utf-8"))
+    settings["tools"] = [str(Path(demo.base_dir) / tool) for tool in demo.tools]
+    settings["llm"] = {"base_url": llm_url, "model": MODEL}
+    file = folder / "agent.yaml"
+    file.write_text(yaml.safe_dump(settings), encoding="utf-8")
+    return file
+
+
+def _pipecat(settings: str, llm_url: str) -> tuple[str, ...]:
+    models = bundled_models_dir()
+    return (
+        "-m", "bench.peers.pipecat_server", "--settings", settings, "--llm", llm_url, "--agent", str(demo_agent_file()),
+        "--whisper", str(models / "whisper"), "--voice", str(models / "voice" / "voice.onnx"),
+    )  # fmt: skip
+
+
+@asynccontextmanager
+async def _answering(log: Path, *command: str) -> AsyncIterator[tuple[str, psutil.Process]]:
+    """Run a program that prints `answers at URL`; the URL and its process."""
+    with log.open("wb") as errors:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+        child = await asyncio.create_subprocess_exec(
+            *command, env=environment, stdout=asyncio.subprocess.PIPE, stderr=errors, cwd=ROOT
+        )
+    try:
+        yield await _url(child, log), psutil.Process(child.pid)
+    finally:
+        if child.returncode is None:
+            child.terminate()
+        try:
+            async with asyncio.timeout(STOP_TIMEOUT_S):
+                await child.wait()
+        except TimeoutError:
+            child.kill()
+            await child.wait()
+
+
+async def _url(child: asyncio.subprocess.Process, log: Path) -> str:
+    assert child.stdout is not None
+    with suppress(TimeoutError):
+        async with asyncio.timeout(READY_TIMEOUT_S):
+            async for line in child.stdout:
+                _, said, url = line.decode().partition("answers at ")
+                if said:
+                    return url.strip()
+    raise RuntimeError(f"{log.stem} did not become ready; its log ends: {_end_of(log)}")
+
+
+def _end_of(log: Path) -> str:
+    return log.read_text(encoding="utf-8")[-2000:]

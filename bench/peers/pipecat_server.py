@@ -1,0 +1,200 @@
+"""Pipecat's side of the comparison, run inside Pipecat's own environment: a bot as its documentation builds one (SmallWebRTC
+transport, Silero, Whisper, an OpenAI-compatible language model, Piper), on the models of the other side. An SDP offer comes in by
+`POST /api/offer`; each offer gets a pipeline of its own."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import onnxruntime
+from aiohttp import web
+from loguru import logger
+from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
+from pipecat.audio.vad.silero import SileroVADAnalyzer
+from pipecat.audio.vad.vad_analyzer import VADParams
+from pipecat.frames.frames import TTSSpeakFrame
+from pipecat.pipeline.pipeline import Pipeline
+from pipecat.pipeline.worker import PipelineParams, PipelineWorker
+from pipecat.processors.aggregators.llm_context import LLMContext
+from pipecat.processors.aggregators.llm_response_universal import LLMContextAggregatorPair, LLMUserAggregatorParams
+from pipecat.services.openai.llm import OpenAILLMService
+from pipecat.services.piper.tts import PiperTTSService
+from pipecat.services.whisper.stt import WhisperSTTService
+from pipecat.transports.base_transport import TransportParams
+from pipecat.transports.smallwebrtc.connection import SmallWebRTCConnection
+from pipecat.transports.smallwebrtc.transport import SmallWebRTCTransport
+from pipecat.turns.user_stop import SpeechTimeoutUserTurnStopStrategy
+from pipecat.turns.user_turn_strategies import UserTurnStrategies
+from pipecat.workers.runner import WorkerRunner
+from piper import PiperVoice
+from piper.config import PiperConfig
+
+from voiceagent.config import load_agent
+from voiceagent.media import aiortc_hooks
+from voiceagent.stt.short_whisper import ShortWhisper
+from voiceagent.tools.toolset import ToolSet
+
+FASTEST_STOP_S = 0.2
+"""Silence that ends a turn: the shortest that Pipecat's documentation recommends, and its own default for the VAD."""
+FASTEST_START_S = 0.1
+"""Speech that is an interruption; half of the default."""
+FASTEST_CHUNKS = 2
+"""Output is handed over in pieces of 20 ms, not 40."""
+VOICE_RATE_HZ = 16_000
+"""The bundled voice's own rate, so that nothing is resampled."""
+
+
+class BundledWhisper(ShortWhisper):
+    """The bundled model with the options it needs and the other side uses; stock faster-whisper would pad its audio beyond the
+    positions it has, and take far longer."""
+
+    def transcribe(self, audio: Any, **options: Any) -> Any:
+        """As faster-whisper's; what Pipecat asks for beside the language stays."""
+        return super().transcribe(
+            audio,
+            **options,
+            beam_size=1,
+            temperature=0.0,
+            condition_on_previous_text=False,
+            without_timestamps=True,
+            suppress_tokens=[],
+            no_speech_threshold=None,
+            log_prob_threshold=None,
+            compression_ratio_threshold=None,
+            max_new_tokens=24 + 12 * len(audio) // VOICE_RATE_HZ,
+        )
+
+
+class BundledWhisperService(WhisperSTTService):  # type: ignore[misc]
+    """Pipecat's Whisper service on that model."""
+
+    def _load(self) -> None:
+        self._model = BundledWhisper(
+            self._settings.model, device="cpu", compute_type="int8", cpu_threads=1, local_files_only=True
+        )
+
+
+class OneThreadPiperService(PiperTTSService):  # type: ignore[misc]
+    """Pipecat's Piper service, its voice run by one thread as on the other side: a second one only spins on short sentences."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        model = options["download_dir"] / f"{self._settings.voice}.onnx"
+        session = onnxruntime.SessionOptions()
+        session.intra_op_num_threads = session.inter_op_num_threads = 1
+        self._voice = PiperVoice(
+            session=onnxruntime.InferenceSession(str(model), sess_options=session, providers=["CPUExecutionProvider"]),
+            config=PiperConfig.from_dict(json.loads(Path(f"{model}.json").read_text(encoding="utf-8"))),
+        )
+
+
+class Bots:
+    """Answers offers, and owns the pipelines that come of them."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._options = options
+        self._fastest = options.settings == "fastest"
+        self._agent = load_agent(options.agent)
+        self._tools = ToolSet.from_config(self._agent.tools, self._agent.base_dir)
+        self._running: set[asyncio.Task[None]] = set()
+
+    async def offer(self, request: web.Request) -> web.Response:
+        """`{sdp, type}` in, `{sdp, type, pc_id}` out."""
+        body = await request.json()
+        connection = SmallWebRTCConnection(ice_servers=[])
+        await connection.initialize(sdp=body["sdp"], type=body["type"])
+        task = asyncio.create_task(self._run(connection))
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return web.json_response(connection.get_answer())
+
+    async def _run(self, connection: SmallWebRTCConnection) -> None:
+        options = self._options
+        transport = SmallWebRTCTransport(webrtc_connection=connection, params=self._transport_params())
+        context = LLMContext(messages=[{"role": "system", "content": self._agent.instructions}], tools=self._schemas())
+        aggregators = LLMContextAggregatorPair(context, user_params=self._user_params())
+        whisper = {"trailing_silence_secs": 0.0} if self._fastest else {}
+        stt = BundledWhisperService(settings=WhisperSTTService.Settings(model=str(options.whisper)), **whisper)
+        llm = OpenAILLMService(api_key="none", base_url=options.llm, settings=OpenAILLMService.Settings(model="micro-lm"))
+        tts = OneThreadPiperService(
+            download_dir=options.voice.parent, settings=PiperTTSService.Settings(voice=options.voice.stem)
+        )
+        pipeline = Pipeline([transport.input(), stt, aggregators.user(), llm, tts, transport.output(), aggregators.assistant()])
+        worker = PipelineWorker(pipeline, params=PipelineParams(audio_out_sample_rate=VOICE_RATE_HZ) if self._fastest else None)
+
+        async def greet(_transport: Any, _client: Any) -> None:
+            await worker.queue_frames([TTSSpeakFrame(self._agent.phrases.greeting)])
+
+        async def leave(_transport: Any, _client: Any) -> None:
+            await worker.cancel()
+
+        transport.event_handler("on_client_connected")(greet)
+        transport.event_handler("on_client_disconnected")(leave)
+        runner = WorkerRunner(handle_sigint=False)
+        await runner.add_workers(worker)
+        await runner.run()
+
+    def _transport_params(self) -> TransportParams:
+        params = TransportParams(audio_in_enabled=True, audio_out_enabled=True)
+        return params.model_copy(update={"audio_out_10ms_chunks": FASTEST_CHUNKS}) if self._fastest else params
+
+    def _user_params(self) -> LLMUserAggregatorParams:
+        """Defaults: Silero and the Smart Turn model. Fastest: Silero's silence alone, and no wait after it."""
+        if not self._fastest:
+            return LLMUserAggregatorParams(vad_analyzer=SileroVADAnalyzer())
+        return LLMUserAggregatorParams(
+            vad_analyzer=SileroVADAnalyzer(params=VADParams(start_secs=FASTEST_START_S, stop_secs=FASTEST_STOP_S)),
+            user_turn_strategies=UserTurnStrategies(stop=[SpeechTimeoutUserTurnStopStrategy(user_speech_timeout=0.0)]),
+        )
+
+    def _schemas(self) -> list[FunctionSchema]:
+        return [
+            FunctionSchema(
+                name=schema["function"]["name"],
+                description=schema["function"]["description"],
+                properties=schema["function"]["parameters"].get("properties", {}),
+                required=schema["function"]["parameters"].get("required", []),
+                handler=self._call_tool,
+            )
+            for schema in self._tools.schemas()
+        ]
+
+    async def _call_tool(self, call: Any) -> None:
+        outcome = await self._tools.run(call.function_name, json.dumps(call.arguments), self._agent.turn.tool_timeout_s)
+        await call.result_callback(json.loads(outcome.output))
+
+
+async def serve(options: argparse.Namespace) -> None:
+    """Answer offers until ended."""
+    aiortc_hooks.allow_loopback()
+    app = web.Application()
+    app.router.add_post("/api/offer", Bots(options).offer)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", options.port).start()
+    print(f"answers at http://127.0.0.1:{runner.addresses[0][1]}", flush=True)
+    await asyncio.Event().wait()
+
+
+def main() -> None:
+    """Read the options and serve."""
+    parser = argparse.ArgumentParser(description="A Pipecat bot on voiceagent's bundled models.")
+    parser.add_argument("--settings", choices=["default", "fastest"], required=True)
+    parser.add_argument("--port", type=int, default=0, help="port on loopback (default: a free one)")
+    parser.add_argument("--llm", required=True, help="base URL of the language model server")
+    parser.add_argument("--whisper", type=Path, required=True, help="folder of the Whisper model, CTranslate2 format")
+    parser.add_argument("--voice", type=Path, required=True, help="the Piper voice's .onnx")
+    parser.add_argument("--agent", type=Path, required=True, help="the agent's YAML file: instructions, greeting, tools")
+    logger.remove()
+    logger.add(sys.stderr, level=os.environ.get("LOGURU_LEVEL", "WARNING"))
+    asyncio.run(serve(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()

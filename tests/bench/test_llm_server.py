@@ -1,0 +1,127 @@
+"""The benchmark's language model server as its clients see it: the official `openai` client, and our own engine."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass
+
+import openai
+import pytest
+from openai import AsyncOpenAI
+
+from bench.llm_server import MODEL, Slots, listening, read_messages
+from voiceagent.config import load_agent
+from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.errors import ProtocolError
+from voiceagent.llm.engine import GeneratedText
+from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
+from voiceagent.resources import demo_agent_file
+from voiceagent.tools.toolset import ToolSet
+
+SMALL_TALK = {"role": "user", "content": "What can you do?"}
+ASKING = {"role": "user", "content": "What time is it in Paris?"}
+
+
+@dataclass
+class Served:
+    """The server's address and its log."""
+
+    url: str
+    log: io.StringIO
+
+    def outcomes(self) -> list[str]:
+        return [json.loads(line)["outcome"] for line in self.log.getvalue().splitlines()]
+
+
+@pytest.fixture
+async def served() -> AsyncIterator[Served]:
+    log = io.StringIO()
+    async with listening(log) as url:
+        yield Served(url, log)
+
+
+@pytest.fixture
+async def client(served: Served) -> AsyncIterator[AsyncOpenAI]:
+    async with AsyncOpenAI(base_url=served.url, api_key="none", max_retries=0) as made:
+        yield made
+
+
+def tools() -> list[dict[str, object]]:
+    agent = load_agent(demo_agent_file())
+    return ToolSet.from_config(agent.tools, agent.base_dir).schemas()
+
+
+async def test_text_streams_in_pieces(client: AsyncOpenAI, served: Served) -> None:
+    assert [model.id async for model in client.models.list()] == [MODEL]
+    stream = await client.chat.completions.create(model=MODEL, messages=[SMALL_TALK], tools=tools(), stream=True)  # type: ignore[call-overload]
+    chunks = [chunk async for chunk in stream]
+    words = [chunk.choices[0].delta.content for chunk in chunks if chunk.choices[0].delta.content]
+    assert len(words) > 5
+    assert "".join(words).rstrip().endswith((".", "?", "!"))
+    assert chunks[-1].choices[0].finish_reason == "stop"
+    assert served.outcomes() == ["finished"]
+
+
+async def test_a_tool_call_comes_whole(client: AsyncOpenAI) -> None:
+    stream = await client.chat.completions.create(model=MODEL, messages=[ASKING], tools=tools(), stream=True)  # type: ignore[call-overload]
+    chunks = [chunk async for chunk in stream]
+    (call,) = [call for chunk in chunks for call in chunk.choices[0].delta.tool_calls or ()]
+    assert call.function.name == "get_time"
+    assert json.loads(call.function.arguments) == {"city": "Paris"}
+    assert chunks[-1].choices[0].finish_reason == "tool_calls"
+
+
+async def test_a_client_that_leaves_stops_the_generation(client: AsyncOpenAI, served: Served) -> None:
+    stream = await client.chat.completions.create(model=MODEL, messages=[SMALL_TALK], stream=True)  # type: ignore[call-overload]
+    await anext(aiter(stream))
+    await stream.close()
+    # The next answer comes only when the slots are in order again.
+    again = await client.chat.completions.create(model=MODEL, messages=[SMALL_TALK], stream=True)  # type: ignore[call-overload]
+    assert [chunk async for chunk in again]
+    assert served.outcomes() in (["cancelled", "finished"], ["finished", "finished"])
+
+
+async def test_a_request_that_cannot_be_read_is_refused(client: AsyncOpenAI) -> None:
+    with pytest.raises(openai.BadRequestError, match="expected role and content"):
+        await client.chat.completions.create(model=MODEL, messages=[{"role": "nobody"}], stream=True)  # type: ignore[call-overload]
+    with pytest.raises(openai.BadRequestError, match="stream"):
+        await client.chat.completions.create(model=MODEL, messages=[SMALL_TALK])  # type: ignore[list-item]
+
+
+async def test_our_own_engine_reads_ahead_and_gets_the_answer_from_a_tool_result(served: Served) -> None:
+    engine = OpenAiEngine(OpenAiOptions(base_url=served.url))
+    asked = [Message("user", "What time is it in Paris?")]
+    try:
+        await engine.prefill("call", asked, tools())
+        async with aclosing(engine.generate("call", asked, tools())) as stream:
+            (call,) = [piece async for piece in stream]
+        assert isinstance(call, ToolCall)
+        told = [
+            *asked,
+            Message("assistant", "", (call,)),
+            Message("tool", '{"time": "7:30 PM", "city": "Paris"}', (), call.call_id),
+        ]
+        async with aclosing(engine.generate("call", told, tools())) as stream:
+            answer = "".join([piece.text async for piece in stream if isinstance(piece, GeneratedText)])
+    finally:
+        await engine.close()
+    assert "7:30" in answer
+    assert served.outcomes() == ["read ahead", "finished", "finished"]
+
+
+async def test_a_conversation_finds_its_cache_again() -> None:
+    slots = Slots(2)
+    one, other = [Message("user", "One.")], [Message("user", "Other.")]
+    async with slots.slot(one) as first, slots.slot(other) as second:
+        assert first != second
+    async with slots.slot([*one, Message("assistant", "Yes."), Message("user", "Two.")]) as again:
+        assert again == first
+
+
+def test_content_parts_are_read_as_text() -> None:
+    assert read_messages([{"role": "user", "content": [{"type": "text", "text": "Hello."}]}]) == [Message("user", "Hello.")]
+    with pytest.raises(ProtocolError, match="list"):
+        read_messages([])
