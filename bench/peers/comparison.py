@@ -7,6 +7,7 @@ import argparse
 import asyncio
 import fcntl
 import os
+import signal
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -23,7 +24,7 @@ from voiceagent.models.check_speech import normalised
 from voiceagent.models.figures import Figure, at_least, at_most
 
 NOTES = """
-Calls were made to the three in turn, ten questions each, then five interrupted answers each, in an order that rotates. Times are
+Calls were made to the three in turn, ten questions each, then four interrupted answers each, in an order that rotates. Times are
 read off the audio that the caller sent and received, by the same code for all.
 
 **The same:** the Whisper model and its decoding options, the language model server (a process of its own, in nobody's
@@ -31,8 +32,8 @@ CPU-seconds), the Piper voice, the tools, the instructions, the caller, the mach
 
 **Where there was a choice, Pipecat got the better one.** Its Whisper encodes only the audio there is (voiceagent's class: stock
 faster-whisper pads to 30 s); its voice runs on one thread; it logs warnings only; its models are loaded before a call is
-measured; the tools run in its process. An answer that ended by itself while it was interrupted counts as stopped then, which helps
-whoever stops later.
+measured; the tools run in its process. An answer that ended by itself while it was interrupted counts as stopped then, which
+helps whoever stops later.
 
 **Pipecat, defaults:** as its documentation builds a bot: SmallWebRTC, Silero (0.2 s to start, 0.2 s to stop), Smart Turn v3,
 segmented Whisper, Piper sentence by sentence. Smart Turn takes some of the synthetic questions for unfinished and waits its 3 s:
@@ -47,7 +48,7 @@ turns need a recogniser that predicts ends of turn, which its Whisper service do
 MIN_TURNS = 100
 MIN_INTERRUPTIONS = 30
 QUIET_MACHINE_VARIABLE = "VOICEAGENT_BENCH_LOCK"
-"""Names a file to lock during each call, where several benchmarks share a machine."""
+"""Names a file to lock during each round, where several benchmarks share a machine."""
 QUESTIONS = (
     "What time is it in Paris?",
     "What's the weather in London tomorrow?",
@@ -65,7 +66,6 @@ LONG_ANSWERS = (
     "What's the weather in London tomorrow?",
     "What can you do?",
     "Book a table for four people on Friday at 7 PM.",
-    "How are you?",
     "Cancel my table.",
 )
 """Questions whose answers last long enough to be interrupted: more than two seconds."""
@@ -90,7 +90,8 @@ class Tally:
 
 
 async def measure(options: argparse.Namespace) -> Iterator[Figure]:
-    """All figures: three quarters of an hour for 100 turns each. Each gets `options.turns` undisturbed turns."""
+    """All figures: three quarters of an hour for 100 turns each. Each gets `options.turns` undisturbed turns; Ctrl-C ends after
+    the round that runs, and what was measured counts."""
     python = await asyncio.to_thread(pipecat_python)
     speeches = {text: spoken(text) for text in (*QUESTIONS, *LONG_ANSWERS, INTERRUPTION)}
     tallies = {name: Tally() for name in (OURS, DEFAULT, FASTEST)}
@@ -98,12 +99,15 @@ async def measure(options: argparse.Namespace) -> Iterator[Figure]:
         order = list(playing.contestants)
         for contestant in order:
             await _converse(playing, contestant, Tally(), speeches, QUESTIONS[:1])
+        enough = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, enough.set)
         for round_ in range(-(-options.turns // len(QUESTIONS))):
-            for contestant in order:
-                async with _quiet_machine():
+            if enough.is_set():
+                break
+            async with _quiet_machine():
+                for contestant in order:
                     await _converse(playing, contestant, tallies[contestant.name], speeches, QUESTIONS)
-            for contestant in order:
-                async with _quiet_machine():
+                for contestant in order:
                     await _interrupt(contestant, tallies[contestant.name], speeches)
             print(f"round {round_ + 1}: {'; '.join(_so_far(name, tally) for name, tally in tallies.items())}", flush=True)
             order.append(order.pop(0))

@@ -115,8 +115,8 @@ def _agent(folder: Path, llm_url: str) -> Path:
 def _pipecat(settings: str, llm_url: str) -> tuple[str, ...]:
     models = bundled_models_dir()
     return (
-        "-m", "bench.peers.pipecat_server", "--settings", settings, "--llm", llm_url, "--agent", str(demo_agent_file()),
-        "--whisper", str(models / "whisper"), "--voice", str(models / "voice" / "voice.onnx"),
+        "-P", str(ROOT / "bench" / "peers" / "pipecat_server.py"), "--settings", settings, "--llm", llm_url,
+        "--agent", str(demo_agent_file()), "--whisper", str(models / "whisper"), "--voice", str(models / "voice" / "voice.onnx"),
     )  # fmt: skip
 
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from voiceagent.audio.levels import VoicedSpan
 from voiceagent.errors import MediaError
 from voiceagent.media.caller import Caller
-from voiceagent.media.paced_track import FRAME_MS
+from voiceagent.media.ticker import FRAME_MS
 
 RATE_HZ = 16_000
-QUIET_MS = 700.0
+QUIET_MS = 600.0
 """The agent has finished when nothing was heard for this long: more than any pause between its sentences."""
 ANSWER_TIMEOUT_S = 8.0
 INTERRUPT_AFTER_S = 0.4
