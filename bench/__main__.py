@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench.harness import RESULTS_DIR, markdown, result, write
 
-BENCHMARKS = ("calls", "media", "simulation")
+BENCHMARKS = ("calls", "media", "floor", "simulation")
 """Modules of this package, in the order in which `make bench` runs them."""
 ON_REQUEST = ("peers",)
 """Run only when named: they take most of an hour and install other people's software."""

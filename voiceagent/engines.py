@@ -50,7 +50,13 @@ async def load_engines(profile: Profile, llm: LlmSettings) -> Engines:
 
 
 def _load(profile: Profile, llm: LlmSettings) -> Engines:
-    return Engines(stt=_create("stt", profile.stt), llm=_create_llm(profile.llm, llm), tts=load_tts(profile.tts))
+    return Engines(stt=load_stt(profile.stt), llm=_create_llm(profile.llm, llm), tts=load_tts(profile.tts))
+
+
+def load_stt(spec: EngineSpec) -> SttEngine:
+    """A recogniser alone, for whoever only listens. Raises ModelError, ConfigError."""
+    recogniser: SttEngine = _create("stt", spec)
+    return recogniser
 
 
 def load_tts(spec: EngineSpec) -> TtsEngine:

@@ -3,15 +3,16 @@ reply is held at once, so the answer may wait for words."""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Literal
 
 Verdict = Literal["yield", "continue", "wait"]
 
-COMMANDS = frozenset(
-    {"stop", "wait", "no", "nope", "hold", "hang", "cancel", "quiet", "enough", "pause", "never", "but", "actually"}
-)
+COMMANDS = frozenset({"stop", "wait", "no", "nope", "cancel", "quiet", "enough", "pause", "never", "but", "actually", "sorry"})
 """Words that take the floor wherever they stand."""
+COMMAND_PHRASES = (("hold", "on"), ("hang", "on"), ("excuse", "me"), ("one", "moment"), ("just", "a"))
+"""And words that do so in a row: alone they are what recognisers make of a "hm" or an "oh"."""
 _BACKCHANNELS = """mm mhm mmhm mmhmm hm hmm hmmm uh uhhuh huh um ah aha oh yeah yes yep yup ok okay right sure good great nice
 fine cool exactly indeed true wow really i see got it alright thanks thank you all of course"""
 BACKCHANNELS = frozenset(_BACKCHANNELS.split())
@@ -19,6 +20,16 @@ BACKCHANNELS = frozenset(_BACKCHANNELS.split())
 MAX_BACKCHANNEL_WORDS = 4
 MIN_VOICED_MS = 250.0
 """A word that is found in less speech than this is not believed yet: recognisers hear words in coughs."""
+_OPENERS = """what when where who why how which can could would will is are do does did please in for at on to with from and so
+because if i my we it its"""
+OPENERS = frozenset(_OPENERS.split())
+"""Words with which people begin a sentence: alone they are the start of one."""
+SHORT_WORD_MS = 600.0
+SHORT_MS = 800.0
+"""One word, or two with a sign of listening among them, in so little speech are a sign of listening too: what people mumble
+while they listen is what recognisers get wrong most, and it may come out as any word."""
+FASTEST_PAIR_MS = 300.0
+"""And so are any two words in less than they take to say."""
 ECHO_WORDS = 2
 """So many words in a row that the agent has just said are its echo."""
 
@@ -30,7 +41,7 @@ class Overlap:
     words: str
     """As far as they were recognised."""
     voiced_ms: float
-    """How long it has lasted, or its speech where that is known."""
+    """How long it has lasted, or its speech where that is known; 0 where neither is."""
     silent: bool
     """Whether the caller has fallen silent again, so that `words` is all of it."""
     said: str
@@ -45,11 +56,31 @@ def classify(overlap: Overlap) -> Verdict:
     undecided: Verdict = "continue" if overlap.silent else "wait"
     if not words or is_echo(words, bare_words(overlap.said)):
         return undecided
-    if COMMANDS.intersection(words):
+    believed = overlap.silent or overlap.voiced_ms >= MIN_VOICED_MS
+    if is_command(words):
         return "yield"
-    if len(words) <= MAX_BACKCHANNEL_WORDS and BACKCHANNELS.issuperset(words):
+    if _is_listening(words, overlap):
         return "yield" if overlap.asked and overlap.silent else undecided
-    return "yield" if overlap.silent or overlap.voiced_ms >= MIN_VOICED_MS else "wait"
+    return "yield" if believed else "wait"
+
+
+def is_command(words: list[str]) -> bool:
+    """Whether they tell the agent to stop, whatever else they say."""
+    pairs = set(itertools.pairwise(words))
+    return bool(COMMANDS.intersection(words)) or bool(pairs.intersection(COMMAND_PHRASES))
+
+
+def _is_listening(words: list[str], overlap: Overlap) -> bool:
+    """Whether the caller only shows that they listen, as far as is known; a few words may still become more."""
+    if len(words) <= MAX_BACKCHANNEL_WORDS and BACKCHANNELS.issuperset(words):
+        return True
+    if len(words) > 2 or not 0 < overlap.voiced_ms < SHORT_MS:
+        return False
+    if not overlap.silent:
+        return True
+    if len(words) == 2:
+        return overlap.voiced_ms < FASTEST_PAIR_MS or bool(BACKCHANNELS.intersection(words))
+    return overlap.voiced_ms < SHORT_WORD_MS and words[0] not in OPENERS and not words[0].isdigit()
 
 
 def is_echo(words: list[str], said: list[str]) -> bool:

@@ -25,6 +25,7 @@ _SYNCHRONOUS = 2
 _PHONEME_EVENTS = 1
 _PHONEMES_AS_IPA = 2
 _UTF8 = 1
+_PHONEMES = 0x100
 _EVENT_END_OF_LIST, _EVENT_WORD, _EVENT_PHONEME = 0, 1, 7
 _RATE, _PITCH, _PITCH_RANGE, _WORD_GAP = 1, 3, 4, 7
 
@@ -163,7 +164,7 @@ class Espeak:
         """Speak a text.
 
         Args:
-            text: what to say.
+            text: what to say; what stands in `[[…]]` is phonemes in espeak-ng's own notation.
             voice: an espeak-ng voice, with a variant if wanted: `en-us+f3`.
             words_per_minute: 80..450.
             pitch: 0..100.
@@ -180,7 +181,7 @@ class Espeak:
             self._library.espeak_SetParameter(parameter, value, 0)
         self._chunks, self._words, self._phonemes = [], [], []
         encoded = text.encode() + b"\0"
-        self._library.espeak_Synth(encoded, len(encoded), 0, 1, 0, _UTF8, None, None)
+        self._library.espeak_Synth(encoded, len(encoded), 0, 1, 0, _UTF8 | _PHONEMES, None, None)
         self._library.espeak_Synchronize()
         samples = np.concatenate(self._chunks) if self._chunks else np.zeros(0, np.int16)
         return Speech(samples, self.sample_rate_hz, tuple(self._words), tuple(self._phonemes))

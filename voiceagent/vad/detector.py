@@ -12,7 +12,7 @@ import numpy as np
 import webrtcvad
 from numpy.typing import NDArray
 
-from voiceagent.vad.silero import RATE_HZ, WINDOW_SAMPLES, SileroStream
+from voiceagent.vad.silero import CONTEXT_SAMPLES, RATE_HZ, WINDOW_SAMPLES, SileroStream
 
 FRAME_SAMPLES = 320
 BLOCK_SAMPLES = 160
@@ -37,6 +37,8 @@ class DetectorOptions:
     """Speech that confirms an onset, rounded up to windows of 32 ms."""
     threshold: float = 0.5
     """Silero's probability from which a window is speech."""
+    sure: float = 0.6
+    """And from which the newest 32 ms alone confirm an onset; above 1 they never do."""
     release: float = 0.35
     """And below which it is not, once speech has begun."""
     preroll_ms: float = 200.0
@@ -84,6 +86,7 @@ class SpeechDetector:
         self._frames: deque[tuple[int, float, bool, NDArray[np.int16]]] = deque(maxlen=int(kept_ms // 20))
         self._levels: deque[tuple[int, float]] = deque(maxlen=16)
         self._pending = np.zeros(0, np.float32)
+        self._recent = np.zeros(WINDOW_SAMPLES + CONTEXT_SAMPLES, np.float32)
         self._history: deque[NDArray[np.float32]] = deque(maxlen=HISTORY_WINDOWS)
         self._received = 0
         self._windowed = 0
@@ -137,6 +140,9 @@ class SpeechDetector:
                 self._history.append(window)
                 continue
             onset = self._hear(window) or onset
+        self._recent = np.concatenate([self._recent, audio])[-(WINDOW_SAMPLES + CONTEXT_SAMPLES) :]
+        if not self._speaking and self._gate_windows and len(self._pending):
+            onset = self._peek()
         if not self._speaking:
             return None
         silence_ms = (self._received - self._last_voiced) / SAMPLES_PER_MS
@@ -181,12 +187,26 @@ class SpeechDetector:
             return False
         self._gate_windows -= 1
         self._count_run(probability, start)
-        if self._run < self._confirm_windows:
+        if self._run < self._confirm_windows and probability < self.options.sure:
             return False
+        self._begin(self._windowed)
+        return True
+
+    def _peek(self) -> bool:
+        """Judge the newest 32 ms although their window is not complete; True when they confirm an onset."""
+        self.silero_windows += 1
+        if self._silero.peek(self._recent) < self.options.sure:
+            return False
+        if not self._run:
+            self._run_start = self._received - WINDOW_SAMPLES
+        self._begin(self._received)
+        return True
+
+    def _begin(self, end: int) -> None:
+        """Speech up to `end` confirmed an onset."""
         self._speaking = True
         self._gate_windows = 0
-        self._extend(self._run_start, self._windowed)
-        return True
+        self._extend(self._run_start, end)
 
     def _extend(self, start: int, end: int) -> None:
         """Windows from `start` to `end` are speech: what is loud enough in them is voiced."""

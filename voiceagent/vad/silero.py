@@ -66,7 +66,14 @@ class SileroStream:
 
     def probability(self, window: NDArray[np.float32]) -> float:
         """The probability (0..1) that the next window is speech; mono 16 kHz in -1..1, shape (512,)."""
-        audio = np.concatenate([self._context, window])[np.newaxis]
-        output, self._h, self._c = self._session.run(None, {"input": audio, "h": self._h, "c": self._c})
+        output, self._h, self._c = self._run(np.concatenate([self._context, window]))
         self._context = window[-CONTEXT_SAMPLES:]
         return float(output.reshape(-1)[0])
+
+    def peek(self, audio: NDArray[np.float32]) -> float:
+        """The probability that a window is speech which ends before the next one is complete: `CONTEXT_SAMPLES` and the window,
+        shape (576,). Nothing is remembered of it."""
+        return float(self._run(audio)[0].reshape(-1)[0])
+
+    def _run(self, audio: NDArray[np.float32]) -> Any:
+        return self._session.run(None, {"input": audio[np.newaxis], "h": self._h, "c": self._c})
