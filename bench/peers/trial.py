@@ -73,14 +73,14 @@ async def interrupt(caller: Caller, question: Speech, interruption: Speech) -> f
     onset_ms = caller.said.first_onset_after(began_ms - FRAME_MS)
     if onset_ms is None:
         raise MediaError("the interruption was not heard on the line; expected speech above the caller's threshold")
-    stopped_ms = _stop(caller.heard.spans, onset_ms, ended_ms)
+    stopped_ms = stop_ms(caller.heard.spans, onset_ms, ended_ms)
     with suppress(TimeoutError):
         await _answer(caller, ended_ms)
     await caller.wait_quiet(QUIET_MS)
     return stopped_ms
 
 
-def _stop(heard: list[VoicedSpan], onset_ms: float, ended_ms: float) -> float | None:
+def stop_ms(heard: list[VoicedSpan], onset_ms: float, ended_ms: float) -> float | None:
     """How long after the onset the last sound was that began before the end; None when it was silent at the onset. What begins
     then pauses and goes on has not stopped."""
     if not any(span.onset_ms <= onset_ms < span.offset_ms for span in heard):
