@@ -49,6 +49,8 @@ MIN_TURNS = 100
 MIN_INTERRUPTIONS = 30
 QUIET_MACHINE_VARIABLE = "VOICEAGENT_BENCH_LOCK"
 """Names a file to lock during each round, where several benchmarks share a machine."""
+LET_OTHERS_S = 1.0
+"""Between two rounds, so that whoever waits for the lock gets it."""
 QUESTIONS = (
     "What time is it in Paris?",
     "What's the weather in London tomorrow?",
@@ -125,6 +127,7 @@ async def _quiet_machine() -> AsyncIterator[None]:
     with open(path, "w", encoding="utf-8") as file:  # noqa: ASYNC230
         await asyncio.to_thread(fcntl.flock, file, fcntl.LOCK_EX)
         yield
+    await asyncio.sleep(LET_OTHERS_S)
 
 
 async def _converse(
