@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench.harness import RESULTS_DIR, markdown, result, write
 
-BENCHMARKS = ("calls", "media", "floor", "simulation")
+BENCHMARKS = ("calls", "media", "floor", "simulation", "synthesis")
 """Modules of this package, in the order in which `make bench` runs them."""
 ON_REQUEST = ("peers",)
 """Run only when named: they take most of an hour and install other people's software."""
@@ -24,6 +24,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure voiceagent on this machine.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=names)
     parser.add_argument("--turns", type=int, default=50, help="undisturbed turns to measure (default: 50)")
+    parser.add_argument("--voice", type=Path, help="the .onnx of a published Piper voice to measure in synthesis besides")
     parser.add_argument("--out", type=Path, default=RESULTS_DIR, help="folder for the results (default: bench/results)")
     options = parser.parse_args()
     unknown = sorted(set(options.names) - set(BENCHMARKS) - set(ON_REQUEST))

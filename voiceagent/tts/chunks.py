@@ -20,7 +20,7 @@ FIRST_FRAMES = 8
 MOST_FRAMES = 96
 """Of any chunk: about a second. While it is computed, other calls wait and the reply cannot be stopped."""
 FLOW_FRAMES = 128
-"""Of the flow at a time, after the first chunk's."""
+"""Of the flow at a time, at most, beyond what the chunk needs."""
 
 Floats = NDArray[np.float32]
 Tensors = Mapping[str, NDArray[Any]]
@@ -126,7 +126,8 @@ class Sentence:
         """A window of the latent; the flow goes as far as it must, and then some."""
         while self._latent.shape[-1] < window.end:
             ready = self._latent.shape[-1]
-            end = window.end if ready == 0 else min(self.frames, max(window.end, ready + FLOW_FRAMES))
+            ahead = min(ready * 3, FLOW_FRAMES)  # of the first chunk nothing: it is waited for
+            end = min(self.frames, max(window.end, ready + ahead))
             piece = self._voice.flow(self, ready, end)
             self._latent = np.concatenate([self._latent, piece], axis=-1) if ready else piece
         return self._latent[..., window.start : window.end]
