@@ -12,11 +12,13 @@ from voiceagent.config import load_agent
 from voiceagent.models.figures import Figure, at_most
 from voiceagent.resources import demo_agent_file
 from voiceagent.simulation.run import simulate
+from voiceagent.tools.toolset import ToolSet
 
 CALLS = 100_000
 SHARES = (
     ("guesses kept", "the guess was", "kept"),
     ("tokens of guesses wasted", "tokens of guesses", "wasted"),
+    ("tools that ran ahead in vain", "what was looked up ahead was", "in vain"),
     ("noise yielded to", "over its speech: noise", "yields"),
     ("backchannels yielded to", "over its speech: backchannel", "yields"),
     ("sentences yielded to", "over its speech: sentence", "yields"),
@@ -26,7 +28,7 @@ SHARES = (
 
 async def measure(options: argparse.Namespace) -> Iterable[Figure]:
     """The figures."""
-    rules = rules_of(load_agent(demo_agent_file()))
+    rules = rules_of(load_agent(demo_agent_file()), ToolSet())
     began_s = time.perf_counter()
     tally = simulate(rules, CALLS)
     elapsed_s = time.perf_counter() - began_s

@@ -9,7 +9,7 @@ import pytest
 from tests.conversation.world import World
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.state import Phase, Rules
+from voiceagent.conversation.state import Phase, Rules, ToolRule
 
 
 def begun(**rules: Any) -> World:
@@ -234,7 +234,7 @@ def test_the_tools_of_a_guess_wait_for_the_commit() -> None:
     world.generated()
     assert not world.tools
     world.endpoint()
-    assert [run.name for run in world.tools] == ["look_up"]
+    assert [run.name for run in world.tools] == ["book"]
     world.finish_tool()
     world.answer("Booked.")
     world.play_all()
@@ -312,6 +312,113 @@ def test_a_tool_result_goes_back_to_the_model() -> None:
     world.answer("It is sunny.")
     world.play_all()
     assert [m.role for m in world.state.history] == ["user", "assistant", "tool", "assistant"]
+
+
+FIND = {"find": ToolRule("none")}
+
+
+def test_a_guess_looks_up_what_leaves_nothing_behind_and_speaks_with_the_commit() -> None:
+    world = begun(tools=FIND)
+    world.speech()
+    world.pause_with("Where is order 48271?")
+    world.silence()
+    world.call_tool("find", '{"order": "48271"}')
+    world.generated()
+    world.now_ms += 30
+    world.look_up_done()
+    world.text("It is on its way. ")
+    world.synthesise()
+    assert not [
+        action for action in world.actions if isinstance(action, act.Notice) and not isinstance(action, act.CallerStarted)
+    ]
+    world.endpoint()
+    told = [
+        type(action).__name__ for action in world.actions if isinstance(action, (act.ToolStarted, act.ToolEnded, act.ReplyText))
+    ]
+    assert told == ["ToolStarted", "ToolEnded", "ReplyText"]
+    assert not world.tools
+    world.generated()
+    world.play_all()
+    assert [m.role for m in world.state.history] == ["user", "assistant", "tool", "assistant"]
+    assert looked_up(world) == [(True, 30.0)]
+
+
+def test_what_was_looked_up_for_a_dropped_guess_serves_the_next() -> None:
+    world = begun(tools=FIND)
+    world.speech()
+    world.pause_with("Where is order 48271?")
+    world.silence()
+    world.call_tool("find", '{"order": "48271"}')
+    world.resume()
+    world.settle()
+    world.look_up_done()
+    world.pause_with("Where is order 48271, please?")
+    world.silence()
+    world.call_tool("find", '{"order": 48271}')
+    world.generated()
+    assert len([action for action in world.actions if isinstance(action, act.LookUp)]) == 1
+    assert world.generations
+    world.endpoint()
+    assert looked_up(world) == [(True, 0.0)]
+
+
+def test_a_lookup_that_still_runs_at_the_commit_is_waited_for() -> None:
+    world = begun(tools=FIND)
+    world.speech()
+    world.predict("find", '{"order": "48271"}')
+    world.now_ms += 400
+    world.endpoint()
+    world.final("Where is order 48271?")
+    world.call_tool("find", '{"order": "48271"}')
+    world.generated()
+    assert not world.tools
+    assert not world.generations
+    world.look_up_done()
+    assert world.generations
+    assert looked_up(world) == [(True, 400.0)]
+
+
+def test_a_prediction_that_nobody_asks_for_is_cancelled() -> None:
+    world = begun(tools=FIND)
+    world.speech()
+    world.predict("find", '{"order": "1"}')
+    world.predict("find", '{"order": "1"}')
+    world.predict("book")
+    assert len(world.lookups) == 1
+    world.endpoint()
+    world.final("Hello.")
+    world.answer("Hello.")
+    world.play_all()
+    assert not world.lookups
+    assert looked_up(world) == [(False, 0.0)]
+
+
+def test_a_turn_has_a_budget_of_lookups() -> None:
+    world = begun(tools=FIND, max_lookups=2)
+    world.speech()
+    for number in range(5):
+        world.predict("find", f'{{"order": {number}}}')
+    assert len(world.lookups) == 2
+
+
+def test_a_reply_that_asks_twice_for_the_same_has_it_once() -> None:
+    world = begun()
+    world.say("Book it.")
+    world.call_tool("book", '{"day": "Friday"}')
+    world.call_tool("book", '{"day": " friday"}')
+    world.generated()
+    assert len(world.tools) == 1
+    world.finish_tool()
+    assert world.generations
+    assert len([action for action in world.actions if isinstance(action, act.ToolEnded)]) == 2
+
+
+def told(world: World) -> list[str]:
+    return [type(action).__name__ for action in world.actions if isinstance(action, act.Notice)]
+
+
+def looked_up(world: World) -> list[tuple[bool, float]]:
+    return [(action.used, action.saved_ms) for action in world.actions if isinstance(action, act.LookUpEnded)]
 
 
 def test_a_tool_that_was_interrupted_is_told_as_interrupted() -> None:

@@ -12,7 +12,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
 from voiceagent.conversation.endpointing import Prosody
-from voiceagent.conversation.state import Phase, Rules
+from voiceagent.conversation.state import Phase, Rules, ToolRule
 
 TEXTS = ("Mm-hm.", "Hello there.", "One, two, three. Four five", " and six!", "", "Yes", " no. Maybe so, I think.")
 
@@ -28,7 +28,11 @@ MOVES: dict[str, Callable[[World, str], object]] = {
     "text": lambda world, text: world.text(text),
     "generated": lambda world, text: world.generated(),
     "failed": lambda world, text: world.fail(),
-    "tool": lambda world, text: world.call_tool(),
+    "tool": lambda world, text: world.call_tool("book", f'{{"day": "{text}"}}'),
+    "find": lambda world, text: world.call_tool("find", f'{{"what": "{text}"}}'),
+    "predict": lambda world, text: world.predict("find", f'{{"what": "{text}"}}'),
+    "predict_effect": lambda world, text: world.predict("book", f'{{"day": "{text}"}}'),
+    "looked_up": lambda world, text: world.look_up_done(),
     "tool_done": lambda world, text: world.finish_tool(),
     "synthesise": lambda world, text: world.synthesise(),
     "frames": lambda world, text: world.frames(7),
@@ -40,6 +44,9 @@ MOVES: dict[str, Callable[[World, str], object]] = {
     "clause_failed": lambda world, text: world.fail_clause(),
 }
 
+TOOLS = {"find": ToolRule("none"), "book": ToolRule("external")}
+"""`TEXTS` are their arguments too, so that the same is asked for twice."""
+
 scripts = st.lists(st.tuples(st.sampled_from(sorted(MOVES)), st.sampled_from(TEXTS)), max_size=60)
 greetings = st.sampled_from(["", "Hello, how can I help you?"])
 
@@ -47,7 +54,7 @@ greetings = st.sampled_from(["", "Hello, how can I help you?"])
 def run(greeting: str, script: list[tuple[str, str]]) -> World:
     """Let a call happen in the given order. The world itself fails when a frame, a synthesis or a tool of a dropped reply
     appears."""
-    world = World(Rules(greeting=greeting, silence_timeout_ms=1000, max_tool_rounds=2, apology="Sorry."))
+    world = World(Rules(greeting=greeting, silence_timeout_ms=1000, max_tool_rounds=2, apology="Sorry.", tools=TOOLS))
     world.begin()
     for move, text in script:
         MOVES[move](world, text)
@@ -87,6 +94,17 @@ def test_no_timer_is_left_over(greeting: str, script: list[tuple[str, str]]) -> 
 
 
 @given(greetings, scripts)
+@settings(max_examples=400, deadline=None)
+def test_no_effect_comes_of_an_uncommitted_reply_nor_twice_of_one(greeting: str, script: list[tuple[str, str]]) -> None:
+    """The world itself fails when a guess runs a tool with effects, when a dropped reply does, or a reply runs one twice."""
+    world = hung_up(run(greeting, script))
+    committed = world.announced()
+    assert {reply_id for reply_id, _, _ in world.effects} <= committed
+    assert not world.lookups
+    assert not world.state.lookups
+
+
+@given(greetings, scripts)
 @settings(max_examples=300, deadline=None)
 def test_a_call_always_comes_to_rest(greeting: str, script: list[tuple[str, str]]) -> None:
     """Whatever happened before, once everybody does what is asked of them the caller has the floor or the call is over."""
@@ -100,6 +118,7 @@ def test_a_call_always_comes_to_rest(greeting: str, script: list[tuple[str, str]
         world.final("Okay.")
         world.generated()
         world.finish_tool()
+        world.look_up_done()
         world.play_all()
         if world.state.phase is Phase.FINALISING:
             world.fire("final")
@@ -136,7 +155,9 @@ any_event = st.one_of(
     st.builds(ev.FinalTranscript, some_time, some_id, some_text, some_id),
     st.builds(ev.Transcript, some_time, some_id, some_text, some_text),
     st.builds(ev.TextDelta, some_time, some_id, some_text),
-    st.builds(ev.ToolCallRequested, some_time, some_id, st.sampled_from("ab"), st.just("look_up"), st.just("{}")),
+    st.builds(ev.ToolCallRequested, some_time, some_id, st.sampled_from("ab"), st.sampled_from(["find", "book"]), st.just("{}")),
+    st.builds(ev.ToolPredicted, some_time, some_id, st.just("find"), st.sampled_from(["{}", "[", "null"])),
+    st.builds(ev.LookedUp, some_time, some_id, st.just("{}"), st.booleans()),
     st.builds(ev.GenerationDone, some_time, some_id),
     st.builds(ev.GenerationFailed, some_time, some_id, st.just("broken")),
     st.builds(ev.ToolFinished, some_time, some_id, st.sampled_from("ab"), st.just("{}"), st.booleans()),
@@ -153,7 +174,7 @@ any_event = st.one_of(
 
 
 def decisions(events: list[ev.Event]) -> list[tuple[act.Action, ...]]:
-    state = machine.start(Rules(greeting="Hello."))
+    state = machine.start(Rules(greeting="Hello.", tools=TOOLS))
     taken = []
     for event in [ev.CallStarted(0.0), *events]:
         state, actions = machine.step(state, event)

@@ -40,6 +40,8 @@ class World:
     to_speak: list[act.Speak] = field(default_factory=list)
     generations: list[act.Generate] = field(default_factory=list)
     tools: list[act.RunTool] = field(default_factory=list)
+    effects: set[tuple[int, str, str]] = field(default_factory=set)
+    lookups: list[act.LookUp] = field(default_factory=list)
     drops: list[int] = field(default_factory=list)
     dropped: set[int] = field(default_factory=set)
     played: dict[int, list[str]] = field(default_factory=dict)
@@ -72,7 +74,15 @@ class World:
                 assert action.reply_id not in self.dropped, "tool for a dropped reply"
                 assert self.state.reply is not None, "tool for no reply"
                 assert not self.state.reply.guess, "tool for a guess"
+                effect = (action.reply_id, action.name, action.arguments)
+                assert effect not in self.effects, "a tool ran twice for a reply"
+                self.effects.add(effect)
                 self.tools.append(action)
+            case act.LookUp():
+                assert self.rules.tools[action.name].effect == "none", "a tool with effects ran ahead"
+                self.lookups.append(action)
+            case act.CancelLookUp():
+                self.lookups = [look_up for look_up in self.lookups if look_up.lookup_id != action.lookup_id]
             case act.Hold():
                 self.held.add(action.reply_id)
             case act.Release():
@@ -191,10 +201,17 @@ class World:
             clause, played_ms = self.positions.get(reply_id, (-1, 0.0))
             self.feed(ev.PlayoutStopped(self.now_ms, reply_id, clause, played_ms))
 
-    def call_tool(self) -> None:
+    def call_tool(self, name: str = "book", arguments: str = "{}") -> None:
         if self.generations:
-            name = f"call{len(self.actions)}"
-            self.feed(ev.ToolCallRequested(self.now_ms, self.generations[-1].reply_id, name, "look_up", "{}"))
+            call_id = f"call{len(self.actions)}"
+            self.feed(ev.ToolCallRequested(self.now_ms, self.generations[-1].reply_id, call_id, name, arguments))
+
+    def predict(self, name: str, arguments: str = "{}") -> None:
+        self.feed(ev.ToolPredicted(self.now_ms, self.utterance, name, arguments))
+
+    def look_up_done(self, output: str = '{"found": true}') -> None:
+        if self.lookups:
+            self.feed(ev.LookedUp(self.now_ms, self.lookups.pop(0).lookup_id, output, True))
 
     def finish_tool(self, output: str = '{"ok": true}') -> None:
         if self.tools:

@@ -6,7 +6,7 @@ from voiceagent.conversation.endpointing import EndpointModel
 from voiceagent.conversation.replay import replay
 from voiceagent.conversation.state import Rules
 from voiceagent.simulation.playout import SimulatedPlayout
-from voiceagent.simulation.run import simulate, simulate_one
+from voiceagent.simulation.run import simulate, simulate_one, with_tools
 from voiceagent.simulation.tally import Tally
 
 RULES = Rules(instructions="Be brief.", greeting="Hello, how can I help you?", endpointing=EndpointModel())
@@ -29,7 +29,7 @@ def test_a_number_names_a_call() -> None:
     first = simulate_one(RULES, 17, lambda event, actions: steps.append((event, actions)))
     assert first == simulate_one(RULES, 17)
     assert first.events == len(steps)
-    assert all(step.same for step in replay(RULES, steps))
+    assert all(step.same for step in replay(with_tools(RULES), steps))
     assert simulate_one(RULES, 18) != first
 
 

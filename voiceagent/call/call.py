@@ -22,7 +22,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
 from voiceagent.conversation.endpointing import EndpointModel
-from voiceagent.conversation.state import Rules, State
+from voiceagent.conversation.state import Rules, State, ToolRule
 from voiceagent.engines import Engines
 from voiceagent.latency.budgets import Budgets, check_turn
 from voiceagent.latency.spans import Stage, TurnReport
@@ -37,8 +37,8 @@ FIXED_EAGER_MS = 200
 """Where the hold is fixed: the silence in which an answer is begun."""
 
 
-def rules_of(agent: AgentConfig) -> Rules:
-    """The turn engine's rules for an agent."""
+def rules_of(agent: AgentConfig, tools: ToolSet) -> Rules:
+    """The turn engine's rules for an agent and its tools."""
     fixed_ms = agent.turn.endpoint_hold_ms
     return Rules(
         instructions=agent.instructions,
@@ -54,6 +54,8 @@ def rules_of(agent: AgentConfig) -> Rules:
         shortest_hold_ms=agent.turn.shortest_hold_ms if fixed_ms is None else min(FIXED_EAGER_MS, fixed_ms),
         longest_hold_ms=agent.turn.longest_hold_ms if fixed_ms is None else fixed_ms,
         max_guesses=agent.turn.max_guesses,
+        max_lookups=agent.turn.max_lookups,
+        tools={name: ToolRule(tools.rule(name).effect) for name in tools.names},
     )
 
 
@@ -71,7 +73,7 @@ class Call:
         observers: Sequence[CallObserver] = (),
     ) -> None:
         self.call_id = call_id
-        self.state: State = machine.start(rules_of(agent))
+        self.state: State = machine.start(rules_of(agent, tools))
         self._leg = leg
         self._agent = agent
         self._engines = engines
@@ -198,6 +200,10 @@ class Call:
                 self._thinking.generate(action)
             case act.RunTool():
                 self._thinking.run_tool(action)
+            case act.LookUp():
+                self._thinking.look_up(action)
+            case act.CancelLookUp(lookup_id):
+                self._thinking.cancel_look_up(lookup_id)
             case act.Speak():
                 self._speaking.speak(action)
             case act.Hold(reply_id):

@@ -22,6 +22,10 @@ def owner(reply_id: int) -> str:
     return f"reply {reply_id}"
 
 
+def _lookup(lookup_id: int) -> str:
+    return f"lookup {lookup_id}"
+
+
 class Thinking:
     """One per call. One generation runs at a time: the next waits until the cancelled one has let go of the model."""
 
@@ -89,3 +93,15 @@ class Thinking:
     async def _run_tool(self, action: act.RunTool) -> None:
         outcome = await self._tools.run(action.name, action.arguments, self._tool_timeout_s)
         self._post(ev.ToolFinished(self._clock.now_ms(), action.reply_id, action.call_id, outcome.output, outcome.ok))
+
+    def look_up(self, action: act.LookUp) -> None:
+        """Start a tool ahead of its turn's commit."""
+        self._tasks.start(_lookup(action.lookup_id), self._look_up(action))
+
+    def cancel_look_up(self, lookup_id: int) -> None:
+        """Nobody waits for it."""
+        self._tasks.cancel(_lookup(lookup_id))
+
+    async def _look_up(self, action: act.LookUp) -> None:
+        outcome = await self._tools.run(action.name, action.arguments, self._tool_timeout_s)
+        self._post(ev.LookedUp(self._clock.now_ms(), action.lookup_id, outcome.output, outcome.ok))

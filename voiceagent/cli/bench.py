@@ -16,9 +16,10 @@ from voiceagent.call.call import rules_of
 from voiceagent.config import load_agent
 from voiceagent.resources import demo_agent_file
 from voiceagent.simulation.run import simulate as run_simulation
-from voiceagent.simulation.run import simulate_one
+from voiceagent.simulation.run import simulate_one, with_tools
 from voiceagent.simulation.tally import PERCENTILES, Tally
 from voiceagent.store.event_log import EventLog
+from voiceagent.tools.toolset import ToolSet
 
 
 @click.group()
@@ -44,7 +45,8 @@ Exit codes: 0 every rule of the turn engine held in every call, 1 one did not.""
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def simulate(calls: int, first: int, jobs: int, config: Path | None, save: int | None, as_json: bool) -> int:
     """Run the turn engine over generated calls in virtual time, and show how it decided and how long that took."""
-    rules = rules_of(load_agent(config or demo_agent_file()))
+    agent = load_agent(config or demo_agent_file())
+    rules = with_tools(rules_of(agent, ToolSet()))
     console = Console()
     began_s = time.perf_counter()
     if save is not None:

@@ -63,6 +63,34 @@ class RunTool(Action):
 
 
 @dataclass(frozen=True, slots=True)
+class LookUp(Action):
+    """Run a tool that leaves nothing behind, before it is known whether it will be asked for; answered by `LookedUp` unless
+    cancelled."""
+
+    lookup_id: int
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class CancelLookUp(Action):
+    """Nobody waits for it any more."""
+
+    lookup_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class LookUpEnded(Action):
+    """A tool that ran ahead was asked for, or in vain. For the measurements only."""
+
+    lookup_id: int
+    name: str
+    used: bool
+    saved_ms: float
+    """By so much earlier it ran than it was asked for, as far as its run lasted."""
+
+
+@dataclass(frozen=True, slots=True)
 class Speak(Action):
     """Synthesise a clause and queue it behind the reply's earlier ones; answered by `ClauseAudio` or `ClauseFailed`."""
 

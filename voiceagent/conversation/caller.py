@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.endpointing import Holds, PauseEvidence
+from voiceagent.conversation.lookups import look_up
 from voiceagent.conversation.overlap import Overlap, Verdict, classify
 from voiceagent.conversation.replying import FINAL, OVERLAP, SILENCE, begin, drop, rest
 from voiceagent.conversation.speculation import guess, prefill, settle_guess
@@ -47,6 +48,12 @@ def transcript(step: Step, event: ev.Transcript) -> None:
         _judge(step, words, event.at_ms - step.state.onset_ms, silent=False)
     elif step.state.phase is Phase.HEARING and event.stable and words != before:
         prefill(step, event.stable)
+
+
+def tool_predicted(step: Step, event: ev.ToolPredicted) -> None:
+    """By the words so far a tool will be asked for: run it now if that leaves nothing behind."""
+    if event.utterance_id == step.state.utterance_id and step.spoken() is None:
+        look_up(step, event.name, event.arguments)
 
 
 def speech_paused(step: Step, event: ev.SpeechPaused) -> None:

@@ -145,6 +145,24 @@ class ToolFinished(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class LookedUp(Event):
+    """A tool that ran ahead ended; the fields are those of `ToolFinished`."""
+
+    lookup_id: int
+    output: str
+    ok: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPredicted(Event):
+    """By what the caller has said so far of the utterance, this tool will be asked for."""
+
+    utterance_id: int
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
 class SpokenWord:
     """One word inside a clause's audio."""
 

@@ -115,6 +115,8 @@ TABLE: Mapping[type[ev.Event], Mapping[Phase, Handler]] = {
         (ev.GenerationDone,     _MADE,                                  replying.generation_done),
         (ev.GenerationFailed,   _MADE,                                  replying.generation_failed),
         (ev.ToolFinished,       _MADE,                                  replying.tool_finished),
+        (ev.ToolPredicted,      (Phase.HEARING,),                       caller.tool_predicted),
+        (ev.LookedUp,           _MADE,                                  replying.looked_up),
         (ev.ClauseAudio,        _MADE,                                  replying.clause_audio),
         (ev.ClauseFailed,       _MADE,                                  replying.clause_failed),
         (ev.Played,             _MADE,                                  replying.played),

@@ -17,6 +17,7 @@ class ToolRun(Struct, frozen=True):
 
     call: ToolCall
     output: str | None = None
+    ok: bool = False
 
 
 class Round(Struct, frozen=True):
@@ -132,10 +133,10 @@ class Reply(Struct, frozen=True):
         last = self.rounds[-1]
         return replace(self, rounds=(*self.rounds[:-1], replace(last, tools=(*last.tools, ToolRun(call)))))
 
-    def with_tool_output(self, call_id: str, output: str) -> Reply:
+    def with_tool_output(self, call_id: str, output: str, ok: bool) -> Reply:
         """Note what a tool of the current round gave."""
         last = self.rounds[-1]
-        tools = tuple(replace(run, output=output) if run.call.call_id == call_id else run for run in last.tools)
+        tools = tuple(replace(run, output=output, ok=ok) if run.call.call_id == call_id else run for run in last.tools)
         return replace(self, rounds=(*self.rounds[:-1], replace(last, tools=tools)))
 
     def messages(self, *, as_heard: bool) -> tuple[Message, ...]:

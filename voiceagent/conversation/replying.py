@@ -7,7 +7,8 @@ from msgspec.structs import replace
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Message, ToolCall
-from voiceagent.conversation.reply import Reply, Round
+from voiceagent.conversation.lookups import end_lookups, finish, known, look_up, same_call, take
+from voiceagent.conversation.reply import Reply, Round, ToolRun
 from voiceagent.conversation.state import Phase, Want
 from voiceagent.conversation.step import Step
 
@@ -111,10 +112,13 @@ def drop(step: Step, status: str) -> None:
     if reply.guess:
         step.put(guess_tokens=step.state.guess_tokens + reply.tokens)
         step.do(act.GuessEnded(reply.reply_id, status, reply.tokens))
+    else:
+        end_lookups(step)
 
 
 def rest(step: Step) -> None:
     """Nobody speaks: wait for the caller, but not for ever."""
+    end_lookups(step)
     step.put(phase=Phase.IDLE)
     step.set_timer(SILENCE, step.state.rules.silence_timeout_ms)
 
@@ -127,6 +131,7 @@ def check_complete(step: Step) -> None:
     done = replace(reply, status="completed" if reply.status == "live" else reply.status)
     step.clear_timers([REPLY, OVERLAP])
     step.put(reply=None, history=step.state.history + done.messages(as_heard=True))
+    end_lookups(step)
     step.do(act.ReplyEnded(done.reply_id, done.status, done.heard, done.unheard))
     if step.state.ending:
         end(step, step.state.ending)
@@ -137,6 +142,7 @@ def check_complete(step: Step) -> None:
 def end(step: Step, reason: str) -> None:
     """End the call."""
     drop(step, "ended" if step.guess() else "cancelled")
+    end_lookups(step)
     step.clear_timers(step.state.timers)
     step.put(phase=Phase.ENDED, want=None)
     step.do(act.End(reason))
@@ -186,16 +192,61 @@ def tool_call(step: Step, event: ev.ToolCallRequested) -> None:
     reply = reply.with_tool(call)
     step.put(reply=reply)
     speak(step, reply, pieces)
-    if not reply.guess:
+    if reply.guess:
+        look_up(step, call.name, call.arguments)
+    else:
         run_tool(step, reply, call)
+    fill_in(step)
 
 
 def run_tool(step: Step, reply: Reply, call: ToolCall) -> None:
-    """Run it, which a guess may not: a tool may have effects."""
-    step.do(
-        act.RunTool(reply.reply_id, call.call_id, call.name, call.arguments),
-        act.ToolStarted(reply.reply_id, call.call_id, call.name, call.arguments),
-    )
+    """The turn is committed: run it, unless it runs or ran already. Nothing runs twice for a reply."""
+    step.do(act.ToolStarted(reply.reply_id, call.call_id, call.name, call.arguments))
+    if take(step, call.name, call.arguments):
+        return
+    before = _asked_before(step, call)
+    if before is None:
+        step.do(act.RunTool(reply.reply_id, call.call_id, call.name, call.arguments))
+    elif before.output is not None:
+        _tool_ended(step, call, before.output, before.ok)
+
+
+def _asked_before(step: Step, call: ToolCall) -> ToolRun | None:
+    """The live reply's earlier run of just that."""
+    reply = step.state.reply
+    runs = [run for part in reply.rounds for run in part.tools] if reply is not None else []
+    same = (run for run in runs if same_call(run.call, call))
+    return next((run for run in same if run.call.call_id != call.call_id), None)
+
+
+def looked_up(step: Step, event: ev.LookedUp) -> None:
+    """A tool that ran ahead has a result: give it to whoever waits."""
+    if finish(step, event):
+        fill_in(step)
+
+
+def fill_in(step: Step) -> None:
+    """Give the live reply, a guess or not, the results that are there already, and go on when it waits for none."""
+    reply = step.state.reply
+    if reply is None:
+        return
+    for run in reply.rounds[-1].tools:
+        result = known(step, run.call.name, run.call.arguments)
+        if run.output is None and result is not None and result.output is not None:
+            _tool_ended(step, run.call, result.output, result.ok)
+    next_round(step)
+
+
+def _tool_ended(step: Step, call: ToolCall, output: str, ok: bool) -> None:
+    """Note what a tool gave, for every call of the live reply that asked for just that."""
+    reply = step.state.reply
+    assert reply is not None
+    for run in reply.rounds[-1].tools:
+        if run.output is None and same_call(run.call, call):
+            reply = reply.with_tool_output(run.call.call_id, output, ok)
+            if not reply.guess:
+                step.do(act.ToolEnded(reply.reply_id, run.call.call_id, run.call.name, output, ok))
+    step.put(reply=reply)
 
 
 def generation_done(step: Step, event: ev.GenerationDone) -> None:
@@ -226,16 +277,14 @@ def tool_finished(step: Step, event: ev.ToolFinished) -> None:
     if reply is None or reply.guess:
         return
     run = next((run for run in reply.rounds[-1].tools if run.call.call_id == event.call_id and run.output is None), None)
-    if run is None:
-        return
-    step.put(reply=reply.with_tool_output(event.call_id, event.output))
-    step.do(act.ToolEnded(reply.reply_id, event.call_id, run.call.name, event.output, event.ok))
-    next_round(step)
+    if run is not None:
+        _tool_ended(step, run.call, event.output, event.ok)
+        next_round(step)
 
 
 def next_round(step: Step) -> None:
     """Go back to the model once a round's tools are done; otherwise see whether the reply is over."""
-    reply = step.spoken()
+    reply = step.state.reply
     if reply is None:
         return
     if reply.generating or reply.tools_pending or not reply.rounds[-1].tools or reply.status == "failed":

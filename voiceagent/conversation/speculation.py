@@ -56,16 +56,25 @@ def keep(step: Step, reply: Reply) -> None:
     step.put(reply=kept, phase=Phase.THINKING)
     announce(step, kept)
     step.do(act.GuessEnded(kept.reply_id, "kept", kept.tokens))
-    for index, clause in enumerate(kept.clauses):
-        if index:
-            step.do(act.Speak(kept.reply_id, index, clause.text))
-        step.do(act.ReplyText(kept.reply_id, index, clause.text))
+    for number, part in enumerate(kept.rounds):
+        _tell(step, kept, number)
+        for run in part.tools:
+            run_tool(step, kept, run.call)
+            if run.output is not None:
+                step.do(act.ToolEnded(kept.reply_id, run.call.call_id, run.call.name, run.output, run.ok))
     step.do(act.Release(kept.reply_id))
-    for run in kept.rounds[-1].tools:
-        run_tool(step, kept, run.call)
     if kept.generating and not kept.tokens:
         step.set_timer(REPLY, step.state.rules.reply_timeout_ms)
     next_round(step)
+
+
+def _tell(step: Step, kept: Reply, round_number: int) -> None:
+    """What the guess said in a round: its first clause is synthesised already."""
+    for index, clause in enumerate(kept.clauses):
+        if clause.round == round_number:
+            if index:
+                step.do(act.Speak(kept.reply_id, index, clause.text))
+            step.do(act.ReplyText(kept.reply_id, index, clause.text))
 
 
 def settle_guess(step: Step, text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
 from typing import Literal
 
@@ -34,6 +35,13 @@ class Phase(Enum):
 LIVE = frozenset(Phase) - {Phase.NEW, Phase.ENDED}
 
 
+class ToolRule(Struct, frozen=True):
+    """What the turn engine must know of a tool."""
+
+    effect: Literal["none", "idempotent", "external"] = "external"
+    """What a run leaves behind. Only what leaves nothing may run before its turn is committed."""
+
+
 class Rules(Struct, frozen=True):
     """What the operator set. Times in milliseconds; 0 switches a limit off."""
 
@@ -47,6 +55,10 @@ class Rules(Struct, frozen=True):
     reply_timeout_ms: float = 15_000.0
     final_timeout_ms: float = 5_000.0
     max_tool_rounds: int = 4
+    tools: Mapping[str, ToolRule] = {}
+    """By name; of a tool that is not here the worst is assumed."""
+    max_lookups: int = 4
+    """Tools that a turn may run ahead of its commit; 0: none."""
     endpointing: EndpointModel | None = None
     """Predicts from words and voice whether a pause is the end; None: every pause of `longest_hold_ms` is."""
     shortest_hold_ms: float = 200.0
@@ -83,6 +95,22 @@ class Pause(Struct, frozen=True):
     """The utterance's words; None until they are decoded."""
 
 
+class Lookup(Struct, frozen=True):
+    """A tool without effect that runs, or ran, ahead of the commit of its turn."""
+
+    lookup_id: int
+    name: str
+    arguments: str
+    """Normalised."""
+    started_ms: float
+    output: str | None = None
+    """None while it runs."""
+    ok: bool = False
+    finished_ms: float = 0.0
+    used: bool = False
+    """Whether a committed reply took it."""
+
+
 class State(Struct, frozen=True):
     """A call between two events."""
 
@@ -109,6 +137,9 @@ class State(Struct, frozen=True):
     """Speculative replies that were begun since the last reply."""
     guess_tokens: int = 0
     """And what those that were thrown away cost."""
+    lookups: tuple[Lookup, ...] = ()
+    """Of the caller's turn, until its reply is over."""
+    next_lookup_id: int = 1
     dropping: Reply | None = None
     """The reply that was dropped and whose `PlayoutStopped` is still to come."""
     want: Want | None = None

@@ -57,6 +57,8 @@ class TurnMeter:
         self._profile = profile
         self._hearing = _Hearing()
         self._replying = _Replying()
+        self._lookups_ms: dict[int, float] = {}
+        """Tools that run ahead, and since when."""
         self._onset_ms: float | None = None
 
     def observe(self, event: ev.Event, actions: Iterable[act.Action], at: float) -> TurnReport | None:
@@ -90,6 +92,8 @@ class TurnMeter:
                 reply.pieces.append(event.at_ms)
             case ev.GenerationDone() | ev.GenerationFailed() if event.reply_id == reply.reply_id:
                 self._close_generation(reply)
+            case ev.LookedUp() if event.lookup_id in self._lookups_ms:
+                reply.add(Stage.TOOL, self._lookups_ms.pop(event.lookup_id), event.at_ms)
             case ev.ToolFinished() if event.call_id in reply.tools_ms:
                 reply.add(Stage.TOOL, reply.tools_ms.pop(event.call_id), event.at_ms)
             case ev.ClauseAudio() if event.reply_id == reply.reply_id and reply.first_audio_ms is None:
@@ -126,6 +130,11 @@ class TurnMeter:
                 self._of(action.reply_id).generate_ms = at_ms
             case act.RunTool():
                 self._of(action.reply_id).tools_ms[action.call_id] = at_ms
+            case act.LookUp():
+                self._lookups_ms[action.lookup_id] = at_ms
+            case act.LookUpEnded():
+                if not action.used:
+                    self._lookups_ms.pop(action.lookup_id, None)
             case act.Speak() if self._of(action.reply_id).speak_ms is None:
                 self._replying.speak_ms = at_ms
             case act.Drop() if action.reply_id == self._replying.reply_id:

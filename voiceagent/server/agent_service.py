@@ -77,7 +77,9 @@ class AgentService:
                 agent = msgspec.structs.replace(agent, instructions=instructions[:MAX_INSTRUCTIONS])
             observers: list[CallObserver] = [Measured(metrics, store)]
             if self.event_logs:
-                observers.append(Logged(EventLog(event_logs_dir(data_dir()), call_id, rules_of(agent), keep=self.event_logs)))
+                observers.append(
+                    Logged(EventLog(event_logs_dir(data_dir()), call_id, rules_of(agent, tools), keep=self.event_logs))
+                )
             return Call(call_id, leg, agent, engines, tools, self.budgets, observers)
 
         return start_call

@@ -51,6 +51,8 @@ class Metrics:
         self.queue_drops: Counter[str] = Counter()
         self.guesses: Counter[str] = Counter()
         self.guess_tokens: Counter[str] = Counter()
+        self.lookups: Counter[str] = Counter()
+        self.lookup_saved_s = 0.0
         self.blocked: Counter[str] = Counter()
         self._lag_ms = Histogram(LAG_BUCKETS_MS)
         self._stages: dict[Stage, Histogram] = {}
@@ -84,6 +86,11 @@ class Metrics:
         _count(self.guesses, outcome)
         _count(self.guess_tokens, outcome, tokens)
 
+    def look_up_ended(self, *, used: bool, saved_ms: float) -> None:
+        """A tool that ran ahead was asked for, and saved so much, or it ran in vain."""
+        _count(self.lookups, "used" if used else "wasted")
+        self.lookup_saved_s += saved_ms / 1000
+
     def queue_dropped(self, queue: str, count: int = 1) -> None:
         """A bounded queue was full and let go of something."""
         if count > 0:
@@ -113,6 +120,8 @@ class Metrics:
             "# HELP voiceagent_loop_lag_ms How late the event loop ran a timer.",
             "# TYPE voiceagent_loop_lag_ms histogram",
             *self._lag_ms.lines("voiceagent_loop_lag_ms"),
+            *_by("voiceagent_lookups_total", "Tools that ran ahead of the commit.", "outcome", self.lookups),
+            *_one("voiceagent_lookup_saved_seconds_total", "counter", "Waiting that they saved.", round(self.lookup_saved_s, 3)),
             "# HELP voiceagent_stage_seconds How long the stages of turns took.",
             "# TYPE voiceagent_stage_seconds histogram",
         ]
@@ -126,7 +135,7 @@ def _count(counter: Counter[str], label: str, count: int = 1) -> None:
     counter[label if known else "other"] += count
 
 
-def _one(name: str, kind: str, about: str, value: int) -> list[str]:
+def _one(name: str, kind: str, about: str, value: float) -> list[str]:
     return [f"# HELP {name} {about}", f"# TYPE {name} {kind}", f"{name} {value}"]
 
 

@@ -4,6 +4,7 @@ of due times is the only clock. What is decided goes to a `Tally`, beside what s
 from __future__ import annotations
 
 import heapq
+import json
 import random
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +16,7 @@ from voiceagent.conversation.caller import EARLY_ANSWER_WORDS
 from voiceagent.conversation.endpointing import Prosody
 from voiceagent.conversation.state import Phase, Rules
 from voiceagent.simulation.playout import FRAME_MS, WORD_MS, SimulatedPlayout
-from voiceagent.simulation.script import Turn, Utterance, script
+from voiceagent.simulation.script import LOOKS_UP, Turn, Utterance, script
 from voiceagent.simulation.tally import Tally
 
 PAUSE_MS, PARTIAL_MS, SAID_WORD_MS = 100.0, 200.0, 290.0
@@ -51,6 +52,7 @@ class SimulatedCall:
         self._started: set[int] = set()
         self._over: dict[int, str] = {}
         self._dead: set[int] = set()
+        self._effects: set[tuple[int, str]] = set()
         # the voice, the leg and the timers
         self._voice_free_ms = 0.0
         self._playout = SimulatedPlayout()
@@ -117,6 +119,12 @@ class SimulatedCall:
                 self._speak(action)
             case act.RunTool():
                 self._run_tool(action)
+            case act.LookUp():
+                self._look_up(action)
+            case act.LookUpEnded():
+                self._tally.decided("what was looked up ahead was", "used" if action.used else "in vain")
+                if action.used:
+                    self._tally.took("saved by looking up ahead", action.saved_ms)
             case act.Hold():
                 self._playout.hold(action.reply_id, self._now_ms)
             case act.Release():
@@ -154,9 +162,10 @@ class SimulatedCall:
         if rng.random() < FAULTS:
             self._after(at_ms, self._generated, ev.GenerationFailed, reply_id, "broken")
             return
-        if self._turn is not None and self._turn.uses_tool and request.messages[-1].role == "user":
+        if self._turn is not None and self._turn.tool and request.messages[-1].role == "user":
             at_ms += rng.uniform(40, 120)
-            self._after(at_ms, self._generated, ev.ToolCallRequested, reply_id, f"c{self._order}", "look_up", "{}")
+            arguments = json.dumps({"words": len(request.messages[-1].content.split())})
+            self._after(at_ms, self._generated, ev.ToolCallRequested, reply_id, f"c{self._order}", self._turn.tool, arguments)
         else:
             for word in rng.choice(REPLIES).split():
                 self._after(at_ms, self._generated, ev.TextDelta, reply_id, f"{word} ")
@@ -168,11 +177,24 @@ class SimulatedCall:
             self._feed(kind(self._now_ms, reply_id, *fields))
 
     def _run_tool(self, run: act.RunTool) -> None:
-        reply = self._state.reply
-        if run.reply_id not in self._started or (reply is not None and reply.guess):
-            self._broken(f"a tool ran for the guess {run.reply_id}")
-        self._tally.decided("a tool ran", "once committed")
-        self._after(self._rng.lognormvariate(4.5, 0.9), self._tool_finished, run.reply_id, run.call_id)
+        effect = (run.reply_id, run.name)
+        if run.reply_id not in self._started or run.reply_id in self._dead or effect in self._effects:
+            self._broken(f"{run.name} ran for a reply that was not committed, or twice for it")
+        self._effects.add(effect)
+        self._tally.decided("a tool ran", f"{run.name}, once committed")
+        self._after(self._tool_ms(), self._tool_finished, run.reply_id, run.call_id)
+
+    def _look_up(self, run: act.LookUp) -> None:
+        if run.name != LOOKS_UP:
+            self._broken(f"{run.name} ran ahead")
+        self._tally.decided("a tool ran", f"{run.name}, ahead")
+        self._after(self._tool_ms(), self._looked_up, run.lookup_id)
+
+    def _looked_up(self, lookup_id: int) -> None:
+        self._feed(ev.LookedUp(self._now_ms, lookup_id, '{"ok": true}', True))
+
+    def _tool_ms(self) -> float:
+        return self._rng.lognormvariate(4.5, 0.9)
 
     def _tool_finished(self, reply_id: int, call_id: str) -> None:
         self._feed(ev.ToolFinished(self._now_ms, reply_id, call_id, '{"ok": true}', True))
@@ -218,7 +240,7 @@ class SimulatedCall:
 
     def _first_frame(self, reply_id: int) -> None:
         if self._true_end_ms is not None and self._turn is not None and not self._overlap_begun:
-            tool = "with a tool" if self._turn.uses_tool else "without tools"
+            tool = f"with {self._turn.tool}" if self._turn.tool else "without tools"
             self._tally.took(f"voice to voice, {tool}", self._now_ms - self._true_end_ms)
             self._tally.took(f"commit to first frame, {tool}", self._now_ms - self._commit_ms)
             self._true_end_ms = None

@@ -7,8 +7,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
-from voiceagent.conversation.state import Rules
+from msgspec.structs import replace
+
+from voiceagent.conversation.state import Rules, ToolRule
 from voiceagent.simulation.call import Record, SimulatedCall
+from voiceagent.simulation.script import HAS_EFFECTS, LOOKS_UP
 from voiceagent.simulation.tally import Tally
 
 BATCH = 500
@@ -17,11 +20,12 @@ BATCH = 500
 def simulate(
     rules: Rules, calls: int, *, first: int = 0, jobs: int = 0, progress: Callable[[int], None] = lambda done: None
 ) -> Tally:
-    """Run calls number `first` and the following in `jobs` processes (0: one a core); `progress` is told how many are done."""
+    """Run calls number `first` and the following in `jobs` processes (0: one a core); `progress` is told how many are done.
+    The tools are the simulation's own: one looks things up, one has effects."""
     tally = Tally()
     jobs = jobs or len(os.sched_getaffinity(0))
     batches = [range(start, min(start + BATCH, first + calls)) for start in range(first, first + calls, BATCH)]
-    for part in _run(partial(_batch, rules), batches, jobs):
+    for part in _run(partial(_batch, with_tools(rules)), batches, jobs):
         tally.add(part)
         progress(tally.calls)
     return tally
@@ -30,8 +34,13 @@ def simulate(
 def simulate_one(rules: Rules, number: int, record: Record | None = None) -> Tally:
     """Run one call; `record` is given its steps."""
     tally = Tally()
-    SimulatedCall(rules, number, tally, record).run()
+    SimulatedCall(with_tools(rules), number, tally, record).run()
     return tally
+
+
+def with_tools(rules: Rules) -> Rules:
+    """The rules, for the simulation's tools."""
+    return replace(rules, tools={LOOKS_UP: ToolRule("none"), HAS_EFFECTS: ToolRule("external")})
 
 
 def _run(work: Callable[[range], Tally], batches: list[range], jobs: int) -> Iterator[Tally]:

@@ -28,6 +28,9 @@ SENTENCES = (("What time is it in Berlin?",), ("Actually make it", "five people.
 COMMANDS = ("Stop.", "Wait.", "No, stop.")
 BACKCHANNELS = ("mm-hm", "Okay.", "yeah", "right", "uh-huh")
 
+LOOKS_UP, HAS_EFFECTS = "find", "book"
+TOOLS = (LOOKS_UP, HAS_EFFECTS, "", "", "")
+
 MEDIAN_PAUSE_MS, PAUSE_SPREAD = 450.0, 0.6
 """Pauses inside a turn are log-normal, about half a second (Campione and Véronis 2002)."""
 
@@ -54,7 +57,8 @@ class Turn:
     """A request, and what the caller does while it is answered."""
 
     request: Utterance
-    uses_tool: bool
+    tool: str
+    """Which its answer needs; empty: none."""
     overlap: Utterance | None
     overlap_after_ms: float
     """Of the reply's first sound."""
@@ -79,7 +83,7 @@ def _turn(rng: random.Random) -> Turn:
     parts = rng.choice(REQUESTS)
     pauses = rng.random() < 0.5
     request = _said(rng, "request", parts if pauses else (" ".join(parts),))
-    return Turn(request, rng.random() < 0.4, overlap, rng.uniform(100.0, 2500.0))
+    return Turn(request, rng.choice(TOOLS), overlap, rng.uniform(100.0, 2500.0))
 
 
 def _said(rng: random.Random, kind: Kind, parts: tuple[str, ...]) -> Utterance:

@@ -1,0 +1,100 @@
+"""Tools that run ahead. A tool that leaves nothing behind may run before its turn is committed, on a guess or on a prediction;
+its result is kept for the turn and given to the first reply that asks for just that. What nobody asks for is dropped."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from msgspec.structs import replace
+
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.conversation.history import ToolCall
+from voiceagent.conversation.state import Lookup, ToolRule
+from voiceagent.conversation.step import Step
+
+UNKNOWN = ToolRule()
+
+
+def normalised(arguments: str) -> str:
+    """A JSON object of arguments in one form: keys in order, text without case and outer spaces, nothing that is empty, numbers
+    in quotes as numbers. Text that is no JSON object stays as it is."""
+    try:
+        given = json.loads(arguments or "{}")
+    except ValueError:
+        return arguments
+    if not isinstance(given, dict):
+        return arguments
+    return json.dumps({name: _plain(value) for name, value in given.items() if value not in (None, "")}, sort_keys=True)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        text = " ".join(value.casefold().split())
+        return int(text) if text.isascii() and text.isdigit() and not text.startswith("0") else text
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    return value
+
+
+def same_call(one: ToolCall, other: ToolCall) -> bool:
+    """Whether both ask for the same."""
+    return one.name == other.name and normalised(one.arguments) == normalised(other.arguments)
+
+
+def known(step: Step, name: str, arguments: str) -> Lookup | None:
+    """The turn's run of that tool with those arguments."""
+    wanted = normalised(arguments)
+    return next((run for run in step.state.lookups if run.name == name and run.arguments == wanted), None)
+
+
+def look_up(step: Step, name: str, arguments: str) -> None:
+    """Run it ahead, if it leaves nothing behind, is not run already and the turn's budget allows."""
+    state = step.state
+    if state.rules.tools.get(name, UNKNOWN).effect != "none" or len(state.lookups) >= state.rules.max_lookups:
+        return
+    if known(step, name, arguments) is None:
+        run = Lookup(state.next_lookup_id, name, normalised(arguments), step.at_ms)
+        step.put(lookups=(*state.lookups, run), next_lookup_id=run.lookup_id + 1)
+        step.do(act.LookUp(run.lookup_id, name, arguments))
+
+
+def take(step: Step, name: str, arguments: str) -> bool:
+    """A committed reply asks for it: whether it runs, or ran, already."""
+    run = known(step, name, arguments)
+    if run is None:
+        return False
+    if not run.used:
+        _put(step, replace(run, used=True))
+        until_ms = step.at_ms if run.output is None else min(step.at_ms, run.finished_ms)
+        step.do(act.LookUpEnded(run.lookup_id, name, True, until_ms - run.started_ms))
+    return True
+
+
+def finish(step: Step, event: ev.LookedUp) -> bool:
+    """Note its result; False when nobody knows it any more."""
+    run = next((run for run in step.state.lookups if run.lookup_id == event.lookup_id and run.output is None), None)
+    if run is None:
+        return False
+    _put(step, replace(run, output=event.output, ok=event.ok, finished_ms=event.at_ms))
+    return True
+
+
+def end_lookups(step: Step) -> None:
+    """The turn is over, or none it was."""
+    for run in step.state.lookups:
+        if run.output is None:
+            step.do(act.CancelLookUp(run.lookup_id))
+        if not run.used:
+            step.do(act.LookUpEnded(run.lookup_id, run.name, False, 0.0))
+    if step.state.lookups:
+        step.put(lookups=())
+
+
+def _put(step: Step, run: Lookup) -> None:
+    step.put(lookups=tuple(run if other.lookup_id == run.lookup_id else other for other in step.state.lookups))
