@@ -23,6 +23,7 @@ from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
 from voiceagent.media.leg import HeardFrame
 from voiceagent.stt.engine import SttEngine
+from voiceagent.tools.toolset import ToolSet
 
 RATE_HZ = 16_000
 FRAME_MS = 20
@@ -95,7 +96,7 @@ class VirtualCall:
         self._agent = AgentConfig(phrases=Phrases(greeting=reply))
         self._follow = follow
         self._clock = _Clock()
-        self._state = machine.start(rules_of(self._agent))
+        self._state = machine.start(rules_of(self._agent, ToolSet()))
         self._clauses: list[tuple[int, int, float]] = []
         self._played_ms = 0.0
         self._held = False
