@@ -11,6 +11,7 @@ import msgspec
 import yaml
 
 from voiceagent.errors import ConfigError
+from voiceagent.tools.settings import ToolEntry
 
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
 Milliseconds = Annotated[int, msgspec.Meta(ge=0)]
@@ -78,8 +79,8 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = "Agent"
     instructions: str = "You are a friendly voice assistant. Answer in one or two short sentences."
     profile: str = "embedded"
-    tools: tuple[str, ...] = ()
-    """Python files (relative to this file) or importable modules that hold `@tool` functions."""
+    tools: tuple[str | ToolEntry, ...] = ()
+    """Python files (relative to this file) or importable modules that hold `@tool` functions, MCP servers, webhooks."""
     phrases: Phrases = Phrases()
     turn: TurnSettings = TurnSettings()
     llm: LlmSettings = LlmSettings()

@@ -49,7 +49,7 @@ def test_the_schema_comes_from_the_signature_and_the_docstring() -> None:
         },
         "required": ["people", "day"],
     }
-    assert reserve.effect == "idempotent"
+    assert reserve.rule.effect == "idempotent"
 
 
 def test_a_tool_is_still_callable_as_the_function_it_was() -> None:
@@ -61,7 +61,7 @@ def test_effects_are_external_unless_declared() -> None:
     def ring() -> None:
         """Ring the bell."""
 
-    assert ring.effect == "external"
+    assert ring.rule.effect == "external"
     assert ring.parameters == {"type": "object", "properties": {}, "required": []}
 
 

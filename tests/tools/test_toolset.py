@@ -12,8 +12,9 @@ import pytest
 
 from voiceagent.errors import ConfigError
 from voiceagent.tools import ToolError, tool
-from voiceagent.tools.rule import ToolRule
-from voiceagent.tools.toolset import MAX_RUNNING, ToolSet
+from voiceagent.tools.rule import Effect, ToolRule
+from voiceagent.tools.runner import MAX_RUNNING
+from voiceagent.tools.toolset import ToolSet
 
 
 @tool
@@ -52,7 +53,7 @@ def flood() -> str:
     return "x" * 1_000_000
 
 
-@tool
+@tool(effect="none")
 async def hang() -> None:
     """Never return."""
     await asyncio.Event().wait()
@@ -139,6 +140,68 @@ async def test_the_number_of_running_tools_is_bounded() -> None:
         task.cancel()
     await asyncio.gather(*running, return_exceptions=True)
     assert (await tools.run("add", '{"a": 1, "b": 1}', 5)).ok
+    await tools.close()
+
+
+@pytest.mark.parametrize("effect", ["external", "idempotent"])
+async def test_what_leaves_something_behind_runs_on_when_nobody_waits_any_more(effect: Effect) -> None:
+    begun, go, booked = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    @tool(effect=effect)
+    async def book() -> None:
+        """Book."""
+        begun.set()
+        await go.wait()
+        booked.set()
+
+    tools = ToolSet([book])
+    asking = asyncio.create_task(tools.run("book", "{}", 5))
+    await begun.wait()
+    asking.cancel()
+    await asyncio.wait([asking])
+    assert asking.cancelled()
+    go.set()
+    await booked.wait()
+    await tools.close()
+
+
+async def test_what_leaves_nothing_behind_ends_with_who_asked() -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    @tool(effect="none")
+    async def look() -> None:
+        """Look."""
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    tools = ToolSet([look])
+    asking = asyncio.create_task(tools.run("look", "{}", 60))
+    await begun.wait()
+    asking.cancel()
+    await ended.wait()
+    await tools.close()
+
+
+async def test_a_run_that_nobody_waits_for_still_ends_at_its_time() -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    @tool(timeout_s=0.05)
+    async def book() -> None:
+        """Book."""
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    tools = ToolSet([book])
+    asking = asyncio.create_task(tools.run("book", "{}", 60))
+    await begun.wait()
+    asking.cancel()
+    await ended.wait()
     await tools.close()
 
 

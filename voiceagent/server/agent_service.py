@@ -61,9 +61,11 @@ class AgentService:
             engines = await load_engines(profile(self.agent.profile), self.agent.llm)
             store = TurnStore(turns_file(data_dir()))
             try:
+                await tools.open()
                 await _warm(engines, self.agent)
                 yield self._start_call(engines, tools, metrics, store)
             finally:
+                await tools.close()
                 await engines.close()
                 store.close()
 

@@ -1,5 +1,7 @@
-"""Tools the model may call: Python functions by decorator, run off the critical path and bounded in time."""
+"""Tools the model may call: Python functions by decorator, MCP servers, webhooks and the client's own; run off the critical
+path and bounded in time."""
 
-from voiceagent.tools.decorator import ToolError, tool
+from voiceagent.tools.decorator import tool
+from voiceagent.tools.tool import ToolError
 
 __all__ = ["ToolError", "tool"]

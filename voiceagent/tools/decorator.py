@@ -3,75 +3,69 @@ docstring, so there is one place to change; arguments that do not fit it never r
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, Generic, ParamSpec, TypeVar, overload
 
 import msgspec
 
-from voiceagent.errors import ConfigError, VoiceAgentError
+from voiceagent.errors import ConfigError
 from voiceagent.tools.rule import Effect, ToolRule, check_rule
+from voiceagent.tools.threads import Threads
+from voiceagent.tools.tool import NAME, Tool, ToolError, json_object
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _SECTION = re.compile(r"^\s*(Args|Arguments|Parameters|Returns|Raises|Yields|Example|Examples|Note|Notes):\s*$")
 _ARGUMENT = re.compile(r"^\s+(\w+)\s*(?:\([^)]*\))?:\s*(.+)$")
 
 
-class ToolError(VoiceAgentError):
-    """Raised by a tool to tell the model, in one speakable sentence, why it could not do what was asked."""
+class FunctionTool(Tool, Generic[P, R]):
+    """A Python function as a tool: still callable as the function it was made from."""
 
-
-@dataclass(frozen=True, slots=True)
-class Tool(Generic[P, R]):
-    """A tool: still callable as the function it was made from."""
-
-    name: str
-    description: str
-    function: Callable[P, R]
-    rule: ToolRule
-    parameters: Mapping[str, Any]
-    """JSON schema of the arguments: an object."""
-    arguments: type[msgspec.Struct]
-    """The same as a type, one field per parameter."""
+    def __init__(
+        self,
+        name: str,
+        description: str,
+        function: Callable[P, R],
+        rule: ToolRule,
+        parameters: Mapping[str, Any],
+        arguments: type[msgspec.Struct],
+    ) -> None:
+        """`arguments` is `parameters` as a type, one field per parameter."""
+        self.name = name
+        self.description = description
+        self.function = function
+        self.rule = rule
+        self.parameters = parameters
+        self._arguments = arguments
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the function itself, unchecked."""
         return self.function(*args, **kwargs)
 
-    @property
-    def effect(self) -> Effect:
-        """What a run leaves behind."""
-        return self.rule.effect
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        """The OpenAI function object that the model is told."""
-        function = {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
-        return {"type": "function", "function": function}
+    async def run(self, given: dict[str, Any], threads: Threads) -> Any:
+        """Run a plain function in a thread, an `async` one on the event loop."""
+        function: Callable[..., Any] = self.function
+        if inspect.iscoroutinefunction(function):
+            return await function(**given)
+        return await threads.run(functools.partial(function, **given))
 
     def parse(self, arguments: str) -> dict[str, Any]:
-        """Check a JSON object of arguments, lenient where a model is: numbers in quotes, null for what is left out.
-        Raises ToolError in words that the model can act on."""
-        try:
-            given = msgspec.json.decode(arguments or "{}")
-        except msgspec.DecodeError as error:
-            raise ToolError(f"The arguments are not valid JSON: {error}.") from error
-        if not isinstance(given, dict):
-            raise ToolError("The arguments must be a JSON object.")
-        fields = {field.name: field for field in msgspec.structs.fields(self.arguments)}
+        """See Tool."""
+        given = json_object(arguments)
+        fields = {field.name: field for field in msgspec.structs.fields(self._arguments)}
         unknown = [name for name in given if name not in fields]
         if unknown:
             known = ", ".join(fields) or "none"
             raise ToolError(f"The tool has no argument {unknown[0]}; its arguments are: {known}.")
         kept = {n: _lenient(v, fields[n].type) for n, v in given.items() if v is not None or fields[n].required}
         try:
-            checked = msgspec.convert(kept, self.arguments, strict=False)
+            checked = msgspec.convert(kept, self._arguments, strict=False)
         except msgspec.ValidationError as error:
             raise ToolError(f"Wrong arguments: {self._readable(str(error))}.") from error
         return msgspec.structs.asdict(checked)
@@ -106,7 +100,7 @@ def _bare(annotation: Any) -> Any:
 
 
 @overload
-def tool(function: Callable[P, R], /) -> Tool[P, R]: ...
+def tool(function: Callable[P, R], /) -> FunctionTool[P, R]: ...
 @overload
 def tool(
     *,
@@ -115,7 +109,7 @@ def tool(
     filler: str | tuple[str, ...] = ...,
     confirm: str = ...,
     timeout_s: float | None = ...,
-) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
+) -> Callable[[Callable[P, R]], FunctionTool[P, R]]: ...
 
 
 def tool(
@@ -127,7 +121,7 @@ def tool(
     filler: str | tuple[str, ...] = (),
     confirm: str = "",
     timeout_s: float | None = None,
-) -> Tool[P, R] | Callable[[Callable[P, R]], Tool[P, R]]:
+) -> FunctionTool[P, R] | Callable[[Callable[P, R]], FunctionTool[P, R]]:
     """Make a function (plain or `async`) a tool. Parameters need annotations: `str`, `int`, `float`, `bool`, `Literal`, lists
     and dicts of them, or `| None`; `Annotated[int, "how many guests"]` describes one, so does an `Args:` section in the
     docstring, whose first paragraph is the tool's description. What has a default may be left out by the model. The
@@ -142,8 +136,8 @@ def tool(
     return _make(function, name or function.__name__, rule)
 
 
-def _make(function: Callable[P, R], name: str, rule: ToolRule) -> Tool[P, R]:
-    if not _NAME.fullmatch(name):
+def _make(function: Callable[P, R], name: str, rule: ToolRule) -> FunctionTool[P, R]:
+    if not NAME.fullmatch(name):
         raise ConfigError(f"tool {name!r}: expected a name of letters, digits, _ and - (at most 64)")
     description, described = _docstring(inspect.getdoc(function) or "")
     if not description:
@@ -167,7 +161,7 @@ def _make(function: Callable[P, R], name: str, rule: ToolRule) -> Tool[P, R]:
     except (TypeError, ValueError) as error:
         raise ConfigError(f"tool {name}: no JSON schema can be made of its parameters ({str(error).splitlines()[0]})") from error
     check_rule(name, rule, parameters["properties"])
-    return Tool(name, description, function, rule, parameters, arguments)
+    return FunctionTool(name, description, function, rule, parameters, arguments)
 
 
 def _default(value: Any) -> Any:

@@ -11,16 +11,16 @@ from types import ModuleType
 from typing import Any
 
 from voiceagent.errors import ConfigError
-from voiceagent.tools.decorator import Tool
+from voiceagent.tools.decorator import FunctionTool
 
 
-def load_tools(name: str, base_dir: Path) -> list[Tool[..., Any]]:
+def load_tools(name: str, base_dir: Path) -> list[FunctionTool[..., Any]]:
     """The tools of `name`: a path that ends in `.py`, relative to `base_dir`, or a module's dotted name. In the order they are
     defined. Raises ConfigError: not found, fails to import, holds no tools."""
     module = _load_file(base_dir / name) if name.endswith(".py") else _load_module(name)
-    found: list[Tool[..., Any]] = []
+    found: list[FunctionTool[..., Any]] = []
     for value in vars(module).values():
-        if isinstance(value, Tool) and not any(value is earlier for earlier in found):
+        if isinstance(value, FunctionTool) and not any(value is earlier for earlier in found):
             found.append(value)
     if not found:
         raise ConfigError(f"tools {name}: holds no @tool function; import `tool` from voiceagent.tools and decorate one")

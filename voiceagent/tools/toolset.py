@@ -1,136 +1,118 @@
-"""The tools of an agent: named in `agent.yaml`, loaded once, run for every call. Whatever a tool does (raises, hangs,
-returns what is no JSON), the outcome is JSON that the model can read, and the call goes on."""
+"""The tools of an agent: named in `agent.yaml`, opened once, run for every call. Whatever a tool does (raises, hangs, returns
+what is no JSON), the outcome is JSON that the model can read, and the call goes on."""
 
 from __future__ import annotations
 
 import asyncio
-import functools
-import inspect
-import json
-import logging
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from voiceagent.errors import ConfigError
-from voiceagent.tools.decorator import Tool, ToolError
 from voiceagent.tools.loading import load_tools
+from voiceagent.tools.outcome import ToolOutcome, failed
 from voiceagent.tools.rule import ToolRule
-
-log = logging.getLogger(__name__)
-
-WORKERS = 8
-MAX_RUNNING = 32
-MAX_OUTPUT_CHARACTERS = 16_000
+from voiceagent.tools.runner import ToolRunner
+from voiceagent.tools.settings import ToolEntry
+from voiceagent.tools.tool import MAX_TOOLS, Tool, ToolSource
+from voiceagent.tools.webhook import Webhook
 
 UNKNOWN = ToolRule(effect="none")
 
 
-@dataclass(frozen=True, slots=True)
-class ToolOutcome:
-    """What the model is told: `output` is JSON text; `ok` is False for any error, which then stands under `error`."""
-
-    output: str
-    ok: bool
-
-
-def _failed(sentence: str) -> ToolOutcome:
-    return ToolOutcome(json.dumps({"error": sentence}, ensure_ascii=False), False)
-
-
 class ToolSet:
-    """Tools by name, and the bounded pool that plain functions run in."""
+    """Tools by name. Where two sources bring the same name later on, the one named first in agent.yaml keeps it."""
 
-    def __init__(self, tools: Iterable[Tool[..., Any]] = ()) -> None:
+    def __init__(self, tools: Iterable[Tool] = (), sources: Iterable[ToolSource] = ()) -> None:
         """Raises ConfigError when two tools bear the same name."""
-        self._tools: dict[str, Tool[..., Any]] = {}
-        for tool in tools:
-            if self._tools.setdefault(tool.name, tool) is not tool:
-                raise ConfigError(f"tool {tool.name}: defined twice; rename one with @tool(name=...)")
-        self._running = 0
-        self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="tool")
+        self._sources = (ToolSource(tuple(tools)), *sources)
+        self._runner = ToolRunner()
+        self._check()
 
     @classmethod
-    def from_config(cls, names: Sequence[str], base_dir: str | Path) -> ToolSet:
-        """Load the files (relative to `base_dir`) and modules that `agent.yaml` names. Raises ConfigError."""
-        return cls(tool for name in names for tool in load_tools(name, Path(base_dir)))
+    def from_config(cls, entries: Sequence[str | ToolEntry], base_dir: str | Path) -> ToolSet:
+        """What `agent.yaml` names: files (relative to `base_dir`) and modules, MCP servers, webhooks. An MCP server's tools are
+        known only after `open`. Raises ConfigError."""
+        return cls(sources=[_source(entry, Path(base_dir)) for entry in entries])
+
+    async def open(self) -> None:
+        """Connect to what the tools need, once for all calls. A server that is not up yet is tried again and again, and
+        its tools are known once it is. Raises ConfigError; then everything is closed."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                for source in self._sources:
+                    group.create_task(source.open())
+            self._check()
+        except* ConfigError as errors:
+            await self.close()
+            raise next(_leaves(errors)) from None
 
     @property
     def names(self) -> tuple[str, ...]:
         """The tools' names, in the order they were defined."""
-        return tuple(self._tools)
+        return tuple(self._tools())
 
     def schemas(self) -> list[dict[str, Any]]:
         """The OpenAI function objects of all tools, in the order they were defined."""
-        return [tool.schema for tool in self._tools.values()]
+        return [tool.schema for tool in self._tools().values()]
 
     def rule(self, name: str) -> ToolRule:
         """What a tool runs by. A tool that is not known leaves nothing behind: running it only tells the model so."""
-        tool = self._tools.get(name)
+        tool = self._tools().get(name)
         return tool.rule if tool else UNKNOWN
 
     async def run(self, name: str, arguments: str, timeout_s: float) -> ToolOutcome:
         """Run a tool with a JSON object of arguments, for its own longest run or else `timeout_s`. Never raises but for
-        cancellation; plain functions run off the event loop. A plain function that outlives its time keeps its thread until it
-        returns; its result is dropped."""
-        tool = self._tools.get(name)
+        cancellation; then a run that may have an effect goes on to its end, any other is ended."""
+        tools = self._tools()
+        tool = tools.get(name)
         if tool is None:
-            return _failed(f"There is no tool {name}; the tools are: {', '.join(self._tools) or 'none'}.")
-        if self._running >= MAX_RUNNING:
-            log.warning("tool %s refused: %d tools are running", name, self._running)
-            return _failed("Too many tools are running, try again later.")
-        timeout_s = tool.rule.timeout_s or timeout_s
-        try:
-            given = tool.parse(arguments)
-            async with asyncio.timeout(timeout_s):
-                result = await self._call(tool, given)
-            return _outcome(result)
-        except ToolError as error:
-            return _failed(str(error))
-        except TimeoutError:
-            log.warning("tool %s ended after %.1f s", name, timeout_s)
-            return _failed(f"The tool {name} took too long.")
-        except Exception as error:
-            log.exception("tool %s failed", name)
-            return _failed(f"The tool {name} failed: {type(error).__name__}.")
+            return failed(f"There is no tool {name}; the tools are: {', '.join(tools) or 'none'}.")
+        return await self._runner.run(tool, arguments, timeout_s)
 
-    async def _call(self, tool: Tool[..., Any], given: dict[str, Any]) -> Any:
-        self._running += 1
-        if inspect.iscoroutinefunction(tool.function):
-            try:
-                return await tool.function(**given)
-            finally:
-                self._running -= 1
-        future = self._pool.submit(functools.partial(tool.function, **given))
-        loop = asyncio.get_running_loop()
-        future.add_done_callback(lambda _: _from_thread(loop, self._ended))
-        return await asyncio.wrap_future(future)
-
-    def _ended(self) -> None:
-        self._running -= 1
+    async def run_tool(self, tool: Tool, arguments: str, timeout_s: float) -> ToolOutcome:
+        """Run a tool that is not of this set by the same rules, within the same bounds."""
+        return await self._runner.run(tool, arguments, timeout_s)
 
     async def close(self) -> None:
-        """Let no further tool start."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        """Let no further tool start, end those that run, and free what the tools needed."""
+        await self._runner.close()
+        await asyncio.gather(*(source.close() for source in self._sources))
+
+    def _tools(self) -> dict[str, Tool]:
+        tools: dict[str, Tool] = {}
+        for source in self._sources:
+            for tool in source.tools:
+                tools.setdefault(tool.name, tool)
+        return tools
+
+    def _check(self) -> None:
+        names: set[str] = set()
+        for source in self._sources:
+            for tool in source.tools:
+                if tool.name in names:
+                    raise ConfigError(
+                        f"tool {tool.name}: defined twice; rename one, or leave it out with `only` of its mcp entry"
+                    )
+                names.add(tool.name)
+        if len(names) > MAX_TOOLS:
+            raise ConfigError(f"tools: {len(names)} are defined, expected at most {MAX_TOOLS}; choose with `only`")
 
 
-def _from_thread(loop: asyncio.AbstractEventLoop, ended: Any) -> None:
-    if not loop.is_closed():
-        loop.call_soon_threadsafe(ended)
+def _source(entry: str | ToolEntry, base_dir: Path) -> ToolSource:
+    if isinstance(entry, str):
+        return ToolSource(load_tools(entry, base_dir))
+    if entry.webhook is not None:
+        return Webhook(entry.webhook)
+    assert entry.mcp is not None
+    from voiceagent.tools.mcp_server import McpServer  # here, because the mcp package takes half a second to import
+
+    return McpServer(entry.mcp, base_dir)
 
 
-def _outcome(result: Any) -> ToolOutcome:
-    if not isinstance(result, dict):
-        result = {"result": result}
-    try:
-        output = json.dumps(msgspec.to_builtins(result), ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        log.warning("a tool's result is not JSON: %s", error)
-        return _failed("The tool's result cannot be read.")
-    if len(output) > MAX_OUTPUT_CHARACTERS:
-        return _failed("The tool's result is too long.")
-    return ToolOutcome(output, True)
+def _leaves(errors: ExceptionGroup[ConfigError]) -> Iterator[ConfigError]:
+    for error in errors.exceptions:
+        if isinstance(error, ExceptionGroup):
+            yield from _leaves(error)
+        else:
+            yield error

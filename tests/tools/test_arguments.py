@@ -1,0 +1,117 @@
+"""Schemas that others wrote are made plain, and arguments are checked by them within bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from voiceagent.tools import ToolError
+from voiceagent.tools.arguments import ArgumentSchema
+
+ADDRESS = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "Order",
+    "type": "object",
+    "$defs": {"Address": {"type": "object", "properties": {"street": {"type": "string"}}, "required": ["street"]}},
+    "properties": {
+        "to": {"$ref": "#/$defs/Address", "description": "where to"},
+        "count": {"type": "integer", "default": 1},
+        "note": {"type": ["string", "null"]},
+        "code": {"type": "string", "pattern": "(a+)+$"},
+    },
+    "required": ["to"],
+}
+
+
+def nested(depth: int) -> dict[str, Any]:
+    node: dict[str, Any] = {"type": "string"}
+    for _ in range(depth):
+        node = {"type": "object", "properties": {"a": node}}
+    return node
+
+
+def growing(levels: int) -> dict[str, Any]:
+    """A small schema that stands for a huge tree."""
+    definitions: dict[str, Any] = {"d0": {"type": "string"}}
+    for level in range(levels):
+        below = {"$ref": f"#/$defs/d{level}"}
+        definitions[f"d{level + 1}"] = {"type": "object", "properties": dict.fromkeys("abcd", below)}
+    return {"type": "object", "$defs": definitions, "properties": {"x": {"$ref": f"#/$defs/d{levels}"}}}
+
+
+def test_references_are_resolved_and_what_a_model_need_not_know_is_left_out() -> None:
+    street = {"type": "object", "properties": {"street": {"type": "string"}}, "required": ["street"]}
+    assert ArgumentSchema(ADDRESS).parameters == {
+        "type": "object",
+        "properties": {
+            "to": {**street, "description": "where to"},
+            "count": {"type": "integer"},
+            "note": {"type": ["string", "null"]},
+            "code": {"type": "string"},
+        },
+        "required": ["to"],
+    }
+
+
+def test_no_schema_means_no_arguments_are_asked_for() -> None:
+    assert ArgumentSchema({}).parameters == {"type": "object", "properties": {}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parsed"),
+    [
+        ('{"to": {"street": "Main"}}', {"to": {"street": "Main"}}),
+        ('{"to": {"street": "Main"}, "count": "3"}', {"to": {"street": "Main"}, "count": 3}),
+        ('{"to": {"street": "Main"}, "count": null}', {"to": {"street": "Main"}}),
+        ('{"to": {"street": "Main"}, "note": null}', {"to": {"street": "Main"}, "note": None}),
+        ('{"to": {"street": "Main"}, "code": 12}', {"to": {"street": "Main"}, "code": "12"}),
+    ],
+)
+def test_arguments_are_taken_as_models_write_them(arguments: str, parsed: dict[str, Any]) -> None:
+    assert ArgumentSchema(ADDRESS).parse(arguments) == parsed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ('{"to": {}}', "to: 'street' is a required property"),
+        ('{"to": null}', "to: None is not of type 'object'"),
+        ('{"to": {"street": "Main"}, "count": "many"}', "count: 'many' is not of type 'integer'"),
+        ("[" * 5000, "not valid JSON"),
+        ('{"to": "' + "x" * 40_000 + '"}', "longer than 32000 characters"),
+        ('{"to": "' + "x" * 4000 + '"}', "…"),
+    ],
+)
+def test_wrong_arguments_are_explained_briefly(arguments: str, said: str) -> None:
+    with pytest.raises(ToolError) as caught:
+        ArgumentSchema(ADDRESS).parse(arguments)
+    assert said in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
+def test_another_ones_regular_expression_is_not_run() -> None:
+    given = {"to": {"street": "Main"}, "code": "a" * 40 + "!"}
+    assert ArgumentSchema(ADDRESS).parse(str(given).replace("'", '"')) == given
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        (None, "is a NoneType"),
+        ({"type": "string"}, "is of type 'string', expected object"),
+        ({"type": "object", "properties": {"a": {"type": "text"}}}, "is no JSON schema"),
+        ({"type": "object", "properties": {"a": 1}}, "holds 1 where a schema is expected"),
+        ({"properties": {"a": {"$ref": "#/properties/a"}}}, "nests deeper"),
+        ({"properties": {"a": {"$ref": "https://example.com/schema"}}}, "expected a place in itself"),
+        ({"properties": {"a": {"$ref": "#/$defs/b"}}}, "which is not there"),
+        (nested(40), "nests deeper"),
+        (growing(5), "more than 1000 parts"),
+        ({"properties": {"a": {"description": "x" * 20_000}}}, "expected at most 16000"),
+        ({"properties": {"a": {"pattern": "("}}}, "no regular expression"),
+        ({"properties": {"a": {"enum": {1, 2}}}}, "is not JSON"),
+    ],
+)
+def test_a_schema_that_cannot_be_used_says_why(schema: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said.replace("(", r"\(")):
+        ArgumentSchema(schema, own_patterns=True)

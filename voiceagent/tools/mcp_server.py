@@ -1,0 +1,301 @@
+"""An MCP server as a source of tools: connected once, kept connected, its tools read when it connects and whenever it says that
+they changed. While it is away its tools stay, and answer with one readable sentence."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from pathlib import Path
+from typing import Any
+
+import anyio
+from mcp import MCPError
+from mcp.client import Client
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+from mcp_types import CONNECTION_CLOSED, Implementation, ToolListChangedNotification
+from mcp_types import Tool as McpToolDescription
+
+from voiceagent import __version__
+from voiceagent.errors import ConfigError
+from voiceagent.tools.arguments import ArgumentSchema
+from voiceagent.tools.headers import checked_url, headers_from, variables_from
+from voiceagent.tools.mcp_result import read_result
+from voiceagent.tools.mcp_transport import CONNECT_TIMEOUT_S, address, program, watched
+from voiceagent.tools.rule import Effect, check_rule
+from voiceagent.tools.settings import McpSettings, RuleSettings
+from voiceagent.tools.threads import Threads
+from voiceagent.tools.tool import MAX_TOOLS, NAME, Tool, ToolError, ToolSource
+
+log = logging.getLogger(__name__)
+
+FIRST_BACK_OFF_S = 0.25
+LONGEST_BACK_OFF_S = 30.0
+STEADY_S = 10.0
+"""A connection that lasted so long was a good one: the next back-off begins anew."""
+CLOSING_S = 8.0
+"""So long a program may take to end; then it is let go of."""
+AGAIN_WITHIN_S = 3.0
+"""A call without effect whose connection was lost is made again if there is a new one within this."""
+MAX_PAGES = 16
+MAX_DESCRIPTION_CHARACTERS = 2000
+
+
+class McpTool(Tool):
+    """One tool of a server."""
+
+    def __init__(self, server: McpServer, described: McpToolDescription, settings: RuleSettings) -> None:
+        """Raises ConfigError when the settings do not fit the tool, ValueError when its schema cannot be used."""
+        self.name = re.sub(r"[^A-Za-z0-9_-]", "_", described.name)[:64]
+        if not NAME.fullmatch(self.name):
+            raise ValueError(f"its name {described.name!r:.80} does not begin with a letter")
+        self._server = server
+        self._called = described.name
+        self._schema = ArgumentSchema(described.input_schema)
+        self.parameters = self._schema.parameters
+        text = described.description or described.title or described.name
+        self.description = " ".join(text.split())[:MAX_DESCRIPTION_CHARACTERS]
+        self.rule = settings.rule(_effect(described))
+        check_rule(self.name, self.rule, self.parameters["properties"])
+
+    def parse(self, arguments: str) -> dict[str, Any]:
+        """See Tool."""
+        return self._schema.parse(arguments)
+
+    async def run(self, given: dict[str, Any], threads: Threads) -> Any:
+        """Have the server run it. Raises ToolError."""
+        return await self._server.call(self._called, given, again=self.rule.effect != "external")
+
+
+def _effect(described: McpToolDescription) -> Effect:
+    hints = described.annotations
+    if hints is not None and hints.read_only_hint:
+        return "none"
+    return "idempotent" if hints is not None and hints.idempotent_hint else "external"
+
+
+class McpServer(ToolSource):
+    """One server. Its connection lives in a task of its own, from `open` to `close`."""
+
+    def __init__(self, settings: McpSettings, base_dir: Path) -> None:
+        """Raises ConfigError."""
+        super().__init__()
+        self._settings = settings
+        self._base_dir = base_dir
+        self._who = f"mcp {settings.label}"
+        if settings.url:
+            checked_url(self._who, settings.url)
+        self._headers = headers_from(self._who, settings.headers_env)
+        self._environment = variables_from(self._who, settings.env)
+        self._client: Client | None = None
+        self._connected = asyncio.Event()
+        self._over = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._closing = asyncio.Event()
+        self._keeper: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Start to connect, and wait until the first attempt has ended, well or not. Raises ConfigError when the entry does not
+        fit the server."""
+        tried: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._keeper = asyncio.create_task(self._keep(tried), name=self._who)
+        await asyncio.wait([self._keeper, tried], return_when=asyncio.FIRST_COMPLETED)
+        if tried.done():
+            tried.result()
+
+    async def close(self) -> None:
+        """Disconnect; a program is ended."""
+        self._closing.set()
+        self._over.set()
+        keeper, self._keeper = self._keeper, None
+        if keeper is None:
+            return
+        _, late = await asyncio.wait([keeper], timeout=CLOSING_S)
+        if late:
+            log.warning("%s: does not end within %.0f s; it is let go of", self._who, CLOSING_S)
+            keeper.cancel()
+        await asyncio.gather(keeper, return_exceptions=True)
+
+    async def call(self, tool: str, given: dict[str, Any], *, again: bool) -> Any:
+        """Have the server run a tool, once more over a new connection if this one is lost and `again`. Raises ToolError."""
+        client = self._client
+        if client is None:
+            raise ToolError(f"The tool {tool} cannot be reached just now.")
+        try:
+            return read_result(tool, await client.call_tool(tool, given))
+        except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
+            lost: Exception = error
+        except MCPError as error:
+            if not _says_lost(error):
+                raise ToolError(f"The tool {tool} failed: {error.message[:300]}.") from error
+            lost = error
+        self._lost(client)
+        if not again:
+            raise ToolError(f"The connection to the tool {tool} was lost; it is not known whether it was done.") from lost
+        try:
+            async with asyncio.timeout(AGAIN_WITHIN_S):
+                await self._connected.wait()
+        except TimeoutError:
+            raise ToolError(f"The tool {tool} cannot be reached just now.") from lost
+        return await self.call(tool, given, again=False)
+
+    def _lost(self, client: Client) -> None:
+        """Whoever notices says so; only the present connection counts."""
+        if client is self._client:
+            self._client = None
+            self._connected.clear()
+            self._over.set()
+
+    async def _keep(self, tried: asyncio.Future[None]) -> None:
+        loop = asyncio.get_running_loop()
+        back_off_s = FIRST_BACK_OFF_S
+        while not self._closing.is_set():
+            began_s = loop.time()
+            try:
+                await self._connect(tried)
+                why = "the connection was lost"
+            except Exception as error:  # noqa: BLE001 - whatever a server or its program does, it is tried again
+                why = _reason(error)
+            finally:
+                self._client = None
+                self._connected.clear()
+            if self._closing.is_set():
+                break
+            if loop.time() - began_s > STEADY_S:
+                back_off_s = FIRST_BACK_OFF_S
+            log.warning("%s: %s; tried again in %.1f s", self._who, why, back_off_s)
+            if not tried.done():
+                tried.set_result(None)
+            await _wait(self._closing, back_off_s)
+            back_off_s = min(2 * back_off_s, LONGEST_BACK_OFF_S)
+
+    async def _connect(self, tried: asyncio.Future[None]) -> None:
+        """One connection, from its beginning to its end."""
+        self._over.clear()
+        settings = self._settings
+        reached = address(settings.url, self._headers) if settings.url else self._program()
+        async with (
+            asyncio.timeout(CONNECT_TIMEOUT_S) as deadline,
+            Client(
+                watched(reached, self._over.set),
+                message_handler=self._told,
+                client_info=Implementation(name="voiceagent", version=__version__),
+                cache=None,
+            ) as client,
+        ):
+            described = await _described(client)
+            deadline.reschedule(None)
+            try:
+                self._tools = self._taken(described, strict=not tried.done())
+            except ConfigError as error:
+                self._closing.set()
+                tried.set_exception(error)
+                return
+            log.info("%s: connected, %d tools", self._who, len(self._tools))
+            self._client = client
+            self._connected.set()
+            if not tried.done():
+                tried.set_result(None)
+            if not self._closing.is_set():
+                await self._until_over(client)
+
+    def _program(self) -> Any:
+        return program(self._settings.command, self._environment, self._base_dir)
+
+    async def _until_over(self, client: Client) -> None:
+        async with asyncio.TaskGroup() as group:
+            watchers = [group.create_task(self._listen(client)), group.create_task(self._read_again(client))]
+            await self._over.wait()
+            for watcher in watchers:
+                watcher.cancel()
+
+    async def _told(self, message: object) -> None:
+        """Servers of before 2026-07-28 tell of changes unasked."""
+        if isinstance(message, ToolListChangedNotification):
+            self._changed.set()
+
+    async def _listen(self, client: Client) -> None:
+        """Servers since then tell of changes over a stream that is asked for; its end is the connection's."""
+        try:
+            async with client.listen(tools_list_changed=True) as changes:
+                async for _ in changes:
+                    self._changed.set()
+        except ListenNotSupportedError:
+            return
+        except SubscriptionLost:
+            log.debug("%s: its stream of changes ended", self._who)
+        except MCPError as error:
+            if not _says_lost(error):
+                log.debug("%s: tells of no changes (%s)", self._who, error.message)
+                return
+        self._lost(client)
+
+    async def _read_again(self, client: Client) -> None:
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            try:
+                self._tools = self._taken(await _described(client), strict=False)
+            except MCPError as error:
+                log.warning("%s: its tools changed, but cannot be read (%s)", self._who, error.message)
+            else:
+                log.info("%s: its tools changed, there are %d", self._who, len(self._tools))
+
+    def _taken(self, described: list[McpToolDescription], *, strict: bool) -> tuple[Tool, ...]:
+        """The tools that the entry takes. `strict` raises ConfigError where the entry does not fit; otherwise that is logged."""
+        offered = [tool.name for tool in described]
+        for name in (*self._settings.only, *self._settings.rules):
+            if name not in offered:
+                problem = f"{self._who}: has no tool {name}; its tools are: {', '.join(offered) or 'none'}"
+                if strict:
+                    raise ConfigError(problem)
+                log.warning("%s", problem)
+        tools: dict[str, Tool] = {}
+        for tool in described:
+            if self._settings.only and tool.name not in self._settings.only:
+                continue
+            try:
+                made = McpTool(self, tool, self._settings.rules.get(tool.name, RuleSettings()))
+            except ValueError as error:
+                log.warning("%s: the tool %s is left out: its schema %s", self._who, tool.name, error)
+                continue
+            except ConfigError as error:
+                if strict:
+                    raise
+                log.warning("%s: the tool %s is left out: %s", self._who, tool.name, error)
+                continue
+            tools.setdefault(made.name, made)
+        return tuple(tools.values())
+
+
+async def _described(client: Client) -> list[McpToolDescription]:
+    """All that the server offers, so far as there is room."""
+    described: list[McpToolDescription] = []
+    cursor: str | None = None
+    for _ in range(MAX_PAGES):
+        page = await client.list_tools(cursor=cursor)
+        described += page.tools
+        cursor = page.next_cursor
+        if cursor is None or len(described) > MAX_TOOLS:
+            break
+    return described[:MAX_TOOLS]
+
+
+def _says_lost(error: MCPError) -> bool:
+    return error.code == CONNECTION_CLOSED or error.message == "Session terminated"
+
+
+def _reason(error: BaseException) -> str:
+    """The one line at the bottom of a group of errors."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    lines = str(error).splitlines()
+    return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
+
+
+async def _wait(event: asyncio.Event, seconds: float) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return

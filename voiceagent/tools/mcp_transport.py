@@ -1,0 +1,88 @@
+"""How an MCP server is reached: a program over its standard input and output, or an address by streamable HTTP. Either way the
+end of what the server says is told at once, not only to the next call."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import httpx2
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
+
+CONNECT_TIMEOUT_S = 10.0
+SILENCE_TIMEOUT_S = 300.0
+"""A server that streams sends a sign of life more often than this."""
+
+Message = SessionMessage | Exception
+Streams = tuple[Any, Any]
+"""What a transport gives: a stream to read messages from, and one to write them to."""
+
+
+class _UntilEnd:
+    """A stream of messages that says when it ends. It is what the mcp package calls a ReadStream."""
+
+    def __init__(self, stream: Any, ended: Callable[[], None]) -> None:
+        self._stream = stream
+        self._ended = ended
+
+    @property
+    def last_context(self) -> Any:
+        return getattr(self._stream, "last_context", None)
+
+    async def receive(self) -> Message:
+        message: Message = await self._stream.receive()
+        return message
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+    def __aiter__(self) -> _UntilEnd:
+        return self
+
+    async def __anext__(self) -> Message:
+        try:
+            message: Message = await self._stream.__anext__()
+        except StopAsyncIteration:
+            self._ended()
+            raise
+        return message
+
+    async def __aenter__(self) -> _UntilEnd:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        stopped: bool | None = await self._stream.__aexit__(kind, error, trace)
+        return stopped
+
+
+@asynccontextmanager
+async def watched(transport: AbstractAsyncContextManager[Streams], ended: Callable[[], None]) -> AsyncIterator[Streams]:
+    """The transport, with `ended` called when nothing more will come."""
+    async with transport as (incoming, outgoing):
+        yield _UntilEnd(incoming, ended), outgoing
+
+
+def program(command: tuple[str, ...], environment: dict[str, str], folder: Path) -> AbstractAsyncContextManager[Streams]:
+    """Start a program in `folder` and speak with it. What it writes to standard error joins ours."""
+    parameters = StdioServerParameters(command=command[0], args=list(command[1:]), env=environment, cwd=folder)
+    return stdio_client(parameters, errlog=sys.stderr)
+
+
+@asynccontextmanager
+async def address(url: str, headers: dict[str, str]) -> AsyncIterator[Streams]:
+    """Speak with what answers at `url`."""
+    timeout = httpx2.Timeout(CONNECT_TIMEOUT_S, read=SILENCE_TIMEOUT_S)
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=timeout) as client,
+        streamable_http_client(url, http_client=client) as streams,
+    ):
+        yield streams

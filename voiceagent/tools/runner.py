@@ -1,0 +1,86 @@
+"""Runs tools: bounded in number and in time. A run belongs to the runner, not to who asked for it: when nobody waits for it any
+more, one that leaves nothing behind is ended, and any other goes on to its end, because half a booking is worse than one."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+
+from voiceagent.tools.outcome import ToolOutcome, failed, succeeded
+from voiceagent.tools.threads import Threads, TooManyRunning
+from voiceagent.tools.tool import Tool, ToolError
+
+log = logging.getLogger(__name__)
+
+MAX_RUNNING = 32
+CLOSING_GRACE_S = 2.0
+"""So long a run may go on while the server stops."""
+
+_TOO_MANY = "Too many tools are running, try again later."
+
+
+class ToolRunner:
+    """The runs of all calls."""
+
+    def __init__(self) -> None:
+        self._threads = Threads()
+        self._runs: set[asyncio.Task[ToolOutcome]] = set()
+
+    async def run(self, tool: Tool, arguments: str, timeout_s: float) -> ToolOutcome:
+        """Run a tool with a JSON object of arguments, for its own longest run or else `timeout_s`. Never raises but for
+        cancellation, which ends only a run without effect."""
+        try:
+            given = tool.parse(arguments)
+        except ToolError as error:
+            return failed(str(error))
+        if len(self._runs) >= MAX_RUNNING:
+            log.warning("tool %s refused: %d tools are running", tool.name, len(self._runs))
+            return failed(_TOO_MANY)
+        run = asyncio.create_task(self._run(tool, given, tool.rule.timeout_s or timeout_s), name=f"tool {tool.name}")
+        self._runs.add(run)
+        run.add_done_callback(self._runs.discard)
+        try:
+            return await asyncio.shield(run)
+        except asyncio.CancelledError:
+            if run.cancelled():
+                return failed("The server is stopping.")
+            if tool.rule.effect == "none":
+                run.cancel()
+            else:
+                log.info("tool %s runs on, though nobody waits for it any more", tool.name)
+                run.add_done_callback(functools.partial(_told_nobody, tool.name))
+            raise
+
+    async def _run(self, tool: Tool, given: dict[str, object], timeout_s: float) -> ToolOutcome:
+        try:
+            async with asyncio.timeout(timeout_s):
+                return succeeded(await tool.run(given, self._threads))
+        except ToolError as error:
+            return failed(str(error))
+        except TooManyRunning:
+            log.warning("tool %s refused: no thread is free", tool.name)
+            return failed(_TOO_MANY)
+        except TimeoutError:
+            log.warning("tool %s ended after %.1f s", tool.name, timeout_s)
+            return failed(f"The tool {tool.name} took too long.")
+        except Exception as error:
+            log.exception("tool %s failed", tool.name)
+            return failed(f"The tool {tool.name} failed: {type(error).__name__}.")
+
+    async def close(self) -> None:
+        """Let no further function start, and end what runs after a short grace."""
+        self._threads.close()
+        runs = set(self._runs)
+        if runs:
+            _, late = await asyncio.wait(runs, timeout=CLOSING_GRACE_S)
+            for run in late:
+                run.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+
+def _told_nobody(name: str, run: asyncio.Task[ToolOutcome]) -> None:
+    if run.cancelled():
+        log.warning("tool %s was ended by the server's end, and nobody was told", name)
+    else:
+        log.info("tool %s ended %s, and nobody was told", name, "well" if run.result().ok else "in failure")

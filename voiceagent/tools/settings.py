@@ -1,0 +1,80 @@
+"""The entries under `tools:` in agent.yaml that are no Python files: MCP servers and webhooks. Secrets are never in the file:
+it names environment variables that hold them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+
+from voiceagent.tools.rule import Effect, ToolRule
+
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+
+
+class RuleSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How a tool runs; the same words as `@tool(...)`."""
+
+    effect: Effect | None = None
+    """None: as its server says, else `external`."""
+    filler: str | tuple[str, ...] = ()
+    confirm: str = ""
+    timeout_s: float | None = None
+
+    def rule(self, effect: Effect = "external") -> ToolRule:
+        """The rule, with `effect` where none is set."""
+        fillers = (self.filler,) if isinstance(self.filler, str) else self.filler
+        return ToolRule(self.effect or effect, fillers, self.confirm, self.timeout_s)
+
+
+class McpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """An MCP server: a program to start, or an address."""
+
+    command: tuple[str, ...] = ()
+    """The program and its arguments; it speaks over its standard input and output, and runs in agent.yaml's folder."""
+    env: tuple[str, ...] = ()
+    """The environment variables that the program is given, besides a few such as PATH and HOME."""
+    url: str = ""
+    """Where a server answers by streamable HTTP."""
+    headers_env: dict[str, str] = {}
+    """Headers to send there: each from the environment variable named."""
+    only: tuple[str, ...] = ()
+    """The tools to take; empty: all."""
+    rules: dict[str, RuleSettings] = {}
+    """How single tools run."""
+
+    def __post_init__(self) -> None:
+        if bool(self.command) == bool(self.url):
+            raise ValueError("an mcp entry names either `command` (a list) or `url`")
+        if self.command and self.headers_env:
+            raise ValueError("headers_env goes with `url`; a program is given `env`")
+        if self.url and self.env:
+            raise ValueError("env goes with `command`; an address is given `headers_env`")
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        return self.url or " ".join(self.command)[:80]
+
+
+class WebhookSettings(RuleSettings, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A tool that is one HTTP request: its arguments are posted as JSON, the answer is its result."""
+
+    name: Name
+    description: Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
+    url: str
+    parameters: dict[str, Any] = {}
+    """JSON schema of the arguments."""
+    headers_env: dict[str, str] = {}
+    """Headers to send: each from the environment variable named."""
+
+
+class ToolEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An entry that is no Python file: just one of these."""
+
+    mcp: McpSettings | None = None
+    webhook: WebhookSettings | None = None
+
+    def __post_init__(self) -> None:
+        if (self.mcp is None) == (self.webhook is None):
+            raise ValueError("an entry of `tools` is a Python file or module, or has one key: `mcp` or `webhook`")

@@ -1,0 +1,84 @@
+"""What a tool is, wherever it comes from: a name, a description and a schema that the model is told, a rule that the
+conversation keeps, a check of the model's arguments, and a run. A source is what brings tools and owns what they need."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from voiceagent.errors import VoiceAgentError
+from voiceagent.tools.rule import ToolRule
+from voiceagent.tools.threads import Threads
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+"""What a tool may be called: every language model's interface takes such a name."""
+
+MAX_TOOLS = 128
+"""So many tools an agent may have; a model chooses badly among far fewer."""
+
+MAX_ARGUMENT_CHARACTERS = 32_000
+
+
+class ToolError(VoiceAgentError):
+    """Raised by a tool to tell the model, in one speakable sentence, why it could not do what was asked."""
+
+
+class Tool(ABC):
+    """One tool."""
+
+    name: str
+    description: str
+    rule: ToolRule
+    parameters: Mapping[str, Any]
+    """JSON schema of the arguments: an object."""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The OpenAI function object that the model is told."""
+        function = {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
+        return {"type": "function", "function": function}
+
+    @abstractmethod
+    def parse(self, arguments: str) -> dict[str, Any]:
+        """Check a JSON object of arguments, lenient where a model is: numbers in quotes, null for what is left out.
+        Raises ToolError in words that the model can act on."""
+
+    @abstractmethod
+    async def run(self, given: dict[str, Any], threads: Threads) -> Any:
+        """Run it with checked arguments; what holds a thread runs in `threads`. The result is to become JSON. Raises ToolError
+        in words that the model can act on; anything else is a mistake of the tool."""
+
+
+class ToolSource:
+    """Brings tools: those that it was given, unless a kind of source finds them itself."""
+
+    def __init__(self, tools: Sequence[Tool] = ()) -> None:
+        self._tools = tuple(tools)
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools as they now are, in a stable order."""
+        return self._tools
+
+    async def open(self) -> None:
+        """Connect to what the tools need. Raises ConfigError when the source can never work as it is set up."""
+
+    async def close(self) -> None:
+        """Free it."""
+
+
+def json_object(arguments: str) -> dict[str, Any]:
+    """The arguments as a model wrote them, as an object. Raises ToolError."""
+    if len(arguments) > MAX_ARGUMENT_CHARACTERS:
+        raise ToolError(f"The arguments are longer than {MAX_ARGUMENT_CHARACTERS} characters.")
+    try:
+        given = msgspec.json.decode(arguments or "{}")
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ToolError(f"The arguments are not valid JSON: {error}.") from error
+    if not isinstance(given, dict):
+        raise ToolError("The arguments must be a JSON object.")
+    return given

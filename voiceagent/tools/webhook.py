@@ -1,0 +1,128 @@
+"""A tool that is one HTTP request: the checked arguments are posted as a JSON object, the JSON answer is the result."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx2
+
+from voiceagent.errors import ConfigError
+from voiceagent.tools.arguments import ArgumentSchema
+from voiceagent.tools.headers import checked_url, headers_from
+from voiceagent.tools.rule import check_rule
+from voiceagent.tools.settings import WebhookSettings
+from voiceagent.tools.threads import Threads
+from voiceagent.tools.tool import NAME, Tool, ToolError, ToolSource
+
+MAX_ANSWER_BYTES = 262_144
+MAX_REDIRECTS = 3
+MAX_PROBLEM_CHARACTERS = 300
+CONNECT_TIMEOUT_S = 5.0
+
+
+class WebhookTool(Tool):
+    """Posts to one address. Use it between `open` and `close`."""
+
+    def __init__(self, settings: WebhookSettings) -> None:
+        """Raises ConfigError."""
+        owner = f"webhook {settings.name}"
+        if not NAME.fullmatch(settings.name):
+            raise ConfigError(f"{owner}: expected a name of letters, digits, _ and - (at most 64)")
+        try:
+            self._schema = ArgumentSchema(settings.parameters, own_patterns=True)
+        except ValueError as error:
+            raise ConfigError(f"{owner}: parameters: {error}") from error
+        self.name = settings.name
+        self.description = settings.description
+        self.parameters = self._schema.parameters
+        self.rule = settings.rule()
+        check_rule(settings.name, self.rule, self.parameters["properties"])
+        self._url = checked_url(owner, settings.url)
+        self._headers = headers_from(owner, settings.headers_env)
+        self._client: httpx2.AsyncClient | None = None
+
+    def open(self) -> None:
+        """Be ready for requests. How long one may take is the run's affair."""
+        timeout = httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S)
+        self._client = httpx2.AsyncClient(headers=self._headers, timeout=timeout, follow_redirects=False)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    def parse(self, arguments: str) -> dict[str, Any]:
+        """See Tool."""
+        return self._schema.parse(arguments)
+
+    async def run(self, given: dict[str, Any], threads: Threads) -> Any:
+        """Post the arguments. Raises ToolError for whatever is not a JSON answer with a status of success."""
+        if self._client is None:
+            raise ToolError(f"The tool {self.name} is not available.")
+        request = self._client.build_request("POST", self._url, json=given)
+        try:
+            for _ in range(MAX_REDIRECTS + 1):
+                response = await self._client.send(request, stream=True)
+                try:
+                    body = await _read(response)
+                finally:
+                    await response.aclose()
+                following = response.next_request
+                if following is None:
+                    return self._result(response, body)
+                if following.method != "POST" or not _same_place(request.url, following.url):
+                    raise ToolError(f"The tool {self.name} was sent to another place, which is not followed.")
+                request = following
+        except httpx2.HTTPError as error:
+            raise ToolError(f"The tool {self.name} cannot be reached: {type(error).__name__}.") from error
+        raise ToolError(f"The tool {self.name} was redirected too often.")
+
+    def _result(self, response: httpx2.Response, body: bytes | None) -> Any:
+        if body is None:
+            raise ToolError(f"The tool {self.name} answered with more than {MAX_ANSWER_BYTES} bytes.")
+        try:
+            answer = json.loads(body) if body.strip() else None
+        except (ValueError, RecursionError) as error:
+            if response.is_success:
+                kind = response.headers.get("content-type", "no content type").split(";")[0][:60]
+                raise ToolError(f"The tool {self.name} answered with {kind}, expected JSON.") from error
+            answer = None
+        if response.is_success:
+            return answer
+        why = answer.get("error") if isinstance(answer, dict) else None
+        if isinstance(why, str) and why.strip():
+            raise ToolError(why.strip()[:MAX_PROBLEM_CHARACTERS])
+        raise ToolError(f"The tool {self.name} failed with HTTP status {response.status_code}.")
+
+
+class Webhook(ToolSource):
+    """The source of one webhook."""
+
+    def __init__(self, settings: WebhookSettings) -> None:
+        """Raises ConfigError."""
+        self._tool = WebhookTool(settings)
+        super().__init__([self._tool])
+
+    async def open(self) -> None:
+        """Be ready for requests."""
+        self._tool.open()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._tool.close()
+
+
+async def _read(response: httpx2.Response) -> bytes | None:
+    """The body; None when it is too long."""
+    body = bytearray()
+    async for piece in response.aiter_bytes():
+        body += piece
+        if len(body) > MAX_ANSWER_BYTES:
+            return None
+    return bytes(body)
+
+
+def _same_place(one: httpx2.URL, other: httpx2.URL) -> bool:
+    return (one.scheme, one.host, one.port) == (other.scheme, other.host, other.port)
