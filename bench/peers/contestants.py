@@ -105,7 +105,7 @@ def _agent(folder: Path, llm_url: str) -> Path:
     """The demo agent, with the language model server in place of the engine inside."""
     demo = load_agent(demo_agent_file())
     settings = yaml.safe_load(demo_agent_file().read_text(encoding="utf-8"))
-    settings["tools"] = [str(Path(demo.base_dir) / tool) for tool in demo.tools]
+    settings["tools"] = [str(Path(demo.base_dir) / tool) for tool in demo.tools if isinstance(tool, str)]
     settings["llm"] = {"base_url": llm_url, "model": MODEL}
     file = folder / "agent.yaml"
     file.write_text(yaml.safe_dump(settings), encoding="utf-8")
