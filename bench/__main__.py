@@ -14,8 +14,8 @@ from bench.harness import RESULTS_DIR, markdown, result, write
 
 BENCHMARKS = ("calls", "media", "floor", "simulation", "synthesis")
 """Modules of this package, in the order in which `make bench` runs them."""
-ON_REQUEST = ("peers",)
-"""Run only when named: they take most of an hour and install other people's software."""
+ON_REQUEST = ("peers", "transcription")
+"""Run only when named: they install other people's software, and take up to an hour."""
 
 
 def main() -> int:

@@ -28,6 +28,11 @@ def test_case_and_punctuation_may_flip() -> None:
     assert after("Book a table.", "book a table, for") == ("book a table,", "for")
 
 
+def test_the_mark_behind_the_last_word_is_settled_by_what_follows() -> None:
+    assert after("On Tuesday.", "On Tuesday.") == ("On Tuesday", "")
+    assert after("On Tuesday.", "On Tuesday. At", "On Tuesday. At two.") == ("On Tuesday. At", "two.")
+
+
 def test_stable_words_are_never_taken_back() -> None:
     assert after("what time is it", "what time is it", "what dime is it in Paris") == ("what time is it", "in Paris")
 

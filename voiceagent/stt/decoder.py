@@ -55,7 +55,7 @@ class BatchDecoder:
         without_timestamps: bool = True,
         tokens_per_second: float = 12.0,
     ) -> None:
-        self._model = model
+        self.model = model
         self._beam_size = beam_size
         self._tokens_per_second = tokens_per_second
         multilingual = model.model.is_multilingual
@@ -70,15 +70,15 @@ class BatchDecoder:
 
     def shape(self, window: Window) -> Shape:
         """What a window must share with others to be decoded beside them."""
-        frames = self._model.frames_to_encode(self._model.frames_of(len(window.audio)))
+        frames = self.model.frames_to_encode(self.model.frames_of(len(window.audio)))
         return Shape(frames, len(self._prompt(window.prompt)), window.word_times)
 
     def decode(self, windows: Sequence[Window]) -> list[Hypothesis]:
         """One hypothesis a window, in order. All windows have the same shape. Raises what CTranslate2 raises."""
         frames = self.shape(windows[0]).frames
-        encoded = self._model.encode_frames([self._model.features(window.audio) for window in windows], frames)
+        encoded = self.model.encode_frames([self.model.features(window.audio) for window in windows], frames)
         prompts = [[*self._prompt(window.prompt), *self._start] for window in windows]
-        results = self._model.model.generate(
+        results = self.model.model.generate(
             encoded,
             prompts,
             beam_size=self._beam_size,
@@ -90,7 +90,7 @@ class BatchDecoder:
         tokens = [[token for token in result.sequences_ids[0] if token < self._tokenizer.eot] for result in results]
         texts = [self._tokenizer.decode(ids).strip() for ids in tokens]
         if windows[0].word_times and any(texts):
-            lengths = [self._model.frames_of(len(window.audio)) for window in windows]
+            lengths = [self.model.frames_of(len(window.audio)) for window in windows]
             words = self._align(encoded, tokens, lengths)
         else:
             words = [tuple(RecognisedWord(word, 0.0, 0.0, 1.0) for word in text.split()) for text in texts]
@@ -109,7 +109,7 @@ class BatchDecoder:
         more than half of it."""
         longest_s = max(len(window.audio) for window in windows) / RATE_HZ
         tokens = SHORTEST_LIMIT_TOKENS + int(self._tokens_per_second * longest_s)
-        return min(int(self._model.max_length), max(2 * tokens, prompt_tokens + tokens))
+        return min(int(self.model.max_length), max(2 * tokens, prompt_tokens + tokens))
 
     def _prompt(self, text: str) -> list[int]:
         """The tokens before the transcript: the end of `text`; none when it is too short to matter."""
@@ -123,7 +123,7 @@ class BatchDecoder:
         self, encoded: ctranslate2.StorageView, tokens: list[list[int]], lengths: list[int]
     ) -> list[tuple[RecognisedWord, ...]]:
         """The words with their times, by the attention of the model's alignment heads and dynamic time warping."""
-        alignments = self._model.model.align(encoded, list(self._tokenizer.sot_sequence), tokens, lengths)
+        alignments = self.model.model.align(encoded, list(self._tokenizer.sot_sequence), tokens, lengths)
         return [self._words(ids, alignment) for ids, alignment in zip(tokens, alignments, strict=True)]
 
     def _words(self, tokens: list[int], alignment: Any) -> tuple[RecognisedWord, ...]:
@@ -132,7 +132,7 @@ class BatchDecoder:
             return ()
         path = np.array(alignment.alignments).reshape(-1, 2)
         first_position = path[np.flatnonzero(np.diff(path[:, 0], prepend=-1)), 1]
-        starts_s = np.append(first_position, path[-1, 1])[: len(tokens) + 1] / self._model.tokens_per_second
+        starts_s = np.append(first_position, path[-1, 1])[: len(tokens) + 1] / self.model.tokens_per_second
         pieces, piece_tokens = self._tokenizer.split_to_word_tokens([*tokens, self._tokenizer.eot])
         words: list[RecognisedWord] = []
         at = 0

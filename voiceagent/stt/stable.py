@@ -9,6 +9,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 SHIFT = 3
+CLOSING = ".,?!"
+"""What a recogniser ends every text with; whether a sentence ended there shows when more words come."""
 
 
 def bare(word: str) -> str:
@@ -29,6 +31,8 @@ class StableWords(ABC):
         behind = self._behind_stable(words)
         settled = behind + self._settled(words[behind:], max(0, clear - behind))
         self.stable += words[behind:settled]
+        if behind < settled == len(words):
+            self.stable[-1] = self.stable[-1].rstrip(CLOSING) or self.stable[-1]
         self.unstable = list(words[settled:])
         return settled
 

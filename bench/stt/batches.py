@@ -1,0 +1,56 @@
+"""What windows of several calls cost in one run of the model, against a run each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ctranslate2
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.stt.shapes import END_OF_TEXT, MEL_BANDS, SHAPES, START, random_whisper
+from voiceagent.models.figures import Figure
+from voiceagent.stt.hypothesis import Window
+from voiceagent.stt.whisper import WhisperEngine
+
+RATE_HZ = 16_000
+WINDOWS = 8
+REPEATS = 10
+SHAPE_FRAMES = 500
+SHAPE_TOKENS = 12
+
+
+def cost_of_eight(engine: WhisperEngine, audios: Sequence[NDArray[np.int16]]) -> list[Figure]:
+    """One run of eight windows of two seconds against eight runs, in CPU time: the bundled model, and the base shape."""
+    windows = [
+        Window(audio[: 2 * RATE_HZ].astype(np.float32) / np.float32(32768)) for audio in audios if len(audio) >= 2 * RATE_HZ
+    ][:WINDOWS]
+    together = _cpu_ms(lambda: engine.decoder.decode(windows))
+    alone = _cpu_ms(lambda: [engine.decoder.decode([window]) for window in windows])
+    shape = SHAPES[0]
+    model = ctranslate2.models.Whisper(str(random_whisper(shape)), device="cpu", compute_type="int8", intra_threads=1)
+    shape_together, shape_alone = (_cpu_ms(lambda: _decode(model, size)) for size in (WINDOWS, 1))
+    return [
+        Figure("8 windows in one run against 8 runs, CPU: bundled model", round(together / alone, 2), "×", "", True),
+        Figure(
+            f"8 windows in one run against 8 runs, CPU: {shape.name} shape", round(shape_together / shape_alone, 2), "×", "", True
+        ),
+    ]
+
+
+def _decode(model: Any, size: int) -> None:
+    """`WINDOWS` windows, `size` in a run."""
+    features = np.zeros((size, MEL_BANDS, SHAPE_FRAMES), np.float32)
+    for _ in range(WINDOWS // size):
+        encoded = model.encode(ctranslate2.StorageView.from_array(features), to_cpu=False)
+        model.generate(encoded, [list(START)] * size, beam_size=1, max_length=2 * SHAPE_TOKENS, suppress_tokens=[END_OF_TEXT])
+
+
+def _cpu_ms(work: Callable[[], object]) -> float:
+    work()
+    began_s = time.process_time()
+    for _ in range(REPEATS):
+        work()
+    return (time.process_time() - began_s) * 1000 / REPEATS

@@ -1,0 +1,244 @@
+"""Streaming transcription: how soon words are shown and settled, what it costs, and what it gets wrong, on held-out sentences in
+held-out voices; beside it offline decoding, WhisperLiveKit on the same model and the same audio, and both at the cost of
+published model shapes. All streams run in virtual time (`bench.stt.streaming`); CPU seconds are the process's own."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from bench.stt import peer_environment
+from bench.stt.batches import cost_of_eight
+from bench.stt.decodes import Decode, LoggedExtractor, LoggedModel, Repeater
+from bench.stt.shapes import SHAPES, WhisperShape, random_whisper
+from bench.stt.speech import RATE_HZ, Spoken, bundled_voice, held_out_voices, monologue
+from bench.stt.streaming import Listener, Streamed
+from bench.stt.word_latency import Shown, word_latencies
+from voiceagent.config import TurnSettings
+from voiceagent.latency.percentiles import percentile
+from voiceagent.models import check_speech
+from voiceagent.models.check_speech import word_error_rate
+from voiceagent.models.figures import Figure, at_most
+from voiceagent.models.registry import profile, resolve
+from voiceagent.stt.options import Policy, StreamOptions
+from voiceagent.stt.short_whisper import frames_to_encode
+from voiceagent.stt.whisper import WhisperEngine, WhisperOptions, create
+
+VOICES, BUNDLED = 100, 50
+PEER_UTTERANCES, SHAPE_UTTERANCES = 60, 10
+MONOLOGUE_S = 600.0
+EDGES_MS = (200.0, 400.0)
+"""Of AlignAtt."""
+CADENCE_S = 0.2
+"""Ours, and the peer's when it is told to wait for as much audio between two decodes."""
+ENCODER_FRAMES = 3000
+"""What faster-whisper gives a published model's encoder, however short the audio."""
+
+
+@dataclass(slots=True)
+class Run:
+    """What came of some utterances under one policy."""
+
+    pairs: list[tuple[str, str]] = field(default_factory=list)
+    intervals_ms: list[float] = field(default_factory=list)
+    shown_ms: list[float] = field(default_factory=list)
+    stable_ms: list[float] = field(default_factory=list)
+    stable_words: int = 0
+    contradicted: int = 0
+    """Stable words that the final does not have."""
+    rejected: int = 0
+    cpu_s: float = 0.0
+    audio_s: float = 0.0
+
+    def add(self, spoken: Spoken, text: str, timeline: Sequence[Shown], cpu_s: float) -> None:
+        """Count one utterance."""
+        self.pairs.append((spoken.text, text))
+        for latency in word_latencies(spoken.text, spoken.word_ends_ms, timeline):
+            self.shown_ms += [] if latency.shown_ms is None else [latency.shown_ms]
+            self.stable_ms += [] if latency.stable_ms is None else [latency.stable_ms]
+        before_final = timeline[-2].stable if len(timeline) > 1 else ""
+        kept, settled = word_latencies(before_final, [0.0] * len(before_final.split()), timeline[-1:]), before_final.split()
+        self.stable_words += len(settled)
+        self.contradicted += sum(1 for word in kept if word.stable_ms is None)
+        self.cpu_s += cpu_s
+        self.audio_s += len(spoken.audio) / RATE_HZ
+
+    @property
+    def cost(self) -> float:
+        """CPU seconds an audio second."""
+        return self.cpu_s / self.audio_s
+
+
+async def measure(options: argparse.Namespace) -> Iterable[Figure]:
+    """All figures: about ten minutes, and some more where WhisperLiveKit is to be installed first."""
+    utterances = [*held_out_voices(VOICES), *bundled_voice(BUNDLED)]
+    spec = profile("embedded").stt
+    engine = create(resolve(spec.model), spec.options)
+    try:
+        chosen = engine.stream
+        ours = await _run(engine, utterances, chosen)
+        policies = [("agreement", _with(chosen, "agreement"))]
+        policies += [(f"alignatt, edge {edge_ms:g} ms", _with(chosen, "alignatt", edge_ms)) for edge_ms in EDGES_MS]
+        others = [(name, await _run(engine, utterances, policy)) for name, policy in policies]
+        figures = [*_our_figures(ours, utterances), *_policy_figures(others)]
+        figures += await _monologue_figures(engine, chosen)
+        figures += cost_of_eight(engine, [spoken.audio for spoken in utterances])
+        sample = utterances[:: len(utterances) // PEER_UTTERANCES][:PEER_UTTERANCES]
+        ours_logged = await _logged(engine, sample)
+    finally:
+        await engine.close()
+    at_once, at_cadence = (
+        peer_environment.stream(resolve(spec.model), [spoken.audio for spoken in sample], coalesce_s)
+        for coalesce_s in (0.0, CADENCE_S)
+    )
+    figures += _peer_figures(sample, ours_logged, at_once, at_cadence)
+    for shape in SHAPES:
+        figures += _shape_figures(shape, ours_logged[:SHAPE_UTTERANCES], at_cadence[:SHAPE_UTTERANCES])
+    return figures
+
+
+def _with(options: StreamOptions, policy: Policy, edge_ms: float = 400.0) -> StreamOptions:
+    return StreamOptions(
+        policy=policy, edge_ms=edge_ms, pad_ms=options.pad_ms, trim_after_s=options.trim_after_s, limits=options.limits
+    )
+
+
+async def _run(engine: WhisperEngine, utterances: Sequence[Spoken], options: StreamOptions) -> Run:
+    listener = Listener(engine, options, TurnSettings().partial_interval_ms)
+    await listener.hear(utterances[0])
+    run = Run()
+    for spoken in utterances:
+        streamed = await listener.hear(spoken)
+        run.add(spoken, streamed.text, streamed.timeline, sum(streamed.cpu_s))
+        run.intervals_ms += streamed.intervals_ms
+        run.rejected += streamed.rejected
+    return run
+
+
+def _our_figures(run: Run, utterances: Sequence[Spoken]) -> Iterator[Figure]:
+    offline = _offline(utterances)
+    streaming = word_error_rate(run.pairs)
+    yield Figure("utterances", len(run.pairs), "", "", True)
+    yield at_most("partial interval p50", round(percentile(run.intervals_ms, 50)), 200, "ms")
+    yield Figure("partial interval p95", round(percentile(run.intervals_ms, 95)), "ms", "", True)
+    yield at_most("word latency p50: word end → shown for good", round(percentile(run.shown_ms, 50)), 500, "ms")
+    yield Figure("word latency p95: word end → shown for good", round(percentile(run.shown_ms, 95)), "ms", "", True)
+    yield at_most("word latency p50: word end → stable", round(percentile(run.stable_ms, 50)), 500, "ms")
+    yield Figure("word latency p95: word end → stable", round(percentile(run.stable_ms, 95)), "ms", "", True)
+    yield Figure("word error rate, offline", offline, "%", "", True)
+    yield at_most("word error rate, streaming", streaming, round(offline + 1, 1), "%")
+    yield at_most("held-out utterances refused by a gate", run.rejected, 0, "")
+    yield Figure("CPU seconds an audio second", round(run.cost, 4), "", "", True)
+
+
+def _offline(utterances: Sequence[Spoken]) -> float:
+    """The word error rate of the same model on whole utterances, in one decode each."""
+    listener = check_speech.Listener(resolve("micro-whisper"))
+    quiet = np.zeros(RATE_HZ // 10, np.float32)
+    heard = [listener.hear(np.concatenate([quiet, spoken.audio.astype(np.float32) / 32768, quiet])) for spoken in utterances]
+    return word_error_rate([(spoken.text, text) for spoken, text in zip(utterances, heard, strict=True)])
+
+
+def _policy_figures(runs: Iterable[tuple[str, Run]]) -> Iterator[Figure]:
+    for name, run in runs:
+        contradicted = 100 * run.contradicted / max(1, run.stable_words)
+        yield Figure(f"{name}: word end → stable p50", round(percentile(run.stable_ms, 50)), "ms", "", True)
+        yield Figure(f"{name}: stable words that the final does not have", round(contradicted, 2), "%", "", True)
+        yield Figure(f"{name}: CPU seconds an audio second", round(run.cost, 4), "", "", True)
+
+
+async def _monologue_figures(engine: WhisperEngine, chosen: StreamOptions) -> list[Figure]:
+    """Ten minutes without a pause that ends the turn."""
+    spoken = monologue(MONOLOGUE_S)
+    figures = []
+    for policy in ("agreement", "alignatt"):
+        options = chosen if policy == chosen.policy else _with(chosen, policy)
+        streamed = await Listener(engine, options, TurnSettings().partial_interval_ms).hear(spoken)
+        first, last = (sum(streamed.cpu_s[part]) / 60 for part in (slice(0, 60), slice(-61, -1)))
+        errors = word_error_rate([(spoken.text, streamed.text)])
+        figures.append(Figure(f"10-minute monologue, {policy}: word error rate", errors, "%", "", True))
+        if policy == chosen.policy:
+            figures.append(Figure("10-minute monologue: CPU seconds a second, first minute", round(first, 4), "", "", True))
+            figures.append(at_most("10-minute monologue: last minute against the first", round(last / first, 2), 1.1, "×"))
+    return figures
+
+
+async def _logged(engine: WhisperEngine, sample: Sequence[Spoken]) -> list[tuple[Streamed, list[Decode]]]:
+    """Our streams with a log of the model's work."""
+    log: list[Decode] = []
+    whisper = engine.decoder.model
+    plain = whisper.model, whisper.feature_extractor
+    whisper.model, whisper.feature_extractor = LoggedModel(plain[0], log), LoggedExtractor(plain[1], log)
+    listener = Listener(engine, None, CADENCE_S * 1000, log)
+    logged = []
+    for spoken in sample:
+        log.clear()
+        streamed = await listener.hear(spoken)
+        logged.append((streamed, [decode for decode in log if decode.steps]))
+    whisper.model, whisper.feature_extractor = plain
+    return logged
+
+
+def _peer_figures(
+    sample: Sequence[Spoken],
+    ours: Sequence[tuple[Streamed, list[Decode]]],
+    at_once: Sequence[dict[str, Any]],
+    at_cadence: Sequence[dict[str, Any]],
+) -> Iterator[Figure]:
+    mine = Run()
+    for spoken, (streamed, _) in zip(sample, ours, strict=True):
+        mine.add(spoken, streamed.text, streamed.timeline, sum(streamed.cpu_s))
+    peers = []
+    for streams in (at_once, at_cadence):
+        run = Run()
+        for spoken, stream in zip(sample, streams, strict=True):
+            run.add(spoken, stream["text"], [Shown(*shown) for shown in stream["timeline"]], stream["cpu_s"])
+        peers.append(run)
+    default, slowed = peers
+    name = f"WhisperLiveKit {peer_environment.WHISPERLIVEKIT}"
+    yield Figure("the same model and audio: utterances", len(sample), "", "", True)
+    yield Figure("the same: ours, CPU seconds an audio second", round(mine.cost, 4), "", "", True)
+    yield Figure(f"the same: {name}, its defaults", round(default.cost, 4), "", "", True)
+    yield Figure(f"the same: {name}, a decode every 200 ms", round(slowed.cost, 4), "", "", True)
+    yield at_most(f"ours against {name}, a decode every 200 ms", round(mine.cost / slowed.cost, 3), 0.5, "×")
+    yield at_most(f"ours against {name}, its defaults", round(mine.cost / default.cost, 3), 0.5, "×")
+    for label, run in (("ours", mine), (f"{name}, its defaults", default), (f"{name}, a decode every 200 ms", slowed)):
+        yield Figure(f"{label}: word error rate", word_error_rate(run.pairs), "%", "", True)
+        yield Figure(f"{label}: word end → shown for good p50", round(percentile(run.shown_ms, 50)), "ms", "", True)
+        yield Figure(f"{label}: word end → stable p50", round(percentile(run.stable_ms, 50)), "ms", "", True)
+
+
+def _shape_figures(
+    shape: WhisperShape, ours: Sequence[tuple[Streamed, list[Decode]]], peer: Sequence[dict[str, Any]]
+) -> Iterator[Figure]:
+    """Both streams' decodes repeated on a published shape."""
+    folder = random_whisper(shape)
+    mine = Repeater(folder, _our_frames)
+    theirs = Repeater(folder, lambda samples: ENCODER_FRAMES)
+    audio_s = sum(streamed.audio_s for streamed, _ in ours)
+    peer_log = [[Decode(decode["at_ms"], decode["steps"]) for decode in stream["decodes"]] for stream in peer]
+    costs = []
+    for name, repeater, logs in (("ours", mine, [log for _, log in ours]), ("WhisperLiveKit", theirs, peer_log)):
+        repeated = [repeater.repeat(log) for log in logs]
+        costs.append(sum(cpu_s for cpu_s, _ in repeated) / audio_s)
+        gaps = list(chain.from_iterable(np.diff(ended).tolist() for _, ended in repeated))
+        yield Figure(f"{shape.name} shape, {name}: CPU seconds an audio second", round(costs[-1], 3), "", "", True)
+        yield Figure(f"{shape.name} shape, {name}: partial interval p50", round(percentile(gaps, 50)), "ms", "", True)
+    yield at_most(f"{shape.name} shape: ours against WhisperLiveKit, CPU", round(costs[0] / costs[1], 3), 0.5, "×")
+
+
+def _our_frames(samples: int) -> int:
+    """What our engine's defaults hand to a published model's encoder."""
+    options = WhisperOptions()
+    return frames_to_encode(
+        samples // 160,
+        margin_frames=options.margin_frames,
+        min_frames=options.min_frames,
+        feature_size=80,
+        step_frames=options.step_frames,
+    )
