@@ -5,18 +5,20 @@ published model shapes. All streams run in virtual time (`bench.stt.streaming`);
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from bench.stt import peer_environment
 from bench.stt.batches import cost_of_eight
 from bench.stt.decodes import Decode, LoggedExtractor, LoggedModel, Repeater
 from bench.stt.shapes import SHAPES, WhisperShape, random_whisper
-from bench.stt.speech import RATE_HZ, Spoken, bundled_voice, held_out_voices, monologue
+from bench.stt.speech import RATE_HZ, Spoken, bundled_voice, held_out_voices, monologue, two_sentences
 from bench.stt.streaming import Listener, Streamed
 from bench.stt.word_latency import Shown, word_latencies
 from voiceagent.config import TurnSettings
@@ -31,7 +33,8 @@ from voiceagent.stt.whisper import WhisperEngine, WhisperOptions, create
 
 VOICES, BUNDLED = 100, 50
 PEER_UTTERANCES, SHAPE_UTTERANCES = 60, 10
-MONOLOGUE_S = 600.0
+TWO_SENTENCES = 40
+MONOLOGUE_MINUTES = 10
 EDGES_MS = (200.0, 400.0)
 """Of AlignAtt."""
 CADENCE_S = 0.2
@@ -86,6 +89,11 @@ async def measure(options: argparse.Namespace) -> Iterable[Figure]:
         policies += [(f"alignatt, edge {edge_ms:g} ms", _with(chosen, "alignatt", edge_ms)) for edge_ms in EDGES_MS]
         others = [(name, await _run(engine, utterances, policy)) for name, policy in policies]
         figures = [*_our_figures(ours, utterances), *_policy_figures(others)]
+        pairs = two_sentences(TWO_SENTENCES)
+        whole = word_error_rate((await _run(engine, pairs, _uncut(chosen))).pairs)
+        cut = word_error_rate((await _run(engine, pairs, chosen)).pairs)
+        figures.append(Figure("turns of two sentences, not cut in their pause: word error rate", whole, "%", "", True))
+        figures.append(Figure("turns of two sentences, cut in their pause: word error rate", cut, "%", "", True))
         figures += await _monologue_figures(engine, chosen)
         figures += cost_of_eight(engine, [spoken.audio for spoken in utterances])
         sample = utterances[:: len(utterances) // PEER_UTTERANCES][:PEER_UTTERANCES]
@@ -103,9 +111,11 @@ async def measure(options: argparse.Namespace) -> Iterable[Figure]:
 
 
 def _with(options: StreamOptions, policy: Policy, edge_ms: float = 400.0) -> StreamOptions:
-    return StreamOptions(
-        policy=policy, edge_ms=edge_ms, pad_ms=options.pad_ms, trim_after_s=options.trim_after_s, limits=options.limits
-    )
+    return msgspec.structs.replace(options, policy=policy, edge_ms=edge_ms)
+
+
+def _uncut(options: StreamOptions) -> StreamOptions:
+    return msgspec.structs.replace(options, sentence_pause_ms=math.inf, cut_pause_ms=math.inf)
 
 
 async def _run(engine: WhisperEngine, utterances: Sequence[Spoken], options: StreamOptions) -> Run:
@@ -154,12 +164,12 @@ def _policy_figures(runs: Iterable[tuple[str, Run]]) -> Iterator[Figure]:
 
 async def _monologue_figures(engine: WhisperEngine, chosen: StreamOptions) -> list[Figure]:
     """Ten minutes without a pause that ends the turn."""
-    spoken = monologue(MONOLOGUE_S)
+    spoken = monologue(MONOLOGUE_MINUTES)
     figures = []
     for policy in ("agreement", "alignatt"):
         options = chosen if policy == chosen.policy else _with(chosen, policy)
         streamed = await Listener(engine, options, TurnSettings().partial_interval_ms).hear(spoken)
-        first, last = (sum(streamed.cpu_s[part]) / 60 for part in (slice(0, 60), slice(-61, -1)))
+        first, last = (sum(streamed.cpu_s[at : at + 60]) / 60 for at in (0, 60 * (MONOLOGUE_MINUTES - 1)))
         errors = word_error_rate([(spoken.text, streamed.text)])
         figures.append(Figure(f"10-minute monologue, {policy}: word error rate", errors, "%", "", True))
         if policy == chosen.policy:

@@ -1,9 +1,11 @@
-"""WhisperLiveKit on the same speech: its LocalAgreement processor on its faster-whisper backend, fed with the utterances' audio in the
-steps in which its server hands it over, in virtual time. Run by `bench.stt.peer_environment` with an interpreter that has
-WhisperLiveKit and nothing of ours: speech comes in a file, results go to one.
+"""WhisperLiveKit on the same speech: its LocalAgreement processor on its faster-whisper backend, fed with the utterances' audio
+in the steps in which its server hands it over, in virtual time. (Its other policy, SimulStreaming, needs PyTorch weights.)
+Run by `bench.stt.peer_environment` with an interpreter that has WhisperLiveKit and nothing of ours: speech comes in a file,
+results go to one.
 
-The bundled model is not one of the published ones, so three things are set for it: windows of ten seconds in place of thirty
-(which makes the peer three times cheaper), no timestamp tokens, and no suppressed tokens. All else is WhisperLiveKit's default."""
+The bundled model is not one of the published ones, so three things are set for it: windows of ten seconds in place of
+thirty (which makes the peer three times cheaper), no timestamp tokens, and no suppressed tokens. The rest is
+WhisperLiveKit's default."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""WhisperLiveKit's own virtual environment, in the cache folder beside the checkout's: made when it is first asked for (some minutes
-and 2 GB), from pinned versions. `bench.stt.peer` runs in it."""
+"""WhisperLiveKit's own virtual environment, in the cache folder: made when it is first asked for (some minutes and 2 GB), from
+pinned versions. `bench.stt.peer` runs in it."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ espeak-ng, in the bundled voice, and as one monologue without an end."""
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,22 +44,33 @@ def bundled_voice(count: int, seed: int = 2) -> list[Spoken]:
     return list(_sentences(piper_speaker(resolve("micro-voice") / "voice.onnx"), count, seed))
 
 
-def monologue(duration_s: float, seed: int = 3) -> Spoken:
-    """Sentence after sentence in one voice each, 150 to 400 ms apart: never a pause that would end the turn."""
+def two_sentences(count: int, seed: int = 3) -> list[Spoken]:
+    """Turns of two sentences, 200 to 600 ms apart."""
     rng = random.Random(seed)
-    speaker = _held_out_speaker()
-    texts: list[str] = []
-    parts: list[NDArray[np.int16]] = []
+    spoken = held_out_voices(2 * count, seed)
+    return [_joined(pair, rng, 0.2, 0.6) for pair in zip(spoken[::2], spoken[1::2], strict=True)]
+
+
+def monologue(minutes: int, seed: int = 4) -> Spoken:
+    """A minute of sentences, 150 to 400 ms apart, as often as asked: never a pause that would end the turn, and each minute
+    like every other."""
+    minute = _joined(held_out_voices(24, seed), random.Random(seed), 0.15, 0.4)
+    audio = minute.audio[: 60 * RATE_HZ]
+    words = [word for word, end_ms in zip(minute.text.split(), minute.word_ends_ms, strict=True) if end_ms <= len(audio) / 16]
+    return Spoken(" ".join(words * minutes), np.tile(audio, minutes), ())
+
+
+def _joined(parts: Sequence[Spoken], rng: random.Random, shortest_s: float, longest_s: float) -> Spoken:
+    """One after the other, pauses between them."""
+    audio: list[NDArray[np.int16]] = []
     ends_ms: list[float] = []
     samples = 0
-    while samples < duration_s * RATE_HZ:
-        (spoken,) = _sentences(speaker, 1, rng.randrange(2**31))
-        gap = np.zeros(int(rng.uniform(0.15, 0.4) * RATE_HZ), np.int16)
-        texts.append(spoken.text)
-        ends_ms += [samples / RATE_HZ * 1000 + end_ms for end_ms in spoken.word_ends_ms]
-        parts += [spoken.audio, gap]
-        samples += len(spoken.audio) + len(gap)
-    return Spoken(" ".join(texts), np.concatenate(parts), tuple(ends_ms))
+    for part in parts:
+        gap = np.zeros(int(rng.uniform(shortest_s, longest_s) * RATE_HZ), np.int16)
+        ends_ms += [samples / RATE_HZ * 1000 + end_ms for end_ms in part.word_ends_ms]
+        audio += [part.audio, gap]
+        samples += len(part.audio) + len(gap)
+    return Spoken(" ".join(part.text for part in parts), np.concatenate(audio[:-1]), tuple(ends_ms))
 
 
 def _held_out_speaker() -> Speaker:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import tracemalloc
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from voiceagent.errors import EngineError
 from voiceagent.stt.audio_window import AudioWindow
 from voiceagent.stt.engine import DecodeDropped
+from voiceagent.stt.gates import GateLimits
 from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord
 from voiceagent.stt.options import Policy, StreamOptions
 from voiceagent.stt.stream import PROMPT_WORDS, FinalText, UtteranceTranscriber
@@ -38,6 +39,8 @@ class LevelRecogniser:
     stream: StreamOptions = field(default_factory=StreamOptions)
     decodes: list[float] = field(default_factory=list)
     prompts: list[str] = field(default_factory=list)
+    mark: str = ""
+    """Written behind the last word."""
     hold: asyncio.Event | None = None
     error: Exception | None = None
 
@@ -58,6 +61,8 @@ class LevelRecogniser:
             for a, b in itertools.pairwise(edges)
             if levels[a] >= 1000 and b - a == WORD_SAMPLES
         ]
+        if words:
+            words[-1] = replace(words[-1], text=words[-1].text + self.mark)
         return Hypothesis(tuple(words), 0.0, -0.1, 1.0)
 
     async def close(self) -> None: ...
@@ -202,6 +207,61 @@ async def test_new_speech_drops_a_final_that_was_begun() -> None:
     assert engine.hold is not None
     engine.hold.set()
     assert (await said(transcriber)).text == names(2)
+
+
+async def resumed(engine: LevelRecogniser, pause_ms: int) -> tuple[FinalText, UtteranceTranscriber]:
+    """Two words, a pause in whose beginning a final is decoded, and a third word."""
+    options = StreamOptions(sentence_pause_ms=200, cut_pause_ms=600)
+    transcriber = UtteranceTranscriber(engine, options)
+    transcriber.begin(1, spoken(0, 1))
+    await transcriber.final()
+    for index in range(pause_ms // 20):
+        transcriber.feed(np.zeros(FRAME, np.int16), (index + 1) * 20)
+    transcriber.feed(spoken(2), 0)
+    return await said(transcriber), transcriber
+
+
+async def test_a_sentence_that_ended_in_a_pause_is_not_decoded_again_when_speech_goes_on() -> None:
+    engine = LevelRecogniser(mark=".")
+    final, _ = await resumed(engine, 300)
+    assert final.text == "w0 w1. w2."
+    assert engine.decodes[-1] == pytest.approx(0.4 + 0.2)
+    assert engine.prompts[-1] == "w0 w1."
+
+
+@pytest.mark.parametrize(("mark", "pause_ms"), [(".", 180), ("", 300), (",", 580)])
+async def test_a_short_pause_or_one_inside_a_sentence_is_no_cut(mark: str, pause_ms: int) -> None:
+    engine = LevelRecogniser(mark=mark)
+    final, _ = await resumed(engine, pause_ms)
+    assert final.text == f"w0 w1 w2{mark}"
+    assert engine.decodes[-1] == pytest.approx(1.2 + pause_ms / 1000)
+
+
+async def test_a_long_pause_inside_a_sentence_is_a_cut() -> None:
+    engine = LevelRecogniser()
+    final, _ = await resumed(engine, 640)
+    assert final.text == "w0 w1 w2"
+    assert engine.decodes[-1] == pytest.approx(0.4 + 0.54)
+
+
+async def test_partials_behind_a_cut_go_on_from_the_committed_words() -> None:
+    engine = LevelRecogniser(mark=".")
+    _, transcriber = await resumed(engine, 300)
+    transcriber.feed(spoken(3), 0)
+    partial = await transcriber.partial()
+    assert partial is not None
+    assert (partial.stable, partial.unstable) == ("w0 w1.", "w2 w3.")
+
+
+async def test_what_a_gate_refused_in_the_pause_is_decoded_again() -> None:
+    engine = LevelRecogniser(mark=".")
+    transcriber = UtteranceTranscriber(engine, StreamOptions(sentence_pause_ms=0, limits=GateLimits(words_per_second=0.0)))
+    transcriber.begin(1, spoken(0, 1, 2))
+    assert (await said(transcriber)).rejected == "too_many_words"
+    transcriber.feed(np.zeros(FRAME * 15, np.int16), 300)
+    transcriber.feed(spoken(3), 0)
+    await said(transcriber)
+    assert engine.decodes[-1] > 1.6
 
 
 async def test_a_partial_of_an_utterance_that_is_over_is_dropped() -> None:

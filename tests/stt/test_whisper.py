@@ -61,6 +61,20 @@ async def test_partials_come_while_the_caller_speaks_and_the_final_has_the_words
     await transcriber.close()
 
 
+async def test_two_sentences_with_a_short_pause_between_them_keep_their_words(engine: WhisperEngine) -> None:
+    transcriber = UtteranceTranscriber(engine)
+    transcriber.begin(1, silence(200))
+    for sentence in (SENTENCE, "Book a table for two on Friday."):
+        for frame in frames(said(sentence)):
+            transcriber.feed(frame, 0.0)
+        for index, frame in enumerate(frames(silence(300))):
+            transcriber.feed(frame, (index + 1) * 20.0)
+            final = await transcriber.final()
+    assert final is not None
+    assert bare(final.text) == bare(f"{SENTENCE} Book a table for two on Friday.")
+    await transcriber.close()
+
+
 async def test_an_utterance_longer_than_the_model_keeps_its_words(engine: WhisperEngine) -> None:
     rng = random.Random(5)
     sentences = [domain.held_out_utterance(rng) for _ in range(12)]

@@ -24,6 +24,10 @@ class StreamOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """With `alignatt`, how long before the end of the audio a word must end to be stable."""
     pad_ms: NotNegative = 200.0
     """Audio kept after the last voiced sample of a decode."""
+    sentence_pause_ms: NotNegative = 500.0
+    """A pause this long behind a sentence is a cut: the sentence is committed, and what follows is decoded without its audio."""
+    cut_pause_ms: NotNegative = 1000.0
+    """The same in the middle of a sentence."""
     trim_after_s: Positive = 12.0
     """A window longer than this lets go of the audio of its committed words."""
     max_buffer_s: Positive = 120.0

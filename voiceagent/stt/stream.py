@@ -30,6 +30,9 @@ MIN_CUT_S = 3.0
 """A cut that frees less audio is not worth it."""
 EDGE_S = 1.0
 """Words this near to the end of a full window may be cut in half: they are decoded again."""
+CUT_BEHIND_MS = 100
+"""Where a pause is cut, after its beginning: a soft next word begins up to 300 ms before the VAD hears it."""
+SENTENCE_ENDS = (".", "?", "!")
 PROMPT_WORDS = 40
 """Committed words that are handed to the next decode."""
 
@@ -83,10 +86,12 @@ class UtteranceTranscriber:
 
     def feed(self, frame: NDArray[np.int16], silence_ms: float) -> None:
         """The utterance's next audio, shape (samples,), and how long it has been silent at the end of it. New speech drops a
-        final that was begun."""
+        final that was begun, or keeps it for good when the pause was long enough to cut there."""
+        pause_samples = self._audio.end - self._voiced_end
         self._audio.append(frame)
         voiced_end = self._audio.end - int(silence_ms * SAMPLES_PER_MS)
         if voiced_end > self._voiced_end:
+            self._keep_final(pause_samples)
             self._voiced_end = voiced_end
             self._drop_final()
         excess = self._audio.end - self._audio.start - int(self.options.max_buffer_s * RATE_HZ)
@@ -142,6 +147,20 @@ class UtteranceTranscriber:
         self._clear()
         if final is not None:
             await asyncio.wait([final[1]])
+
+    def _keep_final(self, pause_samples: int) -> None:
+        """Commit the words of a final that new speech would drop, if a sentence ended with it or the pause was long: what comes
+        is decoded without the audio before it."""
+        if self._final is None or not self._final[1].done() or self._final[1].cancelled() or _failed(self._final[1]):
+            return
+        final = self._final[1].result()
+        options = self.options
+        needed_ms = options.sentence_pause_ms if final.text.endswith(SENTENCE_ENDS) else options.cut_pause_ms
+        if final.rejected or not final.text or pause_samples < needed_ms * SAMPLES_PER_MS:
+            return
+        self._committed = final.text.split()
+        self._words = type(self._words)()
+        self._audio.let_go(self._voiced_end + min(pause_samples // 2, CUT_BEHIND_MS * SAMPLES_PER_MS))
 
     def _drop_final(self) -> None:
         if self._final is not None:
