@@ -8,7 +8,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,16 +37,16 @@ class Server:
 
 
 @asynccontextmanager
-async def running(*options: str) -> AsyncIterator[Server]:
-    """Start `voiceagent serve` with further options, wait until it is ready, and stop it at the end. Raises RuntimeError with the
-    end of its log when it does not become ready."""
+async def running(*options: str, program: Sequence[str] = ("voiceagent", "serve")) -> AsyncIterator[Server]:
+    """Start `voiceagent serve` (or another Python program) with further options, wait until it is ready, and stop it at the end.
+    Raises RuntimeError with the end of its log when it does not become ready."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     with tempfile.TemporaryDirectory(prefix="voiceagent-bench-") as name:
         folder = Path(name)
         log = folder / "server.log"
-        command = [sys.executable, "-m", "voiceagent", "serve", "--port", str(port), *options]
+        command = [sys.executable, "-m", *program, "--port", str(port), *options]
         environment = {**os.environ, "VOICEAGENT_DATA": str(folder)}
         with log.open("wb") as output:
             child = await asyncio.create_subprocess_exec(*command, env=environment, stdout=output, stderr=output)

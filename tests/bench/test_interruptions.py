@@ -1,0 +1,23 @@
+import numpy as np
+import pytest
+
+from bench.interruptions import ToneFrame, silence_after, tone_of
+from bench.marked_server import RATE_HZ, TONES_HZ
+
+
+@pytest.mark.parametrize("index", range(len(TONES_HZ)))
+def test_a_frame_tells_which_reply_it_is_of(index: int) -> None:
+    time_s = np.arange(480) / RATE_HZ
+    tone = np.sin(2 * np.pi * TONES_HZ[index] * time_s + index)
+    noise = np.random.default_rng(index).normal(0, 0.05, 480)
+    assert tone_of(((tone + noise) * 8000).astype(np.int16)) == index
+
+
+def test_noise_is_of_no_reply() -> None:
+    assert tone_of(np.random.default_rng(0).normal(0, 3000, 480).astype(np.int16)) == -1
+
+
+def test_silence_begins_at_the_end_of_the_last_frame_before_a_gap() -> None:
+    frames = [ToneFrame(at_ms, 1, False) for at_ms in (960.0, 980.0, 1000.0, 1020.0, 1060.0, 1080.0, 1400.0)]
+    assert silence_after(frames, 990.0) == 1100.0
+    assert silence_after(frames[:2], 1200.0) == 1200.0
