@@ -20,6 +20,8 @@ from voiceagent.conversation.events import SpokenWord
 from voiceagent.conversation.history import Message
 from voiceagent.engines import Engines, load_stt
 from voiceagent.errors import EngineError
+from voiceagent.guard.checks import load_guards
+from voiceagent.guard.settings import GuardSettings, OutputRules
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema
 from voiceagent.media.leg import Leg
@@ -105,6 +107,7 @@ class Tones:
 def service(max_calls: int) -> Service:
     """The application's view of it."""
     budgets, agent = load_budgets(default_budgets_file()), AgentConfig(profile=PROFILE)
+    unguarded = load_guards(GuardSettings(output=OutputRules(secrets=False, cards=False)))
 
     async def answer(offer: str) -> tuple[Leg, str]:
         return await WebRtcLeg.answer(offer)
@@ -115,7 +118,7 @@ def service(max_calls: int) -> Service:
         await engines.stt.transcribe(np.zeros(RATE_HZ, np.float32), final=True)
 
         def start_call(leg: Leg, call_id: str, session: dict[str, Any]) -> Call:
-            return Call(call_id, leg, agent, engines, ToolSet(()), budgets)
+            return Call(call_id, leg, agent, engines, ToolSet(()), unguarded, budgets)
 
         try:
             yield start_call

@@ -21,6 +21,7 @@ from voiceagent.config import AgentConfig, Phrases
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
+from voiceagent.guard.checks import load_guards
 from voiceagent.media.leg import HeardFrame
 from voiceagent.stt.engine import SttEngine
 from voiceagent.tools.toolset import ToolSet
@@ -94,6 +95,7 @@ class VirtualCall:
         """`follow` is told every event and action, a line each."""
         self._engine = engine
         self._agent = AgentConfig(phrases=Phrases(greeting=reply))
+        self._checks = load_guards(self._agent.guard).input
         self._follow = follow
         self._clock = _Clock()
         self._state = machine.start(rules_of(self._agent, ToolSet()))
@@ -111,7 +113,7 @@ class VirtualCall:
         heard = through_opus(np.concatenate([_silence(before_ms), sound, _silence(after_ms)]))
         async with asyncio.TaskGroup() as group:
             tasks = _Tasks(group)
-            self._hearing = Hearing(self._engine, self._agent.turn, self._clock, tasks, self._post)
+            self._hearing = Hearing(self._engine, self._agent.turn, self._clock, tasks, self._post, self._checks)
             self._post(ev.CallStarted(0.0))
             await self._hearing.run(self._frames(heard, tasks))
             tasks.cancel_all()

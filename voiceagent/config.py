@@ -11,6 +11,7 @@ import msgspec
 import yaml
 
 from voiceagent.errors import ConfigError
+from voiceagent.guard.settings import GuardSettings
 from voiceagent.tools.settings import ToolEntry
 
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
@@ -84,6 +85,7 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     phrases: Phrases = Phrases()
     turn: TurnSettings = TurnSettings()
     llm: LlmSettings = LlmSettings()
+    guard: GuardSettings = GuardSettings()
     base_dir: str = "."
     """Where relative paths start: set to the file's folder when loaded."""
 

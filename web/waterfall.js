@@ -18,6 +18,7 @@ const NAMES = {
   stt_final: 'Understanding',
   llm_ttft: 'Thinking',
   llm_inter_token: 'Per word',
+  guard: 'Guard',
   tool: 'Tool',
   tts_first_audio: 'Voice',
   playout: 'Audio out',
@@ -27,7 +28,7 @@ const NAMES = {
 };
 
 /** Stages that happen beside the way from the caller's last word to the agent's first: told in words below. */
-const BESIDE = new Set(['stt_partial', 'llm_inter_token']);
+const BESIDE = new Set(['stt_partial', 'llm_inter_token', 'guard']);
 
 export class Waterfalls {
   /** @param {HTMLElement} list @param {HTMLElement} empty shown while there is no turn */

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from voiceagent.call.clock import CallClock
-from voiceagent.call.hearing import Hearing
+from voiceagent.call.hearing import Hearing, refusal_of
 from voiceagent.call.memory import release_freed_memory
 from voiceagent.call.observer import CallObserver
 from voiceagent.call.speaking import Speaking
@@ -24,6 +24,7 @@ from voiceagent.conversation import machine
 from voiceagent.conversation.endpointing import EndpointModel
 from voiceagent.conversation.state import Rules, State, ToolRule
 from voiceagent.engines import Engines
+from voiceagent.guard.checks import Guards, admit
 from voiceagent.latency.budgets import Budgets, check_turn
 from voiceagent.latency.spans import Stage, TurnReport
 from voiceagent.latency.turns import TurnMeter
@@ -69,6 +70,7 @@ class Call:
         agent: AgentConfig,
         engines: Engines,
         tools: ToolSet,
+        guards: Guards,
         budgets: Budgets,
         observers: Sequence[CallObserver] = (),
     ) -> None:
@@ -78,6 +80,7 @@ class Call:
         self._agent = agent
         self._engines = engines
         self._tools = tools
+        self._guards = guards
         self._budgets = budgets
         self._observers = observers
         self._clock = CallClock()
@@ -120,11 +123,11 @@ class Call:
         self._post(ev.HangUp(self._clock.now_ms(), reason))
 
     def _wire(self, tasks: CallTasks) -> None:
-        clock, post = self._clock, self._post
+        clock, post, guards = self._clock, self._post, self._guards
         self._tasks = tasks
-        self._hearing = Hearing(self._engines.stt, self._agent.turn, clock, tasks, post, self._load)
+        self._hearing = Hearing(self._engines.stt, self._agent.turn, clock, tasks, post, guards.input, self._load)
         timeout_s = self._agent.turn.tool_timeout_s
-        self._thinking = Thinking(self.call_id, self._engines.llm, self._tools, timeout_s, clock, tasks, post)
+        self._thinking = Thinking(self.call_id, self._engines.llm, self._tools, guards, timeout_s, clock, tasks, post)
         self._speaking = Speaking(self._engines.tts, self._leg.playout, clock, tasks, post)
         self._send(self._session.start())
         tasks.start("leg", self._frames())
@@ -145,7 +148,14 @@ class Call:
             if outcome.instructions is not None:
                 self._post(ev.InstructionsChanged(self._clock.now_ms(), outcome.instructions))
             for event in outcome.events:
-                self._post(event)
+                self._post(await self._admit(event))
+
+    async def _admit(self, event: ev.Event) -> ev.Event:
+        """What the client did; a typed message goes by the input guard, as a spoken one does."""
+        if not isinstance(event, ev.TextReceived):
+            return event
+        admitted = await admit(self._guards.input, event.text)
+        return ev.TextReceived(self._clock.now_ms(), admitted.text, refusal_of(admitted))
 
     def _send(self, events: Any) -> None:
         for event in events:

@@ -19,6 +19,7 @@ from voiceagent.config import TurnSettings
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.errors import EngineError
+from voiceagent.guard.checks import Admitted, Checks, admit, withheld
 from voiceagent.media.leg import HeardFrame
 from voiceagent.stt.engine import SttEngine
 from voiceagent.stt.stream import UtteranceTranscriber
@@ -47,6 +48,7 @@ class Hearing:
         clock: CallClock,
         tasks: CallTasks,
         post: Callable[[ev.Event], None],
+        checks: Checks,
         load: Callable[[], float] = lambda: 0.0,
     ) -> None:
         """`load` says how busy the engines are, 0 to 1. Raises ModelError when the VAD's model cannot be loaded."""
@@ -55,6 +57,7 @@ class Hearing:
         self._clock = clock
         self._tasks = tasks
         self._post = post
+        self._checks = checks
         self._load = load
         self._detector = SpeechDetector(DetectorOptions(preroll_ms=PREROLL_MS))
         self._utterance_id = 0
@@ -165,8 +168,9 @@ class Hearing:
             self._decoding = False
             if partial is not None:
                 self._words = f"{partial.stable} {partial.unstable}"
-                now_ms = self._clock.now_ms()
-                self._post(ev.Transcript(now_ms, utterance_id, partial.stable, partial.unstable, partial.decode_ms))
+                verdict = self._checks.input_at_once(self._words)
+                stable, unstable = ("", withheld(verdict)) if verdict.blocked else (partial.stable, partial.unstable)
+                self._post(ev.Transcript(self._clock.now_ms(), utterance_id, stable, unstable, partial.decode_ms))
 
     # --- what the turn engine asks for ---
 
@@ -198,4 +202,13 @@ class Hearing:
                 if final is None:  # speech resumed: nobody waits for it
                     return
                 text = final.text
-        self._post(ev.FinalTranscript(self._clock.now_ms(), utterance_id, text, pause_id))
+        admitted = await admit(self._checks, text)
+        now_ms = self._clock.now_ms()
+        refusal = refusal_of(admitted)
+        self._post(ev.FinalTranscript(now_ms, utterance_id, admitted.text, pause_id, refusal, admitted.guard_ms))
+
+
+def refusal_of(admitted: Admitted) -> ev.Refusal | None:
+    """What the turn engine is told where the input guard withholds words."""
+    verdict = admitted.verdict
+    return ev.Refusal(verdict.rule, verdict.line) if verdict.blocked else None

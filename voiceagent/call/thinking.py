@@ -11,6 +11,8 @@ from voiceagent.call.tasks import CallTasks
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.errors import EngineError
+from voiceagent.guard.checks import Guards
+from voiceagent.guard.window import Checked, OutputWindow
 from voiceagent.llm.engine import GeneratedText, LlmEngine
 from voiceagent.tools.toolset import ToolSet
 
@@ -34,6 +36,7 @@ class Thinking:
         call_id: str,
         engine: LlmEngine,
         tools: ToolSet,
+        guards: Guards,
         tool_timeout_s: float,
         clock: CallClock,
         tasks: CallTasks,
@@ -42,11 +45,14 @@ class Thinking:
         self._call_id = call_id
         self._engine = engine
         self._tools = tools
+        self._guards = guards
         self._tool_timeout_s = tool_timeout_s
         self._clock = clock
         self._tasks = tasks
         self._post = post
         self._turn = asyncio.Lock()
+        self._window_of = -1
+        self._window: OutputWindow
         self._wanted: act.Prefill | None = None
         self._reading: asyncio.Task[None] | None = None
 
@@ -58,19 +64,38 @@ class Thinking:
 
     async def _generate(self, action: act.Generate) -> None:
         reply_id = action.reply_id
+        if reply_id != self._window_of:
+            self._window_of, self._window = reply_id, OutputWindow(self._guards.output, self._guards.window_tokens)
+        window = self._window
         async with self._turn:
             try:
                 async with aclosing(self._engine.generate(self._call_id, action.messages, self._tools.schemas())) as stream:
                     async for piece in stream:
-                        now_ms = self._clock.now_ms()
                         if isinstance(piece, GeneratedText):
-                            self._post(ev.TextDelta(now_ms, reply_id, piece.text))
+                            if not self._pass_on(reply_id, await window.add(piece.text)):
+                                return
+                        elif not self._pass_on(reply_id, await window.finish()):
+                            return
                         else:
+                            now_ms = self._clock.now_ms()
                             self._post(ev.ToolCallRequested(now_ms, reply_id, piece.call_id, piece.name, piece.arguments))
+                if not self._pass_on(reply_id, await window.finish()):
+                    return
             except EngineError as error:
                 self._post(ev.GenerationFailed(self._clock.now_ms(), reply_id, str(error)))
                 return
         self._post(ev.GenerationDone(self._clock.now_ms(), reply_id))
+
+    def _pass_on(self, reply_id: int, checked: Checked | None) -> bool:
+        """Post what the guard let pass. False when it stopped the generation, which is closed then."""
+        if checked is None:
+            return True
+        now_ms, verdict = self._clock.now_ms(), checked.verdict
+        if verdict.blocked:
+            self._post(ev.OutputBlocked(now_ms, reply_id, verdict.rule, verdict.line, checked.guard_ms))
+        elif checked.text:
+            self._post(ev.TextDelta(now_ms, reply_id, checked.text, checked.tokens, checked.held_ms, checked.guard_ms))
+        return not verdict.blocked
 
     def prefill(self, action: act.Prefill) -> None:
         """Let the model read the beginning of the next prompt, unless it has something better to do."""

@@ -132,6 +132,16 @@ class GuessEnded(Action):
 
 
 @dataclass(frozen=True, slots=True)
+class Withheld(Action):
+    """A guard's line is said instead of what the language model wrote (`output`), or of an answer (`input`). For the
+    measurements only."""
+
+    reply_id: int
+    direction: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
 class SetTimer(Action):
     """Start, or start again, the named timer; answered by `TimerFired` unless cleared."""
 

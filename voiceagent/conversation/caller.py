@@ -95,7 +95,7 @@ def endpoint(step: Step, event: ev.Endpoint) -> None:
     step.put(phase=Phase.FINALISING, awaiting_final=step.state.awaiting_final | {event.utterance_id})
     step.do(act.CallerStopped(event.utterance_id, event.speech_end_ms))
     if pause is not None and pause.text is not None:
-        _commit(step, event.utterance_id, pause.text)
+        _commit(step, event.utterance_id, pause.text, pause.refusal)
         return
     if pause is None or not pause.decoding:
         step.do(act.Transcribe(event.utterance_id))
@@ -108,7 +108,7 @@ def final(step: Step, event: ev.FinalTranscript) -> None:
     if event.utterance_id == step.state.utterance_id and pause is not None and pause.pause_id != event.pause_id:
         return
     if event.utterance_id in step.state.awaiting_final:
-        _commit(step, event.utterance_id, event.text)
+        _commit(step, event.utterance_id, event.text, event.refusal)
     elif event.utterance_id == step.state.utterance_id and step.state.phase is Phase.HEARING:
         _words_in_pause(step, event)
 
@@ -116,7 +116,7 @@ def final(step: Step, event: ev.FinalTranscript) -> None:
 def _words_in_pause(step: Step, event: ev.FinalTranscript) -> None:
     if step.state.pause is None:
         return
-    pause = replace(step.state.pause, text=event.text)
+    pause = replace(step.state.pause, text=event.text, refusal=event.refusal)
     step.put(pause=pause, partial=event.text or step.state.partial)
     if step.spoken() is not None:
         _judge(step, event.text, pause.voiced_ms, silent=True)
@@ -127,7 +127,7 @@ def _words_in_pause(step: Step, event: ev.FinalTranscript) -> None:
         guess(step)
 
 
-def _commit(step: Step, utterance_id: int, text: str) -> None:
+def _commit(step: Step, utterance_id: int, text: str, refusal: ev.Refusal | None = None) -> None:
     """An endpointed utterance has its words."""
     step.put(awaiting_final=step.state.awaiting_final - {utterance_id})
     if utterance_id == step.state.utterance_id:
@@ -139,7 +139,7 @@ def _commit(step: Step, utterance_id: int, text: str) -> None:
                 _carry_on(step)
             return
         drop(step, "interrupted")
-    step.put(unanswered=" ".join(f"{step.state.unanswered} {text}".split()))
+    step.put(unanswered=" ".join(f"{step.state.unanswered} {text}".split()), refusal=refusal or step.state.refusal)
     if step.state.phase is not Phase.FINALISING or step.state.awaiting_final:
         return
     step.clear_timers([FINAL])
@@ -223,7 +223,8 @@ def final_is_late(step: Step) -> None:
 
 def text_received(step: Step, event: ev.TextReceived) -> None:
     """A typed message waits for a reply, spoken or asked for."""
-    step.put(unanswered=" ".join(f"{step.state.unanswered} {event.text}".split()))
+    unanswered = " ".join(f"{step.state.unanswered} {event.text}".split())
+    step.put(unanswered=unanswered, refusal=event.refusal or step.state.refusal)
 
 
 def reply_requested(step: Step, event: ev.ReplyRequested) -> None:

@@ -92,6 +92,16 @@ class Transcript(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why the language model may not read what the caller said."""
+
+    rule: str
+    """The guard's, by name."""
+    line: str
+    """Said instead of an answer."""
+
+
+@dataclass(frozen=True, slots=True)
 class FinalTranscript(Event):
     """The text of the whole utterance up to its last pause, to be committed if the endpoint comes in that pause; empty when
     the audio held no words."""
@@ -99,14 +109,24 @@ class FinalTranscript(Event):
     utterance_id: int
     text: str
     pause_id: int = 0
+    refusal: Refusal | None = None
+    """Set where the input guard withheld the words; `text` is a note of that then."""
+    guard_ms: float = 0.0
+    """How long the input guard took over it."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextDelta(Event):
-    """The language model produced text for a reply."""
+    """The language model produced text for a reply, and the output guard let it pass."""
 
     reply_id: int
     text: str
+    tokens: int = 1
+    """Pieces of the language model's in it."""
+    held_ms: float = 0.0
+    """How long the first of them waited for its check."""
+    guard_ms: float = 0.0
+    """How long the check took."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +152,17 @@ class GenerationFailed(Event):
 
     reply_id: int
     error: str
+
+
+@dataclass(frozen=True, slots=True)
+class OutputBlocked(Event):
+    """The output guard stopped the generation: `line` is to be said instead of what was to come. Nothing more comes of it."""
+
+    reply_id: int
+    rule: str
+    line: str
+    guard_ms: float = 0.0
+    """How long the check took."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +256,8 @@ class TextReceived(Event):
     """The caller typed a message instead of speaking it (`conversation.item.create`)."""
 
     text: str
+    refusal: Refusal | None = None
+    """As in `FinalTranscript`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,6 +114,7 @@ TABLE: Mapping[type[ev.Event], Mapping[Phase, Handler]] = {
         (ev.ToolCallRequested,  _MADE,                                  replying.tool_call),
         (ev.GenerationDone,     _MADE,                                  replying.generation_done),
         (ev.GenerationFailed,   _MADE,                                  replying.generation_failed),
+        (ev.OutputBlocked,      _MADE,                                  replying.output_blocked),
         (ev.ToolFinished,       _MADE,                                  replying.tool_finished),
         (ev.ToolPredicted,      (Phase.HEARING,),                       caller.tool_predicted),
         (ev.LookedUp,           _MADE,                                  replying.looked_up),

@@ -50,7 +50,19 @@ def _answer(step: Step) -> None:
         take_turn(step, said)
     reply = new_reply(step, Reply(step.state.next_reply_id, step.state.turn, answers_user=bool(said)))
     announce(step, reply)
-    generate(step, reply)
+    if step.state.refusal is not None:
+        _refuse(step, reply, step.state.refusal)
+    else:
+        generate(step, reply)
+
+
+def _refuse(step: Step, reply: Reply, refusal: ev.Refusal) -> None:
+    """The language model may not read what was said: answer it with the guard's line."""
+    reply, pieces = reply.with_text(refusal.line, final=True)
+    step.put(reply=reply, refusal=None)
+    step.do(act.Withheld(reply.reply_id, "input", refusal.rule))
+    speak(step, reply, pieces)
+    check_complete(step)
 
 
 def take_turn(step: Step, said: str) -> None:
@@ -176,7 +188,7 @@ def text_delta(step: Step, event: ev.TextDelta) -> None:
     if reply is None or not reply.generating:
         return
     step.clear_timers([REPLY])
-    reply, pieces = replace(reply, tokens=reply.tokens + 1).with_text(event.text, final=False)
+    reply, pieces = replace(reply, tokens=reply.tokens + event.tokens).with_text(event.text, final=False)
     step.put(reply=reply)
     speak(step, reply, pieces)
 
@@ -271,6 +283,19 @@ def generation_failed(step: Step, event: ev.GenerationFailed) -> None:
         _fail(step, "llm_failed", event.error)
 
 
+def output_blocked(step: Step, event: ev.OutputBlocked) -> None:
+    """The output guard stopped the language model: what was held back is forgotten, the line ends the reply."""
+    reply = step.live(event.reply_id)
+    if reply is None or not reply.generating:
+        return
+    step.clear_timers([REPLY])
+    reply, pieces = replace(reply, generating=False, status="completed", buffer="").with_text(event.line, final=True)
+    step.put(reply=reply)
+    step.do(act.Withheld(reply.reply_id, "output", event.rule))
+    speak(step, reply, pieces)
+    check_complete(step)
+
+
 def tool_finished(step: Step, event: ev.ToolFinished) -> None:
     """A tool has a result."""
     reply = step.live(event.reply_id)
@@ -287,7 +312,7 @@ def next_round(step: Step) -> None:
     reply = step.state.reply
     if reply is None:
         return
-    if reply.generating or reply.tools_pending or not reply.rounds[-1].tools or reply.status == "failed":
+    if reply.generating or reply.tools_pending or not reply.rounds[-1].tools or reply.status != "live":
         check_complete(step)
     elif len(reply.rounds) > step.state.rules.max_tool_rounds:
         _fail(step, "too_many_tools", f"the reply asked for tools {len(reply.rounds)} times in a row")

@@ -42,6 +42,8 @@ def guess(step: Step) -> None:
         return
     if state.awaiting_final or not affordable(step, state.pause.load):
         return
+    if state.pause.refusal is not None or state.refusal is not None:
+        return
     text = said_so_far(step, state.pause.text)
     reply = new_reply(step, Reply(state.next_reply_id, state.turn + 1, guess=text, answers_user=True))
     step.put(guesses=state.guesses + 1)

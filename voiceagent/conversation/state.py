@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from voiceagent.conversation.endpointing import EndpointModel, Prosody
+from voiceagent.conversation.events import Refusal
 from voiceagent.conversation.history import Message
 from voiceagent.conversation.reply import Reply
 
@@ -93,6 +94,8 @@ class Pause(Struct, frozen=True):
     """Whether its words are being decoded, or were."""
     text: str | None = None
     """The utterance's words; None until they are decoded."""
+    refusal: Refusal | None = None
+    """Set where the input guard withheld the words."""
 
 
 class Lookup(Struct, frozen=True):
@@ -120,6 +123,8 @@ class State(Struct, frozen=True):
     """What was said, without the system message. An assistant's text is what was heard."""
     unanswered: str = ""
     """The caller's words that no message in the history holds yet."""
+    refusal: Refusal | None = None
+    """Set where the input guard withheld some of them."""
     utterance_id: int = -1
     """The caller's latest utterance."""
     partial: str = ""

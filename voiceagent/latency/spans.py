@@ -24,6 +24,8 @@ class Stage(StrEnum):
     """From the request to the language model's first token or tool call."""
     LLM_INTER_TOKEN = "llm_inter_token"
     """The mean gap between pieces of a generation after the first; its span starts at the first piece."""
+    GUARD = "guard"
+    """The check of a clause of the reply before it may be spoken, or of what the caller said before it may be answered."""
     TOOL = "tool"
     """One tool's run; on the critical path of the turns that call one before they speak."""
     TTS_FIRST_AUDIO = "tts_first_audio"

@@ -40,7 +40,9 @@ class _Replying(_Spans):
     speech_end_ms: float | None = None
     commit_ms: float = 0.0
     generate_ms: float | None = None
-    pieces: list[float] = field(default_factory=list)
+    pieces: int = 0
+    first_piece_ms: float = 0.0
+    last_piece_ms: float = 0.0
     tools_ms: dict[str, float] = field(default_factory=dict)
     speak_ms: float | None = None
     first_audio_ms: float | None = None
@@ -77,6 +79,8 @@ class TurnMeter:
                 self._onset_ms = event.onset_ms
             case ev.Transcript():
                 hearing.add(Stage.STT_PARTIAL, event.at_ms - event.decode_ms, event.at_ms)
+            case ev.FinalTranscript():
+                self._guarded(hearing, event.at_ms, event.guard_ms)
             case ev.Endpoint():
                 end = hearing.speech_end_ms = event.speech_end_ms
                 hearing.endpoint_ms = event.at_ms
@@ -86,14 +90,18 @@ class TurnMeter:
 
     def _reply(self, reply: _Replying, event: ev.Event) -> None:
         match event:
-            case ev.TextDelta() | ev.ToolCallRequested() if event.reply_id == reply.reply_id and reply.generate_ms is not None:
-                if not reply.pieces:
-                    reply.add(Stage.LLM_TTFT, reply.generate_ms, event.at_ms)
-                reply.pieces.append(event.at_ms)
+            case ev.TextDelta() if event.reply_id == reply.reply_id:
+                self._guarded(reply, event.at_ms, event.guard_ms)
+                self._piece(reply, event.at_ms - event.held_ms, event.at_ms - event.guard_ms, event.tokens)
+            case ev.ToolCallRequested() if event.reply_id == reply.reply_id:
+                self._piece(reply, event.at_ms, event.at_ms)
             case ev.GenerationDone() | ev.GenerationFailed() if event.reply_id == reply.reply_id:
                 self._close_generation(reply)
             case ev.LookedUp() if event.lookup_id in self._lookups_ms:
                 reply.add(Stage.TOOL, self._lookups_ms.pop(event.lookup_id), event.at_ms)
+            case ev.OutputBlocked() if event.reply_id == reply.reply_id:
+                self._guarded(reply, event.at_ms, event.guard_ms)
+                self._close_generation(reply)
             case ev.ToolFinished() if event.call_id in reply.tools_ms:
                 reply.add(Stage.TOOL, reply.tools_ms.pop(event.call_id), event.at_ms)
             case ev.ClauseAudio() if event.reply_id == reply.reply_id and reply.first_audio_ms is None:
@@ -107,11 +115,25 @@ class TurnMeter:
                     reply.add(Stage.ANSWER, reply.commit_ms, event.at_ms)
                 reply.last_played_ms = event.at_ms
 
+    def _guarded(self, spans: _Spans, at_ms: float, guard_ms: float) -> None:
+        if guard_ms:
+            spans.add(Stage.GUARD, at_ms - guard_ms, at_ms)
+
+    def _piece(self, reply: _Replying, first_ms: float, last_ms: float, count: int = 1) -> None:
+        """So many pieces of the language model's came, between those times."""
+        if reply.generate_ms is None:
+            return
+        if not reply.pieces:
+            reply.first_piece_ms = max(reply.generate_ms, first_ms)
+            reply.add(Stage.LLM_TTFT, reply.generate_ms, reply.first_piece_ms)
+        reply.pieces += count
+        reply.last_piece_ms = max(reply.first_piece_ms, last_ms)
+
     def _close_generation(self, reply: _Replying) -> None:
-        if len(reply.pieces) > 1:
-            mean = (reply.pieces[-1] - reply.pieces[0]) / (len(reply.pieces) - 1)
-            reply.add(Stage.LLM_INTER_TOKEN, reply.pieces[0], reply.pieces[0] + mean)
-        reply.pieces = []
+        if reply.pieces > 1:
+            mean = (reply.last_piece_ms - reply.first_piece_ms) / (reply.pieces - 1)
+            reply.add(Stage.LLM_INTER_TOKEN, reply.first_piece_ms, reply.first_piece_ms + mean)
+        reply.pieces = 0
         reply.generate_ms = None
 
     def _of(self, reply_id: int) -> _Replying:

@@ -3,6 +3,7 @@ budgets and kept."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,6 +20,7 @@ from voiceagent.config import AgentConfig, data_dir
 from voiceagent.conversation.history import Message
 from voiceagent.engines import Engines, load_engines
 from voiceagent.errors import VoiceAgentError
+from voiceagent.guard.checks import Guards, load_guards
 from voiceagent.latency.budgets import Budgets
 from voiceagent.media.leg import Leg
 from voiceagent.media.webrtc import WebRtcLeg
@@ -58,12 +60,13 @@ class AgentService:
 
         @asynccontextmanager
         async def load() -> AsyncIterator[StartCall]:
+            guards = await asyncio.to_thread(load_guards, self.agent.guard, self.agent.base_dir)
             engines = await load_engines(profile(self.agent.profile), self.agent.llm)
             store = TurnStore(turns_file(data_dir()))
             try:
                 await tools.open()
                 await _warm(engines, self.agent)
-                yield self._start_call(engines, tools, metrics, store)
+                yield self._start_call(engines, tools, guards, metrics, store)
             finally:
                 await tools.close()
                 await engines.close()
@@ -71,7 +74,7 @@ class AgentService:
 
         return Service(answer, load, self.agent.profile, limits, metrics, self.keys, self.max_calls)
 
-    def _start_call(self, engines: Engines, tools: ToolSet, metrics: Metrics, store: TurnStore) -> StartCall:
+    def _start_call(self, engines: Engines, tools: ToolSet, guards: Guards, metrics: Metrics, store: TurnStore) -> StartCall:
         def start_call(leg: Leg, call_id: str, session: dict[str, Any]) -> Call:
             agent = self.agent
             instructions = session.get("instructions")
@@ -82,7 +85,7 @@ class AgentService:
                 observers.append(
                     Logged(EventLog(event_logs_dir(data_dir()), call_id, rules_of(agent, tools), keep=self.event_logs))
                 )
-            return Call(call_id, leg, agent, engines, tools, self.budgets, observers)
+            return Call(call_id, leg, agent, engines, tools, guards, self.budgets, observers)
 
         return start_call
 

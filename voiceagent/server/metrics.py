@@ -53,6 +53,7 @@ class Metrics:
         self.guess_tokens: Counter[str] = Counter()
         self.lookups: Counter[str] = Counter()
         self.lookup_saved_s = 0.0
+        self.guarded: Counter[str] = Counter()
         self.blocked: Counter[str] = Counter()
         self._lag_ms = Histogram(LAG_BUCKETS_MS)
         self._stages: dict[Stage, Histogram] = {}
@@ -91,6 +92,10 @@ class Metrics:
         _count(self.lookups, "used" if used else "wasted")
         self.lookup_saved_s += saved_ms / 1000
 
+    def withheld(self, direction: str, rule: str) -> None:
+        """A guard's line was said instead; `direction` is input or output."""
+        _count(self.guarded, f"{direction}: {rule}")
+
     def queue_dropped(self, queue: str, count: int = 1) -> None:
         """A bounded queue was full and let go of something."""
         if count > 0:
@@ -116,6 +121,7 @@ class Metrics:
             *_by("voiceagent_queue_drops_total", "Items that a full queue let go of.", "queue", self.queue_drops),
             *_by("voiceagent_guesses_total", "Speculative replies, by what became of them.", "outcome", self.guesses),
             *_by("voiceagent_guess_tokens_total", "Tokens of speculative replies until then.", "outcome", self.guess_tokens),
+            *_by("voiceagent_guard_hits_total", "What guards kept from being said or read.", "rule", self.guarded),
             *_by("voiceagent_loop_blocked_total", "What held the event loop for over 5 ms.", "where", self.blocked),
             "# HELP voiceagent_loop_lag_ms How late the event loop ran a timer.",
             "# TYPE voiceagent_loop_lag_ms histogram",

@@ -1,0 +1,60 @@
+"""Whole calls of an agent that is guarded: what is blocked is not heard, not shown and not in the history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from tests.calls.conftest import Said
+from tests.server_process import ServerProcess, running_server
+from voiceagent.media.caller import Caller
+from voiceagent.media.dialogue import Dialogue
+from voiceagent.resources import demo_agent_file
+
+AGENT = """
+name: Guarded
+instructions: You are a friendly voice assistant. Answer in one short sentence.
+tools: [{tools}]
+phrases: {{greeting: "Hello, how can I help you?"}}
+guard:
+  output: {{phrases: [degrees], line: "I may not speak of that."}}
+  input: {{topics: {{berlin: "\\\\bBerlin\\\\b"}}, lines: {{berlin: "Let us not talk about this city."}}}}
+"""
+WEATHER = "What's the weather in Paris tomorrow?"
+BERLIN = "What time is it in Berlin?"
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    folder: Path = tmp_path_factory.mktemp("guarded")
+    (folder / "agent.yaml").write_text(AGENT.format(tools=demo_agent_file().parent / "tools.py"))
+    with running_server(folder, "--config", str(folder / "agent.yaml")) as running:
+        yield running
+
+
+async def test_a_blocked_phrase_is_never_heard_or_shown(guarded: ServerProcess, said: Said) -> None:
+    caller = Caller(guarded.url)
+    async with caller, Dialogue(caller) as dialogue:
+        await dialogue.wait_greeting()
+        (turn,) = await dialogue.turn(WEATHER, *await said(WEATHER))
+        shown = [event.data["delta"] for event in dialogue.events_since(0) if event.type.endswith("audio_transcript.delta")]
+    assert turn.heard.endswith("I may not speak of that.")
+    assert "degrees" not in " ".join(shown)
+    assert turn.turn is not None
+    assert "guard" in {span["stage"] for span in turn.turn["spans"]}
+
+
+async def test_a_topic_is_refused_before_the_model_reads_it(guarded: ServerProcess, said: Said) -> None:
+    caller = Caller(guarded.url)
+    async with caller, Dialogue(caller) as dialogue:
+        await dialogue.wait_greeting()
+        (turn,) = await dialogue.turn(BERLIN, *await said(BERLIN))
+    assert turn.heard == "Let us not talk about this city."
+    assert turn.caption == "(withheld: berlin)."
+    assert not turn.tools
+    async with aiohttp.ClientSession() as session, session.get(f"{guarded.url}/metrics") as response:
+        metrics = await response.text()
+    assert 'voiceagent_guard_hits_total{rule="input: berlin"} 1' in metrics

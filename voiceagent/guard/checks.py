@@ -1,0 +1,127 @@
+"""Everything that one direction of a call is checked by: the built-in rules first, then the plugins, each within its deadline."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from inspect import isawaitable
+
+from voiceagent.guard.plugins import load_guard
+from voiceagent.guard.rules import RuleGuard
+from voiceagent.guard.settings import INPUT_LINE, OUTPUT_LINE, GuardSettings, PluginSettings, Rules
+from voiceagent.guard.verdict import ALLOWED, Guard, Verdict
+
+log = logging.getLogger(__name__)
+
+Answer = Verdict | Awaitable[Verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """A loaded plugin and how it is to be treated."""
+
+    guard: Guard
+    settings: PluginSettings
+
+
+class Checks:
+    """Shared by all calls; keeps nothing of any."""
+
+    def __init__(self, settings: Rules, line: str, base_dir: str) -> None:
+        """`line` is said where the settings name none; plugins find their files from `base_dir`. Raises ConfigError."""
+        self._settings = settings
+        self._line = settings.line or line
+        self._rules = RuleGuard(settings)
+        self._plugins: Sequence[Plugin] = [
+            Plugin(load_guard(chosen.name, chosen.options, base_dir), chosen) for chosen in settings.plugins
+        ]
+
+    def __bool__(self) -> bool:
+        """Whether anything is checked."""
+        return bool(self._rules) or bool(self._plugins)
+
+    async def output(self, said: str, window: str, *, last: bool) -> Verdict:
+        """The verdict on a window of a reply, with the line to say."""
+        verdict = self._rules.check_output(said, window, last=last) if self._rules else ALLOWED
+        settled = window[: len(window) - verdict.hold]
+        if not verdict.blocked and settled and self._plugins:
+            asked = await self._ask(lambda guard: guard.check_output(said, settled, last=last))
+            verdict = replace(asked, hold=max(asked.hold, 0) + verdict.hold)
+        return self._with_line(verdict)
+
+    async def input(self, text: str) -> Verdict:
+        """The verdict on an utterance of the caller, with the line to say."""
+        verdict = self._rules.check_input(text) if self._rules else ALLOWED
+        if not verdict.blocked and text and self._plugins:
+            verdict = await self._ask(lambda guard: guard.check_input(text))
+        return self._with_line(verdict)
+
+    def input_at_once(self, text: str) -> Verdict:
+        """The built-in rules' verdict on words of an open utterance."""
+        return self._with_line(self._rules.check_input(text)) if self._rules else ALLOWED
+
+    async def _ask(self, check: Callable[[Guard], Answer]) -> Verdict:
+        """The plugins' verdict: the first that blocks, and the most that one holds."""
+        verdicts = await asyncio.gather(*(self._ask_one(plugin, check) for plugin in self._plugins))
+        blocked = next((verdict for verdict in verdicts if verdict.blocked), None)
+        return blocked or Verdict(hold=max(verdict.hold for verdict in verdicts))
+
+    async def _ask_one(self, plugin: Plugin, check: Callable[[Guard], Answer]) -> Verdict:
+        chosen = plugin.settings
+        try:
+            async with asyncio.timeout(chosen.deadline_ms / 1000):
+                answer = check(plugin.guard)
+                return await answer if isawaitable(answer) else answer
+        except TimeoutError:
+            log.warning("guard %s did not answer within %d ms: %s", chosen.name, chosen.deadline_ms, chosen.if_late)
+        except Exception as error:  # noqa: BLE001 - a plugin may raise anything; its settings say what that counts as
+            log.warning("guard %s failed (%s: %s): %s", chosen.name, type(error).__name__, error, chosen.if_late)
+        return Verdict(f"{chosen.name}: no answer") if chosen.if_late == "block" else ALLOWED
+
+    def _with_line(self, verdict: Verdict) -> Verdict:
+        if not verdict.blocked:
+            return verdict
+        return replace(verdict, line=self._settings.lines.get(verdict.rule) or verdict.line or self._line)
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """What the caller said, as far as it may go on."""
+
+    text: str
+    """As it was said, or a note that it is withheld."""
+    verdict: Verdict
+    guard_ms: float
+    """How long the check took."""
+
+
+async def admit(checks: Checks, text: str) -> Admitted:
+    """Check what the caller said."""
+    began = time.perf_counter()
+    verdict = await checks.input(text) if checks and text else ALLOWED
+    guard_ms = (time.perf_counter() - began) * 1000 if checks else 0.0
+    return Admitted(withheld(verdict) if verdict.blocked else text, verdict, guard_ms)
+
+
+def withheld(verdict: Verdict) -> str:
+    """Stands where the caller's words stood."""
+    return f"(withheld: {verdict.rule})."
+
+
+@dataclass(frozen=True, slots=True)
+class Guards:
+    """Both directions of an agent's calls."""
+
+    output: Checks
+    input: Checks
+    window_tokens: int
+
+
+def load_guards(settings: GuardSettings, base_dir: str = ".") -> Guards:
+    """The guards of an agent. Raises ConfigError when a plugin cannot be loaded."""
+    return Guards(
+        Checks(settings.output, OUTPUT_LINE, base_dir), Checks(settings.input, INPUT_LINE, base_dir), settings.window_tokens
+    )

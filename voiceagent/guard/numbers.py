@@ -1,0 +1,97 @@
+"""Payment card and telephone numbers. A run of digits is judged when it is complete: while it may still go on, it is held."""
+
+from __future__ import annotations
+
+import re
+
+from voiceagent.guard.digits import Run, runs
+from voiceagent.guard.verdict import ALLOWED, Verdict
+
+HELD_FROM_DIGITS = 4
+MOST_DIGITS = 24
+"""A run that is longer is not waited for: it is no number that is said."""
+_CARD_LENGTHS = (
+    (re.compile(r"4"), (13, 16, 19)),
+    (re.compile(r"5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720"), (16,)),
+    (re.compile(r"3[47]"), (15,)),
+    (re.compile(r"3(?:0[0-5]|[68])"), (14,)),
+    (re.compile(r"35(?:2[89]|[3-8])"), (16, 17, 18, 19)),
+    (re.compile(r"6(?:011|4[4-9]|5|2)"), (16, 17, 18, 19)),
+    (re.compile(r"5[06-9]|6[37]"), (16, 18, 19)),
+)
+"""How long cards' numbers are, by their first digits (ISO/IEC 7812 and the networks' own tables)."""
+
+
+def luhn(digits: str) -> bool:
+    """Whether the check digit is right (ISO/IEC 7812-1, annex B)."""
+    total = 0
+    for place, digit in enumerate(reversed(digits)):
+        value = int(digit) * (1 + place % 2)
+        total += value - 9 if value > 9 else value
+    return total % 10 == 0
+
+
+def is_card(digits: str) -> bool:
+    """Whether it is a payment card's number."""
+    return any(prefix.match(digits) and len(digits) in lengths for prefix, lengths in _CARD_LENGTHS) and luhn(digits)
+
+
+def _holds_card(run: Run) -> bool:
+    """Whether some whole groups of the run are one: other numbers may stand right before and after it."""
+    for first in range(len(run.groups)):
+        digits = ""
+        for group in run.groups[first:]:
+            digits += group
+            if len(digits) > 19:
+                break
+            if is_card(digits):
+                return True
+    return False
+
+
+def _held(text: str, run: Run) -> int:
+    return len(text) - run.start if HELD_FROM_DIGITS <= len(run.digits) <= MOST_DIGITS else 0
+
+
+class CardNumbers:
+    """The rule `cards`."""
+
+    def find(self, text: str, *, last: bool) -> Verdict:
+        """See `Rule.find`."""
+        for run in runs(text):
+            if run.open and not last and (held := _held(text, run)):
+                return Verdict(hold=held)
+            if _holds_card(run):
+                return Verdict("cards")
+        return ALLOWED
+
+
+class PhoneNumbers:
+    """The rule `phones`: what libphonenumber takes for a valid number of the region, or for an international one."""
+
+    def __init__(self, region: str) -> None:
+        from phonenumbers import PhoneNumberMatcher  # 70 ms to import: only where telephone numbers are looked for
+
+        self._region = region
+        self._matcher = PhoneNumberMatcher
+        self.find("+1 650 253 0000", last=True)  # reads the region's patterns, which takes a while the first time
+
+    def find(self, text: str, *, last: bool) -> Verdict:
+        """See `Rule.find`."""
+        found = list(runs(text))
+        held = _held(text, found[-1]) if found and found[-1].open and not last else 0
+        if held:
+            text, found = text[: found[-1].start], found[:-1]
+        if any(len(run.digits) >= 7 for run in found) and any(self._matcher(_in_digits(text, found), self._region)):
+            return Verdict("phones")
+        return Verdict(hold=held)
+
+
+def _in_digits(text: str, found: list[Run]) -> str:
+    """The text with numbers in words written in digits; what is in digits already keeps its punctuation."""
+    for run in reversed(found):
+        said = text[run.start : run.end]
+        if re.search(r"[A-Za-z]", said):
+            plus = re.search(r"\bplus\s+$", text[: run.start], re.IGNORECASE)
+            text = text[: plus.start() if plus else run.start] + ("+" if plus else "") + run.digits + text[run.end :]
+    return text

@@ -1,0 +1,75 @@
+"""Blocked phrases and topics. Phrases are compared word by word in a plain form, so a phrase is found however it is written and
+wherever tokens or clauses part it; what may be the beginning of one is held."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+
+from voiceagent.guard.verdict import ALLOWED, Verdict
+
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+
+
+def plain(word: str) -> str:
+    """A word without case, accents and apostrophes."""
+    decomposed = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(letter for letter in decomposed if letter.isalnum())
+
+
+class BlockedPhrases:
+    """The rule `phrases`."""
+
+    def __init__(self, phrases: Iterable[str]) -> None:
+        self._by_first: dict[str, list[tuple[str, ...]]] = {}
+        for phrase in phrases:
+            words = tuple(plain(word) for word in _WORD.findall(phrase))
+            self._by_first.setdefault(words[0], []).append(words)
+        self._beginnings = {word[:length] for word in self._by_first for length in range(1, len(word))}
+
+    def find(self, text: str, *, last: bool) -> Verdict:
+        """See `Rule.find`."""
+        matches = list(_WORD.finditer(text))
+        words = [plain(match.group()) for match in matches]
+        growing = bool(matches) and matches[-1].end() == len(text) and not last
+        """Whether the last word may still be written on."""
+        hold = 0
+        for at, word in enumerate(words):
+            rest = words[at:]
+            for phrase in self._by_first.get(word, ()):
+                if len(rest) >= len(phrase) and tuple(rest[: len(phrase)]) == phrase:
+                    if not (growing and len(rest) == len(phrase)):
+                        return Verdict("phrases")
+                elif not _begins(rest, phrase, growing):
+                    continue
+                if not last:
+                    hold = max(hold, len(text) - matches[at].start())
+        if growing and words[-1] in self._beginnings:
+            hold = max(hold, len(text) - matches[-1].start())
+        return Verdict(hold=hold) if hold else ALLOWED
+
+
+def _begins(words: list[str], phrase: tuple[str, ...], growing: bool) -> bool:
+    """Whether `words` are the beginning of the phrase, its last word perhaps of a word."""
+    if len(words) > len(phrase):
+        return False
+    whole = words[:-1] if growing else words
+    if tuple(whole) != phrase[: len(whole)]:
+        return False
+    return not growing or phrase[len(whole)].startswith(words[-1])
+
+
+class Topics:
+    """A rule per topic, named as the operator named it."""
+
+    def __init__(self, topics: Mapping[str, str | tuple[str, ...]]) -> None:
+        self._patterns = [
+            (name, re.compile(pattern, re.IGNORECASE))
+            for name, patterns in topics.items()
+            for pattern in ((patterns,) if isinstance(patterns, str) else patterns)
+        ]
+
+    def find(self, text: str, *, last: bool) -> Verdict:
+        """See `Rule.find`. Nothing is held: a pattern does not say what it begins with."""
+        return next((Verdict(name) for name, pattern in self._patterns if pattern.search(text)), ALLOWED)

@@ -1,0 +1,47 @@
+"""The built-in guard: the rules that an agent's settings switch on, checked one after the other, at once."""
+
+from __future__ import annotations
+
+from voiceagent.guard.numbers import CardNumbers, PhoneNumbers
+from voiceagent.guard.phrases import BlockedPhrases, Topics
+from voiceagent.guard.secrets import Secrets
+from voiceagent.guard.settings import Rules
+from voiceagent.guard.verdict import Rule, Verdict
+
+
+class RuleGuard:
+    """Checks text by an agent's rules. One for all calls."""
+
+    def __init__(self, settings: Rules) -> None:
+        self._rules: list[Rule] = []
+        if settings.secrets:
+            self._rules.append(Secrets())
+        if settings.cards:
+            self._rules.append(CardNumbers())
+        if settings.phones:
+            self._rules.append(PhoneNumbers(settings.region))
+        if settings.phrases:
+            self._rules.append(BlockedPhrases(settings.phrases))
+        if settings.topics:
+            self._rules.append(Topics(settings.topics))
+
+    def __bool__(self) -> bool:
+        return bool(self._rules)
+
+    def check_output(self, said: str, window: str, *, last: bool) -> Verdict:
+        """See `Guard.check_output`. What was said was allowed, so a hit in both together reaches into the window."""
+        verdict = self._find(said + window, last=last)
+        return Verdict(hold=min(verdict.hold, len(window))) if verdict.hold else verdict
+
+    def check_input(self, text: str) -> Verdict:
+        """See `Guard.check_input`."""
+        return self._find(text, last=True)
+
+    def _find(self, text: str, *, last: bool) -> Verdict:
+        hold = 0
+        for rule in self._rules:
+            verdict = rule.find(text, last=last)
+            if verdict.blocked:
+                return verdict
+            hold = max(hold, verdict.hold)
+        return Verdict(hold=hold)

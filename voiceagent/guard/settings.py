@@ -1,0 +1,79 @@
+"""The `guard:` part of `agent.yaml`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+MAX_RULES = 1000
+OUTPUT_LINE = "I'm sorry, I can't say that."
+INPUT_LINE = "I'm sorry, I can't help with that."
+
+Patterns = str | tuple[str, ...]
+
+
+class PluginSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A guard of another package."""
+
+    name: str
+    """Under the entry point `voiceagent.guard`; `nemo` is ours."""
+    options: Mapping[str, Any] = {}
+    """Given to the plugin as they are."""
+    deadline_ms: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 500
+    """How long a check may take."""
+    if_late: Literal["block", "allow"] = "block"
+    """What a check counts as that took longer, or failed."""
+
+
+class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one direction is checked for."""
+
+    secrets: bool = False
+    """API keys, tokens, private keys and passwords."""
+    cards: bool = False
+    """Payment card numbers, also spelt out."""
+    phones: bool = False
+    """Telephone numbers, also spelt out."""
+    region: str = "US"
+    """Whose national telephone numbers are known besides international ones: ISO 3166-1, such as `US`."""
+    phrases: Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_RULES)] = ()
+    """Blocked words and phrases; case, accents and punctuation do not matter."""
+    topics: Mapping[str, Patterns] = {}
+    """By name: regular expressions (Python's, case does not matter) of what is not talked about."""
+    plugins: Annotated[tuple[PluginSettings, ...], msgspec.Meta(max_length=8)] = ()
+    line: str = ""
+    """Said instead of what is blocked."""
+    lines: Mapping[str, str] = {}
+    """By rule (`cards`, a topic's name …): said instead of `line`."""
+
+    def __post_init__(self) -> None:
+        for name, patterns in self.topics.items():
+            for pattern in (patterns,) if isinstance(patterns, str) else patterns:
+                try:
+                    re.compile(pattern)
+                except re.error as error:
+                    raise ValueError(f"topic {name}: {pattern!r:.80} is no regular expression ({error})") from error
+        for phrase in self.phrases:
+            if not re.search(r"\w", phrase):
+                raise ValueError(f"the phrase {phrase!r:.80} holds no letter or digit; expected words")
+        if not re.fullmatch(r"[A-Z]{2}", self.region):
+            raise ValueError(f"region is {self.region!r:.20}; expected two capital letters such as US")
+
+
+class OutputRules(Rules, frozen=True, forbid_unknown_fields=True):
+    """What the agent's replies are checked for."""
+
+    secrets: bool = True
+    cards: bool = True
+
+
+class GuardSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is checked before it is spoken, and before the language model reads it."""
+
+    output: OutputRules = OutputRules()
+    input: Rules = Rules()
+    window_tokens: Annotated[int, msgspec.Meta(ge=1, le=200)] = 12
+    """So many tokens are checked at once, or one clause where that is less."""

@@ -1,0 +1,55 @@
+"""What a guard is, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import Protocol
+
+from voiceagent.errors import VoiceAgentError
+
+
+class GuardError(VoiceAgentError):
+    """A guard cannot be loaded, or a check of it failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Allowed, or blocked by a rule."""
+
+    rule: str = ""
+    """The name of the rule that was hit; empty: nothing was."""
+    line: str = ""
+    """What is to be said instead; empty: the configured line."""
+    hold: int = 0
+    """So many characters at the window's end may be the beginning of a hit: they wait for what follows. Nothing is held of a
+    window that is the last."""
+
+    @property
+    def blocked(self) -> bool:
+        """Whether a rule was hit."""
+        return bool(self.rule)
+
+
+ALLOWED = Verdict()
+
+
+class Guard(Protocol):
+    """Checks text. The built-in one answers at once; a plugin may answer later (`async`), within its deadline."""
+
+    def check_output(self, said: str, window: str, *, last: bool) -> Verdict | Awaitable[Verdict]:
+        """May `window` be spoken after `said`, the reply's text so far (its last few hundred characters), which was allowed?
+        `last`: nothing follows it. Raises GuardError."""
+        ...
+
+    def check_input(self, text: str) -> Verdict | Awaitable[Verdict]:
+        """May the language model read `text`, an utterance of the caller? Raises GuardError."""
+        ...
+
+
+class Rule(Protocol):
+    """One of the built-in guard's rules."""
+
+    def find(self, text: str, *, last: bool) -> Verdict:
+        """Whether `text` holds a hit, and how much of its end may be the beginning of one."""
+        ...

@@ -1,0 +1,84 @@
+"""The look-ahead window of one generation: text is held until a window of it was checked, and only then goes on to be spoken."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+
+from voiceagent.guard.checks import Checks
+from voiceagent.guard.verdict import ALLOWED, Verdict
+
+REMEMBERED = 400
+"""Characters of what was said before that a window is read together with."""
+MOST_HELD = 2000
+"""Characters that wait at most, whatever a guard asks for."""
+_CLAUSE_END = re.compile(r"[.!?…,;:—–][\"')\]]*\s")
+"""Wherever the turn engine may end a clause, so that no clause waits for more than itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What came of a check."""
+
+    text: str
+    """May go on; empty when the verdict is a hit, or all is kept back."""
+    tokens: int
+    """Pieces of the language model's in it."""
+    held_ms: float
+    """How long the first of them waited."""
+    guard_ms: float
+    """How long the check took, and those before it after which all was kept back."""
+    verdict: Verdict
+
+
+class OutputWindow:
+    """One per reply; its generations follow one another."""
+
+    def __init__(self, checks: Checks, tokens: int) -> None:
+        self._checks = checks
+        self._most = tokens
+        self._said = ""
+        self._held = ""
+        self._tokens = 0
+        self._fresh = 0
+        """Tokens that came after the last check."""
+        self._since = 0.0
+        self._spent_ms = 0.0
+        """On checks after which all was kept back."""
+
+    async def add(self, text: str) -> Checked | None:
+        """Take a piece of the language model's; what may go on with it, or None while the window is open."""
+        if not self._checks:
+            return Checked(text, 1, 0.0, 0.0, ALLOWED)
+        if not self._tokens:
+            self._since = time.perf_counter()
+        waiting = bool(self._held) and self._fresh == 0  # held back for the very next piece
+        seam = self._held[-4:] + text
+        self._held += text
+        self._tokens += 1
+        self._fresh += 1
+        if waiting or self._fresh >= self._most or _CLAUSE_END.search(seam):
+            return await self._check(last=False)
+        return None
+
+    async def finish(self) -> Checked | None:
+        """Nothing follows in this generation: what may go on of the rest, or None when there is none."""
+        return await self._check(last=True) if self._held else None
+
+    async def _check(self, *, last: bool) -> Checked:
+        began = time.perf_counter()
+        verdict = await self._checks.output(self._said, self._held, last=last)
+        now = time.perf_counter()
+        held_ms, guard_ms = (now - self._since) * 1000, self._spent_ms + (now - began) * 1000
+        self._fresh = 0
+        if verdict.blocked:
+            self._held, self._tokens = "", 0
+            return Checked("", 0, held_ms, guard_ms, verdict)
+        keep = 0 if last or len(self._held) > MOST_HELD else min(verdict.hold, len(self._held))
+        text, self._held = self._held[: len(self._held) - keep], self._held[len(self._held) - keep :]
+        kept = 1 if keep else 0  # of the tokens only the sum matters: what is kept counts as one
+        tokens, self._tokens = self._tokens - kept, kept
+        self._said = (self._said + text)[-REMEMBERED:]
+        self._since, self._spent_ms = now, 0.0 if text else guard_ms
+        return Checked(text, tokens, held_ms, guard_ms, verdict)
