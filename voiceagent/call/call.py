@@ -30,6 +30,7 @@ from voiceagent.latency.spans import Stage, TurnReport
 from voiceagent.latency.turns import TurnMeter
 from voiceagent.media.leg import Leg
 from voiceagent.realtime.session import RealtimeSession
+from voiceagent.tools import rule as tools_rule
 from voiceagent.tools.toolset import ToolSet
 
 log = logging.getLogger(__name__)
@@ -56,8 +57,14 @@ def rules_of(agent: AgentConfig, tools: ToolSet) -> Rules:
         longest_hold_ms=agent.turn.longest_hold_ms if fixed_ms is None else fixed_ms,
         max_guesses=agent.turn.max_guesses,
         max_lookups=agent.turn.max_lookups,
-        tools={name: ToolRule(tools.rule(name).effect) for name in tools.names},
+        filler_after_ms=agent.turn.filler_after_ms,
+        fillers=agent.phrases.fillers,
+        tools={name: _tool_rule(tools.rule(name)) for name in tools.names},
     )
+
+
+def _tool_rule(rule: tools_rule.ToolRule) -> ToolRule:
+    return ToolRule(rule.effect, rule.fillers, rule.confirm)
 
 
 class Call:
@@ -220,6 +227,8 @@ class Call:
                 self._speaking.hold(reply_id)
             case act.Release(reply_id):
                 self._speaking.release(reply_id)
+            case act.Cut():
+                self._speaking.cut(action)
             case act.Drop(reply_id):
                 self._tasks.cancel(owner(reply_id))
                 self._speaking.drop(reply_id)

@@ -17,6 +17,7 @@ from voiceagent.llm.engine import GeneratedText, LlmEngine
 from voiceagent.tools.toolset import ToolSet
 
 READING = "reading ahead"
+EFFECTS = "tools with effects"
 
 
 def owner(reply_id: int) -> str:
@@ -112,8 +113,9 @@ class Thinking:
                     await self._engine.prefill(self._call_id, action.messages, self._tools.schemas())
 
     def run_tool(self, action: act.RunTool) -> None:
-        """Start a tool."""
-        self._tasks.start(owner(action.reply_id), self._run_tool(action))
+        """Start a tool. One that leaves something behind is not cancelled with its reply: its result is told all the same."""
+        has_effects = self._tools.rule(action.name).effect != "none"
+        self._tasks.start(EFFECTS if has_effects else owner(action.reply_id), self._run_tool(action))
 
     async def _run_tool(self, action: act.RunTool) -> None:
         outcome = await self._tools.run(action.name, action.arguments, self._tool_timeout_s)

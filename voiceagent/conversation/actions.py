@@ -121,6 +121,15 @@ class Release(Action):
 
 
 @dataclass(frozen=True, slots=True)
+class Cut(Action):
+    """Send nothing of the clause beyond `end_ms` of its audio: something better is there to say."""
+
+    reply_id: int
+    clause: int
+    end_ms: float
+
+
+@dataclass(frozen=True, slots=True)
 class GuessEnded(Action):
     """A speculative reply was kept or thrown away. For the measurements only."""
 

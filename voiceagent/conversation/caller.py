@@ -6,10 +6,11 @@ from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
+from voiceagent.conversation.answering import begin
 from voiceagent.conversation.endpointing import Holds, PauseEvidence
 from voiceagent.conversation.lookups import look_up
 from voiceagent.conversation.overlap import Overlap, Verdict, classify
-from voiceagent.conversation.replying import FINAL, OVERLAP, SILENCE, begin, drop, rest
+from voiceagent.conversation.replying import FINAL, OVERLAP, SILENCE, drop, rest
 from voiceagent.conversation.speculation import guess, prefill, settle_guess
 from voiceagent.conversation.state import Pause, Phase, Want
 from voiceagent.conversation.step import Step

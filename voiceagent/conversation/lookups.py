@@ -17,6 +17,11 @@ from voiceagent.conversation.step import Step
 UNKNOWN = ToolRule()
 
 
+def rule_of(step: Step, name: str) -> ToolRule:
+    """What the tool runs by."""
+    return step.state.rules.tools.get(name, UNKNOWN)
+
+
 def normalised(arguments: str) -> str:
     """A JSON object of arguments in one form: keys in order, text without case and outer spaces, nothing that is empty, numbers
     in quotes as numbers. Text that is no JSON object stays as it is."""
@@ -56,7 +61,7 @@ def known(step: Step, name: str, arguments: str) -> Lookup | None:
 def look_up(step: Step, name: str, arguments: str) -> None:
     """Run it ahead, if it leaves nothing behind, is not run already and the turn's budget allows."""
     state = step.state
-    if state.rules.tools.get(name, UNKNOWN).effect != "none" or len(state.lookups) >= state.rules.max_lookups:
+    if rule_of(step, name).effect != "none" or len(state.lookups) >= state.rules.max_lookups:
         return
     if known(step, name, arguments) is None:
         run = Lookup(state.next_lookup_id, name, normalised(arguments), step.at_ms)

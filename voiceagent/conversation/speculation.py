@@ -8,19 +8,10 @@ from msgspec.structs import replace
 from voiceagent.conversation import actions as act
 from voiceagent.conversation.history import Message
 from voiceagent.conversation.reply import Reply
-from voiceagent.conversation.replying import (
-    REPLY,
-    announce,
-    drop,
-    generate,
-    known_history,
-    new_reply,
-    next_round,
-    run_tool,
-    take_turn,
-)
+from voiceagent.conversation.replying import REPLY, announce, drop, generate, known_history, new_reply, take_turn
 from voiceagent.conversation.state import Phase
 from voiceagent.conversation.step import Step
+from voiceagent.conversation.tool_runs import next_round, run_tool
 
 
 def said_so_far(step: Step, text: str) -> str:
@@ -40,7 +31,7 @@ def guess(step: Step) -> None:
     state = step.state
     if state.pause is None or not state.pause.text or state.reply is not None or state.dropping is not None:
         return
-    if state.awaiting_final or not affordable(step, state.pause.load):
+    if state.confirming is not None or state.awaiting_final or not affordable(step, state.pause.load):
         return
     if state.pause.refusal is not None or state.refusal is not None:
         return

@@ -177,9 +177,8 @@ class OpenResponse:
         if self._message_index is None:
             return []
         whole = final == "completed"
-        kept = self._text if whole else heard
         status: Literal["completed", "incomplete"] = "completed" if whole else "incomplete"
-        item = MessageItem(id=self.item_id, role="assistant", status=status, content=(OutputAudio(transcript=kept),))
+        item = MessageItem(id=self.item_id, role="assistant", status=status, content=(OutputAudio(transcript=heard),))
         self._output[self._message_index] = item
         inside = self._inside(self._message_index)
         events: list[ServerEvent] = [
