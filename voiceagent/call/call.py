@@ -31,6 +31,7 @@ from voiceagent.latency.turns import TurnMeter
 from voiceagent.media.leg import Leg
 from voiceagent.realtime.session import RealtimeSession
 from voiceagent.tools import rule as tools_rule
+from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
 
 log = logging.getLogger(__name__)
@@ -76,13 +77,13 @@ class Call:
         leg: Leg,
         agent: AgentConfig,
         engines: Engines,
-        tools: ToolSet,
+        tools: CallTools,
         guards: Guards,
         budgets: Budgets,
         observers: Sequence[CallObserver] = (),
     ) -> None:
         self.call_id = call_id
-        self.state: State = machine.start(rules_of(agent, tools))
+        self.state: State = machine.start(rules_of(agent, tools.agents))
         self._leg = leg
         self._agent = agent
         self._engines = engines
@@ -91,7 +92,9 @@ class Call:
         self._budgets = budgets
         self._observers = observers
         self._clock = CallClock()
-        self._session = RealtimeSession(call_id, agent=agent.name, instructions=agent.instructions)
+        self._session = RealtimeSession(
+            call_id, agent=agent.name, instructions=agent.instructions, tools=tools.offered, offer_tools=tools.offer
+        )
         self._meter = TurnMeter(call_id, agent.profile)
         self._limits_ms: Mapping[Stage, float] = {stage: lim.p95_ms for stage, lim in budgets.of(agent.profile).items()}
         self._events: deque[ev.Event] = deque()
@@ -118,6 +121,7 @@ class Call:
             for timer in self._timers.values():
                 timer.cancel()
             self._timers.clear()
+            self._tools.close()
             await self._leg.close()
             for observer in self._observers:
                 observer.ended()
@@ -154,6 +158,8 @@ class Call:
             self._send(outcome.replies)
             if outcome.instructions is not None:
                 self._post(ev.InstructionsChanged(self._clock.now_ms(), outcome.instructions))
+            for call_id, output in outcome.tool_results:
+                self._tools.answer(call_id, output)
             for event in outcome.events:
                 self._post(await self._admit(event))
 

@@ -14,7 +14,7 @@ from voiceagent.errors import EngineError
 from voiceagent.guard.checks import Guards
 from voiceagent.guard.window import Checked, OutputWindow
 from voiceagent.llm.engine import GeneratedText, LlmEngine
-from voiceagent.tools.toolset import ToolSet
+from voiceagent.tools.call_tools import CallTools
 
 READING = "reading ahead"
 EFFECTS = "tools with effects"
@@ -36,7 +36,7 @@ class Thinking:
         self,
         call_id: str,
         engine: LlmEngine,
-        tools: ToolSet,
+        tools: CallTools,
         guards: Guards,
         tool_timeout_s: float,
         clock: CallClock,
@@ -118,7 +118,7 @@ class Thinking:
         self._tasks.start(EFFECTS if has_effects else owner(action.reply_id), self._run_tool(action))
 
     async def _run_tool(self, action: act.RunTool) -> None:
-        outcome = await self._tools.run(action.name, action.arguments, self._tool_timeout_s)
+        outcome = await self._tools.run(action.call_id, action.name, action.arguments, self._tool_timeout_s)
         self._post(ev.ToolFinished(self._clock.now_ms(), action.reply_id, action.call_id, outcome.output, outcome.ok))
 
     def look_up(self, action: act.LookUp) -> None:
@@ -130,5 +130,5 @@ class Thinking:
         self._tasks.cancel(_lookup(lookup_id))
 
     async def _look_up(self, action: act.LookUp) -> None:
-        outcome = await self._tools.run(action.name, action.arguments, self._tool_timeout_s)
+        outcome = await self._tools.run("", action.name, action.arguments, self._tool_timeout_s)
         self._post(ev.LookedUp(self._clock.now_ms(), action.lookup_id, outcome.output, outcome.ok))
