@@ -117,6 +117,26 @@ async def test_a_seat_that_is_left_wakes_its_leg_and_the_last_one_stops_the_time
     assert ticker.seats == 0
 
 
+async def test_a_seat_rests_while_it_is_idle_but_not_for_ever() -> None:
+    clock = Clock()
+    seat = ticker_on(clock).seat()
+    idle = True
+    clock.run_until(clock.now_s)
+    resting = asyncio.ensure_future(seat.rest(lambda: idle, 0, 20))
+    await asyncio.sleep(0)
+    clock.run_until(clock.now_s + 0.1)
+    await asyncio.sleep(0)
+    assert not resting.done()
+    idle = False
+    clock.run_until(clock.now_s + 0.02)
+    assert await asyncio.wait_for(resting, 5) == 6
+    idle = True
+    resting = asyncio.ensure_future(seat.rest(lambda: idle, 6, 20))
+    await asyncio.sleep(0)
+    clock.run_until(clock.now_s + 1.0)
+    assert await asyncio.wait_for(resting, 5) >= 20
+
+
 async def test_all_legs_of_an_event_loop_share_one_while_there_are_any() -> None:
     seat = Ticker.of_running_loop().seat()
     shared = Ticker.of_running_loop()

@@ -63,6 +63,11 @@ class Playout:
         """Audio that waits to be sent."""
         return self._queued_samples * 1000.0 / RATE_HZ
 
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to say now."""
+        return not self._clauses or self._clauses[0].reply_id in self._held
+
     def push(self, reply_id: int, clause: int, pcm: NDArray[np.int16], *, complete: bool) -> bool:
         """Append mono 24 kHz int16 audio to a clause, shape (samples,). Clauses play in the order of their first push. False
         when it was refused: its reply is dropped, or the queue holds `MAX_QUEUED_S` seconds already."""
