@@ -33,7 +33,7 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many tools without effect a turn may run before it is known that the caller has finished. 0: none."""
     min_speech_ms: Milliseconds = 100
     """Speech shorter than this is not an utterance."""
-    partial_interval_ms: Milliseconds = 200
+    partial_interval_ms: Milliseconds = 180
     """How often the open utterance is decoded again."""
     silence_timeout_s: Seconds = 30.0
     """Silence of both sides before the agent asks whether the caller is there; the same again ends the call. 0: never."""

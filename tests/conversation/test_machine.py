@@ -552,6 +552,7 @@ def test_a_tool_with_effects_runs_on_after_an_interruption_and_its_result_is_tol
     assert "still running" in world.state.history[2].content
     world.finish_tool('{"reference": "A1"}')
     assert world.state.history[2].content == '{"reference": "A1"}'
+    assert [action.output for action in world.actions if isinstance(action, act.ToolEnded)] == ['{"reference": "A1"}']
 
 
 def looked_up(world: World) -> list[tuple[bool, float]]:

@@ -125,6 +125,15 @@ def test_an_interrupted_reply_keeps_only_what_was_heard(session: RealtimeSession
     assert response["output"][0]["content"][0]["transcript"] == "One two"
 
 
+def test_a_reply_that_is_cut_within_its_first_word_was_playing(session: RealtimeSession) -> None:
+    started = tell(session, actions.ReplyStarted(1, 1), actions.ReplyText(1, 0, "One two three four."))
+    started += tell(session, actions.ReplyHeard(1, ""), at_ms=2000.0)
+    assert types(started)[-1] == "output_audio_buffer.started"
+    ended = tell(session, actions.ReplyEnded(1, "interrupted", "", "One two three four."), at_ms=2100.0)
+    check_sequence(started + ended, call_over=False)
+    assert types(ended)[0] == "output_audio_buffer.cleared"
+
+
 def test_a_tool_that_outlives_its_reply_is_abandoned_and_its_result_told_later(session: RealtimeSession) -> None:
     events = tell(
         session,

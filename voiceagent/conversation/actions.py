@@ -230,7 +230,7 @@ class ReplyText(Notice):
 
 @dataclass(frozen=True, slots=True)
 class ReplyHeard(Notice):
-    """More of the reply was heard: `heard` is all of it so far, to the word."""
+    """More of the reply was heard: `heard` is all of it so far, to the word; nothing yet where the first word has only begun."""
 
     reply_id: int
     heard: str

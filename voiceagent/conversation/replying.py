@@ -163,6 +163,6 @@ def played(step: Step, event: ev.Played) -> None:
     step.put(reply=after)
     if step.state.phase in FLOOR_IS_THE_AGENTS:
         step.put(phase=Phase.SPEAKING)
-    if after.heard_differs(reply):
+    if not reply.started or after.heard_differs(reply):
         step.do(act.ReplyHeard(after.reply_id, after.heard))
     check_complete(step)

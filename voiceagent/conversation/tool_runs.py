@@ -122,6 +122,8 @@ def tell_late(step: Step, event: ev.ToolFinished) -> None:
     if late:
         told = replace_message(history[late[0]], content=event.output)
         step.put(history=(*history[: late[0]], told, *history[late[0] + 1 :]))
+        calls = [call for message in history for call in message.tool_calls if call.call_id == event.call_id]
+        step.do(act.ToolEnded(event.reply_id, event.call_id, calls[0].name, event.output, event.ok))
 
 
 def with_running(step: Step, dropped: Reply) -> Reply:

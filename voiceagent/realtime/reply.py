@@ -41,6 +41,8 @@ class OpenReply:
         """More of the reply was heard."""
         if self._over:
             return []
+        if not heard:
+            return self._last.audible(at_ms)
         shares = self._shares(heard, "")
         return [event for response, (said, _) in shares for event in response.heard(said, at_ms)]
 

@@ -125,6 +125,10 @@ class OpenResponse:
         events.append(TranscriptDelta(**self._inside(index), delta=delta))
         return events
 
+    def audible(self, at_ms: float) -> list[ServerEvent]:
+        """The first frame of it was sent."""
+        return [] if self._done else self._start_playing(at_ms)
+
     def heard(self, heard: str, at_ms: float) -> list[ServerEvent]:
         """More of the message was heard."""
         if not heard or heard == self._heard or (self._done and not self.handed_over):
