@@ -66,7 +66,7 @@ class Seat:
 
 
 class Ticker:
-    """The timer of one event loop; `of_running_loop` finds it. It runs while there are seats."""
+    """The timer of one event loop; `of_running_loop` finds it. It runs while there are seats, and leaves empty groups out."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
@@ -97,7 +97,18 @@ class Ticker:
             _tickers[self.loop] = self
             self._origin_s, self._slot = self.loop.time(), 0
             self._arm()
+        elif len(self._phases[phase]) == 1:
+            self._wake_phase(phase)
         return seat
+
+    def _wake_phase(self, phase: int) -> None:
+        """The group has its first seat: the timer, which leaves empty groups out, may have to fire sooner."""
+        slot = int((self.loop.time() - self._origin_s) / SLOT_S) + 1
+        slot += (phase - slot) % PHASES
+        if slot < self._slot and self._timer is not None:
+            self._timer.cancel()
+            self._slot = slot
+            self._arm()
 
     def remove(self, seat: Seat) -> None:
         """Called by `Seat.leave`."""
@@ -118,4 +129,6 @@ class Ticker:
             for seat in self._phases[slot % PHASES]:
                 seat.due(slot // PHASES)
         self._slot = newest + 1
-        self._arm()
+        if self.seats:
+            self._slot += next(ahead for ahead in range(PHASES) if self._phases[(newest + 1 + ahead) % PHASES])
+            self._arm()
