@@ -378,6 +378,29 @@ def test_a_lookup_that_still_runs_at_the_commit_is_waited_for() -> None:
     assert looked_up(world) == [(True, 400.0)]
 
 
+def test_while_a_slow_tool_may_be_wanted_the_model_is_asked_which() -> None:
+    world = begun(tools={"find": ToolRule("none", slow=True)})
+    world.speech()
+    world.partial("Where is")
+    world.partial("Where is order 48271")
+    prefills = [action for action in world.actions if isinstance(action, act.Prefill)]
+    assert [(action.messages[-1].content, action.predict_for) for action in prefills] == [
+        ("Where is", None),
+        ("Where is order 48271", world.utterance),
+    ]
+
+
+def test_an_argument_that_may_go_on_is_not_looked_up_yet() -> None:
+    world = begun(tools=FIND)
+    world.speech()
+    world.partial("Where is order 482")
+    world.predict("find", '{"order": "482"}')
+    assert not world.lookups
+    world.partial("Where is order 48271 please")
+    world.predict("find", '{"order": "48271"}')
+    assert [look_up.arguments for look_up in world.lookups] == ['{"order": "48271"}']
+
+
 def test_a_prediction_that_nobody_asks_for_is_cancelled() -> None:
     world = begun(tools=FIND)
     world.speech()

@@ -30,7 +30,6 @@ from voiceagent.latency.spans import Stage, TurnReport
 from voiceagent.latency.turns import TurnMeter
 from voiceagent.media.leg import Leg
 from voiceagent.realtime.session import RealtimeSession
-from voiceagent.tools import rule as tools_rule
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
 
@@ -60,12 +59,13 @@ def rules_of(agent: AgentConfig, tools: ToolSet) -> Rules:
         max_lookups=agent.turn.max_lookups,
         filler_after_ms=agent.turn.filler_after_ms,
         fillers=agent.phrases.fillers,
-        tools={name: _tool_rule(tools.rule(name)) for name in tools.names},
+        tools={name: _tool_rule(tools, name) for name in tools.names},
     )
 
 
-def _tool_rule(rule: tools_rule.ToolRule) -> ToolRule:
-    return ToolRule(rule.effect, rule.fillers, rule.confirm)
+def _tool_rule(tools: ToolSet, name: str) -> ToolRule:
+    rule = tools.rule(name)
+    return ToolRule(rule.effect, rule.fillers, rule.confirm, tools.foresight.is_slow(name))
 
 
 class Call:
@@ -202,12 +202,26 @@ class Call:
         for observer in self._observers:
             observer.stepped(event, actions)
         report = self._meter.observe(event, actions, time.time())
+        if isinstance(event, ev.Transcript):
+            self._foresee(event)
         for action in actions:
+            if isinstance(action, act.ToolStarted):
+                self._learn(action)
             if isinstance(action, act.Notice):
                 self._send(self._session.on_notice(action, event.at_ms))
             self._carry_out(action)
         if report is not None:
             self._measured(report)
+
+    def _foresee(self, event: ev.Transcript) -> None:
+        """What callers wanted who began like this."""
+        predicted = self._tools.agents.foresight.predict(f"{event.stable} {event.unstable}")
+        if predicted is not None:
+            self._events.append(ev.ToolPredicted(event.at_ms, event.utterance_id, *predicted))
+
+    def _learn(self, started: act.ToolStarted) -> None:
+        said = next((message.content for message in reversed(self.state.history) if message.role == "user"), "")
+        self._tools.agents.foresight.learn(said, started.name, started.arguments)
 
     def _carry_out(self, action: act.Action) -> None:
         match action:

@@ -39,9 +39,11 @@ class Discard(Action):
 
 @dataclass(frozen=True, slots=True)
 class Prefill(Action):
-    """Let the language model read what is certain of the next prompt. Not answered; a later one, or a `Generate`, replaces it."""
+    """Let the language model read what is known of the next prompt; a later one, or a `Generate`, replaces it. With
+    `predict_for`, the open utterance, it is asked as well which tools it would call: answered by `ToolPredicted`, or not."""
 
     messages: tuple[Message, ...]
+    predict_for: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import ToolCall
+from voiceagent.conversation.overlap import bare_words
 from voiceagent.conversation.state import Lookup, ToolRule
 from voiceagent.conversation.step import Step
 
@@ -56,6 +57,18 @@ def known(step: Step, name: str, arguments: str) -> Lookup | None:
     """The turn's run of that tool with those arguments."""
     wanted = normalised(arguments)
     return next((run for run in step.state.lookups if run.name == name and run.arguments == wanted), None)
+
+
+def is_settled(arguments: str, words: str) -> bool:
+    """Whether no argument ends with the last of the words that were heard: a number or a name may go on."""
+    try:
+        given = json.loads(arguments or "{}")
+    except ValueError:
+        return False
+    values = given.values() if isinstance(given, dict) else ()
+    ends = {bare[-1] for value in values if (bare := bare_words(str(value)))}
+    heard = bare_words(words)
+    return not heard or heard[-1] not in ends
 
 
 def look_up(step: Step, name: str, arguments: str) -> None:

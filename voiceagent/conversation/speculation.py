@@ -13,6 +13,9 @@ from voiceagent.conversation.state import Phase
 from voiceagent.conversation.step import Step
 from voiceagent.conversation.tool_runs import next_round, run_tool
 
+PREDICTABLE_WORDS = 3
+"""Fewer say nothing about the tool that will be wanted."""
+
 
 def said_so_far(step: Step, text: str) -> str:
     """What would be answered if `text` were committed now."""
@@ -82,8 +85,14 @@ def settle_guess(step: Step, text: str) -> bool:
     return False
 
 
-def prefill(step: Step, stable: str) -> None:
-    """Let the language model read the words that will not change while the caller still speaks."""
-    text = said_so_far(step, stable)
-    if text and step.state.reply is None and step.state.dropping is None and step.state.rules.max_guesses:
-        step.do(act.Prefill((*known_history(step), Message("user", text))))
+def read_ahead(step: Step, stable: str, words: str) -> None:
+    """While the caller still speaks, let the language model read the words that will not change; where a slow tool may be wanted,
+    let it say from all words so far which."""
+    state = step.state
+    if state.reply is not None or state.dropping is not None or not state.rules.max_guesses or state.refusal is not None:
+        return
+    predicts = len(state.lookups) < state.rules.max_lookups and any(rule.worth_predicting for rule in state.rules.tools.values())
+    if predicts and len(words.split()) >= PREDICTABLE_WORDS:
+        step.do(act.Prefill((*known_history(step), Message("user", said_so_far(step, words))), state.utterance_id))
+    elif stable:
+        step.do(act.Prefill((*known_history(step), Message("user", said_so_far(step, stable)))))

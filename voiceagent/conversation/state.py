@@ -45,6 +45,13 @@ class ToolRule(Struct, frozen=True):
     """What may be said while it runs; empty: `Rules.fillers`."""
     confirm: str = ""
     """What the caller must say yes to before it runs; `{name}` stands for the argument of that name."""
+    slow: bool = False
+    """Whether its runs so far took long enough to predict it while the caller still speaks."""
+
+    @property
+    def worth_predicting(self) -> bool:
+        """Whether it may run ahead, and that would save anything."""
+        return self.slow and self.effect == "none"
 
 
 class Rules(Struct, frozen=True):
