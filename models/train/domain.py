@@ -182,7 +182,8 @@ def _capitalised(units: list[Unit]) -> tuple[Unit, ...]:
     return (Unit(first.written[0].upper() + first.written[1:], first.spoken, first.glue), *units[1:])
 
 
-def _lowered(unit: Unit) -> Unit:
+def lowered(unit: Unit) -> Unit:
+    """`unit` as it is written inside a sentence."""
     word = unit.written
     keeps_case = re.match(r"I\b|[A-Z]{2}", word) or word.strip(".,?!") in _PROPER
     return unit if keeps_case else Unit(word[0].lower() + word[1:], unit.spoken, unit.glue)
@@ -197,7 +198,7 @@ def with_manners(rng: random.Random, utterance: Utterance, share: float = 0.3) -
     units = list(utterance.units)
     if draw < 0.5:
         prefix = rng.choice(phrases.PREFIXES)
-        units = [*_plain(prefix), _lowered(units[0]), *units[1:]]
+        units = [*_plain(prefix), lowered(units[0]), *units[1:]]
     elif draw < 0.75:
         last = units[-1]
         end = last.written[-1]
@@ -235,7 +236,7 @@ def word_salad(rng: random.Random) -> Utterance:
     for _ in range(rng.randint(1, 6)):
         (kind,) = rng.choices(list(_SALAD), list(_SALAD.values()))
         units += _plain(rng.choice(_COMMON_WORDS)) if kind == "word" else SLOTS[kind](rng)[0]
-    return Utterance(tuple(_lowered(u) for u in units), "out_of_domain", {})
+    return Utterance(tuple(lowered(u) for u in units), "out_of_domain", {})
 
 
 def _speech_utterance(rng: random.Random) -> Utterance:
@@ -297,6 +298,11 @@ def is_held_out(text: str) -> bool:
     key = " ".join(slot_words if combined else heard)
     digest = hashlib.md5(key.encode(), usedforsecurity=False).digest()
     return int.from_bytes(digest[:8], "big") % HELD_OUT_MODULUS == 0
+
+
+def without_slots(text: str) -> bool:
+    """Whether no word of `text` can stand in a slot."""
+    return not any(word in SLOT_WORDS or word[:1].isdigit() for word in _bare(text))
 
 
 _CONFUSIONS = {

@@ -224,14 +224,10 @@ def train_conversation(rng: random.Random, turns: int, noise: float = 0.25) -> l
 def held_out_conversation(rng: random.Random, turns: int) -> list[Message]:
     """A conversation whose every sentence with slots is held out, and whose last turn ends in a held-out tool call."""
     while True:
-        conversation = Conversation(rng, lambda text: domain.is_held_out(text) or _without_slots(text), noise=0.0)
+        conversation = Conversation(rng, lambda text: domain.is_held_out(text) or domain.without_slots(text), noise=0.0)
         for index in range(turns):
             conversation.turn(request=index == turns - 1)
         last_user = max(i for i, m in enumerate(conversation.messages) if m["role"] == "user")
         called = "tool_calls" in conversation.messages[last_user + 1]
         if called and domain.is_held_out(str(conversation.messages[last_user]["content"])):
             return [{"role": "system", "content": replies.SYSTEM_PROMPTS[0]}, *conversation.messages]
-
-
-def _without_slots(text: str) -> bool:
-    return not any(w.strip('.,?!"') in domain.SLOT_WORDS or w[:1].isdigit() for w in text.lower().split())

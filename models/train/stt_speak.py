@@ -10,6 +10,7 @@ Held-out sentences (`domain.is_held_out`) and the variants in `HELD_OUT_VARIANTS
 from __future__ import annotations
 
 import argparse
+import functools
 import io
 import random
 import time
@@ -45,6 +46,7 @@ _SHARD_CLIPS = 1000
 Speaker = Callable[[random.Random, tuple[Unit, ...]], Clip]
 
 
+@functools.cache
 def trained_variants() -> list[str]:
     """The espeak-ng variants that may be trained on."""
     kept = [v for v in variants() if v not in _UNFIT and not v.startswith(("klatt", "robosoft"))]
@@ -116,16 +118,19 @@ def unit_spans(speech: Speech, text: str, owners: list[int], scale: float) -> tu
     return tuple((int(spans[i][0] * scale), int(spans[i][1] * scale)) for i in range(len(spans)))
 
 
-def espeak_speaker() -> Speaker:
+def any_trained_voice(rng: random.Random) -> str:
+    """An accent, mostly with a variant that may be trained on."""
+    accent = rng.choice(_ACCENTS)
+    return f"{accent}+{rng.choice(trained_variants())}" if rng.random() > 0.12 else accent
+
+
+def espeak_speaker(draw_voice: Callable[[random.Random], str] = any_trained_voice) -> Speaker:
     """Speaks each sentence in another voice of espeak-ng, with times of words and phonemes."""
     espeak = Espeak()
-    voices = trained_variants()
 
     def speak(rng: random.Random, units: tuple[Unit, ...]) -> Clip:
         text, owners = spoken_words(units)
-        voice = rng.choice(_ACCENTS)
-        if rng.random() > 0.12:
-            voice += "+" + rng.choice(voices)
+        voice = draw_voice(rng)
         speech = espeak.say(
             text,
             voice,

@@ -1,11 +1,15 @@
-"""Whether a pause is the end of the turn: from the words so far, what the agent had asked, and how the voice fell. A logistic
-regression over features that can be read off a transcript; its weights come from `models/train`. Pure."""
+"""Whether a pause is the end of the turn: from the words so far, what the agent had asked, and how the voice ended. A logistic
+regression over features that can be read off a transcript; its weights come from `models/train/endpoint_fit.py`. Pure."""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from statistics import NormalDist
+
+from voiceagent.conversation.endpoint_weights import GUESS_FROM, HESITATION_MS, RISK, TRAINED
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +17,7 @@ class Prosody:
     """How the voice ended before a pause (`audio.prosody`)."""
 
     pitch_fall_st: float | None = None
-    """Semitones by which the pitch at the end lies below the rest; None when that is unknown."""
+    """Semitones by which the pitch at the very end lies below the rest; negative where it rose, None when that is unknown."""
     energy_fall_db: float = 0.0
     """Decibels by which the last 100 ms lie below the rest."""
 
@@ -44,97 +48,193 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-OPEN = _words(
-    """a an the my your our his her its their this these some any every each to for from of in on at by with about into than as
-    between until before after during without under over near like via per and or but because so if when while that which who
-    whose what where how i we they he she is are am was were be been have has had do does did can could will would shall should
-    may might must want wants need needs wish going gonna let lets very really too more most another next last plus minus times
-    divided number"""
+PREPOSITIONS = _words(
+    """to for from of in on at by with about into than as between until before after during without under over near like via per
+    around"""
 )
-"""After one of these as its last word a sentence goes on."""
-FILLERS = _words("uh um uhm er erm hmm hm mm well like so actually")
+AUXILIARIES = _words(
+    """is are am was were be been have has had do does did can could will would shall should may might must i'm i'd i'll it's
+    what's where's how's that's we're let's don't can't isn't going gonna"""
+)
+LAST_WORDS: Mapping[str, frozenset[str]] = {
+    "filler": _words("uh um uhm er erm hmm hm mm well so actually"),
+    "joiner": _words(
+        "and or but because if then when while that who what who's which where how why also plus minus times divided"
+    ),
+    "determiner": _words("a an the my your our his her its their this these some any every each no another"),
+    "preposition": PREPOSITIONS,
+    "auxiliary": AUXILIARIES,
+    "pronoun": _words("i we they he she"),
+    "verb": _words(
+        """want wants need needs wish book reserve check cancel change move make get give tell find know send set start track
+        schedule reschedule order buy call bring put add remove turn play open close remind delete stop calculate mean meant
+        said say ask waiting calling very too really more next last"""
+    ),
+    "half_day": _words("am pm noon midnight o'clock"),
+    "day": _words("monday tuesday wednesday thursday friday saturday sunday today tonight tomorrow"),
+    "month": _words("january february march april june july august september october november december"),
+    "polite": _words("please thanks thank bye goodbye"),
+}
+"""Closed classes of the last word; the first that holds it counts."""
+OPENERS = _words(
+    """okay ok oh um uh please well so and hello hi hey there now alright right great good perfect fine sorry no yes actually
+    morning evening afternoon this is thank you thanks"""
+)
+"""Words that are said before what one wants."""
+PLEASANTRIES = OPENERS | _words("how are you doing going today it can hear me very much a lot anyone")
+"""And those of the questions nobody wants answered."""
 WHOLE = _words(
-    """yes yeah yep yup no nope ok okay sure right stop wait hello hi hey thanks thank you bye goodbye never mind please repeat
-    again correct exactly cancel help nothing none that's it"""
+    """yes yeah yep yup no nope sure right stop wait thanks thank you bye goodbye never mind please repeat again correct exactly
+    cancel help nothing none that's it is pardon enough quiet"""
 )
 """Words that are a turn by themselves."""
-ASKING = _words("what when where who whose which why how is are am was were do does did can could will would should may have has")
 NUMBERS = _words(
     """zero oh one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
     eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand"""
 )
-SLOTS = {
-    "book": (
-        _words("monday tuesday wednesday thursday friday saturday sunday today tonight tomorrow"),
-        _words("am pm noon midnight"),
-    ),
-    "timer": (_words("second seconds minute minutes hour hours"),),
-}
-"""What a request for something still needs, by a word that names it."""
+BOOKED = _words("table appointment reservation booking meeting haircut massage dentist")
+WEATHER = _words("weather forecast temperature rain raining snow sunny")
+CALLED_OFF = _words("cancel delete stop end don't off")
+CLOCK = re.compile(r"\d{1,2}:\d\d")
+SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
+CODE_DIGITS = 5
+"""Codes of so many digits are mostly complete."""
+SHORT_MS, LONG_MS = 500.0, 4000.0
 
 
 def features(evidence: PauseEvidence) -> dict[str, float]:
     """The evidence as numbers, most of them 0 or 1."""
     text = evidence.words.strip()
-    words = [bare for word in text.lower().split() if (bare := "".join(c for c in word if c.isalnum() or c == "'"))]
-    last = words[-1] if words else ""
+    words = _bare(text)
+    found = {"bias": 1.0, **_voice(evidence, text)}
+    if not words:
+        return found | {"no_words": 1.0}
+    sentences = [bare for part in SENTENCE_END.split(text) if (bare := _bare(part))]
+    return found | _ending(text, words) | _sentence(text, words, sentences) | _needs(words) | _answer(words, evidence.asked)
+
+
+def _bare(text: str) -> list[str]:
+    """Words in lower case without the marks around them."""
+    words = ("".join(c for c in word if c.isalnum() or c in "':").strip(":'") for word in text.lower().split())
+    return [word for word in words if word]
+
+
+def _is_number(word: str) -> bool:
+    return word[0].isdigit() or word in NUMBERS
+
+
+def _voice(evidence: PauseEvidence, text: str) -> dict[str, float]:
     fall = evidence.prosody.pitch_fall_st
-    asked = evidence.asked.rstrip().endswith("?")
-    number = last.isdigit() or last in NUMBERS
-    needs = next((slots for name, slots in SLOTS.items() if name in words), ())
+    clipped = max(-8.0, min(8.0, fall)) if fall is not None else 0.0
     return {
-        "bias": 1.0,
-        "ends_sentence": float(text.endswith((".", "!"))),
-        "ends_question": float(text.endswith("?")),
-        "ends_comma": float(text.endswith((",", "-", "…", "..."))),
-        "open_word": float(last in OPEN and not text.endswith("?")),
-        "filler": float(last in FILLERS),
-        "whole": float(bool(words) and WHOLE.issuperset(words)),
-        "answers": float(asked and last not in OPEN and len(words) <= 6),
-        "asking": float(bool(words) and words[0] in ASKING and len(words) >= 3),
-        "one_word": float(len(words) == 1),
-        "two_words": float(len(words) == 2),
-        "number": float(number),
-        "short_code": float(number and "order" in words and sum(len(w) for w in words if w.isdigit()) < 5),
-        "slots_missing": float(sum(not slot.intersection(words) for slot in needs)),
-        "pitch_fall": max(-4.0, min(6.0, fall)) if fall is not None else 0.0,
+        "pitch_fall": clipped,
+        "pitch_fall_in_question": clipped if text.endswith("?") else 0.0,
+        "pitch_moved": abs(clipped),
+        "pitch_moved_squared": clipped * clipped / 5.0,
         "pitch_unknown": float(fall is None),
         "energy_fall": max(-10.0, min(15.0, evidence.prosody.energy_fall_db)),
-        "long": min(1.0, evidence.voiced_ms / 4000.0),
+        "long": min(1.0, evidence.voiced_ms / LONG_MS),
+        "short": float(evidence.voiced_ms < SHORT_MS),
     }
 
 
-HAND_SET: Mapping[str, float] = {
-    "bias": -0.6,
-    "ends_sentence": 2.6,
-    "ends_question": 3.4,
-    "ends_comma": -2.5,
-    "open_word": -3.0,
-    "filler": -3.0,
-    "whole": 2.5,
-    "answers": 1.5,
-    "asking": 0.6,
-    "one_word": -0.8,
-    "two_words": -0.3,
-    "number": -0.3,
-    "short_code": -1.5,
-    "slots_missing": -0.7,
-    "pitch_fall": 0.35,
-    "energy_fall": 0.03,
-    "long": 0.3,
-}
+def _ending(text: str, words: list[str]) -> dict[str, float]:
+    """The last mark and the last word."""
+    last = words[-1]
+    asks = text.endswith("?")
+    found = {
+        "ends_sentence": float(text.endswith((".", "!"))),
+        "ends_question": float(asks),
+        "ends_comma": float(text.endswith((",", "-", "…", "..."))),
+    }
+    if asks and last in PREPOSITIONS | AUXILIARIES:
+        return found | {"stranded": 1.0}
+    if words[-2:] == ["thank", "you"]:
+        return found | {"last_polite": 1.0}
+    kind = next((name for name, members in LAST_WORDS.items() if last in members), "")
+    return found | ({f"last_{kind}": 1.0} if kind else _number(words) if _is_number(last) else {})
+
+
+def _number(words: list[str]) -> dict[str, float]:
+    """A number at the end: of a time, a code, or something else."""
+    digits = 0
+    for word in reversed(words):
+        if not word.isdigit() and word not in NUMBERS:
+            break
+        digits += len(word) if word.isdigit() else 1
+    if CLOCK.fullmatch(words[-1]) or words[-2:-1] in (["at"], ["around"], ["to"]):
+        return {"last_clock": 1.0}
+    if digits >= CODE_DIGITS - 2 or "order" in words:
+        return {"last_code": 1.0, "code_digits_missing": float(max(0, CODE_DIGITS - digits))}
+    return {"last_number": 1.0}
+
+
+def _sentence(text: str, words: list[str], sentences: list[list[str]]) -> dict[str, float]:
+    """The form of the whole and of its last sentence."""
+    current = sentences[-1]
+    return {
+        "opener": float(OPENERS.issuperset(words)),
+        "pleasantry": float(PLEASANTRIES.issuperset(words) and not OPENERS.issuperset(words)),
+        "whole": float(WHOLE.issuperset(words)),
+        "one_word": float(len(words) == 1),
+        "several_sentences": float(len(sentences) > 1),
+        "introduces": float(current[:2] == ["this", "is"] or {"my", "name"} <= set(current[:3])),
+        "condition": float(current[0] in {"if", "when", "because"} and "," not in text[:-1]),
+    }
+
+
+def _needs(words: list[str]) -> dict[str, float]:
+    """What a request still leaves open."""
+    said = set(words)
+    numbers = [word for word in words if _is_number(word)]
+    if said & CALLED_OFF:
+        return {}
+    if "timer" in said:
+        return {"number_missing": float(not numbers)}
+    day = bool(said & (LAST_WORDS["day"] | LAST_WORDS["month"]))
+    if said & WEATHER:
+        return {"weather_day_missing": float(not day)}
+    if not said & BOOKED:
+        return {}
+    time = bool(said & LAST_WORDS["half_day"]) or any(CLOCK.fullmatch(word) for word in numbers)
+    return {"day_missing": float(not day), "time_missing": float(not time), "time_alone_missing": float(day and not time)}
+
+
+def _answer(words: list[str], asked: str) -> dict[str, float]:
+    """How much of the agent's question is answered."""
+    if not asked.rstrip().endswith("?"):
+        return {}
+    said = set(words)
+    number = any(_is_number(word) for word in words)
+    given = {
+        "day": bool(said & (LAST_WORDS["day"] | LAST_WORDS["month"])),
+        "time": bool(said & LAST_WORDS["half_day"]) or any(CLOCK.fullmatch(word) for word in words),
+        "many": number,
+        "number": number,
+    }
+    wanted = [given[name] for name in _bare(asked) if name in given]
+    return {
+        "answers": float(len(words) <= 6),
+        "answers_all": float(bool(wanted) and all(wanted)),
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointModel:
-    """Weights of `features`, and how completeness becomes a hold."""
+    """Weights of `features`, and how completeness becomes a hold.
 
-    weights: Mapping[str, float] = field(default_factory=lambda: HAND_SET)
-    sure: float = 0.9
-    """From this completeness on the hold is the shortest."""
-    curve: float = 1.5
-    """How steeply the hold grows below it: 1 in a straight line, more stays short for longer."""
-    guess_from: float = 0.3
+    Hesitations are log-normally long: of those that have begun, a share S(t) lasts longer than t. If the caller has finished with
+    a probability of p when the pause begins and is still silent after t, then the odds are p : (1-p)·S(t). The hold is the t at
+    which the chance that the caller goes on has come down to `risk`."""
+
+    weights: Mapping[str, float] = field(default_factory=lambda: TRAINED)
+    risk: float = RISK
+    """The chance, 0 to 1, that a pause which has lasted for its hold was a hesitation after all."""
+    hesitation_ms: float = HESITATION_MS
+    """The median of hesitations that are long enough to matter."""
+    spread: float = 0.6
+    """Deviation of the logarithm of their length (Campione & Véronis 2002)."""
+    guess_from: float = GUESS_FROM
     """From this completeness on an answer is begun as soon as the words are known."""
 
     def completeness(self, evidence: PauseEvidence) -> float:
@@ -144,7 +244,18 @@ class EndpointModel:
 
     def holds(self, evidence: PauseEvidence, *, shortest_ms: float, longest_ms: float) -> Holds:
         """How long the pause may be."""
-        complete = self.completeness(evidence)
-        doubt = max(0.0, (self.sure - complete) / self.sure)
-        endpoint_ms = shortest_ms + (longest_ms - shortest_ms) * doubt ** (1 / self.curve)
+        return self.holds_for(self.completeness(evidence), shortest_ms, longest_ms)
+
+    def holds_for(self, complete: float, shortest_ms: float, longest_ms: float) -> Holds:
+        """How long a pause may be after which the caller has finished with a probability of `complete`."""
+        endpoint_ms = max(shortest_ms, min(longest_ms, self._hold_ms(complete)))
         return Holds(0.0 if complete >= self.guess_from else endpoint_ms / 2, endpoint_ms)
+
+    def _hold_ms(self, complete: float) -> float:
+        lasting = complete * self.risk / max(1e-9, (1.0 - complete) * (1.0 - self.risk))
+        if lasting >= 1.0:
+            return 0.0
+        return self.hesitation_ms * math.exp(self.spread * NORMAL.inv_cdf(1.0 - max(1e-9, lasting)))
+
+
+NORMAL = NormalDist()

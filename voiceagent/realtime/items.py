@@ -57,20 +57,8 @@ class ToolCallItem(msgspec.Struct, frozen=True, tag="mcp_call"):
     approval_request_id: str | None = None
 
 
-class FunctionCallItem(msgspec.Struct, frozen=True, tag="function_call"):
-    """A tool that the CLIENT is to run: one that it offered itself. It answers with a `function_call_output`."""
-
-    id: str
-    call_id: str
-    name: str
-    arguments: str
-    """A JSON object as text."""
-    status: ItemStatus = "completed"
-    object: str = "realtime.item"
-
-
 class FunctionOutputItem(msgspec.Struct, frozen=True, tag="function_call_output"):
-    """A tool's result that the client sent."""
+    """A tool's result that the client sent. Kept and acknowledged; the server's own tools do not wait for it."""
 
     id: str
     call_id: str
@@ -79,4 +67,4 @@ class FunctionOutputItem(msgspec.Struct, frozen=True, tag="function_call_output"
     object: str = "realtime.item"
 
 
-Item = MessageItem | ToolCallItem | FunctionCallItem | FunctionOutputItem
+Item = MessageItem | ToolCallItem | FunctionOutputItem

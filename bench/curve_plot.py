@@ -1,0 +1,80 @@
+"""Draws false cutoffs against latency as a small SVG by hand, readable on a light and on a dark page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WIDTH, HEIGHT = 720, 420
+LEFT, RIGHT, TOP, BOTTOM = 64, 20, 24, 56
+MOST_MS, MOST_PERCENT = 2000.0, 80.0
+STEP_MS, STEP_PERCENT = 250, 10
+STYLE = """
+  text { font: 13px system-ui, sans-serif; fill: #24292f; }
+  .grid { stroke: #d0d7de; stroke-width: 1; }
+  .goal { fill: #2da44e; fill-opacity: .18; }
+  .line { fill: none; stroke-width: 2.5; stroke-linejoin: round; }
+  .c0 { stroke: #0969da; } .c1 { stroke: #bc4c00; } .c2 { stroke: #8250df; }
+  .d0 { fill: #0969da; } .d1 { fill: #bc4c00; } .d2 { fill: #8250df; }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #e6edf3; } .grid { stroke: #3d444d; }
+    .c0 { stroke: #58a6ff; } .c1 { stroke: #f0883e; } .c2 { stroke: #bc8cff; }
+    .d0 { fill: #58a6ff; } .d1 { fill: #f0883e; } .d2 { fill: #bc8cff; }
+  }"""
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A rule at several thresholds."""
+
+    name: str
+    points: Sequence[Point]
+    """Median latency in ms and cut-off turns in per cent."""
+
+
+def plot(curves: Sequence[Curve], chosen: Point, goal: Point) -> str:
+    """The SVG: the curves, a dot where the agent runs, and the corner that `goal` allows."""
+    left, top = _at((0.0, goal[1]))
+    right, bottom = _at((goal[0], 0.0))
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        'aria-label="False cutoffs against endpoint latency">',
+        f"<style>{STYLE}\n</style>",
+        *_axes(),
+        f'<rect class="goal" x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}"/>',
+    ]
+    for index, curve in enumerate(curves):
+        inside = [point for point in curve.points if point[0] <= MOST_MS and point[1] <= MOST_PERCENT]
+        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(_at, inside))
+        parts.append(f'<polyline class="line c{index}" points="{line}"/>')
+        parts += [f'<circle class="d{index}" cx="{x:.1f}" cy="{y:.1f}" r="3"/>' for x, y in map(_at, inside)]
+        key = TOP + 18 + 20 * index
+        parts.append(f'<rect class="d{index}" x="{WIDTH - 270}" y="{key - 9}" width="18" height="4"/>')
+        parts.append(f'<text x="{WIDTH - 244}" y="{key - 2}">{curve.name}</text>')
+    x, y = _at(chosen)
+    parts.append(f'<circle class="line c0" cx="{x:.1f}" cy="{y:.1f}" r="8"/>')
+    parts.append(f'<text x="{x + 14:.1f}" y="{y - 10:.1f}">default: {chosen[0]:.0f} ms, {chosen[1]:.1f} %</text>')
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _at(point: Point) -> Point:
+    x = LEFT + point[0] / MOST_MS * (WIDTH - LEFT - RIGHT)
+    return x, HEIGHT - BOTTOM - point[1] / MOST_PERCENT * (HEIGHT - TOP - BOTTOM)
+
+
+def _axes() -> list[str]:
+    parts = []
+    for ms in range(0, int(MOST_MS) + 1, STEP_MS):
+        x, y = _at((ms, 0))
+        parts.append(f'<line class="grid" x1="{x:.1f}" y1="{TOP}" x2="{x:.1f}" y2="{y:.1f}"/>')
+        parts.append(f'<text x="{x:.1f}" y="{y + 18:.1f}" text-anchor="middle">{ms}</text>')
+    for percent in range(0, int(MOST_PERCENT) + 1, STEP_PERCENT):
+        x, y = _at((0, percent))
+        parts.append(f'<line class="grid" x1="{x:.1f}" y1="{y:.1f}" x2="{WIDTH - RIGHT}" y2="{y:.1f}"/>')
+        parts.append(f'<text x="{x - 8:.1f}" y="{y + 4:.1f}" text-anchor="end">{percent}</text>')
+    parts.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 14}" text-anchor="middle">'
+                 "median time from the end of speech to the endpoint, ms</text>")  # fmt: skip
+    parts.append(f'<text x="{LEFT}" y="{TOP - 9}">turns cut off, %</text>')
+    return parts
