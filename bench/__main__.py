@@ -25,6 +25,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=names)
     parser.add_argument("--turns", type=int, default=50, help="undisturbed turns to measure (default: 50)")
     parser.add_argument("--voice", type=Path, help="the .onnx of a published Piper voice to measure in synthesis besides")
+    parser.add_argument("--together", action="store_true", help="peers: call all servers at the same time, not in turn")
     parser.add_argument("--out", type=Path, default=RESULTS_DIR, help="folder for the results (default: bench/results)")
     options = parser.parse_args()
     unknown = sorted(set(options.names) - set(BENCHMARKS) - set(ON_REQUEST))

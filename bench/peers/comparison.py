@@ -1,11 +1,13 @@
-"""The comparison: voiceagent, Pipecat with its documented defaults and Pipecat with its fastest documented settings, in turn,
-call by call, so that whatever else the machine does meets all three alike. `NOTES` says what was done to be fair."""
+"""The comparison: voiceagent, Pipecat with its documented defaults and Pipecat with its fastest documented settings, in turn
+call by call, or at the same time, so that whatever else the machine does meets all three alike. `NOTES` says what was done to
+be fair."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 import fcntl
+import itertools
 import os
 import signal
 import time
@@ -14,8 +16,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from bench.calls import INTERRUPTION, spoken
-from bench.peers.contestants import DEFAULT, FASTEST, OURS, Contestant, Field, asked_since, cpu_s, memory_mb
-from bench.peers.contestants import field as playing_field
+from bench.peers.contestants import DEFAULT, FASTEST, OURS, Contestant, asked_since, contestants, cpu_s, memory_mb
 from bench.peers.environment import pipecat_python, pipecat_version
 from bench.peers.trial import Speech, ask, greeted, interrupt
 from voiceagent.errors import MediaError
@@ -24,11 +25,12 @@ from voiceagent.models.check_speech import normalised
 from voiceagent.models.figures import Figure, at_least, at_most
 
 NOTES = """
-Calls were made to the three in turn, ten questions each, then four interrupted answers each, in an order that rotates. Times are
-read off the audio that the caller sent and received, by the same code for all.
+Calls were made to the three in turn, ten questions each, then four interrupted answers each, in an order that rotates; or, with
+`--together`, to all three at the same time, each on its own line and with its own server. Times are read off the audio that the
+caller sent and received, by the same code for all.
 
-**The same:** the Whisper model and its decoding options, the language model server (a process of its own, in nobody's
-CPU-seconds), the Piper voice, the tools, the instructions, the caller, the machine.
+**The same:** the Whisper model and its decoding options, the language model server (a process of its own, not in
+the CPU-seconds), the Piper voice, the tools, the instructions, the caller, the machine.
 
 **Where there was a choice, Pipecat got the better one.** Its Whisper encodes only the audio there is (voiceagent's class: stock
 faster-whisper pads to 30 s); its voice runs on one thread; it logs warnings only; its models are loaded before a call is
@@ -97,25 +99,29 @@ async def measure(options: argparse.Namespace) -> Iterator[Figure]:
     python = await asyncio.to_thread(pipecat_python)
     speeches = {text: spoken(text) for text in (*QUESTIONS, *LONG_ANSWERS, INTERRUPTION)}
     tallies = {name: Tally() for name in (OURS, DEFAULT, FASTEST)}
-    async with playing_field(python) as playing:
-        order = list(playing.contestants)
+    async with contestants(python) as playing:
+        order = list(playing)
         for contestant in order:
-            await _converse(playing, contestant, Tally(), speeches, QUESTIONS[:1])
+            await _converse(contestant, Tally(), speeches, QUESTIONS[:1])
         enough = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, enough.set)
         for round_ in range(-(-options.turns // len(QUESTIONS))):
             if enough.is_set():
                 break
             async with _quiet_machine():
-                for contestant in order:
-                    await _converse(playing, contestant, tallies[contestant.name], speeches, QUESTIONS)
-                for contestant in order:
-                    await _interrupt(contestant, tallies[contestant.name], speeches)
+                for part in (_converse, _interrupt):
+                    calls = [part(contestant, tallies[contestant.name], speeches) for contestant in order]
+                    if options.together:
+                        await asyncio.gather(*calls)
+                    else:
+                        for call in calls:
+                            await call
             print(f"round {round_ + 1}: {'; '.join(_so_far(name, tally) for name, tally in tallies.items())}", flush=True)
             order.append(order.pop(0))
         for contestant in order:
             tallies[contestant.name].memory_mb = memory_mb(contestant.process)
-    return _rows(tallies)
+    at_once = len(tallies) if options.together else 1
+    return itertools.chain([_plain("servers called at the same time", at_once, "")], _rows(tallies))
 
 
 @asynccontextmanager
@@ -131,14 +137,14 @@ async def _quiet_machine() -> AsyncIterator[None]:
 
 
 async def _converse(
-    playing: Field, contestant: Contestant, tally: Tally, speeches: dict[str, Speech], questions: Sequence[str]
+    contestant: Contestant, tally: Tally, speeches: dict[str, Speech], questions: Sequence[str] = QUESTIONS
 ) -> None:
     """One call: the questions one after the other. Processor time counts from the end of the greeting to the last answer's."""
-    log_bytes = playing.llm_log.stat().st_size
+    log_bytes = contestant.llm.log.stat().st_size
     try:
         async with contestant.caller(contestant.url) as caller:
             await greeted(caller)
-            began_s, cpu_before_s, llm_before_s = time.monotonic(), cpu_s(contestant.process), cpu_s(playing.llm)
+            began_s, cpu_before_s, llm_before_s = time.monotonic(), cpu_s(contestant.process), cpu_s(contestant.llm.process)
             for question in questions:
                 turn = await ask(caller, speeches[question])
                 tally.asked += 1
@@ -148,11 +154,11 @@ async def _converse(
                 elif not turn.cut:
                     tally.unanswered += 1
             tally.cpu_s += cpu_s(contestant.process) - cpu_before_s
-            tally.llm_cpu_s += cpu_s(playing.llm) - llm_before_s
+            tally.llm_cpu_s += cpu_s(contestant.llm.process) - llm_before_s
             tally.call_s += time.monotonic() - began_s
     except (MediaError, TimeoutError) as error:
         tally.problems.append(f"{contestant.name}: {error or 'no greeting'}")
-    requests = asked_since(playing.llm_log, log_bytes)
+    requests = asked_since(contestant.llm.log, log_bytes)
     heard = {normalised(request.words) for request in requests if request.outcome == "finished"}
     tally.requests += len(requests)
     tally.understood += sum(normalised(question) in heard for question in questions)

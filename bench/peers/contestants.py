@@ -1,5 +1,5 @@
-"""The processes of the comparison: one language model server, and voiceagent and Pipecat (twice, with other settings) as its
-clients. Each answers calls at an address, and is measured from outside."""
+"""The processes of the comparison: voiceagent and Pipecat (twice, with other settings), each with a language model server of its
+own, so that its requests can be told from the others'. Each answers calls at an address, and is measured from outside."""
 
 from __future__ import annotations
 
@@ -30,6 +30,16 @@ OURS, DEFAULT, FASTEST = "voiceagent", "Pipecat, defaults", "Pipecat, fastest"
 
 
 @dataclass(frozen=True, slots=True)
+class Llm:
+    """A language model server."""
+
+    url: str
+    process: psutil.Process
+    log: Path
+    """A JSON line for each of its requests."""
+
+
+@dataclass(frozen=True, slots=True)
 class Contestant:
     """A server that answers calls."""
 
@@ -37,16 +47,7 @@ class Contestant:
     url: str
     process: psutil.Process
     caller: type[Caller]
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """All that run."""
-
-    contestants: tuple[Contestant, ...]
-    llm: psutil.Process
-    llm_log: Path
-    """A JSON line for each of its requests."""
+    llm: Llm
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,23 +83,28 @@ def asked_since(log: Path, offset_bytes: int) -> list[Asked]:
 
 
 @asynccontextmanager
-async def field(pipecat_python: Path) -> AsyncIterator[Field]:
+async def contestants(pipecat_python: Path) -> AsyncIterator[tuple[Contestant, ...]]:
     """Start everything, wait until it answers, end it all. Raises RuntimeError with the end of the log of what did not start."""
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="voiceagent-peers-")))
-        llm_log = folder / "requests.jsonl"
-        llm_log.touch()
-        llm_url, llm = await stack.enter_async_context(
-            _answering(folder / "llm.log", sys.executable, "-m", "bench.llm_server", "--log", str(llm_log))
-        )
-        ours = await stack.enter_async_context(running("--config", str(_agent(folder, llm_url))))
-        contestants = [Contestant(OURS, ours.url, ours.process, Caller)]
+        llm = await stack.enter_async_context(_language_model(folder, "ours"))
+        server = await stack.enter_async_context(running("--config", str(_agent(folder, llm.url))))
+        found = [Contestant(OURS, server.url, server.process, Caller, llm)]
         for name, settings in ((DEFAULT, "default"), (FASTEST, "fastest")):
-            url, process = await stack.enter_async_context(
-                _answering(folder / f"{settings}.log", str(pipecat_python), *_pipecat(settings, llm_url))
-            )
-            contestants.append(Contestant(name, url, process, SmallWebRtcCaller))
-        yield Field(tuple(contestants), llm, llm_log)
+            llm = await stack.enter_async_context(_language_model(folder, settings))
+            command = (str(pipecat_python), *_pipecat(settings, llm.url))
+            url, process = await stack.enter_async_context(_answering(folder / f"{settings}.log", *command))
+            found.append(Contestant(name, url, process, SmallWebRtcCaller, llm))
+        yield tuple(found)
+
+
+@asynccontextmanager
+async def _language_model(folder: Path, name: str) -> AsyncIterator[Llm]:
+    requests = folder / f"{name}.jsonl"
+    requests.touch()
+    command = (sys.executable, "-m", "bench.llm_server", "--log", str(requests))
+    async with _answering(folder / f"{name}-llm.log", *command) as (url, process):
+        yield Llm(url, process, requests)
 
 
 def _agent(folder: Path, llm_url: str) -> Path:
