@@ -32,6 +32,7 @@ from voiceagent.server.app import Service, make_app
 from voiceagent.server.calls import StartCall
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.run import serve
+from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.tts.engine import SpeechChunk
 
@@ -118,7 +119,7 @@ def service(max_calls: int) -> Service:
         await engines.stt.transcribe(np.zeros(RATE_HZ, np.float32), final=True)
 
         def start_call(leg: Leg, call_id: str, session: dict[str, Any]) -> Call:
-            return Call(call_id, leg, agent, engines, ToolSet(()), unguarded, budgets)
+            return Call(call_id, leg, agent, engines, CallTools(ToolSet()), unguarded, budgets)
 
         try:
             yield start_call

@@ -9,6 +9,7 @@ import json
 import sys
 
 import numpy as np
+from aiortc.rtp import RtpPacket
 from numpy.typing import NDArray
 
 from bench.media_server import speech
@@ -24,18 +25,26 @@ class PacketTimes:
 
     def __init__(self) -> None:
         self._offsets_ms: list[float] = []
-        self._first: int | None = None
+        self._sequences: set[int] = set()
+        self._first: tuple[int, int] | None = None
 
-    def add(self, timestamp: int, arrival_ms: float) -> None:
-        """A packet of RTP `timestamp` arrived."""
+    def add(self, packet: RtpPacket, arrival_ms: float) -> None:
+        """A packet arrived."""
         if self._first is None:
-            self._first = timestamp
-        ahead = (timestamp - self._first + 2**31) % 2**32 - 2**31
+            self._first = packet.sequence_number, packet.timestamp
+        self._sequences.add((packet.sequence_number - self._first[0] + 2**15) % 2**16 - 2**15)
+        ahead = (packet.timestamp - self._first[1] + 2**31) % 2**32 - 2**31
         self._offsets_ms.append(arrival_ms - ahead / RTP_TICKS_PER_MS)
 
     def forget(self) -> None:
         """Measure from now on."""
         self._offsets_ms.clear()
+        self._sequences.clear()
+
+    @property
+    def missing(self) -> int:
+        """Packets that never came."""
+        return max(self._sequences) - min(self._sequences) + 1 - len(self._sequences) if self._sequences else 0
 
     def lateness_ms(self) -> list[float]:
         """How late each packet came."""
@@ -71,7 +80,7 @@ async def run(url: str, calls: int, seconds: float) -> dict[str, float]:
     await asyncio.gather(*speakers, return_exceptions=True)
     result = {
         "packets": float(len(late_ms)),
-        "expected": calls * seconds * 50.0,
+        "missing": float(sum(packets.missing for packets in times)),
         "late_p50_ms": float(np.percentile(late_ms, 50)),
         "late_p99_ms": float(np.percentile(late_ms, 99)),
         "late_p999_ms": float(np.percentile(late_ms, 99.9)),

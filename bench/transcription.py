@@ -31,6 +31,23 @@ from voiceagent.stt.options import Policy, StreamOptions
 from voiceagent.stt.short_whisper import frames_to_encode
 from voiceagent.stt.whisper import WhisperEngine, WhisperOptions, create
 
+NOTES = """\
+Everything is streamed in virtual time: the clock is the audio received plus the wall time that each decode took, frames of
+20 ms pass through the real VAD, and a partial is begun every 200 ms of speech unless one still runs. Speech is synthetic:
+held-out sentences in six held-out voices of espeak-ng, and in the bundled voice (which training heard, in other sentences).
+
+- *shown for good*: from the end of a word's sound until it is shown, stable or not, and stays in its place up to the final.
+- *stable*: until it is among the stable words; the last words become so with the final, begun after 100 ms of silence.
+- *offline*: the same model, the whole utterance in one decode, faster-whisper's own `transcribe`.
+- *WhisperLiveKit*: its LocalAgreement processor on its faster-whisper backend with the same CTranslate2 model, one thread,
+  fed in virtual time as its server feeds it. By its defaults it decodes whenever 40 ms of audio have come and it is free; *a
+  decode every 200 ms* is its `asr_coalesce_min_s` at our cadence. The bundled model's windows are 10 s, so it encodes a third
+  of what it would of a published model's. VAD is counted for neither. Its default policy, SimulStreaming, needs PyTorch
+  weights, which this model has not.
+- *base, small shape*: the decodes of both, logged on the bundled model and repeated on random weights of the published shape:
+  as many runs of the encoder, as many tokens written, by as many beams; a decode that would begin while another runs is left
+  out. Ours gives the encoder the audio and 2.6 s of padding, in steps of one second; faster-whisper gives it 30 s.
+"""
 VOICES, BUNDLED = 100, 50
 PEER_UTTERANCES, SHAPE_UTTERANCES = 60, 10
 TWO_SENTENCES = 40

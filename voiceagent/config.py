@@ -33,7 +33,7 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many tools without effect a turn may run before it is known that the caller has finished. 0: none."""
     min_speech_ms: Milliseconds = 100
     """Speech shorter than this is not an utterance."""
-    partial_interval_ms: Milliseconds = 200
+    partial_interval_ms: Milliseconds = 180
     """How often the open utterance is decoded again."""
     silence_timeout_s: Seconds = 30.0
     """Silence of both sides before the agent asks whether the caller is there; the same again ends the call. 0: never."""
@@ -41,6 +41,8 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The longest call. 0: no limit."""
     reply_timeout_s: Seconds = 15.0
     """A reply that has produced nothing for this long is given up with an apology."""
+    filler_after_ms: Milliseconds = 400
+    """A tool that has no result for so long is bridged with one of `phrases.fillers` or of its own. 0: never."""
     tool_timeout_s: Seconds = 10.0
     """A tool that runs longer is ended, and the model is told so."""
     max_tool_rounds: Annotated[int, msgspec.Meta(ge=0, le=32)] = 4
@@ -60,6 +62,8 @@ class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     check_in: str = "Are you still there?"
     farewell: str = "Goodbye."
     apology: str = "Sorry, something went wrong. Please say that again."
+    fillers: tuple[str, ...] = ("Let me check that.", "One moment, please.", "Just a second.")
+    """What may be said while a tool takes its time, in turn; a tool may have its own."""
 
 
 class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -28,3 +28,7 @@ run models.train.stt_speak --out "$out/corpus" --clips "$espeak_clips" --seed 1 
 run models.train.stt_speak --out "$out/corpus" --clips "$piper_clips" --seed 2 --piper "$bundled/voice/voice.onnx" $tiny
 run models.train.stt_train --data "$out/corpus" --tokenizer "$out/tokenizer.json" --out "$out" $stt_limit $tiny
 run models.train.stt_export --model "$out/whisper.pt" --tokenizer "$out/tokenizer.json" --out "$bundled/whisper"
+
+if [ -n "$tiny" ]; then
+  run models.train.random_voice --out "$out/random-voice"
+fi

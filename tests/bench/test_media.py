@@ -1,11 +1,13 @@
 import pytest
+from aiortc.rtp import RtpPacket
 
 from bench.media_callers import PacketTimes
 
 
 def test_lateness_is_counted_from_the_earliest_packet_and_skipped_time_is_not_late() -> None:
     times = PacketTimes()
-    start = 2**32 - 960
-    for number, arrival_ms in ((0, 103.0), (1, 120.0), (2, 145.0), (7, 240.0)):
-        times.add((start + number * 960) % 2**32, arrival_ms)
+    for number, frame, arrival_ms in ((0, 0, 103.0), (1, 1, 120.0), (2, 2, 145.0), (4, 7, 240.0)):
+        sequence, timestamp = (2**16 - 1 + number) % 2**16, (2**32 - 960 + frame * 960) % 2**32
+        times.add(RtpPacket(sequence_number=sequence, timestamp=timestamp), arrival_ms)
     assert times.lateness_ms() == pytest.approx([3.0, 0.0, 5.0, 0.0])
+    assert times.missing == 1

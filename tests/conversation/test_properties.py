@@ -29,6 +29,9 @@ MOVES: dict[str, Callable[[World, str], object]] = {
     "generated": lambda world, text: world.generated(),
     "failed": lambda world, text: world.fail(),
     "tool": lambda world, text: world.call_tool("book", f'{{"day": "{text}"}}'),
+    "pay": lambda world, text: world.call_tool("pay", f'{{"day": "{text}"}}'),
+    "yes": lambda world, text: world.say("Yes, please."),
+    "filler": lambda world, text: world.fire("filler"),
     "find": lambda world, text: world.call_tool("find", f'{{"what": "{text}"}}'),
     "predict": lambda world, text: world.predict("find", f'{{"what": "{text}"}}'),
     "predict_effect": lambda world, text: world.predict("book", f'{{"day": "{text}"}}'),
@@ -44,8 +47,10 @@ MOVES: dict[str, Callable[[World, str], object]] = {
     "clause_failed": lambda world, text: world.fail_clause(),
 }
 
-TOOLS = {"find": ToolRule("none"), "book": ToolRule("external")}
+TOOLS = {"find": ToolRule("none"), "book": ToolRule("external"), "pay": ToolRule("external", ("Hold on.",), "Shall I pay {day}?")}
 """`TEXTS` are their arguments too, so that the same is asked for twice."""
+
+FILLERS = ("Let me see.", "One moment.")
 
 scripts = st.lists(st.tuples(st.sampled_from(sorted(MOVES)), st.sampled_from(TEXTS)), max_size=60)
 greetings = st.sampled_from(["", "Hello, how can I help you?"])
@@ -54,7 +59,9 @@ greetings = st.sampled_from(["", "Hello, how can I help you?"])
 def run(greeting: str, script: list[tuple[str, str]]) -> World:
     """Let a call happen in the given order. The world itself fails when a frame, a synthesis or a tool of a dropped reply
     appears."""
-    world = World(Rules(greeting=greeting, silence_timeout_ms=1000, max_tool_rounds=2, apology="Sorry.", tools=TOOLS))
+    world = World(
+        Rules(greeting=greeting, silence_timeout_ms=1000, max_tool_rounds=2, apology="Sorry.", tools=TOOLS, fillers=FILLERS)
+    )
     world.begin()
     for move, text in script:
         MOVES[move](world, text)
@@ -100,6 +107,8 @@ def test_no_effect_comes_of_an_uncommitted_reply_nor_twice_of_one(greeting: str,
     world = hung_up(run(greeting, script))
     committed = world.announced()
     assert {reply_id for reply_id, _, _ in world.effects} <= committed
+    payments = [action for action in world.actions if isinstance(action, act.RunTool) and action.name == "pay"]
+    assert all(action.call_id.endswith("_confirmed") for action in payments)
     assert not world.lookups
     assert not world.state.lookups
 
@@ -143,6 +152,7 @@ def test_tool_results_follow_their_calls_in_every_prompt(greeting: str, script: 
 some_time = st.just(0.0)
 some_id = st.integers(0, 4)
 some_text = st.sampled_from(TEXTS)
+some_tool = st.sampled_from(sorted(TOOLS))
 any_event = st.one_of(
     st.builds(ev.CallStarted, some_time),
     st.builds(ev.SpeechStarted, some_time, some_id, some_time),
@@ -155,7 +165,9 @@ any_event = st.one_of(
     st.builds(ev.FinalTranscript, some_time, some_id, some_text, some_id, st.sampled_from([None, ev.Refusal("r", "No.")])),
     st.builds(ev.Transcript, some_time, some_id, some_text, some_text),
     st.builds(ev.TextDelta, some_time, some_id, some_text),
-    st.builds(ev.ToolCallRequested, some_time, some_id, st.sampled_from("ab"), st.sampled_from(["find", "book"]), st.just("{}")),
+    st.builds(
+        ev.ToolCallRequested, some_time, some_id, st.sampled_from("ab"), st.sampled_from(["find", "book", "pay"]), st.just("{}")
+    ),
     st.builds(ev.ToolPredicted, some_time, some_id, st.just("find"), st.sampled_from(["{}", "[", "null"])),
     st.builds(ev.LookedUp, some_time, some_id, st.just("{}"), st.booleans()),
     st.builds(ev.GenerationDone, some_time, some_id),
@@ -166,7 +178,7 @@ any_event = st.one_of(
     st.builds(ev.ClauseFailed, some_time, some_id, st.integers(-1, 4), st.just("broken")),
     st.builds(ev.Played, some_time, some_id, st.integers(-1, 4), st.floats(0, 500)),
     st.builds(ev.PlayoutStopped, some_time, some_id, st.integers(-1, 4), st.floats(0, 500)),
-    st.builds(ev.TimerFired, some_time, st.sampled_from(["silence", "final", "reply", "overlap", "call_limit", "?"])),
+    st.builds(ev.TimerFired, some_time, st.sampled_from(["silence", "final", "reply", "overlap", "filler", "call_limit", "?"])),
     st.builds(ev.TextReceived, some_time, some_text),
     st.builds(ev.ReplyRequested, some_time),
     st.builds(ev.ReplyCancelled, some_time),
@@ -175,7 +187,7 @@ any_event = st.one_of(
 
 
 def decisions(events: list[ev.Event]) -> list[tuple[act.Action, ...]]:
-    state = machine.start(Rules(greeting="Hello.", tools=TOOLS))
+    state = machine.start(Rules(greeting="Hello.", tools=TOOLS, fillers=FILLERS))
     taken = []
     for event in [ev.CallStarted(0.0), *events]:
         state, actions = machine.step(state, event)

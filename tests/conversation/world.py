@@ -87,6 +87,13 @@ class World:
                 self.held.add(action.reply_id)
             case act.Release():
                 self.held.discard(action.reply_id)
+            case act.Cut():
+                cut = next((a for a in self.queue if (a.reply_id, a.clause) == (action.reply_id, action.clause)), None)
+                if cut is not None:
+                    assert action.end_ms >= cut.sent_ms or not action.end_ms, "cut in what was sent"
+                    cut.words = cut.words[: int(action.end_ms // WORD_MS)]
+                    if not cut.words:
+                        self.queue.remove(cut)
             case act.SetHolds():
                 self.holds = action
             case act.Drop():

@@ -72,6 +72,19 @@ async def test_a_fault_is_one_clear_line(server: FaultyServer, fault: str, said:
     assert "\n" not in str(caught.value)
 
 
+async def test_only_what_fills_a_block_of_the_prefix_cache_is_read_ahead(server: FaultyServer) -> None:
+    model = engine(server)
+    try:
+        for words in ("What", "What is the", "What is the weather", "What is the weather " + "in the city of Paris " * 4):
+            await model.prefill("call", (Message("system", "Be brief."), Message("user", words)), [])
+        assert [request["max_tokens"] for request in server.requests] == [1, 1]
+        await model.forget("call")
+        await model.prefill("call", HELLO, [])
+        assert len(server.requests) == 3
+    finally:
+        await model.close()
+
+
 async def test_no_server_is_one_clear_line() -> None:
     with pytest.raises(EngineError, match="no language model answers there"):
         await generated(OpenAiEngine(OpenAiOptions(base_url="http://127.0.0.1:9/v1")))

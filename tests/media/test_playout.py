@@ -231,3 +231,30 @@ def test_every_sample_comes_out_once_and_in_order(sizes: list[int]) -> None:
     out = np.concatenate(frames) if frames else np.zeros(0, dtype=np.int16)
     assert out[: len(audio)].tolist() == audio.tolist()
     assert not out[len(audio) :].any()
+
+
+def test_a_cut_clause_ends_there_and_the_next_follows() -> None:
+    playout = Playout()
+    playout.push(1, 0, np.full(4800, 1000, np.int16), complete=False)
+    playout.push(1, 1, np.full(480, 2000, np.int16), complete=True)
+    playout.next_frame()
+    playout.cut(1, 0, 50.0)
+    assert playout.push(1, 0, np.full(4800, 1000, np.int16), complete=True)
+    assert playout.queued_ms == 30.0 + 20.0
+    playout.next_frame()
+    joined = playout.next_frame()
+    assert joined is not None
+    assert joined[0] == 1000
+    assert joined[239] == 0
+    assert joined[240] == 2000
+
+
+def test_a_clause_that_is_cut_before_its_first_sample_is_not_heard() -> None:
+    playout = Playout()
+    playout.push(1, 0, np.full(4800, 1000, np.int16), complete=True)
+    playout.push(1, 1, np.full(480, 2000, np.int16), complete=True)
+    playout.cut(1, 0, 0.0)
+    frame = playout.next_frame()
+    assert frame is not None
+    assert set(frame) == {2000}
+    playout.cut(7, 0, 0.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import itertools
 import os
 import threading
 import time
@@ -16,6 +17,7 @@ import psutil
 import pytest
 from aiohttp import web
 from aiortc import RTCConfiguration, RTCPeerConnection, RTCSessionDescription
+from aiortc.rtp import RtpPacket
 
 from tests.media.conftest import MediaServer, collect, echo, listen
 from voiceagent.audio.levels import dbfs
@@ -347,6 +349,35 @@ async def test_the_pacer_keeps_time_and_skips_a_stall_instead_of_bursting(media_
         assert caller._receiver.jitter.stats.received <= len(arrivals) - 10  # type: ignore[union-attr]
         whole_s = (arrivals[-1] - arrivals[0]) / 1000.0
         assert len(arrivals) == pytest.approx(whole_s * 50, abs=8)
+
+
+async def test_a_long_silence_is_hardly_sent_and_speech_after_it_comes_at_once(media_server: MediaServer) -> None:
+    quiet: list[int] = []
+    enough = asyncio.Event()
+    pushed_ms = 0.0
+
+    async def talk(leg: WebRtcLeg) -> None:
+        nonlocal pushed_ms
+        await enough.wait()
+        pushed_ms = time.monotonic() * 1000.0
+        leg.playout.push(1, 0, tone(0.5), complete=True)
+        await listen(leg)
+
+    def count(packet: RtpPacket, arrival_ms: float) -> None:
+        if len(packet.payload) == 1:
+            quiet.append(packet.timestamp)
+            if len(quiet) == 4:
+                enough.set()
+
+    media_server.behaviour = talk
+    async with asyncio.timeout(20), Caller(media_server.url) as caller:
+        caller.on_packet = count
+        onset_ms = await caller.wait_heard(0.0)
+        assert 0 <= onset_ms - pushed_ms < 300
+        await caller.wait_quiet(300)
+        assert media_server.legs[0].counters["frames_skipped"] == 0
+    gaps = [(later - earlier) % 2**32 for earlier, later in itertools.pairwise(quiet[:4])]
+    assert gaps == [20 * 960] * 3
 
 
 async def test_calls_keep_no_threads_and_share_one_timer(media_server: MediaServer) -> None:

@@ -14,6 +14,8 @@ from voiceagent.realtime.session import RealtimeSession
 ids = st.integers(1, 5)
 words = st.text("ab ", max_size=8)
 calls = st.sampled_from(["c1", "c2", "c3"])
+tools = st.sampled_from(["tool", "clients"])
+CLIENTS = {"type": "function", "name": "clients", "description": "", "parameters": {}}
 notices = st.one_of(
     st.builds(actions.CallerStarted, ids, st.floats(0, 5000)),
     st.builds(actions.CallerPartial, ids, words, words),
@@ -22,8 +24,8 @@ notices = st.one_of(
     st.builds(actions.ReplyStarted, ids, ids),
     st.builds(actions.ReplyText, ids, ids, words),
     st.builds(actions.ReplyHeard, ids, words),
-    st.builds(actions.ToolStarted, ids, calls, st.just("tool"), st.just("{}")),
-    st.builds(actions.ToolEnded, ids, calls, st.just("tool"), st.just("{}"), st.booleans()),
+    st.builds(actions.ToolStarted, ids, calls, tools, st.just("{}")),
+    st.builds(actions.ToolEnded, ids, calls, tools, st.just("{}"), st.booleans()),
     st.builds(actions.ReplyEnded, ids, st.sampled_from(["completed", "interrupted", "cancelled", "failed"]), words, words),
     st.builds(actions.Failure, st.just("code"), st.just("What failed.")),
 )
@@ -49,13 +51,19 @@ client_events = st.one_of(
         ),
         words,
     ),
+    st.builds(
+        lambda call: json.dumps(
+            {"type": "conversation.item.create", "item": {"type": "function_call_output", "call_id": call, "output": "{}"}}
+        ),
+        calls,
+    ),
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=300)
 @given(st.lists(st.one_of(notices, client_events), max_size=40))
 def test_every_order_of_events_gives_a_well_formed_sequence(steps: list[actions.Notice | str]) -> None:
-    session = RealtimeSession("rtc_1")
+    session = RealtimeSession("rtc_1", tools=[CLIENTS])
     events = session.start()
     for at_ms, step in enumerate(steps):
         if isinstance(step, str):

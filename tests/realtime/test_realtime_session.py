@@ -11,6 +11,7 @@ import pytest
 from tests.realtime.protocol_rules import check_sequence
 from voiceagent.conversation import actions
 from voiceagent.conversation.events import ReplyCancelled, ReplyRequested, TextReceived
+from voiceagent.errors import ProtocolError
 from voiceagent.latency.spans import Span, Stage, TurnReport
 from voiceagent.realtime.session import Outcome, RealtimeSession
 
@@ -124,6 +125,15 @@ def test_an_interrupted_reply_keeps_only_what_was_heard(session: RealtimeSession
     assert response["output"][0]["content"][0]["transcript"] == "One two"
 
 
+def test_a_reply_that_is_cut_within_its_first_word_was_playing(session: RealtimeSession) -> None:
+    started = tell(session, actions.ReplyStarted(1, 1), actions.ReplyText(1, 0, "One two three four."))
+    started += tell(session, actions.ReplyHeard(1, ""), at_ms=2000.0)
+    assert types(started)[-1] == "output_audio_buffer.started"
+    ended = tell(session, actions.ReplyEnded(1, "interrupted", "", "One two three four."), at_ms=2100.0)
+    check_sequence(started + ended, call_over=False)
+    assert types(ended)[0] == "output_audio_buffer.cleared"
+
+
 def test_a_tool_that_outlives_its_reply_is_abandoned_and_its_result_told_later(session: RealtimeSession) -> None:
     events = tell(
         session,
@@ -220,7 +230,121 @@ def test_a_session_update_is_merged_and_its_instructions_are_exposed(session: Re
     assert say(session, type="session.update", session={"model": "x"}).instructions is None
 
 
-def test_client_side_tools_are_refused_with_a_reason(session: RealtimeSession) -> None:
+PAINT = {"type": "function", "name": "paint", "description": "", "parameters": {}}
+
+
+@pytest.fixture
+def painter() -> RealtimeSession:
+    """A session whose client runs the tool `paint`."""
+
+    def offer(tools: object) -> list[dict[str, Any]]:
+        if tools != [PAINT]:
+            raise ProtocolError("Only paint is taken.")
+        return [PAINT]
+
+    counter = itertools.count(1)
+    session = RealtimeSession("rtc_1", new_id=lambda prefix: f"{prefix}_{next(counter)}", offer_tools=offer)
+    updated = only(list(say(session, type="session.update", session={"tools": [PAINT]}).replies), "session.updated")
+    assert updated["session"]["tools"] == [PAINT]
+    return session
+
+
+def result_of(session: RealtimeSession, call_id: str, output: str = "{}") -> Outcome:
+    item = {"type": "function_call_output", "call_id": call_id, "output": output}
+    return say(session, type="conversation.item.create", item=item)
+
+
+def test_a_tool_of_the_client_ends_a_response_and_its_result_begins_another(painter: RealtimeSession) -> None:
+    asked = tell(painter, actions.ReplyStarted(1, 1), actions.ReplyText(1, 0, "Red it is."))
+    asked += tell(painter, actions.ToolStarted(1, "c1", "paint", '{"colour":"red"}'))
+    first = only(asked, "response.done")["response"]
+    assert first["status"] == "completed"
+    assert [item["type"] for item in first["output"]] == ["message", "function_call"]
+    assert first["output"][1] | {"id": ""} == {
+        "id": "",
+        "object": "realtime.item",
+        "type": "function_call",
+        "status": "completed",
+        "call_id": "c1",
+        "name": "paint",
+        "arguments": '{"colour":"red"}',
+    }
+    assert only(asked, "response.function_call_arguments.done")["name"] == "paint"
+    outcome = result_of(painter, "c1", '{"ok":true}')
+    assert outcome.tool_results == (("c1", '{"ok":true}'),)
+    assert outcome.events == ()
+    assert say(painter, type="response.create") == Outcome()
+    more = list(outcome.replies)
+    more += tell(painter, actions.ReplyHeard(1, "Red it is."), actions.ToolEnded(1, "c1", "paint", '{"ok":true}', True))
+    more += tell(painter, actions.ReplyText(1, 1, "It is painted."), actions.ReplyHeard(1, "Red it is. It is"))
+    more += tell(painter, actions.ReplyEnded(1, "completed", "Red it is. It is painted.", ""))
+    check_sequence(asked + more, call_over=False)
+    (second,) = (event["response"] for event in more if event["type"] == "response.done")
+    assert second["id"] != first["id"]
+    assert [item["content"][0]["transcript"] for item in second["output"]] == ["It is painted."]
+    heard = {event["item_id"]: event["heard"] for event in more if event["type"] == "voiceagent.heard"}
+    assert list(heard.values()) == ["Red it is.", "It is painted."]
+    assert [event["status"] for event in asked + more if event["type"] == "voiceagent.tool"] == ["running", "completed"]
+    ended = [event["response_id"] for event in more if event["type"] == "output_audio_buffer.stopped"]
+    assert ended == [first["id"], second["id"]]
+
+
+def test_two_tools_of_the_client_are_two_responses_and_want_no_answers_of_their_own(painter: RealtimeSession) -> None:
+    events = tell(painter, actions.ReplyStarted(1, 1), actions.ToolStarted(1, "c1", "paint", "{}"))
+    events += tell(painter, actions.ToolStarted(1, "c2", "paint", "{}"))
+    assert types(events).count("response.done") == 2
+    for call_id in ("c1", "c2"):
+        assert result_of(painter, call_id).tool_results == ((call_id, "{}"),)
+    assert say(painter, type="response.create") == Outcome()
+    tell(painter, actions.ReplyText(1, 0, "Done."), actions.ReplyEnded(1, "completed", "Done.", ""))
+    late = say(painter, type="response.create")
+    assert late.events == ()
+    assert types(list(late.replies)) == ["response.created", "response.done"]
+    assert say(painter, type="response.create").events == (ReplyRequested(1000.0),)
+
+
+def test_a_tool_of_the_server_keeps_the_response_open_beside_the_clients(painter: RealtimeSession) -> None:
+    events = tell(painter, actions.ReplyStarted(1, 1), actions.ToolStarted(1, "s1", "look", "{}"))
+    events += tell(painter, actions.ToolStarted(1, "c1", "paint", "{}"))
+    assert "response.done" not in types(events)
+    events += tell(painter, actions.ToolEnded(1, "s1", "look", "{}", True))
+    assert [item["type"] for item in only(events, "response.done")["response"]["output"]] == ["mcp_call", "function_call"]
+    events += tell(painter, actions.ReplyEnded(1, "interrupted", "", ""))
+    check_sequence(events, call_over=False)
+
+
+def test_words_before_the_clients_tool_may_be_cut_after_their_response(painter: RealtimeSession) -> None:
+    events = tell(painter, actions.ReplyStarted(1, 1), actions.ReplyText(1, 0, "One two three."))
+    events += tell(painter, actions.ReplyHeard(1, "One"), actions.ToolStarted(1, "c1", "paint", "{}"))
+    cut = tell(painter, actions.ReplyEnded(1, "interrupted", "One two", "three."), at_ms=1500.0)
+    check_sequence(events + cut, call_over=False)
+    assert "response.done" not in types(cut)
+    assert only(cut, "conversation.item.truncated")["audio_end_ms"] == 500
+    assert [event for event in cut if event["type"] == "voiceagent.heard"][-1]["unheard"] == "three."
+    assert types(cut).count("output_audio_buffer.cleared") == 1
+    assert [event["status"] for event in cut if event["type"] == "voiceagent.tool"] == ["abandoned"]
+    assert result_of(painter, "c1").tool_results == (("c1", "{}"),)
+
+
+def test_a_typed_message_may_be_answered_though_a_result_was_not_followed_up(painter: RealtimeSession) -> None:
+    tell(painter, actions.ReplyStarted(1, 1), actions.ToolStarted(1, "c1", "paint", "{}"))
+    result_of(painter, "c1")
+    tell(painter, actions.ReplyText(1, 0, "Done."), actions.ReplyEnded(1, "completed", "Done.", ""))
+    item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "And now?"}]}
+    say(painter, type="conversation.item.create", item=item)
+    assert say(painter, type="response.create").events == (ReplyRequested(1000.0),)
+
+
+def test_tools_that_are_not_taken_leave_the_others(painter: RealtimeSession) -> None:
+    outcome = say(painter, type="session.update", event_id="mine", session={"tools": [{"name": "f"}], "instructions": "Be kind."})
+    assert types(list(outcome.replies)) == ["session.updated", "error"]
+    assert outcome.replies[0]["session"]["tools"] == [PAINT]
+    assert outcome.replies[1]["error"]["message"] == "Only paint is taken. The rest of the update was applied."
+    assert outcome.replies[1]["error"]["event_id"] == "mine"
+    assert outcome.instructions == "Be kind."
+
+
+def test_where_no_tools_are_taken_they_are_refused_with_a_reason(session: RealtimeSession) -> None:
     outcome = say(session, type="session.update", session={"tools": [{"type": "function", "name": "f"}]})
     assert types(list(outcome.replies)) == ["session.updated", "error"]
     assert "agent.yaml" in outcome.replies[1]["error"]["message"]

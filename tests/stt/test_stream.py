@@ -244,6 +244,18 @@ async def test_a_long_pause_inside_a_sentence_is_a_cut() -> None:
     assert engine.decodes[-1] == pytest.approx(0.4 + 0.54)
 
 
+async def test_the_middle_of_a_long_pause_is_not_decoded() -> None:
+    engine = LevelRecogniser()
+    transcriber = UtteranceTranscriber(engine, StreamOptions(longest_pause_ms=300))
+    transcriber.begin(1, spoken(0, 1))
+    for index in range(40):
+        transcriber.feed(np.zeros(FRAME, np.int16), (index + 1) * 20)
+    for part in (2, 3):
+        transcriber.feed(spoken(part), 0)
+    assert (await said(transcriber)).text == names(4)
+    assert engine.decodes == [pytest.approx(0.8 + 0.3 + 0.8)]
+
+
 async def test_partials_behind_a_cut_go_on_from_the_committed_words() -> None:
     engine = LevelRecogniser(mark=".")
     _, transcriber = await resumed(engine, 300)
@@ -316,5 +328,8 @@ def test_a_window_knows_its_place_in_the_utterance() -> None:
     window.let_go(250)
     assert (window.start, window.end) == (250, 1000)
     assert np.array_equal(np.round(window.between(250, 260) * 32768), np.arange(250, 260))
-    window.let_go(1000)
-    assert (window.start, window.end) == (1000, 1000)
+    window.leave_out(300, 900)
+    assert (window.start, window.end) == (250, 400)
+    assert np.array_equal(np.round(window.between(298, 302) * 32768), [298, 299, 900, 901])
+    window.let_go(400)
+    assert (window.start, window.end) == (400, 400)

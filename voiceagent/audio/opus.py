@@ -88,6 +88,12 @@ def packet_samples(payload: bytes) -> int:
     return max(0, int(_library().opus_packet_get_nb_samples(payload, len(payload), RTP_CLOCK_HZ))) if payload else 0
 
 
+def quiet_packet(payload: bytes) -> bytes:
+    """A packet of one frame without audio, by which a sender says that it is silent (DTX, RFC 6716 §3.2.1); in the mode of
+    `payload`, a packet that it sent before."""
+    return bytes([payload[0] & 0b1111_1100])
+
+
 class Encoder:
     """A mono speech encoder (VOIP, in-band FEC, DTX off)."""
 

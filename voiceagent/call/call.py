@@ -30,6 +30,7 @@ from voiceagent.latency.spans import Stage, TurnReport
 from voiceagent.latency.turns import TurnMeter
 from voiceagent.media.leg import Leg
 from voiceagent.realtime.session import RealtimeSession
+from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
 
 log = logging.getLogger(__name__)
@@ -56,8 +57,15 @@ def rules_of(agent: AgentConfig, tools: ToolSet) -> Rules:
         longest_hold_ms=agent.turn.longest_hold_ms if fixed_ms is None else fixed_ms,
         max_guesses=agent.turn.max_guesses,
         max_lookups=agent.turn.max_lookups,
-        tools={name: ToolRule(tools.rule(name).effect) for name in tools.names},
+        filler_after_ms=agent.turn.filler_after_ms,
+        fillers=agent.phrases.fillers,
+        tools={name: _tool_rule(tools, name) for name in tools.names},
     )
+
+
+def _tool_rule(tools: ToolSet, name: str) -> ToolRule:
+    rule = tools.rule(name)
+    return ToolRule(rule.effect, rule.fillers, rule.confirm, tools.foresight.is_slow(name))
 
 
 class Call:
@@ -69,13 +77,13 @@ class Call:
         leg: Leg,
         agent: AgentConfig,
         engines: Engines,
-        tools: ToolSet,
+        tools: CallTools,
         guards: Guards,
         budgets: Budgets,
         observers: Sequence[CallObserver] = (),
     ) -> None:
         self.call_id = call_id
-        self.state: State = machine.start(rules_of(agent, tools))
+        self.state: State = machine.start(rules_of(agent, tools.agents))
         self._leg = leg
         self._agent = agent
         self._engines = engines
@@ -84,7 +92,9 @@ class Call:
         self._budgets = budgets
         self._observers = observers
         self._clock = CallClock()
-        self._session = RealtimeSession(call_id, agent=agent.name, instructions=agent.instructions)
+        self._session = RealtimeSession(
+            call_id, agent=agent.name, instructions=agent.instructions, tools=tools.offered, offer_tools=tools.offer
+        )
         self._meter = TurnMeter(call_id, agent.profile)
         self._limits_ms: Mapping[Stage, float] = {stage: lim.p95_ms for stage, lim in budgets.of(agent.profile).items()}
         self._events: deque[ev.Event] = deque()
@@ -111,6 +121,7 @@ class Call:
             for timer in self._timers.values():
                 timer.cancel()
             self._timers.clear()
+            self._tools.close()
             await self._leg.close()
             for observer in self._observers:
                 observer.ended()
@@ -147,6 +158,8 @@ class Call:
             self._send(outcome.replies)
             if outcome.instructions is not None:
                 self._post(ev.InstructionsChanged(self._clock.now_ms(), outcome.instructions))
+            for call_id, output in outcome.tool_results:
+                self._tools.answer(call_id, output)
             for event in outcome.events:
                 self._post(await self._admit(event))
 
@@ -189,12 +202,26 @@ class Call:
         for observer in self._observers:
             observer.stepped(event, actions)
         report = self._meter.observe(event, actions, time.time())
+        if isinstance(event, ev.Transcript):
+            self._foresee(event)
         for action in actions:
+            if isinstance(action, act.ToolStarted):
+                self._learn(action)
             if isinstance(action, act.Notice):
                 self._send(self._session.on_notice(action, event.at_ms))
             self._carry_out(action)
         if report is not None:
             self._measured(report)
+
+    def _foresee(self, event: ev.Transcript) -> None:
+        """What callers wanted who began like this."""
+        predicted = self._tools.agents.foresight.predict(f"{event.stable} {event.unstable}")
+        if predicted is not None:
+            self._events.append(ev.ToolPredicted(event.at_ms, event.utterance_id, *predicted))
+
+    def _learn(self, started: act.ToolStarted) -> None:
+        said = next((message.content for message in reversed(self.state.history) if message.role == "user"), "")
+        self._tools.agents.foresight.learn(said, started.name, started.arguments)
 
     def _carry_out(self, action: act.Action) -> None:
         match action:
@@ -220,6 +247,8 @@ class Call:
                 self._speaking.hold(reply_id)
             case act.Release(reply_id):
                 self._speaking.release(reply_id)
+            case act.Cut():
+                self._speaking.cut(action)
             case act.Drop(reply_id):
                 self._tasks.cancel(owner(reply_id))
                 self._speaking.drop(reply_id)

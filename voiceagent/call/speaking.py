@@ -62,6 +62,10 @@ class Speaking:
         """Send the reply from where it was held."""
         self._playout.release(reply_id)
 
+    def cut(self, action: act.Cut) -> None:
+        """Send nothing of the clause beyond the end of a word."""
+        self._playout.cut(action.reply_id, action.clause, action.end_ms)
+
     def drop(self, reply_id: int) -> None:
         """Send nothing more of the reply and report what was sent."""
         _, clause, played_ms = self._playout.drop(reply_id)

@@ -10,13 +10,15 @@ from voiceagent.call.clock import CallClock
 from voiceagent.call.tasks import CallTasks
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
+from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
 from voiceagent.guard.checks import Guards
 from voiceagent.guard.window import Checked, OutputWindow
 from voiceagent.llm.engine import GeneratedText, LlmEngine
-from voiceagent.tools.toolset import ToolSet
+from voiceagent.tools.call_tools import CallTools
 
 READING = "reading ahead"
+EFFECTS = "tools with effects"
 
 
 def owner(reply_id: int) -> str:
@@ -35,7 +37,7 @@ class Thinking:
         self,
         call_id: str,
         engine: LlmEngine,
-        tools: ToolSet,
+        tools: CallTools,
         guards: Guards,
         tool_timeout_s: float,
         clock: CallClock,
@@ -101,22 +103,34 @@ class Thinking:
         """Let the model read the beginning of the next prompt, unless it has something better to do."""
         self._wanted = action
         if self._reading is None or self._reading.done():
-            self._reading = self._tasks.start(READING, self._prefill())
+            self._reading = self._tasks.start(READING, self._read_ahead())
 
-    async def _prefill(self) -> None:
+    async def _read_ahead(self) -> None:
         """One after the other; what was wanted meanwhile counts, not what was wanted before."""
         while self._wanted is not None:
             action, self._wanted = self._wanted, None
             async with self._turn:
-                with suppress(EngineError):  # a prefill is a favour: the generation that needs it will tell
-                    await self._engine.prefill(self._call_id, action.messages, self._tools.schemas())
+                with suppress(EngineError):  # a favour: the generation that needs it will tell
+                    if action.predict_for is None or self._engine.load >= 1:
+                        await self._engine.prefill(self._call_id, action.messages, self._tools.schemas())
+                    else:
+                        await self._predict(action.predict_for, action.messages)
+
+    async def _predict(self, utterance_id: int, messages: tuple[Message, ...]) -> None:
+        """Ask the model for the tools that it would call. When it begins to talk instead, that is all that was wanted to know."""
+        async with aclosing(self._engine.generate(self._call_id, messages, self._tools.schemas())) as stream:
+            async for piece in stream:
+                if isinstance(piece, GeneratedText):
+                    return
+                self._post(ev.ToolPredicted(self._clock.now_ms(), utterance_id, piece.name, piece.arguments))
 
     def run_tool(self, action: act.RunTool) -> None:
-        """Start a tool."""
-        self._tasks.start(owner(action.reply_id), self._run_tool(action))
+        """Start a tool. One that leaves something behind is not cancelled with its reply: its result is told all the same."""
+        has_effects = self._tools.rule(action.name).effect != "none"
+        self._tasks.start(EFFECTS if has_effects else owner(action.reply_id), self._run_tool(action))
 
     async def _run_tool(self, action: act.RunTool) -> None:
-        outcome = await self._tools.run(action.name, action.arguments, self._tool_timeout_s)
+        outcome = await self._tools.run(action.call_id, action.name, action.arguments, self._tool_timeout_s)
         self._post(ev.ToolFinished(self._clock.now_ms(), action.reply_id, action.call_id, outcome.output, outcome.ok))
 
     def look_up(self, action: act.LookUp) -> None:
@@ -128,5 +142,5 @@ class Thinking:
         self._tasks.cancel(_lookup(lookup_id))
 
     async def _look_up(self, action: act.LookUp) -> None:
-        outcome = await self._tools.run(action.name, action.arguments, self._tool_timeout_s)
+        outcome = await self._tools.run("", action.name, action.arguments, self._tool_timeout_s)
         self._post(ev.LookedUp(self._clock.now_ms(), action.lookup_id, outcome.output, outcome.ok))

@@ -39,9 +39,11 @@ class Discard(Action):
 
 @dataclass(frozen=True, slots=True)
 class Prefill(Action):
-    """Let the language model read what is certain of the next prompt. Not answered; a later one, or a `Generate`, replaces it."""
+    """Let the language model read what is known of the next prompt; a later one, or a `Generate`, replaces it. With
+    `predict_for`, the open utterance, it is asked as well which tools it would call: answered by `ToolPredicted`, or not."""
 
     messages: tuple[Message, ...]
+    predict_for: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,15 @@ class Release(Action):
     """Send the held reply, from the very sample at which it was held."""
 
     reply_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cut(Action):
+    """Send nothing of the clause beyond `end_ms` of its audio: something better is there to say."""
+
+    reply_id: int
+    clause: int
+    end_ms: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +232,7 @@ class ReplyText(Notice):
 
 @dataclass(frozen=True, slots=True)
 class ReplyHeard(Notice):
-    """More of the reply was heard: `heard` is all of it so far, to the word."""
+    """More of the reply was heard: `heard` is all of it so far, to the word; nothing yet where the first word has only begun."""
 
     reply_id: int
     heard: str

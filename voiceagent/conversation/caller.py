@@ -6,11 +6,12 @@ from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
+from voiceagent.conversation.answering import begin
 from voiceagent.conversation.endpointing import Holds, PauseEvidence
-from voiceagent.conversation.lookups import look_up
+from voiceagent.conversation.lookups import is_settled, look_up
 from voiceagent.conversation.overlap import Overlap, Verdict, classify
-from voiceagent.conversation.replying import FINAL, OVERLAP, SILENCE, begin, drop, rest
-from voiceagent.conversation.speculation import guess, prefill, settle_guess
+from voiceagent.conversation.replying import FINAL, OVERLAP, SILENCE, drop, rest
+from voiceagent.conversation.speculation import guess, read_ahead, settle_guess
 from voiceagent.conversation.state import Pause, Phase, Want
 from voiceagent.conversation.step import Step
 
@@ -46,13 +47,17 @@ def transcript(step: Step, event: ev.Transcript) -> None:
     step.do(act.CallerPartial(event.utterance_id, event.stable, event.unstable))
     if step.spoken() is not None:
         _judge(step, words, event.at_ms - step.state.onset_ms, silent=False)
-    elif step.state.phase is Phase.HEARING and event.stable and words != before:
-        prefill(step, event.stable)
+    elif step.state.phase is Phase.HEARING and words != before:
+        read_ahead(step, event.stable, words)
 
 
 def tool_predicted(step: Step, event: ev.ToolPredicted) -> None:
     """By the words so far a tool will be asked for: run it now if that leaves nothing behind."""
-    if event.utterance_id == step.state.utterance_id and step.spoken() is None:
+    if (
+        event.utterance_id == step.state.utterance_id
+        and step.spoken() is None
+        and is_settled(event.arguments, step.state.partial)
+    ):
         look_up(step, event.name, event.arguments)
 
 

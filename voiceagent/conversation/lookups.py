@@ -11,10 +11,16 @@ from msgspec.structs import replace
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import ToolCall
+from voiceagent.conversation.overlap import bare_words
 from voiceagent.conversation.state import Lookup, ToolRule
 from voiceagent.conversation.step import Step
 
 UNKNOWN = ToolRule()
+
+
+def rule_of(step: Step, name: str) -> ToolRule:
+    """What the tool runs by."""
+    return step.state.rules.tools.get(name, UNKNOWN)
 
 
 def normalised(arguments: str) -> str:
@@ -53,10 +59,22 @@ def known(step: Step, name: str, arguments: str) -> Lookup | None:
     return next((run for run in step.state.lookups if run.name == name and run.arguments == wanted), None)
 
 
+def is_settled(arguments: str, words: str) -> bool:
+    """Whether no argument ends with the last of the words that were heard: a number or a name may go on."""
+    try:
+        given = json.loads(arguments or "{}")
+    except ValueError:
+        return False
+    values = given.values() if isinstance(given, dict) else ()
+    ends = {bare[-1] for value in values if (bare := bare_words(str(value)))}
+    heard = bare_words(words)
+    return not heard or heard[-1] not in ends
+
+
 def look_up(step: Step, name: str, arguments: str) -> None:
     """Run it ahead, if it leaves nothing behind, is not run already and the turn's budget allows."""
     state = step.state
-    if state.rules.tools.get(name, UNKNOWN).effect != "none" or len(state.lookups) >= state.rules.max_lookups:
+    if rule_of(step, name).effect != "none" or len(state.lookups) >= state.rules.max_lookups:
         return
     if known(step, name, arguments) is None:
         run = Lookup(state.next_lookup_id, name, normalised(arguments), step.at_ms)

@@ -17,9 +17,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from voiceagent.conversation import actions as act
-from voiceagent.conversation import caller, replying
+from voiceagent.conversation import answering, caller, replying, tool_runs
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.replying import CALL_LIMIT, FINAL, OVERLAP, REPLY, SILENCE, begin, drop, end
+from voiceagent.conversation.answering import begin
+from voiceagent.conversation.replying import CALL_LIMIT, FILLER, FINAL, OVERLAP, REPLY, SILENCE, drop, end
 from voiceagent.conversation.state import LIVE, Phase, Rules, State, Want
 from voiceagent.conversation.step import Step
 
@@ -61,6 +62,8 @@ def _timer_fired(step: Step, event: ev.TimerFired) -> None:
         caller.final_is_late(step)
     elif event.name == OVERLAP:
         caller.overlap_lasts(step)
+    elif event.name == FILLER:
+        tool_runs.filler_is_due(step)
     elif event.name == REPLY and step.state.reply is not None:
         _reply_is_late(step)
     elif event.name == SILENCE and step.state.phase is Phase.IDLE:
@@ -110,17 +113,17 @@ TABLE: Mapping[type[ev.Event], Mapping[Phase, Handler]] = {
         (ev.ReplyRequested,     (Phase.IDLE, *_REPLYING),               caller.reply_requested),
         (ev.ReplyCancelled,     _MADE,                                  caller.reply_cancelled),
         (ev.InstructionsChanged, (Phase.NEW, *LIVE),                    caller.instructions_changed),
-        (ev.TextDelta,          _MADE,                                  replying.text_delta),
-        (ev.ToolCallRequested,  _MADE,                                  replying.tool_call),
-        (ev.GenerationDone,     _MADE,                                  replying.generation_done),
-        (ev.GenerationFailed,   _MADE,                                  replying.generation_failed),
-        (ev.OutputBlocked,      _MADE,                                  replying.output_blocked),
-        (ev.ToolFinished,       _MADE,                                  replying.tool_finished),
+        (ev.TextDelta,          _MADE,                                  answering.text_delta),
+        (ev.ToolCallRequested,  _MADE,                                  tool_runs.tool_call),
+        (ev.GenerationDone,     _MADE,                                  answering.generation_done),
+        (ev.GenerationFailed,   _MADE,                                  answering.generation_failed),
+        (ev.OutputBlocked,      _MADE,                                  answering.output_blocked),
+        (ev.ToolFinished,       _MADE,                                  tool_runs.tool_finished),
         (ev.ToolPredicted,      (Phase.HEARING,),                       caller.tool_predicted),
-        (ev.LookedUp,           _MADE,                                  replying.looked_up),
+        (ev.LookedUp,           _MADE,                                  tool_runs.looked_up),
         (ev.ClauseAudio,        _MADE,                                  replying.clause_audio),
         (ev.ClauseFailed,       _MADE,                                  replying.clause_failed),
         (ev.Played,             _MADE,                                  replying.played),
-        (ev.PlayoutStopped,     (*LIVE, Phase.ENDED),                   replying.playout_stopped),
+        (ev.PlayoutStopped,     (*LIVE, Phase.ENDED),                   answering.playout_stopped),
     )
 }  # fmt: skip

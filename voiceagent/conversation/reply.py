@@ -10,6 +10,7 @@ from voiceagent.conversation.events import SpokenWord
 from voiceagent.conversation.history import Message, ToolCall
 
 INTERRUPTED_TOOL = '{"error": "interrupted before it finished"}'
+RUNNING_TOOL = '{"status": "still running, its result is not known yet"}'
 
 
 class ToolRun(Struct, frozen=True):
@@ -36,6 +37,9 @@ class Clause(Struct, frozen=True):
     duration_ms: float = 0.0
     words: tuple[SpokenWord, ...] = ()
     played_ms: float = 0.0
+    filler: bool = False
+    """Said while a tool runs; what it has no time for is left out."""
+    cut: bool = False
 
     @property
     def over(self) -> bool:
@@ -102,10 +106,14 @@ class Reply(Struct, frozen=True):
 
     def with_text(self, text: str, *, final: bool) -> tuple[Reply, tuple[str, ...]]:
         """Take generated text; the clauses that became speakable."""
-        pieces, rest = split_clauses(self.buffer + text, first=not self.clauses, final=final)
+        pieces, rest = split_clauses(self.buffer + text, first=all(c.filler for c in self.clauses), final=final)
         current = len(self.rounds) - 1
         clauses = self.clauses + tuple(Clause(piece, current) for piece in pieces)
         return replace(self, buffer=rest, clauses=clauses), pieces
+
+    def with_filler(self, text: str) -> Reply:
+        """Bridge a wait."""
+        return replace(self, clauses=(*self.clauses, Clause(text, len(self.rounds) - 1, filler=True)))
 
     def with_clause(self, index: int, clause: Clause) -> Reply:
         """The reply with one clause replaced."""

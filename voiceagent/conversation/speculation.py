@@ -8,19 +8,13 @@ from msgspec.structs import replace
 from voiceagent.conversation import actions as act
 from voiceagent.conversation.history import Message
 from voiceagent.conversation.reply import Reply
-from voiceagent.conversation.replying import (
-    REPLY,
-    announce,
-    drop,
-    generate,
-    known_history,
-    new_reply,
-    next_round,
-    run_tool,
-    take_turn,
-)
+from voiceagent.conversation.replying import REPLY, announce, drop, generate, known_history, new_reply, take_turn
 from voiceagent.conversation.state import Phase
 from voiceagent.conversation.step import Step
+from voiceagent.conversation.tool_runs import next_round, run_tool
+
+PREDICTABLE_WORDS = 3
+"""Fewer say nothing about the tool that will be wanted."""
 
 
 def said_so_far(step: Step, text: str) -> str:
@@ -40,7 +34,7 @@ def guess(step: Step) -> None:
     state = step.state
     if state.pause is None or not state.pause.text or state.reply is not None or state.dropping is not None:
         return
-    if state.awaiting_final or not affordable(step, state.pause.load):
+    if state.confirming is not None or state.awaiting_final or not affordable(step, state.pause.load):
         return
     if state.pause.refusal is not None or state.refusal is not None:
         return
@@ -91,8 +85,14 @@ def settle_guess(step: Step, text: str) -> bool:
     return False
 
 
-def prefill(step: Step, stable: str) -> None:
-    """Let the language model read the words that will not change while the caller still speaks."""
-    text = said_so_far(step, stable)
-    if text and step.state.reply is None and step.state.dropping is None and step.state.rules.max_guesses:
-        step.do(act.Prefill((*known_history(step), Message("user", text))))
+def read_ahead(step: Step, stable: str, words: str) -> None:
+    """While the caller still speaks, let the language model read the words that will not change; where a slow tool may be wanted,
+    let it say from all words so far which."""
+    state = step.state
+    if state.reply is not None or state.dropping is not None or not state.rules.max_guesses or state.refusal is not None:
+        return
+    predicts = len(state.lookups) < state.rules.max_lookups and any(rule.worth_predicting for rule in state.rules.tools.values())
+    if predicts and len(words.split()) >= PREDICTABLE_WORDS:
+        step.do(act.Prefill((*known_history(step), Message("user", said_so_far(step, words))), state.utterance_id))
+    elif stable:
+        step.do(act.Prefill((*known_history(step), Message("user", said_so_far(step, stable)))))

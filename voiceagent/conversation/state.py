@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from voiceagent.conversation.endpointing import EndpointModel, Prosody
 from voiceagent.conversation.events import Refusal
-from voiceagent.conversation.history import Message
+from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.conversation.reply import Reply
 
 
@@ -41,6 +41,17 @@ class ToolRule(Struct, frozen=True):
 
     effect: Literal["none", "idempotent", "external"] = "external"
     """What a run leaves behind. Only what leaves nothing may run before its turn is committed."""
+    fillers: tuple[str, ...] = ()
+    """What may be said while it runs; empty: `Rules.fillers`."""
+    confirm: str = ""
+    """What the caller must say yes to before it runs; `{name}` stands for the argument of that name."""
+    slow: bool = False
+    """Whether its runs so far took long enough to predict it while the caller still speaks."""
+
+    @property
+    def worth_predicting(self) -> bool:
+        """Whether it may run ahead, and that would save anything."""
+        return self.slow and self.effect == "none"
 
 
 class Rules(Struct, frozen=True):
@@ -58,6 +69,9 @@ class Rules(Struct, frozen=True):
     max_tool_rounds: int = 4
     tools: Mapping[str, ToolRule] = {}
     """By name; of a tool that is not here the worst is assumed."""
+    filler_after_ms: float = 400.0
+    """A tool that has no result for so long after it was started is bridged with a filler; 0: never."""
+    fillers: tuple[str, ...] = ()
     max_lookups: int = 4
     """Tools that a turn may run ahead of its commit; 0: none."""
     endpointing: EndpointModel | None = None
@@ -145,6 +159,9 @@ class State(Struct, frozen=True):
     lookups: tuple[Lookup, ...] = ()
     """Of the caller's turn, until its reply is over."""
     next_lookup_id: int = 1
+    confirming: ToolCall | None = None
+    """What the caller was asked to confirm."""
+    fillers_said: int = 0
     dropping: Reply | None = None
     """The reply that was dropped and whose `PlayoutStopped` is still to come."""
     want: Want | None = None

@@ -20,6 +20,8 @@ from voiceagent.errors import ConfigError, EngineError
 from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema
 from voiceagent.llm.hermes import random_call_id
 
+WORTH_READING_AHEAD = 60
+"""Characters: prefix caches work in blocks of 16 tokens or so, and less than that fills none."""
 MAX_TOOL_CALLS = 16
 MAX_ARGUMENT_CHARACTERS = 20_000
 
@@ -56,12 +58,14 @@ def wire_message(message: Message) -> dict[str, Any]:
 
 
 class OpenAiEngine:
-    """Implements `LlmEngine` over HTTP. The server keeps its own prefix cache, so nothing is kept here for a call."""
+    """Implements `LlmEngine` over HTTP. The server keeps its own prefix cache; of a call only a number is kept here."""
 
     def __init__(self, options: OpenAiOptions) -> None:
         self.options = options
         self._model = options.served_model
         self._generations = 0
+        self._read_ahead: dict[str, int] = {}
+        """By call: how many characters of its prompt the server has read."""
         key = os.environ.get(options.api_key_env) or "none"
         timeout = openai.Timeout(options.first_token_timeout_s, connect=5.0)
         self._client = AsyncOpenAI(base_url=options.base_url, api_key=key, timeout=timeout, max_retries=0)
@@ -72,6 +76,7 @@ class OpenAiEngine:
         """See `LlmEngine.generate`."""
         options = self.options
         self._generations += 1
+        self._read_ahead[call_id] = sum(len(message.content) for message in messages)
         try:
             async with asyncio.timeout(options.first_token_timeout_s) as waiting:
                 stream = await self._open(messages, tools)
@@ -95,7 +100,12 @@ class OpenAiEngine:
             self._generations -= 1
 
     async def prefill(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
-        """See `LlmEngine.prefill`: a request for one token, which fills the server's prefix cache."""
+        """See `LlmEngine.prefill`: a request for one token, which fills the server's prefix cache. What is too little to fill a
+        block of it is left to the generation."""
+        length = sum(len(message.content) for message in messages)
+        if abs(length - self._read_ahead.get(call_id, -WORTH_READING_AHEAD)) < WORTH_READING_AHEAD:
+            return
+        self._read_ahead[call_id] = length
         try:
             async with asyncio.timeout(self.options.first_token_timeout_s):
                 async with await self._open(messages, tools, max_tokens=1) as stream:
@@ -150,6 +160,7 @@ class OpenAiEngine:
 
     async def forget(self, call_id: str) -> None:
         """See `LlmEngine.forget`."""
+        self._read_ahead.pop(call_id, None)
 
     async def close(self) -> None:
         """See `LlmEngine.close`."""

@@ -92,8 +92,8 @@ class Caller:
         """When the connection came up: the recording's zero."""
         self.on_frame: Callable[[AgentFrame], None] | None = None
         """Called with each frame, besides `frames`."""
-        self.on_packet: Callable[[int, float], None] | None = None
-        """Called with each packet's RTP timestamp and when it arrived."""
+        self.on_packet: Callable[[RtpPacket, float], None] | None = None
+        """Called with each RTP packet and when it arrived."""
         self._token = token
         self._relay = relay
         self._connect_timeout_s = connect_timeout_s
@@ -314,7 +314,7 @@ class Caller:
 
     def _on_rtp(self, packet: RtpPacket) -> None:
         if self.on_packet is not None:
-            self.on_packet(packet.timestamp, time.monotonic() * 1000.0)
+            self.on_packet(packet, time.monotonic() * 1000.0)
         if self._receiver is not None:
             self._receiver.receive(packet)
 

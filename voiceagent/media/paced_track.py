@@ -22,6 +22,11 @@ FRAME_SAMPLES = RATE_HZ * FRAME_MS // 1000
 MAX_LATE_FRAMES = 3
 """A stall longer than this is skipped on the time line instead of being made up for in a burst."""
 
+QUIET_AFTER_FRAMES = 10
+"""Silence that is sent in full; after it packets stop, where that is wanted."""
+QUIET_FRAMES = 20
+"""Then one packet in so many frames says that the silence lasts (libopus does the same: RFC 6716 §2.1.9)."""
+
 _TIME_BASE = Fraction(1, opus.RTP_CLOCK_HZ)
 _TICKS = opus.RTP_CLOCK_HZ * FRAME_MS // 1000
 
@@ -36,13 +41,22 @@ class PacedTrack(MediaStreamTrack):
     kind = "audio"
 
     def __init__(
-        self, source: Source, *, sent: Callable[[float], None] | None = None, encoder: opus.Encoder | None = None
+        self,
+        source: Source,
+        *,
+        sent: Callable[[float], None] | None = None,
+        encoder: opus.Encoder | None = None,
+        idle: Callable[[], bool] | None = None,
     ) -> None:
+        """`idle` tells whether `source` would give silence; with it, long silences are not sent (DTX)."""
         super().__init__()
         self.skipped_frames = 0
         """Frames' time that stalls of the event loop cost."""
         self._source = source
         self._sent = sent
+        self._idle = idle
+        self._silent_frames = 0
+        self._quiet = b""
         self._encoder = encoder or opus.Encoder(RATE_HZ)
         self._silence = np.zeros(FRAME_SAMPLES, dtype=np.int16)
         self._index = 0
@@ -67,13 +81,23 @@ class PacedTrack(MediaStreamTrack):
         await self._due()
         if self.readyState != "live":
             raise MediaStreamError
-        frame = self._source()
-        packet = Packet(self._encoder.encode(self._silence if frame is None else frame))
+        packet: Packet[Any] = Packet(self._payload(self._source()))
         packet.pts = self._index * _TICKS
         packet.time_base = _TIME_BASE
         self._index += 1
         self._handed_ms = time.monotonic() * 1000.0
         return packet
+
+    def _payload(self, frame: NDArray[np.int16] | None) -> bytes:
+        if frame is not None:
+            self._silent_frames = 0
+            return self._encoder.encode(frame)
+        self._silent_frames += 1
+        if self._idle is not None and self._silent_frames > QUIET_AFTER_FRAMES:
+            return self._quiet
+        payload = self._encoder.encode(self._silence)
+        self._quiet = opus.quiet_packet(payload)
+        return payload
 
     async def _due(self) -> None:
         """Wait until the next frame is due; after a long stall the frames that it cost are skipped."""
@@ -82,10 +106,14 @@ class PacedTrack(MediaStreamTrack):
             self._first_tick = await self._seat.tick(-1)
             return
         wanted = self._first_tick + self._index
+        if self._idle is not None and self._silent_frames > QUIET_AFTER_FRAMES:
+            newest = await self._seat.rest(self._idle, wanted - 1, wanted + QUIET_FRAMES - 1)
+            self._index = max(self._index, newest - self._first_tick)
+            return
         newest = await self._seat.tick(wanted - 1)
         late = newest - wanted
         if late > MAX_LATE_FRAMES:
             self.skipped_frames += late
             self._index += late
-        elif late:
+        elif late > 0:
             await asyncio.sleep(0)

@@ -25,13 +25,14 @@ Position = tuple[int, int, float]
 class Clause:
     """A clause's audio, growing while it is synthesised."""
 
-    __slots__ = ("buffer", "complete", "index", "reply_id", "sent_samples")
+    __slots__ = ("buffer", "complete", "index", "is_cut", "reply_id", "sent_samples")
 
     def __init__(self, reply_id: int, index: int) -> None:
         self.reply_id = reply_id
         self.index = index
         self.buffer: deque[NDArray[np.int16]] = deque()
         self.complete = False
+        self.is_cut = False
         self.sent_samples = 0
 
     @property
@@ -62,6 +63,11 @@ class Playout:
         """Audio that waits to be sent."""
         return self._queued_samples * 1000.0 / RATE_HZ
 
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to say now."""
+        return not self._clauses or self._clauses[0].reply_id in self._held
+
     def push(self, reply_id: int, clause: int, pcm: NDArray[np.int16], *, complete: bool) -> bool:
         """Append mono 24 kHz int16 audio to a clause, shape (samples,). Clauses play in the order of their first push. False
         when it was refused: its reply is dropped, or the queue holds `MAX_QUEUED_S` seconds already."""
@@ -73,6 +79,8 @@ class Playout:
         if target is None:
             target = Clause(reply_id, clause)
             self._clauses.append(target)
+        if target.is_cut:
+            return True
         if len(pcm):
             target.buffer.append(pcm)
             self._queued_samples += len(pcm)
@@ -131,6 +139,21 @@ class Playout:
         if reply_id in self._held:
             self._held.discard(reply_id)
             self._fade_in = any(clause.reply_id == reply_id and clause.sent_samples for clause in self._clauses)
+
+    def cut(self, reply_id: int, clause: int, end_ms: float) -> None:
+        """Send nothing of the clause beyond `end_ms` of its audio, fading out over 5 ms; what is pushed to it later is let go."""
+        cut = next((c for c in self._clauses if c.reply_id == reply_id and c.index == clause), None)
+        if cut is None:
+            return
+        keep = max(0, round(end_ms * RATE_HZ / 1000) - cut.sent_samples)
+        audio = np.concatenate(cut.buffer) if cut.buffer else np.zeros(0, np.int16)
+        kept = audio[:keep].copy()
+        if len(kept) < len(audio):
+            fade = min(FADE_SAMPLES, len(kept))
+            kept[len(kept) - fade :] = kept[len(kept) - fade :] * np.linspace(1.0, 0.0, fade)
+        self._queued_samples -= len(audio) - len(kept)
+        cut.buffer = deque([kept] if len(kept) else [])
+        cut.complete = cut.is_cut = True
 
     def confirm_sent(self) -> None:
         """The frame that was taken last is on its way to the caller: enter it in the ledger and report it."""

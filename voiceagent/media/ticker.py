@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 FRAME_MS = 20
 PHASES = 4
@@ -17,7 +18,7 @@ _tickers: dict[asyncio.AbstractEventLoop, Ticker] = {}
 class Seat:
     """A leg's place: `tick` returns once a frame is due. Leave it with `leave`."""
 
-    __slots__ = ("_left", "_newest", "_ticker", "_waiter", "phase")
+    __slots__ = ("_idle", "_left", "_newest", "_ticker", "_until", "_waiter", "phase")
 
     def __init__(self, ticker: Ticker, phase: int) -> None:
         self.phase = phase
@@ -25,6 +26,8 @@ class Seat:
         self._newest = -1
         self._left = False
         self._waiter: asyncio.Future[None] | None = None
+        self._idle: Callable[[], bool] | None = None
+        self._until = 0
 
     async def tick(self, after: int) -> int:
         """Wait until a frame later than number `after` is due; the number of the newest that is. Numbers rise by one each
@@ -33,6 +36,16 @@ class Seat:
             self._waiter = self._ticker.loop.create_future()
             await self._waiter
         return self._newest
+
+    async def rest(self, idle: Callable[[], bool], after: int, until: int) -> int:
+        """Like `tick`, but wait on while `idle()` is true, up to frame number `until`."""
+        if self._newest > after and (self._newest >= until or not idle()):
+            return self._newest
+        self._idle, self._until = idle, until
+        try:
+            return await self.tick(self._newest)
+        finally:
+            self._idle = None
 
     def leave(self) -> None:
         """The leg is gone. May be called twice."""
@@ -43,7 +56,8 @@ class Seat:
     def due(self, number: int) -> None:
         """Frame `number` is due."""
         self._newest = number
-        self._wake()
+        if self._idle is None or number >= self._until or not self._idle():
+            self._wake()
 
     def _wake(self) -> None:
         waiter, self._waiter = self._waiter, None
@@ -52,7 +66,7 @@ class Seat:
 
 
 class Ticker:
-    """The timer of one event loop; `of_running_loop` finds it. It runs while there are seats."""
+    """The timer of one event loop; `of_running_loop` finds it. It runs while there are seats, and leaves empty groups out."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
@@ -83,7 +97,18 @@ class Ticker:
             _tickers[self.loop] = self
             self._origin_s, self._slot = self.loop.time(), 0
             self._arm()
+        elif len(self._phases[phase]) == 1:
+            self._wake_phase(phase)
         return seat
+
+    def _wake_phase(self, phase: int) -> None:
+        """The group has its first seat: the timer, which leaves empty groups out, may have to fire sooner."""
+        slot = int((self.loop.time() - self._origin_s) / SLOT_S) + 1
+        slot += (phase - slot) % PHASES
+        if slot < self._slot and self._timer is not None:
+            self._timer.cancel()
+            self._slot = slot
+            self._arm()
 
     def remove(self, seat: Seat) -> None:
         """Called by `Seat.leave`."""
@@ -104,4 +129,6 @@ class Ticker:
             for seat in self._phases[slot % PHASES]:
                 seat.due(slot // PHASES)
         self._slot = newest + 1
-        self._arm()
+        if self.seats:
+            self._slot += next(ahead for ahead in range(PHASES) if self._phases[(newest + 1 + ahead) % PHASES])
+            self._arm()

@@ -51,7 +51,7 @@ class WebRtcLeg:
         self._peer = RTCPeerConnection(RTCConfiguration(iceServers=list(ice_servers)))
         self._events = EventChannel()
         self._receiver = AudioReceiver(HEARD_RATE_HZ, self._on_frame)
-        self._track = PacedTrack(self.playout.take_frame, sent=self._on_sent, encoder=encoder)
+        self._track = PacedTrack(self.playout.take_frame, sent=self._on_sent, encoder=encoder, idle=self._is_idle)
         self._heard: deque[HeardFrame] = deque()
         self._changed = asyncio.Event()
         self._connected = asyncio.Event()
@@ -191,6 +191,9 @@ class WebRtcLeg:
             self.dropped_frames += 1
         self._heard.append(HeardFrame(pcm, received_ms, concealed))
         self._changed.set()
+
+    def _is_idle(self) -> bool:
+        return self.playout.idle
 
     def _on_sent(self, sent_ms: float) -> None:
         self.playout.confirm_sent()

@@ -57,8 +57,20 @@ class ToolCallItem(msgspec.Struct, frozen=True, tag="mcp_call"):
     approval_request_id: str | None = None
 
 
+class FunctionCallItem(msgspec.Struct, frozen=True, tag="function_call"):
+    """A tool that the CLIENT is to run: one that it offered itself. It answers with a `function_call_output`."""
+
+    id: str
+    call_id: str
+    name: str
+    arguments: str
+    """A JSON object as text."""
+    status: ItemStatus = "completed"
+    object: str = "realtime.item"
+
+
 class FunctionOutputItem(msgspec.Struct, frozen=True, tag="function_call_output"):
-    """A tool's result that the client sent. Kept and acknowledged; the server's own tools do not wait for it."""
+    """A tool's result that the client sent."""
 
     id: str
     call_id: str
@@ -67,4 +79,4 @@ class FunctionOutputItem(msgspec.Struct, frozen=True, tag="function_call_output"
     object: str = "realtime.item"
 
 
-Item = MessageItem | ToolCallItem | FunctionOutputItem
+Item = MessageItem | ToolCallItem | FunctionCallItem | FunctionOutputItem

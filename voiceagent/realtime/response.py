@@ -1,5 +1,6 @@
-"""One reply as protocol events: created → a message and tool calls, each added, filled and done → done, once. A reply has
-at most one message; its text arrives clause by clause, and when the reply was cut the message keeps what was heard."""
+"""One response of the protocol: created → a message and tool calls, each added, filled and done → done, once. It has at most
+one message; its text arrives clause by clause, and when the reply was cut the message keeps what was heard. A response that
+asks the client to run a tool is done before the reply is (`hand_over`), perhaps before its words were heard."""
 
 from __future__ import annotations
 
@@ -9,11 +10,13 @@ from typing import Literal, TypedDict
 import msgspec
 
 from voiceagent.realtime.conversation import Conversation
-from voiceagent.realtime.items import Item, MessageItem, OutputAudio, ToolCallItem, ToolError
+from voiceagent.realtime.items import FunctionCallItem, Item, MessageItem, OutputAudio, ToolCallItem, ToolError
 from voiceagent.realtime.server_events import (
     AudioPart,
     ContentPartAdded,
     ContentPartDone,
+    FunctionArgumentsDelta,
+    FunctionArgumentsDone,
     Heard,
     ItemTruncated,
     OutputAudioDone,
@@ -52,6 +55,21 @@ class _ToolCall:
     """Its result was sent."""
 
 
+@dataclass(slots=True)
+class _FunctionCall:
+    item: FunctionCallItem
+    told: bool = False
+    """Its end was told."""
+
+    def progress(
+        self, output: str | None, ok: bool | None, status: Literal["running", "completed", "failed", "abandoned"]
+    ) -> ToolProgress:
+        item = self.item
+        return ToolProgress(
+            item_id=item.id, call_id=item.call_id, name=item.name, arguments=item.arguments, output=output, ok=ok, status=status
+        )
+
+
 class _Place(TypedDict):
     response_id: str
     item_id: str
@@ -64,20 +82,34 @@ class _ToolPlace(TypedDict):
 
 
 class OpenResponse:
-    """What the client has been told of a reply. `response_id` and `item_id` stay the same for its whole life."""
+    """What the client has been told of a response. `response_id` and `item_id` stay the same for its whole life."""
 
     def __init__(self, conversation: Conversation, conversation_id: str) -> None:
         self.response_id = conversation.new_id("resp")
         self.item_id = conversation.new_id("item")
-        self.cancel_requested = False
+        self.handed_over = False
+        """Done for the client, which runs a tool, while the reply goes on."""
         self._conversation = conversation
         self._conversation_id = conversation_id
         self._output: list[Item] = []
         self._message_index: int | None = None
         self._text = ""
+        self._heard = ""
         self._playing_since_ms: float | None = None
+        self._playout_over = False
         self._tools: dict[str, _ToolCall] = {}
+        self._asked: dict[str, _FunctionCall] = {}
         self._done = False
+
+    @property
+    def words(self) -> list[str]:
+        """The words of its message."""
+        return self._text.split()
+
+    @property
+    def asks_client(self) -> bool:
+        """Whether nothing is left to do but what the client was asked for."""
+        return bool(self._asked) and not any(tool.running for tool in self._tools.values())
 
     def created(self) -> list[ServerEvent]:
         """The reply began."""
@@ -93,12 +125,20 @@ class OpenResponse:
         events.append(TranscriptDelta(**self._inside(index), delta=delta))
         return events
 
+    def audible(self, at_ms: float) -> list[ServerEvent]:
+        """The first frame of it was sent."""
+        return [] if self._done else self._start_playing(at_ms)
+
     def heard(self, heard: str, at_ms: float) -> list[ServerEvent]:
-        """More of the reply was heard."""
-        if self._done or not heard:
+        """More of the message was heard."""
+        if not heard or heard == self._heard or (self._done and not self.handed_over):
             return []
-        _, events = self._open_message()
-        return [*events, *self._start_playing(at_ms), Heard(item_id=self.item_id, heard=heard)]
+        events: list[ServerEvent] = [] if self._done else self._open_message()[1]
+        self._heard = heard
+        events += [*self._start_playing(at_ms), Heard(item_id=self.item_id, heard=heard)]
+        if self.handed_over and len(heard.split()) >= len(self.words):
+            events += self._stop_playing(cleared=False)
+        return events
 
     def tool_started(self, call_id: str, name: str, arguments: str) -> list[ServerEvent]:
         """The server runs a tool for the reply."""
@@ -118,8 +158,32 @@ class OpenResponse:
             self._progress(tool, None, None, "running"),
         ]
 
+    def function_called(self, call_id: str, name: str, arguments: str) -> list[ServerEvent]:
+        """The client is asked to run a tool of its own for the reply."""
+        if self._done or call_id in self._asked or len(self._asked) >= MAX_TOOL_CALLS:
+            return []
+        item = FunctionCallItem(id=self._conversation.new_id("item"), call_id=call_id, name=name, arguments=arguments)
+        index = len(self._output)
+        begun = msgspec.structs.replace(item, arguments="", status="in_progress")
+        self._output.append(item)
+        self._asked[call_id] = asked = _FunctionCall(item)
+        where: _ToolPlace = {"item_id": item.id, "output_index": index}
+        return [
+            OutputItemAdded(response_id=self.response_id, output_index=index, item=begun),
+            self._conversation.add(begun),
+            FunctionArgumentsDelta(**where, response_id=self.response_id, call_id=call_id, delta=arguments),
+            FunctionArgumentsDone(**where, response_id=self.response_id, call_id=call_id, name=name, arguments=arguments),
+            self._conversation.done(item),
+            OutputItemDone(response_id=self.response_id, output_index=index, item=item),
+            asked.progress(None, None, "running"),
+        ]
+
     def tool_ended(self, call_id: str, output: str, *, ok: bool) -> list[ServerEvent]:
         """The tool ended, perhaps after its reply did."""
+        asked = self._asked.get(call_id)
+        if asked is not None and not asked.told:
+            asked.told = True
+            return [asked.progress(output, ok, "completed" if ok else "failed")]
         tool = self._tools.get(call_id)
         if tool is None or tool.told:
             return []
@@ -128,8 +192,19 @@ class OpenResponse:
         events = self._close_tool(tool, msgspec.structs.replace(tool.item, output=output, error=error), failed=not ok)
         return [*events, self._progress(tool, output, ok, "completed" if ok else "failed")]
 
+    def hand_over(self, at_ms: float) -> list[ServerEvent]:
+        """Everything is said and asked; what the client answers belongs to the next response."""
+        self._done = self.handed_over = True
+        events = self._close_message("completed", self._heard, "", at_ms)
+        events.append(ResponseDone(response=self._response("completed")))
+        if self._heard and len(self._heard.split()) >= len(self.words):
+            events += self._stop_playing(cleared=False)
+        return events
+
     def ended(self, status: str, heard: str, unheard: str, at_ms: float) -> list[ServerEvent]:
         """The reply is over. `status` is one of `actions.ReplyEnded`; a second end says nothing."""
+        if self.handed_over:
+            return self._ended_late(status, heard, unheard, at_ms)
         if self._done:
             return []
         events: list[ServerEvent] = []
@@ -138,8 +213,9 @@ class OpenResponse:
         if heard:
             events += self._start_playing(at_ms)
         final: Status = "completed" if status == "completed" else "failed" if status == "failed" else "cancelled"
-        if final != "completed" and self._playing_since_ms is not None:
-            events.append(PlayoutCleared(response_id=self.response_id))
+        if final != "completed":
+            events += self._stop_playing(cleared=True)
+        events += self._abandon()
         for tool in self._tools.values():
             if tool.running:
                 error = ToolError(message="The reply ended before the tool did.")
@@ -148,9 +224,32 @@ class OpenResponse:
         events += self._close_message(final, heard, unheard, at_ms)
         self._done = True
         events.append(ResponseDone(response=self._response(final, _details(status, final))))
-        if final == "completed" and self._playing_since_ms is not None:
-            events.append(PlayoutFinished(response_id=self.response_id))
+        return [*events, *self._stop_playing(cleared=False)]
+
+    def _ended_late(self, status: str, heard: str, unheard: str, at_ms: float) -> list[ServerEvent]:
+        """The reply is over, after the client was told that this response is: its audio ends, whole or cut."""
+        events = [*self.heard(heard, at_ms), *self._abandon()]
+        if status != "completed" and unheard:
+            played_ms = 0.0 if self._playing_since_ms is None else max(0.0, at_ms - self._playing_since_ms)
+            events += self._stop_playing(cleared=True)
+            events.append(Heard(item_id=self.item_id, heard=heard, unheard=unheard))
+            events.append(ItemTruncated(item_id=self.item_id, audio_end_ms=round(played_ms)))
+            content = (OutputAudio(transcript=heard),)
+            self._conversation.replace(MessageItem(id=self.item_id, role="assistant", status="incomplete", content=content))
+        events += self._stop_playing(cleared=False)
+        self.handed_over = False
         return events
+
+    def _abandon(self) -> list[ServerEvent]:
+        waiting = [asked for asked in self._asked.values() if not asked.told]
+        return [asked.progress(None, None, "abandoned") for asked in waiting]
+
+    def _stop_playing(self, *, cleared: bool) -> list[ServerEvent]:
+        if self._playing_since_ms is None or self._playout_over:
+            return []
+        self._playout_over = True
+        stopped = PlayoutCleared if cleared else PlayoutFinished
+        return [stopped(response_id=self.response_id)]
 
     def _inside(self, index: int) -> _Place:
         return {"response_id": self.response_id, "item_id": self.item_id, "output_index": index}
@@ -177,8 +276,8 @@ class OpenResponse:
         if self._message_index is None:
             return []
         whole = final == "completed"
-        kept = self._text if whole else heard
         status: Literal["completed", "incomplete"] = "completed" if whole else "incomplete"
+        kept = self._text if self.handed_over else heard
         item = MessageItem(id=self.item_id, role="assistant", status=status, content=(OutputAudio(transcript=kept),))
         self._output[self._message_index] = item
         inside = self._inside(self._message_index)

@@ -231,6 +231,23 @@ class ToolFailed(InsideToolCall, frozen=True, kw_only=True, tag="response.mcp_ca
     """The tool failed, or the reply ended before it did."""
 
 
+class FunctionArgumentsDelta(InsideToolCall, frozen=True, kw_only=True, tag="response.function_call_arguments.delta"):
+    """The arguments for a tool of the client; they come in one piece."""
+
+    response_id: str
+    call_id: str
+    delta: str
+
+
+class FunctionArgumentsDone(InsideToolCall, frozen=True, kw_only=True, tag="response.function_call_arguments.done"):
+    """The arguments, complete."""
+
+    response_id: str
+    call_id: str
+    name: str
+    arguments: str
+
+
 class PlayoutStarted(ServerEvent, frozen=True, kw_only=True, tag="output_audio_buffer.started"):
     """Audio of the reply is being sent."""
 
@@ -283,7 +300,8 @@ class Heard(ServerEvent, frozen=True, kw_only=True, tag="voiceagent.heard"):
 
 
 class ToolProgress(ServerEvent, frozen=True, kw_only=True, tag="voiceagent.tool"):
-    """A tool that the server runs. `status`: running, completed, failed, or abandoned when its reply ended first."""
+    """A tool that runs, at the server or at the client. `status`: running, completed, failed, or abandoned when its reply ended
+    first."""
 
     item_id: str
     call_id: str

@@ -4,7 +4,7 @@ requests for the turn engine out. Pure: no I/O, no clock; whoever owns the leg p
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ from voiceagent.realtime import client_events as client
 from voiceagent.realtime.client_events import ClientEventError
 from voiceagent.realtime.conversation import Conversation, NewId, random_id
 from voiceagent.realtime.items import FunctionOutputItem, InputText, MessageItem
-from voiceagent.realtime.response import OpenResponse
+from voiceagent.realtime.reply import OpenReply
 from voiceagent.realtime.server_events import (
     CallEnded,
     ErrorDetails,
@@ -28,13 +28,14 @@ from voiceagent.realtime.server_events import (
     SessionCreated,
     SessionUpdated,
 )
-from voiceagent.realtime.settings import SessionSettings
+from voiceagent.realtime.settings import OfferTools, SessionSettings, no_client_tools
 from voiceagent.realtime.turn import turn_measured
 from voiceagent.realtime.utterance import Utterance
 
 REMEMBERED = 64
 """How many utterances and replies are remembered, so that what comes late or twice is recognised."""
 
+_Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
@@ -48,20 +49,37 @@ class Outcome:
     """For the client, in order."""
     instructions: str | None = None
     """The agent's new instructions, when the client changed them."""
+    tool_results: tuple[tuple[str, str], ...] = ()
+    """What the client's tools gave, by the model's call id."""
 
 
 class RealtimeSession:
     """One per call; it outlives a leg. Times are milliseconds on the call's clock."""
 
-    def __init__(self, call_id: str, *, agent: str = "", instructions: str = "", new_id: NewId = random_id) -> None:
-        self.settings = SessionSettings(call_id, agent=agent, instructions=instructions, session_id=new_id("sess"))
+    def __init__(
+        self,
+        call_id: str,
+        *,
+        agent: str = "",
+        instructions: str = "",
+        new_id: NewId = random_id,
+        tools: Sequence[dict[str, Any]] = (),
+        offer_tools: OfferTools = no_client_tools,
+    ) -> None:
+        """`tools` are those that the client runs itself, `offer_tools` takes others instead."""
+        session_id = new_id("sess")
+        self.settings = SessionSettings(
+            call_id, agent=agent, instructions=instructions, session_id=session_id, tools=tools, offer_tools=offer_tools
+        )
         self._new_id = new_id
         self._conversation = Conversation(new_id)
         self._conversation_id = new_id("conv")
         self._utterances: OrderedDict[int, Utterance] = OrderedDict()
-        self._replies: OrderedDict[int, OpenResponse] = OrderedDict()
+        self._replies: OrderedDict[int, OpenReply] = OrderedDict()
         self._open: int | None = None
         self._typed = False
+        self._asked: OrderedDict[str, None] = OrderedDict()
+        self._continuations = 0
         self._ended = False
 
     def start(self) -> list[dict[str, Any]]:
@@ -123,10 +141,13 @@ class RealtimeSession:
                 return events + reply.heard(heard, at_ms)
             case actions.ToolStarted(reply_id, call_id, name, arguments):
                 reply, events = self._reply(reply_id, at_ms)
+                if self.settings.is_clients_tool(name):
+                    _remember(self._asked, call_id, None)
+                    return events + reply.function_called(call_id, name, arguments, at_ms)
                 return events + reply.tool_started(call_id, name, arguments)
             case actions.ToolEnded(reply_id, call_id, _, output, ok):
                 known = self._replies.get(reply_id)
-                return [] if known is None else known.tool_ended(call_id, output, ok=ok)
+                return [] if known is None else known.tool_ended(call_id, output, at_ms, ok=ok)
             case actions.ReplyEnded(reply_id, status, heard, unheard):
                 if not heard and reply_id not in self._replies:
                     return []
@@ -155,6 +176,8 @@ class RealtimeSession:
                 return self._answer(ItemTruncated(item_id=item_id, audio_end_ms=end_ms, content_index=index))
             case client.ItemDelete():
                 raise _refused(event, "What was said cannot be taken out of a call; start a new call instead.", "type")
+            case client.ResponseCreate() if self._continuations:
+                return self._continue()
             case client.ResponseCreate():
                 if self._open is not None and not self._typed:
                     raise _refused(
@@ -186,8 +209,7 @@ class RealtimeSession:
         if self._conversation.get(item_id) is not None:
             raise _refused(event, f"There is an item {item_id} already; leave `id` out or choose another.", "item.id")
         if isinstance(event.item, client.FunctionOutput):
-            output = FunctionOutputItem(id=item_id, call_id=event.item.call_id, output=event.item.output)
-            return self._answer(self._conversation.add(output), self._conversation.done(output))
+            return self._function_output(item_id, event.item)
         text = " ".join(part.text.strip() for part in event.item.content).strip()
         if not text:
             raise _refused(event, "The message holds no text; expected at least one word.", "item.content")
@@ -200,13 +222,31 @@ class RealtimeSession:
         content = tuple(InputText(text=part.text) for part in event.item.content)
         item = MessageItem(id=item_id, role="user", status="completed", content=content)
         self._typed = True
+        self._continuations = 0
         replies = self._send([self._conversation.add(item), self._conversation.done(item)])
         return Outcome(events=(TextReceived(at_ms, text),), replies=tuple(replies))
+
+    def _function_output(self, item_id: str, given: client.FunctionOutput) -> Outcome:
+        item = FunctionOutputItem(id=item_id, call_id=given.call_id, output=given.output)
+        replies = tuple(self._send([self._conversation.add(item), self._conversation.done(item)]))
+        if given.call_id not in self._asked:
+            return Outcome(replies=replies)
+        self._continuations = min(self._continuations + 1, REMEMBERED)
+        return Outcome(replies=replies, tool_results=((given.call_id, given.output),))
+
+    def _continue(self) -> Outcome:
+        """A client that has run a tool asks for what follows, which comes by itself. When it has come already, a response
+        without output says so: some clients wait for one."""
+        self._continuations -= 1
+        if self._open is not None:
+            return Outcome()
+        empty = OpenReply(self._conversation, self._conversation_id)
+        return self._answer(*empty.created(), *empty.ended("completed", "", "", 0.0))
 
     def _cancel(self, event: client.ClientEvent, at_ms: float) -> Outcome:
         reply = None if self._open is None else self._replies.get(self._open)
         asked_for = event.response_id if isinstance(event, client.ResponseCancel) else None
-        if reply is None or asked_for not in (None, reply.response_id):
+        if reply is None or (asked_for is not None and asked_for not in reply.response_ids):
             if isinstance(event, client.PlayoutClear):
                 return Outcome()
             raise _refused(event, "Cancellation failed: no active response found.", code="response_cancel_not_active")
@@ -223,17 +263,18 @@ class RealtimeSession:
         _remember(self._utterances, utterance_id, utterance)
         return utterance, utterance.started()
 
-    def _reply(self, reply_id: int, at_ms: float) -> tuple[OpenResponse, list[ServerEvent]]:
+    def _reply(self, reply_id: int, at_ms: float) -> tuple[OpenReply, list[ServerEvent]]:
         known = self._replies.get(reply_id)
         if known is not None:
             return known, []
         events: list[ServerEvent] = []
         if self._open is not None:
             events += self._notice(actions.ReplyEnded(self._open, "cancelled", "", ""), at_ms)
-        reply = OpenResponse(self._conversation, self._conversation_id)
+        reply = OpenReply(self._conversation, self._conversation_id)
         _remember(self._replies, reply_id, reply)
         self._open = reply_id
         self._typed = False
+        self._continuations = 0
         return reply, events + reply.created()
 
     def _known(self, item_id: str, event: client.ClientEvent) -> Any:
@@ -249,7 +290,7 @@ class RealtimeSession:
         return [{**msgspec.to_builtins(event), "event_id": self._new_id("event")} for event in events]
 
 
-def _remember(known: OrderedDict[int, _Value], key: int, value: _Value) -> None:
+def _remember(known: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
     known[key] = value
     while len(known) > REMEMBERED:
         known.popitem(last=False)

@@ -1,15 +1,18 @@
 """The session object of a call: what `session.created` shows and `session.update` may change. The instructions take effect;
-model and voice names are kept as the client wrote them, because ordinary clients always send some; what this server decides
-by itself (modalities, turn detection, tools) stays as it is, and the answer shows it."""
+model and voice names are kept as the client wrote them, because ordinary clients always send some; the tools that a client
+offers are the call's to judge; what this server decides by itself (modalities, turn detection) stays as it is, and the answer
+shows it."""
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
 from voiceagent import __version__
+from voiceagent.errors import ProtocolError
 from voiceagent.realtime.client_events import ClientEventError
 from voiceagent.realtime.server_events import ErrorDetails
 
@@ -17,11 +20,32 @@ MAX_SESSION_BYTES = 65_536
 MAX_INSTRUCTIONS_CHARACTERS = 16_000
 _FIXED = frozenset({"id", "object", "type", "output_modalities", "tools", "tool_choice", "voiceagent"})
 
+OfferTools = Callable[[object], list[dict[str, Any]]]
+"""Takes a client's tools as `session.tools` writes them, gives them as the session shows them. Raises ProtocolError; then those
+from before stay."""
+
+
+def no_client_tools(tools: object) -> list[dict[str, Any]]:
+    """Where a call takes none."""
+    if tools:
+        raise ProtocolError("Tools run on this server: name them in agent.yaml.")
+    return []
+
 
 class SessionSettings:
     """The session as the client sees it."""
 
-    def __init__(self, call_id: str, *, agent: str, instructions: str, session_id: str) -> None:
+    def __init__(
+        self,
+        call_id: str,
+        *,
+        agent: str,
+        instructions: str,
+        session_id: str,
+        tools: Sequence[dict[str, Any]] = (),
+        offer_tools: OfferTools = no_client_tools,
+    ) -> None:
+        self._offer_tools = offer_tools
         pcm = {"type": "audio/pcm", "rate": 24_000}
         self.session: dict[str, Any] = {
             "type": "realtime",
@@ -37,7 +61,7 @@ class SessionSettings:
                 },
                 "output": {"format": pcm, "voice": "default"},
             },
-            "tools": [],
+            "tools": list(tools),
             "tool_choice": "auto",
             "voiceagent": {"version": __version__, "call_id": call_id, "agent": agent},
         }
@@ -46,6 +70,10 @@ class SessionSettings:
     def instructions(self) -> str:
         """What the agent is told to be."""
         return str(self.session["instructions"])
+
+    def is_clients_tool(self, name: str) -> bool:
+        """Whether the client runs the tool of this name."""
+        return any(tool["name"] == name for tool in self.session["tools"])
 
     def update(self, changes: dict[str, Any], event_id: str | None = None) -> ErrorDetails | None:
         """Merge changes in. Returns what was left out and why, if the client must know. Raises ClientEventError when nothing
@@ -69,6 +97,9 @@ class SessionSettings:
                 event_id=event_id,
             )
         audio["input"]["turn_detection"] = self.session["audio"]["input"]["turn_detection"]
+        offered = changes.get("tools")
+        if offered is not None:
+            merged["tools"] = offered
         if len(msgspec.json.encode(merged)) > MAX_SESSION_BYTES:
             raise ClientEventError(
                 f"The session would be larger than {MAX_SESSION_BYTES} bytes; send less.",
@@ -76,12 +107,16 @@ class SessionSettings:
                 param="session",
                 event_id=event_id,
             )
-        self.session = merged
-        if changes.get("tools"):
+        merged["tools"], self.session = self.session["tools"], merged
+        if offered is None:
+            return None
+        try:
+            self.session["tools"] = self._offer_tools(offered)
+        except ProtocolError as error:
             return ErrorDetails(
                 type="invalid_request_error",
-                code="unsupported_parameter",
-                message="Tools run on this server: name them in agent.yaml. The rest of the update was applied.",
+                code="invalid_tools",
+                message=f"{error} The rest of the update was applied.",
                 param="session.tools",
                 event_id=event_id,
             )

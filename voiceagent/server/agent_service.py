@@ -19,7 +19,7 @@ from voiceagent.call.observer import CallObserver
 from voiceagent.config import AgentConfig, data_dir
 from voiceagent.conversation.history import Message
 from voiceagent.engines import Engines, load_engines
-from voiceagent.errors import VoiceAgentError
+from voiceagent.errors import ProtocolError, VoiceAgentError
 from voiceagent.guard.checks import Guards, load_guards
 from voiceagent.latency.budgets import Budgets
 from voiceagent.media.leg import Leg
@@ -29,8 +29,10 @@ from voiceagent.server.app import Service
 from voiceagent.server.calls import StartCall
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.observers import Logged, Measured
+from voiceagent.server.problems import Problem
 from voiceagent.store.event_log import EventLog, event_logs_dir
 from voiceagent.store.turns import TurnStore, turns_file
+from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
 
 log = logging.getLogger(__name__)
@@ -77,6 +79,7 @@ class AgentService:
     def _start_call(self, engines: Engines, tools: ToolSet, guards: Guards, metrics: Metrics, store: TurnStore) -> StartCall:
         def start_call(leg: Leg, call_id: str, session: dict[str, Any]) -> Call:
             agent = self.agent
+            call_tools = _call_tools(tools, session)
             instructions = session.get("instructions")
             if isinstance(instructions, str) and instructions:
                 agent = msgspec.structs.replace(agent, instructions=instructions[:MAX_INSTRUCTIONS])
@@ -85,9 +88,19 @@ class AgentService:
                 observers.append(
                     Logged(EventLog(event_logs_dir(data_dir()), call_id, rules_of(agent, tools), keep=self.event_logs))
                 )
-            return Call(call_id, leg, agent, engines, tools, guards, self.budgets, observers)
+            return Call(call_id, leg, agent, engines, call_tools, guards, self.budgets, observers)
 
         return start_call
+
+
+def _call_tools(agents: ToolSet, session: dict[str, Any]) -> CallTools:
+    """The agent's tools, and those that the client offers in the session settings that came with its offer. Raises Problem."""
+    tools = CallTools(agents)
+    try:
+        tools.offer(session.get("tools") or [])
+    except ProtocolError as error:
+        raise Problem(400, "invalid_session", str(error), param="session.tools") from error
+    return tools
 
 
 async def _warm(engines: Engines, agent: AgentConfig) -> None:

@@ -15,8 +15,8 @@ from typing import Any
 from voiceagent.server.metrics import Metrics
 
 LIMIT_MS = 5.0
-LOOK_S = 0.01
-"""The thread looks this often, so a line is known of what lasts for two of these or so."""
+LOOK_S = 0.05
+"""The thread looks this often: a line is known of what lasts longer."""
 BEAT_S = 0.1
 """How often the loop's lag is measured."""
 LOG_EVERY_S = 10.0

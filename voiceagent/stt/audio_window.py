@@ -1,5 +1,6 @@
 """The part of an utterance's audio that is still needed: frames are added at its end, and what is committed is let go at its
-start, so it stays as short as the longest window. Positions are samples since the utterance's beginning."""
+start, so it stays as short as the longest window. Positions are samples since the utterance's beginning, less what was left
+out."""
 
 from __future__ import annotations
 
@@ -32,7 +33,16 @@ class AudioWindow:
             else:
                 self.start += len(head)
 
+    def leave_out(self, start: int, end: int) -> None:
+        """Forget what lies from `start` to `end`, both within the window: what lies behind moves up."""
+        audio = self._joined()
+        self._parts = deque([audio[: start - self.start], audio[end - self.start :]])
+        self.end -= end - start
+
     def between(self, start: int, end: int) -> NDArray[np.float32]:
         """Audio from `start` to `end` in -1..1."""
-        audio = np.concatenate([np.zeros(0, np.int16), *self._parts])[start - self.start : end - self.start]
+        audio = self._joined()[start - self.start : end - self.start]
         return audio.astype(np.float32) / np.float32(32768)
+
+    def _joined(self) -> NDArray[np.int16]:
+        return np.concatenate([np.zeros(0, np.int16), *self._parts])

@@ -24,6 +24,8 @@ class StreamOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """With `alignatt`, how long before the end of the audio a word must end to be stable."""
     pad_ms: NotNegative = 200.0
     """Audio kept after the last voiced sample of a decode."""
+    longest_pause_ms: Positive = 1000.0
+    """Of a longer one inside an utterance, the middle is not decoded: models stop writing at a long silence."""
     sentence_pause_ms: NotNegative = 500.0
     """A pause this long behind a sentence is a cut: the sentence is committed, and what follows is decoded without its audio."""
     cut_pause_ms: NotNegative = 1000.0

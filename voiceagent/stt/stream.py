@@ -32,6 +32,8 @@ EDGE_S = 1.0
 """Words this near to the end of a full window may be cut in half: they are decoded again."""
 CUT_BEHIND_MS = 100
 """Where a pause is cut, after its beginning: a soft next word begins up to 300 ms before the VAD hears it."""
+PAUSE_TAIL = 0.8
+"""Of a shortened pause, what stands before the next word, for the same reason."""
 SENTENCE_ENDS = (".", "?", "!")
 PROMPT_WORDS = 40
 """Committed words that are handed to the next decode."""
@@ -92,7 +94,7 @@ class UtteranceTranscriber:
         voiced_end = self._audio.end - int(silence_ms * SAMPLES_PER_MS)
         if voiced_end > self._voiced_end:
             self._keep_final(pause_samples)
-            self._voiced_end = voiced_end
+            self._voiced_end = voiced_end - self._shorten_pause(pause_samples)
             self._drop_final()
         excess = self._audio.end - self._audio.start - int(self.options.max_buffer_s * RATE_HZ)
         if excess > 0:
@@ -161,6 +163,16 @@ class UtteranceTranscriber:
         self._committed = final.text.split()
         self._words = type(self._words)()
         self._audio.let_go(self._voiced_end + min(pause_samples // 2, CUT_BEHIND_MS * SAMPLES_PER_MS))
+
+    def _shorten_pause(self, pause_samples: int) -> int:
+        """Leave out the middle of a long pause that has just ended; how many samples it was."""
+        longest = int(self.options.longest_pause_ms * SAMPLES_PER_MS)
+        end = self._voiced_end + pause_samples - int(longest * PAUSE_TAIL)
+        start = max(self._audio.start, end - max(0, pause_samples - longest))
+        if end <= start:
+            return 0
+        self._audio.leave_out(start, end)
+        return end - start
 
     def _drop_final(self) -> None:
         if self._final is not None:

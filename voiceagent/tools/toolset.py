@@ -4,11 +4,13 @@ what is no JSON), the outcome is JSON that the model can read, and the call goes
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from voiceagent.errors import ConfigError
+from voiceagent.tools.foresight import Foresight
 from voiceagent.tools.loading import load_tools
 from voiceagent.tools.outcome import ToolOutcome, failed
 from voiceagent.tools.rule import ToolRule
@@ -27,6 +29,8 @@ class ToolSet:
         """Raises ConfigError when two tools bear the same name."""
         self._sources = (ToolSource(tuple(tools)), *sources)
         self._runner = ToolRunner()
+        self.foresight = Foresight()
+        """What the calls so far teach about the next."""
         self._check()
 
     @classmethod
@@ -68,7 +72,10 @@ class ToolSet:
         tool = tools.get(name)
         if tool is None:
             return failed(f"There is no tool {name}; the tools are: {', '.join(tools) or 'none'}.")
-        return await self._runner.run(tool, arguments, timeout_s)
+        began_s = time.perf_counter()
+        outcome = await self._runner.run(tool, arguments, timeout_s)
+        self.foresight.took(name, (time.perf_counter() - began_s) * 1000.0)
+        return outcome
 
     async def run_tool(self, tool: Tool, arguments: str, timeout_s: float) -> ToolOutcome:
         """Run a tool that is not of this set by the same rules, within the same bounds."""

@@ -1,0 +1,75 @@
+import json
+
+import pytest
+
+from voiceagent.tools import foresight as room
+from voiceagent.tools.foresight import Foresight
+
+ORDER = ("Where is order 48271, please?", "get_order", '{"order_number": "48271"}')
+
+
+@pytest.fixture
+def foresight() -> Foresight:
+    """It has seen two calls that asked for an order, and two for a table."""
+    seen = Foresight()
+    for number in ("48271", "11223"):
+        seen.learn(f"Where is order {number}, please?", "get_order", json.dumps({"order_number": number}))
+    for people, day in ((4, "Friday"), (2, "next Monday")):
+        seen.learn(
+            f"Book a table for {people} on {day} at noon.", "book", json.dumps({"people": people, "day": day, "kind": "table"})
+        )
+    return seen
+
+
+def test_a_pattern_predicts_once_its_arguments_and_a_word_more_are_there(foresight: Foresight) -> None:
+    assert foresight.predict("Where is order") is None
+    assert foresight.predict("where is order 99") is None
+    assert foresight.predict("Where is order 99821 please") == ("get_order", '{"order_number": "99821"}')
+
+
+def test_arguments_keep_their_kinds_and_what_was_not_said(foresight: Foresight) -> None:
+    predicted = foresight.predict("Book a table for 7 on Sunday at noon")
+    assert predicted is None
+    foresight.learn("Book a table for 3 on Sunday at noon", "book", '{"people": 3, "day": "Sunday", "kind": "table"}')
+    predicted = foresight.predict("Book a table for 7 on Tuesday at")
+    assert predicted is not None
+    assert (predicted[0], json.loads(predicted[1])) == ("book", {"people": 7, "day": "Tuesday", "kind": "table"})
+
+
+@pytest.mark.parametrize("words", ["", "Where", "Where was order 5 please", "Book a table for me on Friday at noon"])
+def test_other_words_predict_nothing(foresight: Foresight, words: str) -> None:
+    assert foresight.predict(words) is None
+
+
+def test_once_is_not_enough() -> None:
+    foresight = Foresight()
+    foresight.learn(*ORDER)
+    assert foresight.predict("Where is order 1 please") is None
+
+
+@pytest.mark.parametrize("arguments", ["", "{", "[]", "{}", '{"order_number": null}', '{"order_number": ""}'])
+def test_what_teaches_nothing_is_not_kept(arguments: str) -> None:
+    foresight = Foresight()
+    for _ in range(3):
+        foresight.learn("Where is my order?", "get_order", arguments)
+    assert foresight.predict("Where is my order now?") is None
+
+
+def test_patterns_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "MAX_PATTERNS", 3)
+    foresight = Foresight()
+    for thing in ("a", "b", "c", "d"):
+        for _ in range(2):
+            foresight.learn(f"{thing} of order 48271 please", "get_order", ORDER[2])
+    assert foresight.predict("a of order 1 please") is None
+    assert foresight.predict("d of order 1 please") is not None
+
+
+def test_a_tool_is_slow_once_its_runs_were() -> None:
+    foresight = Foresight()
+    assert not foresight.is_slow("get_order")
+    foresight.took("get_order", 800.0)
+    assert foresight.is_slow("get_order")
+    for _ in range(10):
+        foresight.took("get_order", 5.0)
+    assert not foresight.is_slow("get_order")

@@ -1,0 +1,170 @@
+"""The tools of a reply: asked for by the model, confirmed by the caller, run once, and their results given back to the model."""
+
+from __future__ import annotations
+
+from dataclasses import replace as replace_message
+
+from msgspec.structs import replace
+
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.conversation.confirmation import NOT_CONFIRMED, ONE_AT_A_TIME, confirmation
+from voiceagent.conversation.history import ToolCall
+from voiceagent.conversation.lookups import finish, known, look_up, rule_of, same_call, take
+from voiceagent.conversation.reply import RUNNING_TOOL, Reply, Round, ToolRun
+from voiceagent.conversation.replying import FILLER, REPLY, check_complete, fail, generate, speak
+from voiceagent.conversation.step import Step
+
+
+def tool_call(step: Step, event: ev.ToolCallRequested) -> None:
+    """The language model wants a tool. What it said before is all it says before the result."""
+    reply = step.live(event.reply_id)
+    if reply is None or not reply.generating:
+        return
+    step.clear_timers([REPLY])
+    reply, pieces = replace(reply, tokens=reply.tokens + 1).with_text("", final=True)
+    call = ToolCall(event.call_id, event.name, event.arguments)
+    reply = reply.with_tool(call)
+    step.put(reply=reply)
+    speak(step, reply, pieces)
+    if reply.guess:
+        look_up(step, call.name, call.arguments)
+    else:
+        run_tool(step, reply, call)
+    fill_in(step)
+
+
+def run_tool(step: Step, reply: Reply, call: ToolCall) -> None:
+    """The turn is committed: run it, unless the caller must confirm it first."""
+    question = confirmation(step, call)
+    if not question:
+        start_tool(step, reply, call)
+    elif step.state.confirming is None:
+        step.put(confirming=call)
+        step.do(act.ToolStarted(reply.reply_id, call.call_id, call.name, call.arguments))
+        _tool_ended(step, call, NOT_CONFIRMED, ok=True)
+    else:
+        step.do(act.ToolStarted(reply.reply_id, call.call_id, call.name, call.arguments))
+        _tool_ended(step, call, ONE_AT_A_TIME, ok=False)
+
+
+def start_tool(step: Step, reply: Reply, call: ToolCall) -> None:
+    """Run it, unless it runs or ran already. Nothing runs twice for a reply."""
+    step.do(act.ToolStarted(reply.reply_id, call.call_id, call.name, call.arguments))
+    if step.state.rules.fillers or rule_of(step, call.name).fillers:
+        step.set_timer(FILLER, step.state.rules.filler_after_ms)
+    if take(step, call.name, call.arguments):
+        return
+    before = _asked_before(step, call)
+    if before is None:
+        step.do(act.RunTool(reply.reply_id, call.call_id, call.name, call.arguments))
+    elif before.output is not None:
+        _tool_ended(step, call, before.output, before.ok)
+
+
+def _asked_before(step: Step, call: ToolCall) -> ToolRun | None:
+    """The live reply's earlier run of just that."""
+    reply = step.state.reply
+    runs = [run for part in reply.rounds for run in part.tools] if reply is not None else []
+    same = (run for run in runs if same_call(run.call, call))
+    return next((run for run in same if run.call.call_id != call.call_id), None)
+
+
+def looked_up(step: Step, event: ev.LookedUp) -> None:
+    """A tool that ran ahead has a result: give it to whoever waits."""
+    if finish(step, event):
+        fill_in(step)
+
+
+def fill_in(step: Step) -> None:
+    """Give the live reply, a guess or not, the results that are there already, and go on when it waits for none."""
+    reply = step.state.reply
+    if reply is None:
+        return
+    for run in reply.rounds[-1].tools:
+        result = known(step, run.call.name, run.call.arguments)
+        if run.output is None and result is not None and result.output is not None:
+            _tool_ended(step, run.call, result.output, result.ok)
+    next_round(step)
+
+
+def _tool_ended(step: Step, call: ToolCall, output: str, ok: bool) -> None:
+    """Note what a tool gave, for every call of the live reply that asked for just that."""
+    reply = step.state.reply
+    assert reply is not None
+    for run in reply.rounds[-1].tools:
+        if run.output is None and same_call(run.call, call):
+            reply = reply.with_tool_output(run.call.call_id, output, ok)
+            if not reply.guess:
+                step.do(act.ToolEnded(reply.reply_id, run.call.call_id, run.call.name, output, ok))
+    step.put(reply=reply)
+
+
+def tool_finished(step: Step, event: ev.ToolFinished) -> None:
+    """A tool has a result."""
+    reply = step.live(event.reply_id)
+    if reply is None or reply.guess:
+        tell_late(step, event)
+        return
+    run = next((run for run in reply.rounds[-1].tools if run.call.call_id == event.call_id and run.output is None), None)
+    if run is not None:
+        _tool_ended(step, run.call, event.output, event.ok)
+        next_round(step)
+
+
+def tell_late(step: Step, event: ev.ToolFinished) -> None:
+    """A tool with effects ran on after its reply was dropped: put its result in the place that was kept for it."""
+    dropped = step.state.dropping
+    if dropped is not None and dropped.reply_id == event.reply_id:
+        step.put(dropping=dropped.with_tool_output(event.call_id, event.output, event.ok))
+    history = step.state.history
+    late = [i for i, m in enumerate(history) if m.tool_call_id == event.call_id and m.content == RUNNING_TOOL]
+    if late:
+        told = replace_message(history[late[0]], content=event.output)
+        step.put(history=(*history[: late[0]], told, *history[late[0] + 1 :]))
+        calls = [call for message in history for call in message.tool_calls if call.call_id == event.call_id]
+        step.do(act.ToolEnded(event.reply_id, event.call_id, calls[0].name, event.output, event.ok))
+
+
+def with_running(step: Step, dropped: Reply) -> Reply:
+    """Tools with effects run on: the model is told so until they end."""
+    for run in dropped.rounds[-1].tools:
+        if run.output is None and rule_of(step, run.call.name).effect != "none":
+            dropped = dropped.with_tool_output(run.call.call_id, RUNNING_TOOL, ok=False)
+    return dropped
+
+
+def next_round(step: Step) -> None:
+    """Go back to the model once a round's tools are done; otherwise see whether the reply is over."""
+    reply = step.state.reply
+    if reply is None:
+        return
+    if reply.generating or reply.tools_pending or not reply.rounds[-1].tools or reply.status != "live":
+        check_complete(step)
+    elif step.state.confirming is not None and not reply.guess:
+        _ask(step, reply, step.state.confirming)
+    elif len(reply.rounds) > step.state.rules.max_tool_rounds:
+        fail(step, "too_many_tools", f"the reply asked for tools {len(reply.rounds)} times in a row")
+    else:
+        generate(step, replace(reply, rounds=(*reply.rounds, Round())))
+
+
+def _ask(step: Step, reply: Reply, call: ToolCall) -> None:
+    """Have the caller confirm."""
+    question = confirmation(step, call)
+    reply, pieces = replace(reply, rounds=(*reply.rounds, Round())).with_text(question, final=True)
+    step.put(reply=reply)
+    speak(step, reply, pieces)
+
+
+def filler_is_due(step: Step) -> None:
+    """A tool takes its time: say something meanwhile, once a wait, if there is nothing else to hear."""
+    reply = step.spoken()
+    waiting = [run.call.name for run in reply.rounds[-1].tools if run.output is None] if reply is not None else []
+    if reply is None or not waiting or not all(clause.over for clause in reply.clauses):
+        return
+    lines = rule_of(step, waiting[0]).fillers or step.state.rules.fillers
+    text = lines[step.state.fillers_said % len(lines)]
+    reply = reply.with_filler(text)
+    step.put(reply=reply, fillers_said=step.state.fillers_said + 1)
+    speak(step, reply, (text,))

@@ -1,0 +1,138 @@
+"""The tools of one call: the agent's, and those that this call's client offers and runs itself. A client's tool never takes
+the name of one of the agent's, and is always taken to leave something behind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from voiceagent.errors import ProtocolError
+from voiceagent.tools.arguments import ArgumentSchema
+from voiceagent.tools.outcome import ToolOutcome
+from voiceagent.tools.rule import ToolRule
+from voiceagent.tools.threads import Threads
+from voiceagent.tools.tool import NAME, Tool, ToolError
+from voiceagent.tools.toolset import ToolSet
+
+MAX_CLIENT_TOOLS = 32
+MAX_DESCRIPTION_CHARACTERS = 2000
+
+
+class CallTools:
+    """One per call."""
+
+    def __init__(self, agents: ToolSet) -> None:
+        self.agents = agents
+        self._offered: dict[str, _Offered] = {}
+        self._waiting: dict[str, asyncio.Future[str]] = {}
+
+    def offer(self, tools: object) -> list[dict[str, Any]]:
+        """Take the client's tools, as the protocol's `session.tools` writes them, instead of those it offered before; gives them
+        as the session shows them. Raises ProtocolError, and then nothing has changed."""
+        if not isinstance(tools, list) or len(tools) > MAX_CLIENT_TOOLS:
+            raise ProtocolError(f"session.tools must be a list of at most {MAX_CLIENT_TOOLS} tools.")
+        offered: dict[str, _Offered] = {}
+        for tool in tools:
+            one = _Offered(tool)
+            if one.name in offered or one.name in self.agents.names:
+                raise ProtocolError(f"There is a tool {one.name} already; give yours another name.")
+            offered[one.name] = one
+        self._offered = offered
+        return self.offered
+
+    @property
+    def offered(self) -> list[dict[str, Any]]:
+        """The client's tools, as the session shows them."""
+        return [tool.shown for tool in self._offered.values()]
+
+    def schemas(self) -> list[dict[str, Any]]:
+        """The OpenAI function objects of all tools: the agent's first, because they stay."""
+        mine = self.agents.names
+        return [*self.agents.schemas(), *(tool.schema for name, tool in self._offered.items() if name not in mine)]
+
+    def rule(self, name: str) -> ToolRule:
+        """What a tool runs by."""
+        return ToolRule() if self._clients(name) else self.agents.rule(name)
+
+    async def run(self, call_id: str, name: str, arguments: str, timeout_s: float) -> ToolOutcome:
+        """Run a tool, `call_id` being the model's request, by the rules of `ToolSet.run`. A client's tool is run by whoever
+        `answer`s."""
+        tool = self._clients(name)
+        if tool is None:
+            return await self.agents.run(name, arguments, timeout_s)
+        return await self.agents.run_tool(_AtTheClient(tool, call_id, self._waiting), arguments, timeout_s)
+
+    def answer(self, call_id: str, output: str) -> bool:
+        """The client's result of the request; whether somebody waited for it."""
+        waiting = self._waiting.pop(call_id, None)
+        if waiting is None or waiting.done():
+            return False
+        waiting.set_result(output)
+        return True
+
+    def close(self) -> None:
+        """The call is over: no client will answer any more."""
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_exception(ToolError("The call ended before the tool did."))
+        self._waiting.clear()
+        self._offered = {}
+
+    def _clients(self, name: str) -> _Offered | None:
+        return None if name in self.agents.names else self._offered.get(name)
+
+
+class _Offered:
+    """A tool as a client described it."""
+
+    def __init__(self, tool: object) -> None:
+        if not isinstance(tool, dict) or tool.get("type", "function") != "function":
+            raise ProtocolError(
+                "A tool of session.tools must be an object of type function; MCP servers are named in agent.yaml."
+            )
+        name, description = tool.get("name"), tool.get("description") or ""
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            raise ProtocolError("A tool of session.tools needs a name of letters, digits, _ and - (at most 64).")
+        if not isinstance(description, str) or len(description) > MAX_DESCRIPTION_CHARACTERS:
+            raise ProtocolError(f"The tool {name}'s description must be text of at most {MAX_DESCRIPTION_CHARACTERS} characters.")
+        try:
+            self.arguments = ArgumentSchema(tool.get("parameters") or {})
+        except ValueError as error:
+            raise ProtocolError(f"The tool {name}'s parameters cannot be used: the schema {error}.") from error
+        self.name = name
+        self.description = description
+        function = {"name": name, "description": description, "parameters": dict(self.arguments.parameters)}
+        self.schema: dict[str, Any] = {"type": "function", "function": function}
+        self.shown: dict[str, Any] = {"type": "function", **function}
+
+
+class _AtTheClient(Tool):
+    """One run of a client's tool: waits for its answer."""
+
+    def __init__(self, offered: _Offered, call_id: str, waiting: dict[str, asyncio.Future[str]]) -> None:
+        self.name = offered.name
+        self.description = offered.description
+        self.parameters: Mapping[str, Any] = offered.arguments.parameters
+        self.rule = ToolRule()
+        self._arguments = offered.arguments
+        self._call_id = call_id
+        self._waiting = waiting
+
+    def parse(self, arguments: str) -> dict[str, Any]:
+        return self._arguments.parse(arguments)
+
+    async def run(self, given: dict[str, Any], threads: Threads) -> Any:
+        if self._call_id in self._waiting:
+            raise ToolError(f"The tool {self.name} is running already.")
+        answer = self._waiting[self._call_id] = asyncio.get_running_loop().create_future()
+        try:
+            output = await answer
+        finally:
+            if self._waiting.get(self._call_id) is answer:
+                del self._waiting[self._call_id]
+        try:
+            return json.loads(output)
+        except (ValueError, RecursionError):
+            return output

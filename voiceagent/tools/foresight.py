@@ -1,0 +1,114 @@
+"""What an agent's past calls teach about its next ones: how long each tool takes, and with which words callers ask for what. In
+memory only, and bounded; words are kept as patterns, with what callers filled in left out."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+SLOW_MS = 150.0
+"""A tool that takes longer is worth running ahead."""
+MAX_PATTERNS = 500
+SURE_AFTER = 2
+"""A pattern predicts from the second time on."""
+MAX_SLOT_WORDS = 4
+WEIGHT = 0.3
+"""Of a tool's latest run in its typical time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place in a pattern where the caller fills in an argument."""
+
+    argument: str
+    is_number: bool
+    words: int
+
+
+Pattern = tuple[str | Slot, ...]
+
+
+class Foresight:
+    """One per agent, for all its calls."""
+
+    def __init__(self) -> None:
+        self._typical_ms: dict[str, float] = {}
+        self._patterns: OrderedDict[tuple[Pattern, str, str], int] = OrderedDict()
+
+    def took(self, name: str, ms: float) -> None:
+        """A run of a tool ended."""
+        before = self._typical_ms.get(name, ms)
+        self._typical_ms[name] = before + WEIGHT * (ms - before)
+
+    def is_slow(self, name: str) -> bool:
+        """Whether the tool's runs are worth being begun early; False while none is known."""
+        return self._typical_ms.get(name, 0.0) >= SLOW_MS
+
+    def learn(self, said: str, name: str, arguments: str) -> None:
+        """Words of a caller led to that tool call."""
+        pattern, fixed = _pattern(_words(said), _arguments(arguments))
+        if not any(isinstance(part, Slot) for part in pattern):
+            return
+        key = (pattern, name, json.dumps(fixed, sort_keys=True))
+        self._patterns[key] = self._patterns.pop(key, 0) + 1
+        while len(self._patterns) > MAX_PATTERNS:
+            self._patterns.popitem(last=False)
+
+    def predict(self, words: str) -> tuple[str, str] | None:
+        """The tool and the arguments that an utterance which has begun like this will lead to: once a pattern's arguments are all
+        there, and a word more, so that the last of them is not cut short."""
+        heard = _words(words)
+        for (pattern, name, fixed), count in reversed(self._patterns.items()):
+            filled = _match(pattern, heard) if count >= SURE_AFTER else None
+            if filled is not None:
+                return name, json.dumps(json.loads(fixed) | filled)
+        return None
+
+
+def _words(text: str) -> list[str]:
+    bare = ("".join(character for character in word if character.isalnum() or character in ":'") for word in text.split())
+    return [word for word in bare if word]
+
+
+def _arguments(arguments: str) -> dict[str, Any]:
+    try:
+        given = json.loads(arguments or "{}")
+    except ValueError:
+        return {}
+    return given if isinstance(given, dict) else {}
+
+
+def _pattern(said: Sequence[str], arguments: dict[str, Any]) -> tuple[Pattern, dict[str, Any]]:
+    """The utterance with a slot for every argument whose words stand in it; the arguments that do not stand in it."""
+    parts: list[str | Slot] = [word.casefold() for word in said]
+    fixed: dict[str, Any] = {}
+    for argument, value in arguments.items():
+        words = [word.casefold() for word in _words(str(value))]
+        starts = range(len(parts) - len(words) + 1)
+        start = next((i for i in starts if parts[i : i + len(words)] == words), None) if words else None
+        if start is None or len(words) > MAX_SLOT_WORDS:
+            fixed[argument] = value
+        else:
+            parts[start : start + len(words)] = [Slot(argument, not isinstance(value, str), len(words))]
+    return tuple(parts), fixed
+
+
+def _match(pattern: Pattern, heard: Sequence[str]) -> dict[str, Any] | None:
+    filled: dict[str, Any] = {}
+    at = 0
+    last = max(index for index, part in enumerate(pattern) if isinstance(part, Slot))
+    for part in pattern[: last + 1]:
+        if isinstance(part, Slot):
+            words = heard[at : at + part.words]
+            at += part.words
+            if part.is_number and not (len(words) == 1 and words[0].isdigit()):
+                return None
+            filled[part.argument] = int(words[0]) if part.is_number else " ".join(words)
+        elif at < len(heard) and heard[at].casefold() == part:
+            at += 1
+        else:
+            return None
+    return filled if at < len(heard) else None
