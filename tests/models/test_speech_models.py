@@ -86,6 +86,11 @@ def test_frames_to_encode_are_even_and_never_look_like_mel_bands():
         assert frames >= max(50, content + 10)
 
 
+def test_frames_to_encode_are_never_more_than_an_encoder_takes():
+    options = {"margin_frames": 256, "min_frames": 50, "feature_size": 80, "step_frames": 100}
+    assert [frames_to_encode(content, **options) for content in (200, 250, 2800, 3000)] == [500, 600, 3000, 3000]
+
+
 def test_content_ends_where_the_padding_begins():
     features = np.zeros((80, 300), np.float32)
     features[:, :120] = -1.5

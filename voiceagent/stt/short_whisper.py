@@ -17,6 +17,8 @@ MICRO_MIN_FRAMES = 50
 """Shortest input of the bundled model, in feature frames: one second at its hop of 20 ms."""
 MICRO_MARGIN_FRAMES = 10
 """Padding the bundled model is given after the audio, in feature frames."""
+MAX_FRAMES = 3000
+"""The longest input of a published model's encoder: CTranslate2 refuses more."""
 MIN_SAMPLES = 640
 """Audio shorter than this is padded with silence: the features need a whole window."""
 
@@ -24,13 +26,13 @@ MIN_SAMPLES = 640
 def frames_to_encode(content_frames: int, *, margin_frames: int, min_frames: int, feature_size: int, step_frames: int = 2) -> int:
     """How many feature frames to hand to the encoder for audio that fills `content_frames` of them.
 
-    The result is at least `min_frames`, even, a multiple of `step_frames` (so that stretches of similar length come out
-    alike), and never twice `feature_size`: CTranslate2 takes an encoder output that has as many positions as there are mel
-    bands for features and encodes it again.
+    The result is at least `min_frames`, at most `MAX_FRAMES`, even, a multiple of `step_frames` (so that stretches of
+    similar length come out alike), and never twice `feature_size`: CTranslate2 takes an encoder output that has as many
+    positions as there are mel bands for features and encodes it again.
     """
     step = step_frames + step_frames % 2
     frames = -(-max(content_frames + margin_frames, min_frames) // step) * step
-    return frames + step if frames == 2 * feature_size else frames
+    return min(frames + step if frames == 2 * feature_size else frames, MAX_FRAMES)
 
 
 def content_frames(features: npt.NDArray[np.float32]) -> int:
