@@ -32,6 +32,8 @@ from voiceagent.server.app import Service, make_app
 from voiceagent.server.calls import StartCall
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.run import serve
+from voiceagent.speech.settings import SpeechSettings
+from voiceagent.speech.voice import Speech
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.tts.engine import SpeechChunk
@@ -118,8 +120,10 @@ def service(max_calls: int) -> Service:
         engines = Engines(await asyncio.to_thread(load_stt, profile(PROFILE).stt), Numbered(), Tones())
         await engines.stt.transcribe(np.zeros(RATE_HZ, np.float32), final=True)
 
+        speech = Speech(SpeechSettings(language=""), {}, ".", engines.tts)
+
         def start_call(leg: Leg, call_id: str, session: dict[str, Any]) -> Call:
-            return Call(call_id, leg, agent, engines, CallTools(ToolSet()), unguarded, budgets)
+            return Call(call_id, leg, agent, engines, CallTools(ToolSet()), unguarded, speech, budgets)
 
         try:
             yield start_call

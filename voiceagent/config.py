@@ -12,6 +12,7 @@ import yaml
 
 from voiceagent.errors import ConfigError
 from voiceagent.guard.settings import GuardSettings
+from voiceagent.speech.settings import SpeechSettings
 from voiceagent.tools.settings import ToolEntry
 
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
@@ -90,6 +91,7 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     turn: TurnSettings = TurnSettings()
     llm: LlmSettings = LlmSettings()
     guard: GuardSettings = GuardSettings()
+    speech: SpeechSettings = SpeechSettings()
     base_dir: str = "."
     """Where relative paths start: set to the file's folder when loaded."""
 

@@ -30,6 +30,8 @@ from voiceagent.latency.spans import Stage, TurnReport
 from voiceagent.latency.turns import TurnMeter
 from voiceagent.media.leg import Leg
 from voiceagent.realtime.session import RealtimeSession
+from voiceagent.speech.marks import unmarked
+from voiceagent.speech.voice import Speech
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
 
@@ -44,10 +46,10 @@ def rules_of(agent: AgentConfig, tools: ToolSet) -> Rules:
     fixed_ms = agent.turn.endpoint_hold_ms
     return Rules(
         instructions=agent.instructions,
-        greeting=agent.phrases.greeting,
-        check_in=agent.phrases.check_in,
-        farewell=agent.phrases.farewell,
-        apology=agent.phrases.apology,
+        greeting=unmarked(agent.phrases.greeting),
+        check_in=unmarked(agent.phrases.check_in),
+        farewell=unmarked(agent.phrases.farewell),
+        apology=unmarked(agent.phrases.apology),
         silence_timeout_ms=agent.turn.silence_timeout_s * 1000.0,
         max_call_ms=agent.turn.max_call_s * 1000.0,
         reply_timeout_ms=agent.turn.reply_timeout_s * 1000.0,
@@ -58,7 +60,7 @@ def rules_of(agent: AgentConfig, tools: ToolSet) -> Rules:
         max_guesses=agent.turn.max_guesses,
         max_lookups=agent.turn.max_lookups,
         filler_after_ms=agent.turn.filler_after_ms,
-        fillers=agent.phrases.fillers,
+        fillers=tuple(map(unmarked, agent.phrases.fillers)),
         tools={name: _tool_rule(tools, name) for name in tools.names},
     )
 
@@ -79,6 +81,7 @@ class Call:
         engines: Engines,
         tools: CallTools,
         guards: Guards,
+        speech: Speech,
         budgets: Budgets,
         observers: Sequence[CallObserver] = (),
     ) -> None:
@@ -89,6 +92,7 @@ class Call:
         self._engines = engines
         self._tools = tools
         self._guards = guards
+        self._speech = speech
         self._budgets = budgets
         self._observers = observers
         self._clock = CallClock()
@@ -138,8 +142,10 @@ class Call:
         self._tasks = tasks
         self._hearing = Hearing(self._engines.stt, self._agent.turn, clock, tasks, post, guards.input, self._load)
         timeout_s = self._agent.turn.tool_timeout_s
-        self._thinking = Thinking(self.call_id, self._engines.llm, self._tools, guards, timeout_s, clock, tasks, post)
-        self._speaking = Speaking(self._engines.tts, self._leg.playout, clock, tasks, post)
+        voice = self._speech.voice()
+        llm, take_marks = self._engines.llm, voice.take_marks
+        self._thinking = Thinking(self.call_id, llm, self._tools, guards, timeout_s, clock, tasks, post, take_marks)
+        self._speaking = Speaking(voice, self._leg.playout, clock, tasks, post)
         self._send(self._session.start())
         tasks.start("leg", self._frames())
         tasks.start("leg", self._client())

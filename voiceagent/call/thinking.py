@@ -43,7 +43,9 @@ class Thinking:
         clock: CallClock,
         tasks: CallTasks,
         post: Callable[[ev.Event], None],
+        take_marks: Callable[[str], str] = lambda output: output,
     ) -> None:
+        """`take_marks` takes from a tool's result what only the voice is to know of it."""
         self._call_id = call_id
         self._engine = engine
         self._tools = tools
@@ -52,6 +54,7 @@ class Thinking:
         self._clock = clock
         self._tasks = tasks
         self._post = post
+        self._take_marks = take_marks
         self._turn = asyncio.Lock()
         self._window_of = -1
         self._window: OutputWindow
@@ -131,7 +134,8 @@ class Thinking:
 
     async def _run_tool(self, action: act.RunTool) -> None:
         outcome = await self._tools.run(action.call_id, action.name, action.arguments, self._tool_timeout_s)
-        self._post(ev.ToolFinished(self._clock.now_ms(), action.reply_id, action.call_id, outcome.output, outcome.ok))
+        output = self._take_marks(outcome.output)
+        self._post(ev.ToolFinished(self._clock.now_ms(), action.reply_id, action.call_id, output, outcome.ok))
 
     def look_up(self, action: act.LookUp) -> None:
         """Start a tool ahead of its turn's commit."""
@@ -143,4 +147,5 @@ class Thinking:
 
     async def _look_up(self, action: act.LookUp) -> None:
         outcome = await self._tools.run("", action.name, action.arguments, self._tool_timeout_s)
-        self._post(ev.LookedUp(self._clock.now_ms(), action.lookup_id, outcome.output, outcome.ok))
+        output = self._take_marks(outcome.output)
+        self._post(ev.LookedUp(self._clock.now_ms(), action.lookup_id, output, outcome.ok))

@@ -30,6 +30,7 @@ from voiceagent.server.calls import StartCall
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.observers import Logged, Measured
 from voiceagent.server.problems import Problem
+from voiceagent.speech.voice import Speech
 from voiceagent.store.event_log import EventLog, event_logs_dir
 from voiceagent.store.turns import TurnStore, turns_file
 from voiceagent.tools.call_tools import CallTools
@@ -66,9 +67,10 @@ class AgentService:
             engines = await load_engines(profile(self.agent.profile), self.agent.llm)
             store = TurnStore(turns_file(data_dir()))
             try:
+                speech = await asyncio.to_thread(_speech, self.agent, engines)
                 await tools.open()
                 await _warm(engines, self.agent)
-                yield self._start_call(engines, tools, guards, metrics, store)
+                yield self._start_call(engines, tools, guards, speech, metrics, store)
             finally:
                 await tools.close()
                 await engines.close()
@@ -76,7 +78,9 @@ class AgentService:
 
         return Service(answer, load, self.agent.profile, limits, metrics, self.keys, self.max_calls)
 
-    def _start_call(self, engines: Engines, tools: ToolSet, guards: Guards, metrics: Metrics, store: TurnStore) -> StartCall:
+    def _start_call(
+        self, engines: Engines, tools: ToolSet, guards: Guards, speech: Speech, metrics: Metrics, store: TurnStore
+    ) -> StartCall:
         def start_call(leg: Leg, call_id: str, session: dict[str, Any]) -> Call:
             agent = self.agent
             call_tools = _call_tools(tools, session)
@@ -88,7 +92,7 @@ class AgentService:
                 observers.append(
                     Logged(EventLog(event_logs_dir(data_dir()), call_id, rules_of(agent, tools), keep=self.event_logs))
                 )
-            return Call(call_id, leg, agent, engines, call_tools, guards, self.budgets, observers)
+            return Call(call_id, leg, agent, engines, call_tools, guards, speech, self.budgets, observers)
 
         return start_call
 
@@ -101,6 +105,14 @@ def _call_tools(agents: ToolSet, session: dict[str, Any]) -> CallTools:
     except ProtocolError as error:
         raise Problem(400, "invalid_session", str(error), param="session.tools") from error
     return tools
+
+
+def _speech(agent: AgentConfig, engines: Engines) -> Speech:
+    """How the agent speaks. Raises ConfigError."""
+    phrases = agent.phrases
+    by_name = {name: getattr(phrases, name) for name in ("greeting", "check_in", "farewell", "apology")}
+    by_name.update((filler, filler) for filler in phrases.fillers)
+    return Speech(agent.speech, by_name, agent.base_dir, engines.tts)
 
 
 async def _warm(engines: Engines, agent: AgentConfig) -> None:

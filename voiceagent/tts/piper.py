@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from voiceagent.conversation.events import SpokenWord
 from voiceagent.errors import ConfigError, EngineError, ModelError
-from voiceagent.tts.engine import SpeechChunk
+from voiceagent.tts.engine import IPA_BEGIN, IPA_END, SpeechChunk
 from voiceagent.tts.loudness import Loudness
 from voiceagent.tts.timing import Plan, phoneme_ends
 from voiceagent.tts.voice import Inputs, load_voice
@@ -50,6 +50,8 @@ class PiperOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class PiperEngine:
     """A Piper voice shared by all calls. One worker thread: espeak-ng, which finds the phonemes, keeps global state."""
+
+    reads_ipa = True
 
     def __init__(self, path: Path, options: PiperOptions | None = None) -> None:
         """Load a folder that holds one `.onnx` and its `.onnx.json`, or the `.onnx` itself, and speak a few words to see that it
@@ -104,8 +106,9 @@ class PiperEngine:
         await asyncio.to_thread(self._worker.shutdown, wait=True, cancel_futures=True)
 
     def _phonemes(self, text: str) -> list[list[str]]:
-        """Phonemes by sentence; `[[` would make Piper read phonemes."""
-        sentences: list[list[str]] = self._piper.phonemize(text.replace("[[", "[ [").replace("]]", "] ]"))
+        """Phonemes by sentence. Piper's mark for phonemes in the text is `[[ ]]`, which a language model's text must not be."""
+        text = text.replace("[[", "[ [").replace("]]", "] ]").replace(IPA_BEGIN, "[[").replace(IPA_END, "]]")
+        sentences: list[list[str]] = self._piper.phonemize(text)
         return [sentence for sentence in sentences if sounds(sentence)]
 
     def _count_sounds(self, word: str) -> int:

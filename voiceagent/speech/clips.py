@@ -1,0 +1,86 @@
+"""Canned clips: a phrase as a recording. The turn engine speaks clauses, so a clip is cut where its phrase is, in the silences
+nearest to where each clause should end; clause after clause it is the whole recording again."""
+
+from __future__ import annotations
+
+import wave
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voiceagent.audio.resample import resample
+from voiceagent.conversation.clauses import split_clauses
+from voiceagent.conversation.events import SpokenWord
+from voiceagent.errors import ConfigError, MediaError
+
+LONGEST_S = 60
+SEARCH_S = 0.4
+"""So far from where a clause should end its silence is looked for."""
+WINDOW_S = 0.02
+
+Pcm = NDArray[np.int16]
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """A clause's part of a recording: mono int16, shape (samples,), at the voice's rate; word times are estimates, by length."""
+
+    pcm: Pcm
+    words: tuple[SpokenWord, ...]
+
+
+def load_clips(files: Mapping[str, str], phrases: Mapping[str, str], base_dir: str, rate_hz: int) -> dict[str, Clip]:
+    """The clips of an agent by the clauses that they say. A key of `files` names one of `phrases`, or is the words
+    themselves. Raises ConfigError."""
+    clips: dict[str, Clip] = {}
+    for name, file in files.items():
+        text = phrases.get(name, name)
+        if not text.split():
+            raise ConfigError(f"speech.clips: the phrase {name} says nothing; set phrases.{name} to the words of {file}")
+        clauses, _ = split_clauses(text, first=True, final=True)
+        pcm = _read(Path(base_dir) / file, rate_hz)
+        clips.update(zip(clauses, _cut(pcm, clauses, rate_hz), strict=True))
+    return clips
+
+
+def _read(file: Path, rate_hz: int) -> Pcm:
+    try:
+        with wave.open(str(file), "rb") as clip:
+            if clip.getsampwidth() != 2:
+                raise ConfigError(f"{file}: has {8 * clip.getsampwidth()} bits a sample, expected a WAV file of 16")
+            if clip.getnframes() > LONGEST_S * clip.getframerate():
+                raise ConfigError(f"{file}: is longer than {LONGEST_S} s; expected a phrase")
+            frames = np.frombuffer(clip.readframes(clip.getnframes()), "<i2").reshape(-1, clip.getnchannels())
+            if not frames.size:
+                raise ConfigError(f"{file}: holds no audio")
+            return resample(np.rint(frames.mean(axis=1)).astype(np.int16), clip.getframerate(), rate_hz)
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read ({error.strerror}); name a WAV file in speech.clips") from error
+    except (wave.Error, EOFError, ValueError, MediaError) as error:
+        raise ConfigError(f"{file}: is no WAV file that can be played ({error}); expected PCM of 16 bits") from error
+
+
+def _cut(pcm: Pcm, clauses: tuple[str, ...], rate_hz: int) -> list[Clip]:
+    lengths = np.cumsum([len(clause) for clause in clauses])
+    ends = [_quietest(pcm, int(len(pcm) * length / lengths[-1]), rate_hz) for length in lengths[:-1]]
+    bounds = [0, *np.maximum.accumulate(np.array([*ends, len(pcm)], np.int64)).tolist()]
+    return [_clip(pcm[bounds[i] : bounds[i + 1]], clause, rate_hz) for i, clause in enumerate(clauses)]
+
+
+def _quietest(pcm: Pcm, near: int, rate_hz: int) -> int:
+    """The middle of the quietest window around a place, in samples."""
+    window = max(1, int(WINDOW_S * rate_hz))
+    first, last = max(0, near - int(SEARCH_S * rate_hz)), min(len(pcm) - window, near + int(SEARCH_S * rate_hz))
+    starts = range(first, max(first + 1, last), window)
+    energy = [float(np.square(pcm[start : start + window].astype(np.float64)).sum()) for start in starts]
+    return starts[int(np.argmin(energy))] + window // 2
+
+
+def _clip(pcm: Pcm, clause: str, rate_hz: int) -> Clip:
+    words = clause.split()
+    lengths = np.cumsum([0, *(len(word) for word in words)])
+    times = lengths / lengths[-1] * len(pcm) * 1000.0 / rate_hz
+    return Clip(pcm, tuple(SpokenWord(word, float(times[i]), float(times[i + 1])) for i, word in enumerate(words)))

@@ -1,0 +1,32 @@
+"""The `speech:` part of `agent.yaml`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+MAX_ENTRIES = 5000
+
+
+class SpeechSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How text becomes speech."""
+
+    language: Literal["en", ""] = "en"
+    """Whose written forms (money, dates, units …) are read out; empty: they are left to the voice."""
+    day_first: bool = False
+    """Whether 3/4/2026 is the third of April."""
+    lexicon: Mapping[str, str] = {}
+    """Words, or several, by their pronunciation in IPA; case does not matter."""
+    clips: Mapping[str, str] = {}
+    """WAV files relative to `agent.yaml`, by the name of a phrase (`greeting`) or the words that they say."""
+
+    def __post_init__(self) -> None:
+        if len(self.lexicon) > MAX_ENTRIES:
+            raise ValueError(f"lexicon has {len(self.lexicon)} entries; expected at most {MAX_ENTRIES}")
+        for word, ipa in self.lexicon.items():
+            if not word.strip() or not ipa.strip() or any(character in ipa for character in "[]\ue000\ue001"):
+                raise ValueError(
+                    f"lexicon: {word!r:.60} is {ipa!r:.60}; expected a word and its pronunciation in IPA, such as wɪn"
+                )
