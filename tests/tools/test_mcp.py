@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import logging
 import signal
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from mcp.client import Client
 
 from tests.tools.log_watch import LogWatch
 from voiceagent.errors import ConfigError
@@ -140,6 +142,33 @@ async def test_a_server_behind_an_address_may_come_late_and_go_and_come_back(log
         await log.said("connected")
         assert await said(tools, "add", a=1, b=2) == ({"result": 3}, True)
     await server.kill()
+
+
+@pytest.fixture
+def older(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Speak with servers as those of before 2026-07-28 want it."""
+    monkeypatch.setattr("voiceagent.tools.mcp_server.Client", functools.partial(Client, mode="legacy"))
+
+
+@pytest.mark.usefixtures("older")
+async def test_a_call_without_effect_is_made_again_when_the_server_came_back_unnoticed(log: LogWatch) -> None:
+    server = HttpServer()
+    await server.start()
+    async with opened(url=server.url) as tools:
+        await log.said("connected")
+        await server.kill()
+        await server.start()
+        assert await said(tools, "add", a=1, b=2) == ({"result": 3}, True)
+        await log.said("connected")
+    await server.kill()
+
+
+@pytest.mark.usefixtures("older")
+async def test_an_older_server_may_learn_too(log: LogWatch) -> None:
+    async with opened(command=COMMAND) as tools:
+        assert (await said(tools, "learn"))[1]
+        await log.said("its tools changed")
+        assert "bake" in tools.names
 
 
 @pytest.mark.parametrize("over", ["stdio", "http"])

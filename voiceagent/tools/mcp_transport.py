@@ -72,8 +72,10 @@ async def watched(transport: AbstractAsyncContextManager[Streams], ended: Callab
 
 
 def program(command: tuple[str, ...], environment: dict[str, str], folder: Path) -> AbstractAsyncContextManager[Streams]:
-    """Start a program in `folder` and speak with it. What it writes to standard error joins ours."""
-    parameters = StdioServerParameters(command=command[0], args=list(command[1:]), env=environment, cwd=folder)
+    """Start a program in `folder` and speak with it; `python` is the one that we run with. What it writes to standard error
+    joins ours."""
+    executable = sys.executable if command[0] == "python" else command[0]
+    parameters = StdioServerParameters(command=executable, args=list(command[1:]), env=environment, cwd=folder)
     return stdio_client(parameters, errlog=sys.stderr)
 
 
