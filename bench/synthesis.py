@@ -31,7 +31,7 @@ from voiceagent.tts.split import split
 ROOT = Path(__file__).resolve().parent.parent
 RANDOM_VOICE = Path.home() / ".cache" / "voiceagent" / "bench" / "voice-medium"
 THREADS = 1
-ROUNDS = 10
+ROUNDS = 12
 CLAUSES = (
     "Your table is booked for seven.",
     "It is sunny in London today.",
@@ -61,8 +61,6 @@ class Times:
     """… → last audio, in chunks."""
     whole_ms: list[float] = field(default_factory=list)
     """… → audio of the whole sentence, by piper-tts."""
-    all_cores_ms: list[float] = field(default_factory=list)
-    """… the same, with piper-tts's own settings: as many threads as there are cores."""
     lead_ms: list[float] = field(default_factory=list)
     """How long before it was due each later chunk came, had the first been played at once."""
 
@@ -122,24 +120,18 @@ async def spoken(engine: PiperEngine, text: str) -> Times:
 async def compared(engine: PiperEngine, path: Path, texts: Sequence[str]) -> Times:
     """Speak the texts in chunks and whole, in turns, so that whatever else the machine does meets both."""
     times = Times()
-    whole, all_cores = by_piper(path, THREADS), by_piper(path, 0)
-    took_ms(whole, texts[0]), took_ms(all_cores, texts[0])
+    whole = by_piper(path)
+    whole(texts[0])
     for _ in range(ROUNDS):
         for text in texts:
             ours = await spoken(engine, text)
             times.first_ms += ours.first_ms
             times.all_ms += ours.all_ms
             times.lead_ms += ours.lead_ms
-            times.whole_ms.append(took_ms(whole, text))
-            times.all_cores_ms.append(took_ms(all_cores, text))
+            began = time.perf_counter()
+            whole(text)
+            times.whole_ms.append((time.perf_counter() - began) * 1000)
     return times
-
-
-def took_ms(speak: Callable[[str], None], text: str) -> float:
-    """How long a text takes to be spoken."""
-    began = time.perf_counter()
-    speak(text)
-    return (time.perf_counter() - began) * 1000
 
 
 async def chunk_rows(name: str, path: Path) -> list[Figure]:
@@ -155,7 +147,6 @@ async def chunk_rows(name: str, path: Path) -> list[Figure]:
             Figure(f"{name}, {what}: first audio p50", first_ms, "ms", "", True),
             Figure(f"{name}, {what}: first audio p95", percentile(times.first_ms, 95), "ms", "", True),
             Figure(f"{name}, {what}: whole sentence by piper-tts p50", whole_ms, "ms", "", True),
-            Figure(f"{name}, {what}: … on all cores p50", percentile(times.all_cores_ms, 50), "ms", "", True),
             at_most(f"{name}, {what}: first audio to whole sentence", first_ms / whole_ms, 0.4, ""),
             Figure(f"{name}, {what}: all chunks to whole sentence", percentile(times.all_ms, 50) / whole_ms, "", "", True),
             Figure(f"{name}, {what}: chunks that came too late", late_percent(times.lead_ms), "%", "", True),
@@ -170,14 +161,12 @@ def late_percent(lead_ms: Sequence[float]) -> float:
     return 100.0 * sum(lead < 0 for lead in lead_ms) / len(lead_ms)
 
 
-def by_piper(path: Path, threads: int) -> Callable[[str], None]:
-    """piper-tts itself, on so many threads; 0: as many as there are cores."""
+def by_piper(path: Path) -> Callable[[str], None]:
+    """piper-tts itself, on as many threads."""
     from piper import PiperVoice
 
     voice = PiperVoice.load(path)
-    voice.session = onnxruntime.InferenceSession(
-        str(path), sess_options=session_options(threads), providers=["CPUExecutionProvider"]
-    )
+    voice.session = onnxruntime.InferenceSession(str(path), sess_options=session_options(), providers=["CPUExecutionProvider"])
 
     def speak(text: str) -> None:
         for chunk in voice.synthesize(text):
@@ -186,10 +175,10 @@ def by_piper(path: Path, threads: int) -> Callable[[str], None]:
     return speak
 
 
-def session_options(threads: int = THREADS) -> onnxruntime.SessionOptions:
+def session_options() -> onnxruntime.SessionOptions:
     """As the engine's."""
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = THREADS
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     return options
