@@ -66,7 +66,7 @@ def split(model: onnx.ModelProto, *, flow: bool = True) -> SplitModel:
         raise NotSplittableError(f"the vocoder reads {wrong[0]} of the flow besides the latent")
     outputs = [prior, *side, *([durations] if durations else [])]
     inputs = [value for value in model.graph.input if value.name not in graph.weights]
-    text = graph.part(inputs, [types[name] for name in dict.fromkeys(outputs)])
+    text = graph.part(inputs, _typed(types, dict.fromkeys(outputs)))
     return SplitModel(text, durations, flow_part, vocoder, upsamplings)
 
 
