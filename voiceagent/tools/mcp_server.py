@@ -13,7 +13,7 @@ import anyio
 from mcp import MCPError
 from mcp.client import Client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
-from mcp_types import CONNECTION_CLOSED, Implementation, ToolListChangedNotification
+from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, REQUEST_TIMEOUT, Implementation, ToolListChangedNotification
 from mcp_types import Tool as McpToolDescription
 
 from voiceagent import __version__
@@ -117,27 +117,27 @@ class McpServer(ToolSource):
         await asyncio.gather(keeper, return_exceptions=True)
 
     async def call(self, tool: str, given: dict[str, Any], *, again: bool) -> Any:
-        """Have the server run a tool, once more over a new connection if this one is lost and `again`. Raises ToolError."""
-        client = self._client
-        if client is None:
-            raise ToolError(f"The tool {tool} cannot be reached just now.")
-        try:
-            return read_result(tool, await client.call_tool(tool, given))
-        except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
-            lost: Exception = error
-        except MCPError as error:
-            if not _says_lost(error):
-                raise ToolError(f"The tool {tool} failed: {error.message[:300]}.") from error
-            lost = error
-        self._lost(client)
-        if not again:
-            raise ToolError(f"The connection to the tool {tool} was lost; it is not known whether it was done.") from lost
-        try:
-            async with asyncio.timeout(AGAIN_WITHIN_S):
-                await self._connected.wait()
-        except TimeoutError:
-            raise ToolError(f"The tool {tool} cannot be reached just now.") from lost
-        return await self.call(tool, given, again=False)
+        """Have the server run a tool. If the connection is lost meanwhile, it is run once more over a new one, if `again` or if
+        it cannot have been run yet. Raises ToolError."""
+        for last in (False, True):
+            client = self._client
+            if client is None:
+                raise ToolError(f"The tool {tool} cannot be reached just now.")
+            try:
+                return read_result(tool, await client.call_tool(tool, given))
+            except (anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
+                lost: Exception = error
+                refused = False
+            except MCPError as error:
+                lost, refused = error, _says_refused(error)
+                if error.code != CONNECTION_CLOSED and not refused:
+                    raise ToolError(f"The tool {tool} failed: {error.message[:300]}.") from error
+            self._lost(client)
+            if not again and not refused:
+                raise ToolError(f"The connection to the tool {tool} was lost; it is not known whether it was done.") from lost
+            if not last:
+                await _wait(self._connected, AGAIN_WITHIN_S)
+        raise ToolError(f"The tool {tool} cannot be reached just now.")
 
     def _lost(self, client: Client) -> None:
         """Whoever notices says so; only the present connection counts."""
@@ -225,7 +225,7 @@ class McpServer(ToolSource):
         except SubscriptionLost:
             log.debug("%s: its stream of changes ended", self._who)
         except MCPError as error:
-            if not _says_lost(error):
+            if error.code != CONNECTION_CLOSED and not _says_refused(error):
                 log.debug("%s: tells of no changes (%s)", self._who, error.message)
                 return
         self._lost(client)
@@ -281,8 +281,10 @@ async def _described(client: Client) -> list[McpToolDescription]:
     return described[:MAX_TOOLS]
 
 
-def _says_lost(error: MCPError) -> bool:
-    return error.code == CONNECTION_CLOSED or error.message == "Session terminated"
+def _says_refused(error: MCPError) -> bool:
+    """Whether the server does not know the session, so that nothing of the request was done: it was started anew. There is no one
+    code for that, servers of the official packages use these."""
+    return error.code in (INVALID_REQUEST, REQUEST_TIMEOUT) and "session" in error.message.lower()
 
 
 def _reason(error: BaseException) -> str:
