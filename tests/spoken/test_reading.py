@@ -41,6 +41,7 @@ def ipa(*words: str) -> str:
         ("+1 415 555 2671", "plus one, four one five, five five five, two six seven one"),
         ("Write to jo.smith@example.com.", "Write to jo dot smith at example dot com."),
         ("https://example.org/faq", "example dot org slash faq"),
+        ("al@bbc.co.uk, x9@mail.de", "al at B B C dot co dot U K, X nine at mail dot D E"),
         ("1/2 of 3.14", "one half of three point one four"),
         ("4 + 4 = 8", "four plus four equals eight"),
         ("No. 5 & #6", "number five and number six"),

@@ -19,7 +19,7 @@ from voiceagent.config import TurnSettings
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.errors import EngineError
-from voiceagent.guard.checks import Admitted, Checks, admit, withheld
+from voiceagent.guard.checks import Admitted, Checks, admit
 from voiceagent.media.leg import HeardFrame
 from voiceagent.stt.engine import SttEngine
 from voiceagent.stt.stream import UtteranceTranscriber
@@ -168,8 +168,7 @@ class Hearing:
             self._decoding = False
             if partial is not None:
                 self._words = f"{partial.stable} {partial.unstable}"
-                verdict = self._checks.input_at_once(self._words)
-                stable, unstable = ("", withheld(verdict)) if verdict.blocked else (partial.stable, partial.unstable)
+                stable, unstable = self._checks.partial_input(partial.stable, partial.unstable)
                 self._post(ev.Transcript(self._clock.now_ms(), utterance_id, stable, unstable, partial.decode_ms))
 
     # --- what the turn engine asks for ---

@@ -59,9 +59,17 @@ class Checks:
             verdict = await self._ask(lambda guard: guard.check_input(text))
         return self._with_line(verdict)
 
-    def input_at_once(self, text: str) -> Verdict:
-        """The built-in rules' verdict on words of an open utterance."""
-        return self._with_line(self._rules.check_input(text)) if self._rules else ALLOWED
+    def partial_input(self, stable: str, unstable: str) -> tuple[str, str]:
+        """As much of an open utterance as may be read ahead, and the rest. By the built-in rules, which answer at once: what may
+        be the beginning of a hit waits with the words that may still change; of a hit nothing is left but a note."""
+        if not self._rules:
+            return stable, unstable
+        verdict = self._rules.check_input(f"{stable} {unstable}")
+        if verdict.blocked:
+            return "", withheld(verdict)
+        hold = self._rules.check_output("", stable, last=False).hold
+        settled = len(stable) - hold
+        return stable[:settled].rstrip(), f"{stable[settled:]} {unstable}".strip() if hold else unstable
 
     async def _ask(self, check: Callable[[Guard], Answer]) -> Verdict:
         """The plugins' verdict: the first that blocks, and the most that one holds."""

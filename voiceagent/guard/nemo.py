@@ -33,7 +33,9 @@ class NemoGuard:
             from nemoguardrails import LLMRails, RailsConfig  # optional, and slow to import
             from nemoguardrails.rails.llm.options import RailType
         except ImportError as error:
-            raise ConfigError(f"guard nemo: nemoguardrails 0.24 or newer is needed ({error}); install it with pip") from error
+            raise ConfigError(
+                f"guard nemo: nemoguardrails 0.24 or newer is needed ({error}); install it as docs/guard.md says"
+            ) from error
         if not config.is_dir():
             raise ConfigError(f"guard nemo: {config} is no folder; expected one with a NeMo Guardrails config.yml")
         try:

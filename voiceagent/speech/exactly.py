@@ -22,7 +22,6 @@ SIGNS = {
     ":": "colon",
     "*": "star",
 }
-_SPOKEN_DOMAINS = frozenset({"com", "org", "net", "info", "gov", "edu", "app", "dev", "shop", "mail"})
 _PARTS = re.compile(r"[A-Za-z]+|\d+|[^\w\s]|_")
 _VOWEL = re.compile(r"[aeiouy]", re.IGNORECASE)
 
@@ -53,25 +52,22 @@ def is_word(text: str) -> bool:
     return bool(_VOWEL.search(text)) and not (text.isupper() and len(text) <= 4)
 
 
-def _name(text: str) -> str:
-    """Part of an address: words as words, the rest spelt, every sign said."""
-    said = []
-    for piece in _PARTS.findall(text):
-        if piece.isdigit():
-            said.append(by_digits(piece))
-        elif piece.isalpha():
-            spoken = (
-                piece.lower() in _SPOKEN_DOMAINS or (len(piece) > 2 and is_word(piece)) or piece.lower() in ("jo", "al", "ed")
-            )
-            said.append(piece if spoken else letters(piece))
-        else:
-            said.append(SIGNS.get(piece, ""))
-    return " ".join(word for word in said if word)
-
-
 def address(text: str) -> str:
-    """An e-mail or web address: "jo dot smith at example dot com"."""
-    return _name(re.sub(r"^https?://", "", text).rstrip("/"))
+    """An e-mail or web address: words as words, the rest spelt, every sign said: "jo dot smith at example dot com"."""
+    text = re.sub(r"^https?://", "", text).rstrip("/")
+    name, at, domain = text.rpartition("@")
+    country = re.search(r"\.[A-Za-z]{2}(?=$|[/:])", domain)
+    spelt_at = len(name + at) + country.start() + 1 if country else -1
+    said = [_address_part(match.group(), spell=match.start() == spelt_at) for match in _PARTS.finditer(text)]
+    return " ".join(part for part in said if part)
+
+
+def _address_part(piece: str, *, spell: bool) -> str:
+    if piece.isdigit():
+        return by_digits(piece)
+    if piece.isalpha():
+        return piece if not spell and len(piece) > 1 and _VOWEL.search(piece) else letters(piece)
+    return SIGNS.get(piece, "")
 
 
 def telephone(text: str) -> str:
