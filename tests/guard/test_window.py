@@ -78,6 +78,12 @@ async def test_what_is_held_goes_on_with_the_next_word_that_clears_it() -> None:
     assert texts(checked)[:2] == ["Your order is ", "48271, and"]
 
 
+async def test_what_is_forgotten_is_forgotten_by_whole_words() -> None:
+    text = "The goddamned goddamn dam. " * 100
+    checked = await through(guards(phrases=("damn", "damned")), pieces_of(text))
+    assert "".join(texts(checked)) == text.rstrip()
+
+
 TEXTS = st.lists(st.sampled_from(["acme", "rocket", "4111", "1111", "one", "fine", "is", "it,", "so.", "1111."]), max_size=30)
 
 

@@ -79,6 +79,14 @@ class OutputWindow:
         text, self._held = self._held[: len(self._held) - keep], self._held[len(self._held) - keep :]
         kept = 1 if keep else 0  # of the tokens only the sum matters: what is kept counts as one
         tokens, self._tokens = self._tokens - kept, kept
-        self._said = (self._said + text)[-REMEMBERED:]
+        self._said = _end_of(self._said + text)
         self._since, self._spent_ms = now, 0.0 if text else guard_ms
         return Checked(text, tokens, held_ms, guard_ms, verdict)
+
+
+def _end_of(said: str) -> str:
+    """What is remembered of it: whole words, as the end of one may be another word."""
+    if len(said) <= REMEMBERED:
+        return said
+    first, _, rest = said[-REMEMBERED:].partition(" ")
+    return rest or first
