@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator, SchemaError
 
 from voiceagent.tools import ToolError
 from voiceagent.tools.arguments import ArgumentSchema
@@ -91,8 +96,8 @@ def test_wrong_arguments_are_explained_briefly(arguments: str, said: str) -> Non
 
 
 def test_another_ones_regular_expression_is_not_run() -> None:
-    given = {"to": {"street": "Main"}, "code": "a" * 40 + "!"}
-    assert ArgumentSchema(ADDRESS).parse(str(given).replace("'", '"')) == given
+    asked = {"to": {"street": "Main"}, "code": "a" * 40 + "!"}
+    assert ArgumentSchema(ADDRESS).parse(str(asked).replace("'", '"')) == asked
 
 
 @pytest.mark.parametrize(
@@ -100,7 +105,8 @@ def test_another_ones_regular_expression_is_not_run() -> None:
     [
         (None, "is a NoneType"),
         ({"type": "string"}, "is of type 'string', expected object"),
-        ({"type": "object", "properties": {"a": {"type": "text"}}}, "is no JSON schema"),
+        ({"type": "object", "properties": {"a": {"type": "text"}}}, "holds 'text' as 'type', which is not JSON schema"),
+        ({"type": "object", "properties": {"a": {"type": [["string"]]}}}, "which is not JSON schema"),
         ({"type": "object", "properties": {"a": 1}}, "holds 1 where a schema is expected"),
         ({"properties": {"a": {"$ref": "#/properties/a"}}}, "nests deeper"),
         ({"properties": {"a": {"$ref": "https://example.com/schema"}}}, "expected a place in itself"),
@@ -115,3 +121,57 @@ def test_another_ones_regular_expression_is_not_run() -> None:
 def test_a_schema_that_cannot_be_used_says_why(schema: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said.replace("(", r"\(")):
         ArgumentSchema(schema, own_patterns=True)
+
+
+@pytest.mark.parametrize(
+    ("keyword", "right", "wrong"),
+    [
+        ("type", ["string", "null"], []),
+        ("enum", ["a", 1], "a"),
+        ("required", ["a"], [1]),
+        ("minimum", 1.5, "1"),
+        ("multipleOf", 0.5, 0),
+        ("maxLength", 3, -1),
+        ("minItems", 3, True),
+        ("uniqueItems", True, 1),
+        ("description", "text", 1),
+    ],
+)
+def test_what_is_taken_for_a_schema_is_one(keyword: str, right: Any, wrong: Any) -> None:
+    taken = ArgumentSchema({"properties": {"a": {keyword: right}}})
+    Draft202012Validator.check_schema(taken.parameters)
+    with pytest.raises(ValueError, match="which is not JSON schema"):
+        ArgumentSchema({"properties": {"a": {keyword: wrong}}})
+    with pytest.raises(SchemaError):
+        Draft202012Validator.check_schema({"properties": {"a": {keyword: wrong}}})
+
+
+KEYWORDS = st.sampled_from(
+    ["type", "properties", "items", "enum", "required", "anyOf", "not", "$ref", "pattern"]
+) | st.sampled_from(
+    ["const", "minimum", "maxLength", "additionalProperties", "prefixItems", "uniqueItems", "multipleOf", "a", "b", "$defs"]
+)
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 3),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.sampled_from(["object", "string", "integer", "array", "#/properties/a", "#/$defs/b", "(", "x"]),
+)
+JSON = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYWORDS, inner, max_size=4), max_leaves=12
+)
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.dictionaries(KEYWORDS, JSON, max_size=5), st.dictionaries(st.sampled_from("ab"), JSON, max_size=2) | st.text(max_size=9)
+)
+def test_whatever_is_given_as_a_schema_it_is_refused_or_it_checks(schema: dict[str, Any], given: Any) -> None:
+    try:
+        taken = ArgumentSchema(schema, own_patterns=True)
+    except ValueError:
+        return
+    Draft202012Validator.check_schema(taken.parameters)
+    with suppress(ToolError):
+        assert isinstance(taken.parse(given if isinstance(given, str) else json.dumps(given)), dict)

@@ -8,8 +8,10 @@ import json
 import logging
 import signal
 import socket
+import subprocess
 import sys
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -51,6 +53,22 @@ class HttpServer:
         if self._process.returncode is None:
             self._process.send_signal(signal.SIGKILL)
         await self._process.communicate()
+
+
+@pytest.fixture(scope="module")
+def kitchen() -> Iterator[str]:
+    """The address of a server that nobody kills."""
+    port = HttpServer().port
+    process = subprocess.Popen([*COMMAND, str(port)], cwd=ROOT, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert any("Uvicorn running" in line for line in process.stderr)
+    drain = threading.Thread(target=process.stderr.read)
+    drain.start()
+    yield f"http://127.0.0.1:{port}/mcp"
+    process.kill()
+    drain.join()
+    process.wait()
+    process.stderr.close()
 
 
 @pytest.fixture
@@ -106,11 +124,11 @@ async def test_a_program_brings_its_tools_and_is_given_only_the_variables_that_a
         assert [tools.rule(name).effect for name in ("add", "note", "cook")] == ["none", "idempotent", "external"]
 
 
-async def test_an_entry_chooses_tools_and_says_how_they_run() -> None:
+async def test_an_entry_chooses_tools_and_says_how_they_run(kitchen: str) -> None:
     rules = {
         "cook": RuleSettings(effect="idempotent", filler="Let me ask the kitchen.", confirm="Shall I cook {dish}?", timeout_s=3)
     }
-    async with opened(command=COMMAND, only=("cook", "add"), rules=rules) as tools:
+    async with opened(url=kitchen, only=("cook", "add"), rules=rules) as tools:
         assert tools.names == ("add", "cook")
         assert tools.rule("cook") == ToolRule("idempotent", ("Let me ask the kitchen.",), "Shall I cook {dish}?", 3)
         assert tools.rule("add") == ToolRule("none")
@@ -218,27 +236,28 @@ async def test_a_program_that_is_not_there_keeps_nothing_from_starting(log: LogW
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"command": COMMAND, "only": ("fly",)}, "has no tool fly; its tools are: add, note"),
-        ({"command": COMMAND, "rules": {"cook": RuleSettings(confirm="Cook {it}?")}}, "tool cook: confirm holds {it}"),
+        ({"only": ("fly",)}, "has no tool fly; its tools are: add, note"),
+        ({"rules": {"cook": RuleSettings(confirm="Cook {it}?")}}, "tool cook: confirm holds {it}"),
         ({"command": COMMAND, "env": ("NOT_SET_ANYWHERE",)}, "NOT_SET_ANYWHERE; set it"),
         ({"url": "ftp://host/mcp"}, "expected http://"),
         ({"url": "http://me:secret@host/mcp"}, "without a password"),
         ({"url": "http://127.0.0.1:1/mcp", "headers_env": {"Authorization": "NOT_SET_ANYWHERE"}}, "NOT_SET_ANYWHERE; set it"),
     ],
 )
-async def test_an_entry_that_cannot_be_meant_is_refused_in_one_line(settings: dict[str, Any], said: str) -> None:
+async def test_an_entry_that_cannot_be_meant_is_refused_in_one_line(kitchen: str, settings: dict[str, Any], said: str) -> None:
+    reached = {} if settings.keys() & {"command", "url"} else {"url": kitchen}
     with pytest.raises(ConfigError, match=said) as caught:
-        async with opened(**settings):
+        async with opened(**settings, **reached):
             pass
     assert "\n" not in str(caught.value)
 
 
-async def test_a_server_must_not_bring_a_name_that_is_taken() -> None:
+async def test_a_server_must_not_bring_a_name_that_is_taken(kitchen: str) -> None:
     @tool
     def add() -> None:
         """Add."""
 
-    sources = ToolSet.from_config([ToolEntry(mcp=McpSettings(command=COMMAND))], ROOT)._sources
+    sources = ToolSet.from_config([ToolEntry(mcp=McpSettings(url=kitchen))], ROOT)._sources
     tools = ToolSet([add], sources)
     with pytest.raises(ConfigError, match="tool add: defined twice"):
         await tools.open()
