@@ -205,6 +205,20 @@ async def test_a_run_that_nobody_waits_for_still_ends_at_its_time() -> None:
     await tools.close()
 
 
+async def test_what_became_of_every_run_is_counted() -> None:
+    counted: list[str] = []
+    tools = ToolSet(TOOLS, ended=counted.append)
+    for name in ("where_am_i", "explode", "refuse", "unreadable", "add"):
+        await tools.run(name, "{}", 5)
+    await tools.run("hang", "{}", 0.01)
+    asking = asyncio.create_task(tools.run("hang", "{}", 60))
+    await asyncio.sleep(0)
+    asking.cancel()
+    await asyncio.wait([asking])
+    await tools.close()
+    assert counted == ["ok", "failed", "failed", "failed", "wrong_arguments", "too_slow", "cancelled"]
+
+
 def test_two_tools_of_one_name_are_refused() -> None:
     def other() -> None:
         """Another."""

@@ -56,7 +56,7 @@ class AgentService:
         """The application's view. Raises ConfigError when the agent's profile has no budget or a tool cannot be loaded."""
         metrics = Metrics()
         limits = self.budgets.of(self.agent.profile)
-        tools = ToolSet.from_config(self.agent.tools, self.agent.base_dir)
+        tools = ToolSet.from_config(self.agent.tools, self.agent.base_dir, metrics.tool_ended)
 
         async def answer(offer: str) -> tuple[Leg, str]:
             return await WebRtcLeg.answer(offer)

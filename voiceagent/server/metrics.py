@@ -51,6 +51,7 @@ class Metrics:
         self.queue_drops: Counter[str] = Counter()
         self.guesses: Counter[str] = Counter()
         self.guess_tokens: Counter[str] = Counter()
+        self.tools: Counter[str] = Counter()
         self.lookups: Counter[str] = Counter()
         self.lookup_saved_s = 0.0
         self.guarded: Counter[str] = Counter()
@@ -86,6 +87,10 @@ class Metrics:
         """A speculative reply was kept, or why not; `tokens` is what it had cost until then."""
         _count(self.guesses, outcome)
         _count(self.guess_tokens, outcome, tokens)
+
+    def tool_ended(self, outcome: str) -> None:
+        """A tool's run is over: ok, failed, wrong_arguments, too_slow, too_many or cancelled."""
+        _count(self.tools, outcome)
 
     def look_up_ended(self, *, used: bool, saved_ms: float) -> None:
         """A tool that ran ahead was asked for, and saved so much, or it ran in vain."""
@@ -126,6 +131,7 @@ class Metrics:
             "# HELP voiceagent_loop_lag_ms How late the event loop ran a timer.",
             "# TYPE voiceagent_loop_lag_ms histogram",
             *self._lag_ms.lines("voiceagent_loop_lag_ms"),
+            *_by("voiceagent_tool_runs_total", "Runs of tools, by what became of them.", "outcome", self.tools),
             *_by("voiceagent_lookups_total", "Tools that ran ahead of the commit.", "outcome", self.lookups),
             *_one("voiceagent_lookup_saved_seconds_total", "counter", "Waiting that they saved.", round(self.lookup_saved_s, 3)),
             "# HELP voiceagent_stage_seconds How long the stages of turns took.",

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
+from collections.abc import Callable
 
 from voiceagent.tools.outcome import ToolOutcome, failed, succeeded
 from voiceagent.tools.threads import Threads, TooManyRunning
@@ -23,7 +24,9 @@ _TOO_MANY = "Too many tools are running, try again later."
 class ToolRunner:
     """The runs of all calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, ended: Callable[[str], None] = lambda outcome: None) -> None:
+        """`ended` counts what became of each: ok, failed, wrong_arguments, too_slow, too_many, cancelled."""
+        self._ended = ended
         self._threads = Threads()
         self._runs: set[asyncio.Task[ToolOutcome]] = set()
 
@@ -33,9 +36,11 @@ class ToolRunner:
         try:
             given = tool.parse(arguments)
         except ToolError as error:
+            self._ended("wrong_arguments")
             return failed(str(error))
         if len(self._runs) >= MAX_RUNNING:
             log.warning("tool %s refused: %d tools are running", tool.name, len(self._runs))
+            self._ended("too_many")
             return failed(_TOO_MANY)
         run = asyncio.create_task(self._run(tool, given, tool.rule.timeout_s or timeout_s), name=f"tool {tool.name}")
         self._runs.add(run)
@@ -53,20 +58,25 @@ class ToolRunner:
             raise
 
     async def _run(self, tool: Tool, given: dict[str, object], timeout_s: float) -> ToolOutcome:
+        became = "cancelled"
         try:
             async with asyncio.timeout(timeout_s):
-                return succeeded(await tool.run(given, self._threads))
+                outcome = succeeded(await tool.run(given, self._threads))
+            became = "ok" if outcome.ok else "failed"
         except ToolError as error:
-            return failed(str(error))
+            became, outcome = "failed", failed(str(error))
         except TooManyRunning:
             log.warning("tool %s refused: no thread is free", tool.name)
-            return failed(_TOO_MANY)
+            became, outcome = "too_many", failed(_TOO_MANY)
         except TimeoutError:
             log.warning("tool %s ended after %.1f s", tool.name, timeout_s)
-            return failed(f"The tool {tool.name} took too long.")
+            became, outcome = "too_slow", failed(f"The tool {tool.name} took too long.")
         except Exception as error:
             log.exception("tool %s failed", tool.name)
-            return failed(f"The tool {tool.name} failed: {type(error).__name__}.")
+            became, outcome = "failed", failed(f"The tool {tool.name} failed: {type(error).__name__}.")
+        finally:
+            self._ended(became)
+        return outcome
 
     async def close(self) -> None:
         """Let no further function start, and end what runs after a short grace."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +25,23 @@ UNKNOWN = ToolRule(effect="none")
 class ToolSet:
     """Tools by name. Where two sources bring the same name later on, the one named first in agent.yaml keeps it."""
 
-    def __init__(self, tools: Iterable[Tool] = (), sources: Iterable[ToolSource] = ()) -> None:
-        """Raises ConfigError when two tools bear the same name."""
+    def __init__(
+        self, tools: Iterable[Tool] = (), sources: Iterable[ToolSource] = (), ended: Callable[[str], None] = lambda outcome: None
+    ) -> None:
+        """`ended` counts what became of each run, see `ToolRunner`. Raises ConfigError when two tools bear the same name."""
         self._sources = (ToolSource(tuple(tools)), *sources)
-        self._runner = ToolRunner()
+        self._runner = ToolRunner(ended)
         self.foresight = Foresight()
         """What the calls so far teach about the next."""
         self._check()
 
     @classmethod
-    def from_config(cls, entries: Sequence[str | ToolEntry], base_dir: str | Path) -> ToolSet:
+    def from_config(
+        cls, entries: Sequence[str | ToolEntry], base_dir: str | Path, ended: Callable[[str], None] = lambda outcome: None
+    ) -> ToolSet:
         """What `agent.yaml` names: files (relative to `base_dir`) and modules, MCP servers, webhooks. An MCP server's tools are
         known only after `open`. Raises ConfigError."""
-        return cls(sources=[_source(entry, Path(base_dir)) for entry in entries])
+        return cls(sources=[_source(entry, Path(base_dir)) for entry in entries], ended=ended)
 
     async def open(self) -> None:
         """Connect to what the tools need, once for all calls. A server that is not up yet is tried again and again, and
