@@ -12,7 +12,17 @@ from pathlib import Path
 
 from bench.harness import RESULTS_DIR, markdown, result, write
 
-BENCHMARKS = ("calls", "guard", "media", "floor", "interruptions", "simulation", "synthesis", "endpointing")
+BENCHMARKS = (
+    "calls",
+    "guard",
+    "media",
+    "floor",
+    "interruptions",
+    "simulation",
+    "synthesis",
+    "endpointing",
+    "slow_tools",
+)
 """Modules of this package, in the order in which `make bench` runs them."""
 ON_REQUEST = ("peers", "transcription")
 """Run only when named: they install other people's software, and take up to an hour."""
