@@ -33,7 +33,7 @@ TURNS = 45
 SLOW_S, VERY_SLOW_S = 0.8, 3.0
 WARM_UP = 1
 """Calls before the measured ones, in which the server learns that its tools are slow."""
-TOOLS = '''
+TOOLS = """
 import asyncio
 import importlib.util
 
@@ -57,7 +57,7 @@ for name, found in vars(demo).items():
         if found.rule.effect == "none":
             found.function = slow(found.function)
         globals()[name] = found
-'''
+"""
 """The demo agent's tools, those that look things up slowed down."""
 
 
