@@ -27,6 +27,7 @@ def with_check_digit(digits: str) -> str:
         "four one one one, one one one one, one one one one, one one one one",
         "forty-one eleven, eleven eleven, double one double one, 1111",
         "It is 3782 822463 10005.",
+        "It is ４１１１ ١١١١ 1111 1111.",
         "By 2026 the 5500 0000 0000 0004 expires.",
     ],
 )

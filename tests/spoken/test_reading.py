@@ -95,6 +95,11 @@ def test_no_written_word_is_lost_and_none_is_silent(words: list[str]) -> None:
     assert all(piece.said.split() for piece in spoken.pieces)
 
 
+def test_what_would_be_said_at_too_great_a_length_is_left_as_it_is_written() -> None:
+    text = " ".join(["7" * 80] * 24)
+    assert ENGLISH.spoken(text).said == text
+
+
 def test_a_word_of_the_lexicon_is_phonemes_with_its_punctuation_inside() -> None:
     reading = Reading(lexicon={"nguyen": "wˈɪn", "New Cairo": "njˈuː kˈaɪɹoʊ"})
     assert reading.spoken("Mr. Nguyen, hello").said == f"Mister {ipa('wˈɪn,')} hello"

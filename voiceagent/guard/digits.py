@@ -56,7 +56,7 @@ def runs(text: str) -> Iterator[Run]:
         if not groups and not tens:
             start = match.start()
         end, word = match.end(), match.group().lower()
-        digits = word if word.isdigit() else _WORDS.get(word, "")
+        digits = _WORDS.get(word) or "".join(str(int(digit)) for digit in word if digit.isdecimal())
         if tens and (len(digits) != 1 or digits == "0"):
             groups.append(f"{tens}0")
             tens = ""

@@ -4,6 +4,7 @@ keep what is written while the voice says what is meant. Pure."""
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from voiceagent.tts.engine import IPA_BEGIN, IPA_END
 
 Form = tuple[re.Pattern[str], Callable[[re.Match[str]], str | None]]
 
+MOST_CHARACTERS = 1800
+"""Of a clause as it is said: more no voice takes, and it is left as it is written."""
 _OPENERS = re.compile(r"(?:[\"'“‘\[]|\((?!\d{3}\)\s?\d))*")
 _TAIL = re.compile(r"[.,!?;:…\"'”’)\]]*(?=\s|$)")
 _POSSESSIVE = re.compile(r"['’][sS](?=[.,!?;:…\"'”’)\]]*(?:\s|$))")
@@ -111,19 +114,22 @@ class Reading:
         """Text as it is said. What is in `verbatim` is said exactly, wherever it stands."""
         words = text.split()
         text = " ".join(words)
+        ends = [end - 1 for end in itertools.accumulate(len(word) + 1 for word in words)]
         exact = _any_of(verbatim)
         pieces: list[Piece] = []
         at = start = 0
         while at < len(words):
-            opened = start + len(_OPENERS.match(text, start).group())  # type: ignore[union-attr]  # it matches nothing, too
+            opened = _after_openers(text, start)
             said, end = self._find(text, opened, exact)
             to = at + 1
-            while start + len(" ".join(words[at:to])) < end:
+            while ends[to - 1] < end:
                 to += 1
-            whole = start + len(" ".join(words[at:to]))
-            pieces.append(Piece(tuple(words[at:to]), text[start:opened] + said + text[end:whole] if said else words[at]))
-            at, start = (to, whole + 1) if said else (at + 1, start + len(words[at]) + 1)
-        return SpokenText(tuple(map(_punctuated, pieces)))
+            said = f"{text[start:opened]}{said}{text[end : ends[to - 1]]}" if said else words[at]
+            pieces.append(Piece(tuple(words[at:to]), _punctuated(said)))
+            at, start = to, ends[to - 1] + 1
+        if sum(len(piece.said) + 1 for piece in pieces) > MOST_CHARACTERS:
+            pieces = [Piece((word,), word) for word in words]
+        return SpokenText(tuple(pieces))
 
     def _find(self, text: str, at: int, exact: re.Pattern[str] | None) -> tuple[str, int]:
         """What is said for the text at this place, and where that ends; nothing where it is said as it is written."""
@@ -131,10 +137,10 @@ class Reading:
             return exactly(match.group()), match.end()
         if self._words is not None and (match := self._words.match(text, at)):
             end = match.end()
-            said = self._lexicon[match.group().lower()]
-            if possessive := _POSSESSIVE.match(text, end):
+            said = self._lexicon.get(match.group().lower(), "")
+            if said and (possessive := _POSSESSIVE.match(text, end)):
                 return f"{said[:-1]}z{IPA_END}", possessive.end()
-            if _ends(text, end):
+            if said and _ends(text, end):
                 return said, end
         for pattern, say in self._forms:
             if (match := pattern.match(text, at)) and _ends(text, match.end()) and (words := say(match)):
@@ -157,7 +163,11 @@ def _ipa(ipa: str) -> str:
     return " ".join(f"{IPA_BEGIN}{word}{IPA_END}" for word in ipa.split())
 
 
-def _punctuated(piece: Piece) -> Piece:
+def _after_openers(text: str, at: int) -> int:
+    match = _OPENERS.match(text, at)
+    return match.end() if match else at
+
+
+def _punctuated(said: str) -> str:
     """Punctuation belongs to the phonemes before it: outside, the voice would lose it."""
-    said = re.sub(rf"{IPA_END}([.,!?;:…]+)", rf"\1{IPA_END}", piece.said)
-    return Piece(piece.written, said)
+    return re.sub(rf"{IPA_END}([.,!?;:…]+)", rf"\1{IPA_END}", said)
