@@ -29,7 +29,7 @@ from voiceagent.models.figures import Figure, at_least, at_most
 SAID_RATE_HZ = 16_000
 INTERRUPTIONS = {0.0: 1000, 0.05: 500}
 """By the share of packets that is lost."""
-CALLS_AT_ONCE = 10
+CALLS_AT_ONCE = 16
 UTTERANCES = 60
 LONGEST_WAIT_S = 2.5
 """A reply is interrupted at a moment up to this long after its beginning."""
