@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from bench.stt import peer_environment
-from bench.stt.batches import cost_of_eight
+from bench.stt.batches import cost_of_eight, streams_at_once
 from bench.stt.decodes import Decode, LoggedExtractor, LoggedModel, Repeater
 from bench.stt.shapes import SHAPES, WhisperShape, random_whisper
 from bench.stt.speech import RATE_HZ, Spoken, bundled_voice, held_out_voices, monologue, two_sentences
@@ -52,6 +52,7 @@ held-out sentences in six held-out voices of espeak-ng, and in the bundled voice
 VOICES, BUNDLED = 100, 50
 PEER_UTTERANCES, SHAPE_UTTERANCES = 60, 10
 TWO_SENTENCES = 40
+STREAMED_AT_ONCE = 64
 MONOLOGUE_MINUTES = 10
 EDGES_MS = (200.0, 400.0)
 """Of AlignAtt."""
@@ -114,6 +115,7 @@ async def measure(options: argparse.Namespace) -> Iterable[Figure]:
         figures.append(Figure("turns of two sentences, cut in their pause: word error rate", cut, "%", "", True))
         figures += await _monologue_figures(engine, chosen)
         figures += cost_of_eight(engine, [spoken.audio for spoken in utterances])
+        figures += await streams_at_once(engine, utterances[:STREAMED_AT_ONCE])
         sample = utterances[:: len(utterances) // PEER_UTTERANCES][:PEER_UTTERANCES]
         ours_logged = await _logged(engine, sample)
     finally:

@@ -1,9 +1,12 @@
-"""What windows of several calls cost in one run of the model, against a run each."""
+"""What windows of several calls cost in one run of the model, against a run each, and how many share one when calls stream at
+once."""
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import time
+import unittest.mock
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.stt.shapes import END_OF_TEXT, MEL_BANDS, SHAPES, START, random_whisper
+from bench.stt.speech import Spoken
+from bench.stt.streaming import Listener
 from voiceagent.models.figures import Figure
-from voiceagent.stt.hypothesis import Window
+from voiceagent.stt.hypothesis import Hypothesis, Window
 from voiceagent.stt.whisper import WhisperEngine
 
 RATE_HZ = 16_000
@@ -37,6 +42,40 @@ def cost_of_eight(engine: WhisperEngine, audios: Sequence[NDArray[np.int16]]) ->
         Figure("8 windows in one run against 8 runs, CPU: bundled model", round(together / alone, 2), "×", "", True),
         Figure(
             f"8 windows in one run against 8 runs, CPU: {shape.name} shape", round(shape_together / shape_alone, 2), "×", "", True
+        ),
+    ]
+
+
+async def streams_at_once(engine: WhisperEngine, utterances: Sequence[Spoken]) -> list[Figure]:
+    """As many calls as windows, each streaming its share of the utterances, against one call streaming them all."""
+    audio_s = sum(len(spoken.audio) for spoken in utterances) / RATE_HZ
+    sizes: list[int] = []
+    decode = engine.decoder.decode
+
+    def counted(windows: Sequence[Window]) -> list[Hypothesis]:
+        sizes.append(len(windows))
+        return decode(windows)
+
+    async def call(share: Sequence[Spoken]) -> None:
+        listener = Listener(engine)
+        for spoken in share:
+            await listener.hear(spoken)
+
+    with unittest.mock.patch.object(engine.decoder, "decode", counted):
+        costs = []
+        for calls in (1, WINDOWS):
+            sizes.clear()
+            began_s = time.process_time()
+            await asyncio.gather(*(call(utterances[first::calls]) for first in range(calls)))
+            costs.append((time.process_time() - began_s) / audio_s)
+    return [
+        Figure(f"{WINDOWS} calls at once: windows in a run", round(sum(sizes) / len(sizes), 2), "", "", True),
+        Figure(
+            f"{WINDOWS} calls at once, CPU with the VAD's: against one after the other",
+            round(costs[1] / costs[0], 2),
+            "×",
+            "",
+            True,
         ),
     ]
 
