@@ -44,8 +44,8 @@ and in the bundled voice (which training heard, in other sentences).
   fed in virtual time as its server feeds it. By its defaults it decodes whenever 40 ms of audio have come and it is free; *a
   decode every 200 ms* is its `asr_coalesce_min_s` at our cadence. `bench/stt/peer.py` says what was set for the bundled
   model, all in the peer's favour: 10 s windows, a third of what it would encode for a published model, and no prompts. VAD is
-  counted for neither. Its default policy, SimulStreaming, needs PyTorch weights, which this model has not. It has no final
-  decode: what was committed too early stays wrong.
+  counted for neither. Its default policy, SimulStreaming, needs PyTorch weights, which this model has not. It never
+  decodes again what it has committed: what was wrong stays wrong.
 - *base, small shape*: the decodes of both, logged on the bundled model and repeated on random weights of the published shape:
   as many runs of the encoder, as many tokens written, by as many beams; a decode that would begin while another runs is left
   out. Ours gives the encoder the audio and 2.6 s of padding, in steps of one second; faster-whisper gives it 30 s.
