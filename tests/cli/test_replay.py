@@ -29,14 +29,15 @@ def test_a_call_is_shown_and_found_the_same(voiceagent: Run, data: Path) -> None
 
 def test_another_decision_fails_and_is_shown(voiceagent: Run, data: Path) -> None:
     path = a_call(event_logs_dir(data)).path
-    path.write_text(path.read_text().replace('"shortest_hold_ms":200.0', '"shortest_hold_ms":300.0'))
+    path.write_text(path.read_text().replace('"greeting":"Hello."', '"greeting":"Good day."'))
     outcome = voiceagent("replay", str(path), "--quiet")
     assert outcome.code == 1
-    assert "1 different" in outcome.out
-    assert "then: SetHolds(utterance_id=1 eager_ms=0 endpoint_ms=200)" in outcome.out
+    assert "different\nfirst at line 2:" in outcome.out
+    assert "Speak(reply_id=1 clause=0 text='Hello.')" in outcome.out
+    assert "Speak(reply_id=1 clause=0 text='Good day.')" in outcome.out
     verdict = json.loads(voiceagent("replay", "rtc_1", "--json").out)
     assert verdict["call"] == "rtc_1"
-    assert len(verdict["different"]) == 1
+    assert verdict["different"][0] == 2
 
 
 def test_a_call_that_was_not_recorded_is_one_line(voiceagent: Run) -> None:
