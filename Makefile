@@ -3,12 +3,13 @@
 PYTHON ?= python3
 VENV ?= .venv
 TRAIN_VENV ?= .venv-train
+NEMO_VENV ?= .venv-nemo
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser serve test test-fast lint bench bench-peers models train-smoke wheel-test checksums clean
+.PHONY: help setup browser serve test test-fast test-nemo lint bench bench-peers models train-smoke wheel-test checksums clean
 
 help:
 	@sed -n 's/^#: //p' Makefile
@@ -41,6 +42,19 @@ test: setup browser
 #: make test-fast    the tests that need no browser, without whole calls
 test-fast: setup
 	@$(BIN)/python -m pytest -m "not browser" --ignore tests/calls $(ARGS)
+
+#: make test-nemo    the guard's adapter on the real NeMo Guardrails, in an environment of its own
+test-nemo: $(NEMO_VENV)/.installed
+	@$(NEMO_VENV)/bin/python -m pytest tests/guard/nemo_rails.py $(ARGS)
+
+$(NEMO_VENV)/.installed: pyproject.toml constraints.txt
+	@echo "making $(NEMO_VENV) (about two minutes)"
+	@$(PYTHON) -m venv $(NEMO_VENV)
+	@$(NEMO_VENV)/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@$(NEMO_VENV)/bin/python -m pip install -qq --disable-pip-version-check --no-deps nemoguardrails==0.24.1
+	@$(NEMO_VENV)/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt \
+		aiohttp-retry dataclasses-json httpx jsonschema lark nest-asyncio prompt-toolkit simpleeval typer
+	@touch $@
 
 #: make lint         ruff, mypy, the import contracts, and the page's types where node is
 lint: setup
@@ -88,4 +102,4 @@ checksums: setup
 
 #: make clean        remove what make made here
 clean:
-	rm -rf $(VENV) $(TRAIN_VENV) node_modules build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(TRAIN_VENV) $(NEMO_VENV) node_modules build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
