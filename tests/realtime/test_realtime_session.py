@@ -13,7 +13,7 @@ from voiceagent.conversation import actions
 from voiceagent.conversation.events import ReplyCancelled, ReplyRequested, TextReceived
 from voiceagent.errors import ProtocolError
 from voiceagent.latency.spans import Span, Stage, TurnReport
-from voiceagent.realtime.session import Outcome, RealtimeSession
+from voiceagent.realtime.session import FOLLOW_UP_MS, Outcome, RealtimeSession
 
 
 @pytest.fixture
@@ -324,6 +324,23 @@ def test_words_before_the_clients_tool_may_be_cut_after_their_response(painter: 
     assert types(cut).count("output_audio_buffer.cleared") == 1
     assert [event["status"] for event in cut if event["type"] == "voiceagent.tool"] == ["abandoned"]
     assert result_of(painter, "c1").tool_results == (("c1", "{}"),)
+
+
+def test_a_response_that_is_asked_for_after_a_tool_of_the_server_is_no_second_answer(session: RealtimeSession) -> None:
+    tell(session, actions.ReplyStarted(1, 1), actions.ToolStarted(1, "s1", "look", "{}"))
+    tell(session, actions.ToolEnded(1, "s1", "look", "{}", True), actions.ReplyText(1, 0, "Seen."))
+    tell(session, actions.ReplyEnded(1, "completed", "Seen.", ""))
+    asked = say(session, type="response.create")
+    assert asked.events == ()
+    assert types(list(asked.replies)) == ["response.created", "response.done"]
+    assert say(session, type="response.create").events == (ReplyRequested(1000.0),)
+
+
+def test_long_after_a_tool_a_response_is_asked_for_in_earnest(session: RealtimeSession) -> None:
+    tell(session, actions.ReplyStarted(1, 1), actions.ToolStarted(1, "s1", "look", "{}"))
+    tell(session, actions.ToolEnded(1, "s1", "look", "{}", True), actions.ReplyEnded(1, "completed", "Seen.", ""))
+    late_ms = 1000.0 + FOLLOW_UP_MS + 1.0
+    assert session.on_client('{"type": "response.create"}', late_ms).events == (ReplyRequested(late_ms),)
 
 
 def test_a_typed_message_may_be_answered_though_a_result_was_not_followed_up(painter: RealtimeSession) -> None:

@@ -16,14 +16,16 @@ from voiceagent.latency.spans import Stage, TurnReport
 from voiceagent.realtime import client_events as client
 from voiceagent.realtime.client_events import ClientEventError
 from voiceagent.realtime.conversation import Conversation, NewId, random_id
-from voiceagent.realtime.items import FunctionOutputItem, InputText, MessageItem
+from voiceagent.realtime.items import FunctionOutputItem, InputText, MessageItem, ToolCallItem
 from voiceagent.realtime.reply import OpenReply
 from voiceagent.realtime.server_events import (
     CallEnded,
     ErrorDetails,
     ErrorEvent,
+    ItemDone,
     ItemRetrieved,
     ItemTruncated,
+    ResponseDone,
     ServerEvent,
     SessionCreated,
     SessionUpdated,
@@ -34,6 +36,10 @@ from voiceagent.realtime.utterance import Utterance
 
 REMEMBERED = 64
 """How many utterances and replies are remembered, so that what comes late or twice is recognised."""
+
+FOLLOW_UP_MS = 3000.0
+"""Clients ask for a response after each tool, whoever ran it; the official ones wait with that for the response's end, and then
+ask at once. What they ask for has come by itself."""
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -79,7 +85,8 @@ class RealtimeSession:
         self._open: int | None = None
         self._typed = False
         self._asked: OrderedDict[str, None] = OrderedDict()
-        self._continuations = 0
+        self._follow_ups = 0
+        self._follow_up_until_ms = 0.0
         self._ended = False
 
     def start(self) -> list[dict[str, Any]]:
@@ -88,7 +95,15 @@ class RealtimeSession:
 
     def on_notice(self, notice: actions.Notice, at_ms: float) -> list[dict[str, Any]]:
         """What the client is told of a notice; nothing after `on_end`."""
-        return [] if self._ended else self._send(self._notice(notice, at_ms))
+        if self._ended:
+            return []
+        events = self._notice(notice, at_ms)
+        for event in events:
+            if isinstance(event, ItemDone) and isinstance(event.item, ToolCallItem):
+                self._expect_follow_up(at_ms)
+            elif isinstance(event, ResponseDone):
+                self._follow_up_until_ms = at_ms + FOLLOW_UP_MS
+        return self._send(events)
 
     def on_turn(
         self, report: TurnReport, limits_ms: Mapping[Stage, float], missed: Collection[Stage] = ()
@@ -176,8 +191,8 @@ class RealtimeSession:
                 return self._answer(ItemTruncated(item_id=item_id, audio_end_ms=end_ms, content_index=index))
             case client.ItemDelete():
                 raise _refused(event, "What was said cannot be taken out of a call; start a new call instead.", "type")
-            case client.ResponseCreate() if self._continuations:
-                return self._continue()
+            case client.ResponseCreate() if self._follow_ups and (self._open is not None or at_ms <= self._follow_up_until_ms):
+                return self._follow_up()
             case client.ResponseCreate():
                 if self._open is not None and not self._typed:
                     raise _refused(
@@ -209,7 +224,7 @@ class RealtimeSession:
         if self._conversation.get(item_id) is not None:
             raise _refused(event, f"There is an item {item_id} already; leave `id` out or choose another.", "item.id")
         if isinstance(event.item, client.FunctionOutput):
-            return self._function_output(item_id, event.item)
+            return self._function_output(item_id, event.item, at_ms)
         text = " ".join(part.text.strip() for part in event.item.content).strip()
         if not text:
             raise _refused(event, "The message holds no text; expected at least one word.", "item.content")
@@ -222,22 +237,26 @@ class RealtimeSession:
         content = tuple(InputText(text=part.text) for part in event.item.content)
         item = MessageItem(id=item_id, role="user", status="completed", content=content)
         self._typed = True
-        self._continuations = 0
+        self._follow_ups = 0
         replies = self._send([self._conversation.add(item), self._conversation.done(item)])
         return Outcome(events=(TextReceived(at_ms, text),), replies=tuple(replies))
 
-    def _function_output(self, item_id: str, given: client.FunctionOutput) -> Outcome:
+    def _function_output(self, item_id: str, given: client.FunctionOutput, at_ms: float) -> Outcome:
         item = FunctionOutputItem(id=item_id, call_id=given.call_id, output=given.output)
         replies = tuple(self._send([self._conversation.add(item), self._conversation.done(item)]))
         if given.call_id not in self._asked:
             return Outcome(replies=replies)
-        self._continuations = min(self._continuations + 1, REMEMBERED)
+        self._expect_follow_up(at_ms)
         return Outcome(replies=replies, tool_results=((given.call_id, given.output),))
 
-    def _continue(self) -> Outcome:
-        """A client that has run a tool asks for what follows, which comes by itself. When it has come already, a response
-        without output says so: some clients wait for one."""
-        self._continuations -= 1
+    def _expect_follow_up(self, at_ms: float) -> None:
+        self._follow_ups = min(self._follow_ups + 1, REMEMBERED)
+        self._follow_up_until_ms = at_ms + FOLLOW_UP_MS
+
+    def _follow_up(self) -> Outcome:
+        """A client asks for what follows a tool. When it has come already, a response without output says so, because some
+        clients ask for nothing more until there was one."""
+        self._follow_ups -= 1
         if self._open is not None:
             return Outcome()
         empty = OpenReply(self._conversation, self._conversation_id)
@@ -274,7 +293,7 @@ class RealtimeSession:
         _remember(self._replies, reply_id, reply)
         self._open = reply_id
         self._typed = False
-        self._continuations = 0
+        self._follow_ups = 0
         return reply, events + reply.created()
 
     def _known(self, item_id: str, event: client.ClientEvent) -> Any:
