@@ -26,7 +26,7 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A fixed silence that ends an utterance; left out, how long a pause may be is predicted from words and voice."""
     shortest_hold_ms: Milliseconds = 200
     """The silence that ends an utterance which is plainly complete."""
-    longest_hold_ms: Milliseconds = 1500
+    longest_hold_ms: Milliseconds = 2100
     """The silence that ends any utterance."""
     max_guesses: Annotated[int, msgspec.Meta(ge=0, le=10)] = 3
     """How many replies a turn may begin before it is known that the caller has finished. 0: none."""

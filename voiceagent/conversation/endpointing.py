@@ -92,6 +92,7 @@ NUMBERS = _words(
     """zero oh one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
     eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand"""
 )
+OPERATORS = _words("plus minus times divided")
 BOOKED = _words("table appointment reservation booking meeting haircut massage dentist")
 WEATHER = _words("weather forecast temperature rain raining snow sunny")
 CALLED_OFF = _words("cancel delete stop end don't off")
@@ -134,7 +135,7 @@ def _voice(evidence: PauseEvidence, text: str) -> dict[str, float]:
         "pitch_unknown": float(fall is None),
         "energy_fall": max(-10.0, min(15.0, evidence.prosody.energy_fall_db)),
         "long": min(1.0, evidence.voiced_ms / LONG_MS),
-        "short": float(evidence.voiced_ms < SHORT_MS),
+        "short": float(evidence.voiced_ms < SHORT_MS and not text.endswith("?")),
     }
 
 
@@ -146,6 +147,7 @@ def _ending(text: str, words: list[str]) -> dict[str, float]:
         "ends_sentence": float(text.endswith((".", "!"))),
         "ends_question": float(asks),
         "ends_comma": float(text.endswith((",", "-", "…", "..."))),
+        "asks_about_place": float(asks and words[-2:-1] != [] and words[-2] in PREPOSITIONS),
     }
     if asks and last in PREPOSITIONS | AUXILIARIES:
         return found | {"stranded": 1.0}
@@ -156,7 +158,9 @@ def _ending(text: str, words: list[str]) -> dict[str, float]:
 
 
 def _number(words: list[str]) -> dict[str, float]:
-    """A number at the end: of a time, a code, or something else."""
+    """A number at the end: of a sum, a time, a code, or something else."""
+    if OPERATORS.intersection(words[1:-1]):
+        return {"last_operand": 1.0}
     digits = 0
     for word in reversed(words):
         if not word.isdigit() and word not in NUMBERS:
