@@ -6,7 +6,6 @@ import asyncio
 import functools
 import json
 import logging
-import signal
 import socket
 import subprocess
 import sys
@@ -39,20 +38,29 @@ class HttpServer:
             free.bind(("127.0.0.1", 0))
             self.port: int = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}/mcp"
-        self._process: asyncio.subprocess.Process
+        self._process: asyncio.subprocess.Process | None = None
 
     async def start(self) -> None:
-        self._process = await asyncio.create_subprocess_exec(
+        process = self._process = await asyncio.create_subprocess_exec(
             *COMMAND, str(self.port), cwd=ROOT, stderr=asyncio.subprocess.PIPE, limit=1 << 20
         )
-        assert self._process.stderr is not None
-        while "Uvicorn running" not in (await self._process.stderr.readline()).decode():
-            assert self._process.returncode is None
+        assert process.stderr is not None
+        while "Uvicorn running" not in (await process.stderr.readline()).decode():
+            assert process.returncode is None
 
     async def kill(self) -> None:
-        if self._process.returncode is None:
-            self._process.send_signal(signal.SIGKILL)
-        await self._process.communicate()
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            await process.communicate()
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[HttpServer]:
+    """Not started yet; ended whatever the test does."""
+    server = HttpServer()
+    yield server
+    await server.kill()
 
 
 @pytest.fixture(scope="module")
@@ -146,8 +154,7 @@ async def test_a_program_that_dies_is_started_again(log: LogWatch) -> None:
         assert await said(tools, "add", a=1, b=2) == ({"result": 3}, True)
 
 
-async def test_a_server_behind_an_address_may_come_late_and_go_and_come_back(log: LogWatch) -> None:
-    server = HttpServer()
+async def test_a_server_behind_an_address_may_come_late_and_go_and_come_back(server: HttpServer, log: LogWatch) -> None:
     async with opened(url=server.url) as tools:
         assert tools.names == ()
         await server.start()
@@ -159,7 +166,6 @@ async def test_a_server_behind_an_address_may_come_late_and_go_and_come_back(log
         await server.start()
         await log.said("connected")
         assert await said(tools, "add", a=1, b=2) == ({"result": 3}, True)
-    await server.kill()
 
 
 @pytest.fixture
@@ -169,8 +175,7 @@ def older(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("older")
-async def test_a_call_without_effect_is_made_again_when_the_server_came_back_unnoticed(log: LogWatch) -> None:
-    server = HttpServer()
+async def test_a_call_without_effect_is_made_again_when_the_server_came_back_unnoticed(server: HttpServer, log: LogWatch) -> None:
     await server.start()
     async with opened(url=server.url) as tools:
         await log.said("connected")
@@ -178,7 +183,6 @@ async def test_a_call_without_effect_is_made_again_when_the_server_came_back_unn
         await server.start()
         assert await said(tools, "add", a=1, b=2) == ({"result": 3}, True)
         await log.said("connected")
-    await server.kill()
 
 
 @pytest.mark.usefixtures("older")
@@ -190,8 +194,7 @@ async def test_an_older_server_may_learn_too(log: LogWatch) -> None:
 
 
 @pytest.mark.parametrize("over", ["stdio", "http"])
-async def test_a_tool_that_a_server_learns_is_there(log: LogWatch, over: str) -> None:
-    server = HttpServer()
+async def test_a_tool_that_a_server_learns_is_there(server: HttpServer, log: LogWatch, over: str) -> None:
     if over == "http":
         await server.start()
     settings: dict[str, Any] = {"url": server.url} if over == "http" else {"command": COMMAND}
@@ -199,8 +202,6 @@ async def test_a_tool_that_a_server_learns_is_there(log: LogWatch, over: str) ->
         assert (await said(tools, "learn"))[1]
         await log.said("its tools changed")
         assert await said(tools, "bake", cake="tart") == ({"result": "baked tart"}, True)
-    if over == "http":
-        await server.kill()
 
 
 async def test_a_header_comes_from_the_environment_and_garbage_is_survived(
