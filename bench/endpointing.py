@@ -21,7 +21,7 @@ from voiceagent.conversation.endpointing import EndpointModel, Holds
 from voiceagent.models.figures import Figure, at_least, at_most
 from voiceagent.vad.silero import WINDOW_SAMPLES, SileroStream
 
-SEED = 20261122
+SEED = 20261123
 TURNS = 800
 MOST_CUT_OFF, MOST_MEDIAN_MS = 5.0, 350.0
 RISK = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6)

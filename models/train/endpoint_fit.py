@@ -31,7 +31,7 @@ LONGEST_MS = (1500.0, 1800.0, 2100.0)
 RISK = (0.05, 0.08, 0.1, 0.12, 0.14, 0.16, 0.2, 0.25)
 HESITATION_MS = (500.0, 600.0, 700.0, 850.0, 1000.0)
 GUESS_FROM = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
-MOST_CUT_OFF, MOST_MEDIAN_MS = 0.035, 330.0
+MOST_CUT_OFF, MOST_MEDIAN_MS = 0.04, 330.0
 """What the tuning turns must keep; of patterns that neither step has seen, more are cut off."""
 MOST_WASTED = 0.5
 """Guesses a turn that may be thrown away."""
