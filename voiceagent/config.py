@@ -10,6 +10,7 @@ from typing import Annotated
 import msgspec
 import yaml
 
+from voiceagent.context.settings import ContextEntry
 from voiceagent.errors import ConfigError
 from voiceagent.guard.settings import GuardSettings
 from voiceagent.speech.settings import SpeechSettings
@@ -46,6 +47,12 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A tool that has no result for so long is bridged with one of `phrases.fillers` or of its own. 0: never."""
     tool_timeout_s: Seconds = 10.0
     """A tool that runs longer is ended, and the model is told so."""
+    max_chunks: Annotated[int, msgspec.Meta(ge=0, le=50)] = 6
+    """How many pieces of documents a turn's prompt may take in."""
+    max_chunk_characters: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = 4000
+    """And how many characters they may have together."""
+    context_timeout_ms: Milliseconds = 30
+    """How long an answer may wait for what documents say about the last words."""
     max_tool_rounds: Annotated[int, msgspec.Meta(ge=0, le=32)] = 4
     """How often one reply may go back to the model with tool results."""
 
@@ -87,6 +94,8 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     profile: str = "embedded"
     tools: tuple[str | ToolEntry, ...] = ()
     """Python files (relative to this file) or importable modules that hold `@tool` functions, MCP servers, webhooks."""
+    context: Annotated[tuple[ContextEntry, ...], msgspec.Meta(max_length=16)] = ()
+    """Folders of documents (relative to this file) and other sources, asked while the caller speaks."""
     phrases: Phrases = Phrases()
     turn: TurnSettings = TurnSettings()
     llm: LlmSettings = LlmSettings()

@@ -18,6 +18,8 @@ from voiceagent.call.speaking import Speaking
 from voiceagent.call.tasks import CallTasks
 from voiceagent.call.thinking import Thinking, owner
 from voiceagent.config import AgentConfig
+from voiceagent.context.retrieval import Retrieval
+from voiceagent.context.sources import Sources
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
@@ -37,6 +39,7 @@ from voiceagent.tools.toolset import ToolSet
 
 log = logging.getLogger(__name__)
 
+NO_SOURCES = Sources()
 FIXED_EAGER_MS = 200
 """Where the hold is fixed: the silence in which an answer is begun."""
 
@@ -59,6 +62,8 @@ def rules_of(agent: AgentConfig, tools: ToolSet) -> Rules:
         longest_hold_ms=agent.turn.longest_hold_ms if fixed_ms is None else fixed_ms,
         max_guesses=agent.turn.max_guesses,
         max_lookups=agent.turn.max_lookups,
+        max_chunks=agent.turn.max_chunks,
+        max_chunk_characters=agent.turn.max_chunk_characters,
         filler_after_ms=agent.turn.filler_after_ms,
         fillers=tuple(map(unmarked, agent.phrases.fillers)),
         tools={name: _tool_rule(tools, name) for name in tools.names},
@@ -84,6 +89,7 @@ class Call:
         speech: Speech,
         budgets: Budgets,
         observers: Sequence[CallObserver] = (),
+        sources: Sources = NO_SOURCES,
     ) -> None:
         self.call_id = call_id
         self.state: State = machine.start(rules_of(agent, tools.agents))
@@ -95,6 +101,7 @@ class Call:
         self._speech = speech
         self._budgets = budgets
         self._observers = observers
+        self._sources = sources
         self._clock = CallClock()
         self._session = RealtimeSession(
             call_id, agent=agent.name, instructions=agent.instructions, tools=tools.offered, offer_tools=tools.offer
@@ -107,6 +114,7 @@ class Call:
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._end_reason: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._hearing: Hearing
+        self._retrieval: Retrieval
         self._thinking: Thinking
         self._speaking: Speaking
         self._tasks: CallTasks
@@ -140,8 +148,11 @@ class Call:
     def _wire(self, tasks: CallTasks) -> None:
         clock, post, guards = self._clock, self._post, self._guards
         self._tasks = tasks
-        self._hearing = Hearing(self._engines.stt, self._agent.turn, clock, tasks, post, guards.input, self._load)
-        timeout_s = self._agent.turn.tool_timeout_s
+        turn = self._agent.turn
+        self._retrieval = Retrieval(self._sources, turn.context_timeout_ms, clock.now_ms, tasks.start, post)
+        settle = self._retrieval.settle
+        self._hearing = Hearing(self._engines.stt, turn, clock, tasks, post, guards.input, self._load, settle)
+        timeout_s = turn.tool_timeout_s
         voice = self._speech.voice()
         llm, take_marks = self._engines.llm, voice.take_marks
         self._thinking = Thinking(self.call_id, llm, self._tools, guards, timeout_s, clock, tasks, post, take_marks)
@@ -174,7 +185,9 @@ class Call:
         if not isinstance(event, ev.TextReceived):
             return event
         admitted = await admit(self._guards.input, event.text)
-        return ev.TextReceived(self._clock.now_ms(), admitted.text, refusal_of(admitted))
+        refusal = refusal_of(admitted)
+        context = await self._retrieval.find(admitted.text) if refusal is None else ()
+        return ev.TextReceived(self._clock.now_ms(), admitted.text, refusal, context)
 
     def _send(self, events: Any) -> None:
         for event in events:
@@ -210,6 +223,7 @@ class Call:
         report = self._meter.observe(event, actions, time.time())
         if isinstance(event, ev.Transcript):
             self._foresee(event)
+            self._retrieval.hear(event)
         for action in actions:
             if isinstance(action, act.ToolStarted):
                 self._learn(action)

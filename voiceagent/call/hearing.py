@@ -7,7 +7,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,14 +50,17 @@ class Hearing:
         post: Callable[[ev.Event], None],
         checks: Checks,
         load: Callable[[], float] = lambda: 0.0,
+        settle: Callable[[int, str], Awaitable[None]] | None = None,
     ) -> None:
-        """`load` says how busy the engines are, 0 to 1. Raises ModelError when the VAD's model cannot be loaded."""
+        """`load` says how busy the engines are, 0 to 1; `settle` is awaited between an utterance's words and their event. Raises
+        ModelError when the VAD's model cannot be loaded."""
         self._engine = engine
         self._settings = settings
         self._clock = clock
         self._tasks = tasks
         self._post = post
         self._checks = checks
+        self._settle = settle
         self._load = load
         self._detector = SpeechDetector(DetectorOptions(preroll_ms=PREROLL_MS))
         self._utterance_id = 0
@@ -202,8 +205,10 @@ class Hearing:
                     return
                 text = final.text
         admitted = await admit(self._checks, text)
-        now_ms = self._clock.now_ms()
         refusal = refusal_of(admitted)
+        if self._settle is not None and refusal is None:
+            await self._settle(utterance_id, admitted.text)
+        now_ms = self._clock.now_ms()
         self._post(ev.FinalTranscript(now_ms, utterance_id, admitted.text, pause_id, refusal, admitted.guard_ms))
 
 

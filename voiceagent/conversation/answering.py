@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.confirmation import agrees
+from voiceagent.conversation.context import take_in
 from voiceagent.conversation.reply import Reply
 from voiceagent.conversation.replying import (
     REPLY,
@@ -49,7 +50,7 @@ def _answer(step: Step) -> None:
     """Let the language model answer what the caller said."""
     said = step.state.unanswered
     if said:
-        take_turn(step, said)
+        take_turn(step, said, step.state.context)
     reply = new_reply(step, Reply(step.state.next_reply_id, step.state.turn, answers_user=bool(said)))
     announce(step, reply)
     asked = step.state.confirming
@@ -145,6 +146,9 @@ def _settle(step: Step, dropped: Reply) -> None:
     interrupted = dropped.status == "interrupted"
     if interrupted and dropped.answers_user and not dropped.heard and not dropped.used_tools:
         step.put(history=history[:-1], unanswered=" ".join(f"{history[-1].content} {step.state.unanswered}".split()))
+        since, asked = step.state.context, history[-1].context
+        step.put(context=asked)
+        take_in(step, since)
     else:
         step.put(history=history + with_running(step, dropped).messages(as_heard=True))
         step.put(rest=dropped.unheard if interrupted else "")

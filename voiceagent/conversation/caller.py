@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.answering import begin
+from voiceagent.conversation.context import take_in
 from voiceagent.conversation.endpointing import Holds, PauseEvidence
 from voiceagent.conversation.lookups import is_settled, look_up
 from voiceagent.conversation.overlap import Overlap, Verdict, classify
@@ -33,7 +34,8 @@ def speech_started(step: Step, event: ev.SpeechStarted) -> None:
     else:
         step.do(act.Hold(reply.reply_id))
         step.set_timer(OVERLAP, step.state.rules.overlap_ms)
-    step.put(phase=Phase.HEARING, utterance_id=event.utterance_id, onset_ms=event.onset_ms, partial="", pause=None)
+    step.put(phase=Phase.HEARING, utterance_id=event.utterance_id, onset_ms=event.onset_ms, pause=None)
+    step.put(partial="", stable="", context=step.state.context if step.state.unanswered else ())
     step.put(want=None, check_ins=0, ending="")
     step.do(act.CallerStarted(event.utterance_id, event.onset_ms))
 
@@ -43,12 +45,20 @@ def transcript(step: Step, event: ev.Transcript) -> None:
     if event.utterance_id != step.state.utterance_id:
         return
     before, words = step.state.partial, " ".join(f"{event.stable} {event.unstable}".split())
-    step.put(partial=words)
+    step.put(partial=words, stable=event.stable)
     step.do(act.CallerPartial(event.utterance_id, event.stable, event.unstable))
     if step.spoken() is not None:
         _judge(step, words, event.at_ms - step.state.onset_ms, silent=False)
     elif step.state.phase is Phase.HEARING and words != before:
         read_ahead(step, event.stable, words)
+
+
+def context_found(step: Step, event: ev.ContextFound) -> None:
+    """Documents have something on what is being said: let it be read while more is said."""
+    if event.utterance_id != step.state.utterance_id or not take_in(step, event.chunks):
+        return
+    if step.state.phase is Phase.HEARING and step.state.pause is None:
+        read_ahead(step, step.state.stable, step.state.partial)
 
 
 def tool_predicted(step: Step, event: ev.ToolPredicted) -> None:
@@ -230,6 +240,7 @@ def text_received(step: Step, event: ev.TextReceived) -> None:
     """A typed message waits for a reply, spoken or asked for."""
     unanswered = " ".join(f"{step.state.unanswered} {event.text}".split())
     step.put(unanswered=unanswered, refusal=event.refusal or step.state.refusal)
+    take_in(step, event.context)
 
 
 def reply_requested(step: Step, event: ev.ReplyRequested) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from voiceagent.conversation.endpointing import Prosody
+from voiceagent.conversation.history import Chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,14 @@ class FinalTranscript(Event):
     """Set where the input guard withheld the words; `text` is a note of that then."""
     guard_ms: float = 0.0
     """How long the input guard took over it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextFound(Event):
+    """Documents hold this about what the caller has said so far of the utterance."""
+
+    utterance_id: int
+    chunks: tuple[Chunk, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +267,8 @@ class TextReceived(Event):
     text: str
     refusal: Refusal | None = None
     """As in `FinalTranscript`."""
+    context: tuple[Chunk, ...] = ()
+    """What documents hold about it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,18 @@ class ToolCall:
     arguments: str
 
 
+CONTEXT_HEAD = "Notes that may help with what I say below:"
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A piece of a document that may help to answer."""
+
+    source: str
+    """Where it stands: a document's name, and a heading."""
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """One message. For `assistant`, `content` holds the words that were heard; `interrupted` says there were more."""
@@ -26,3 +38,13 @@ class Message:
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str = ""
     interrupted: bool = False
+    context: tuple[Chunk, ...] = ()
+    """What was found for a user's message, in the order in which it was prompted."""
+
+    @property
+    def prompted(self) -> str:
+        """What the language model reads: the context in front, so that the beginning stays the same while words are added."""
+        if not self.context:
+            return self.content
+        notes = "\n\n".join(f"[{chunk.source}]\n{chunk.text}" for chunk in self.context)
+        return f"{CONTEXT_HEAD}\n\n{notes}\n\n{self.content}"

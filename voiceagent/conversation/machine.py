@@ -108,6 +108,7 @@ TABLE: Mapping[type[ev.Event], Mapping[Phase, Handler]] = {
         (ev.SpeechResumed,      (Phase.HEARING,),                       caller.speech_resumed),
         (ev.SilenceReached,     (Phase.HEARING,),                       caller.silence_reached),
         (ev.Endpoint,           (Phase.HEARING,),                       caller.endpoint),
+        (ev.ContextFound,       _CALLER,                                caller.context_found),
         (ev.FinalTranscript,    LIVE,                                   caller.final),
         (ev.TextReceived,       LIVE,                                   caller.text_received),
         (ev.ReplyRequested,     (Phase.IDLE, *_REPLYING),               caller.reply_requested),

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from voiceagent.conversation.clauses import split_clauses
 from voiceagent.conversation.events import SpokenWord
-from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.conversation.history import Chunk, Message, ToolCall
 
 INTERRUPTED_TOOL = '{"error": "interrupted before it finished"}'
 RUNNING_TOOL = '{"status": "still running, its result is not known yet"}'
@@ -64,6 +64,8 @@ class Reply(Struct, frozen=True):
     guess: str = ""
     """What the caller is taken to have said, while that is a guess: the reply is speculative then, nobody is told of it, and
     none of it is in the history."""
+    context: tuple[Chunk, ...] = ()
+    """What the guess was prompted with besides."""
     tokens: int = 0
     """Pieces that the language model made."""
     status: str = "live"

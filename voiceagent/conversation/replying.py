@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.fillers import cut_filler
-from voiceagent.conversation.history import Message
+from voiceagent.conversation.history import Chunk, Message
 from voiceagent.conversation.lookups import end_lookups
 from voiceagent.conversation.reply import Reply
 from voiceagent.conversation.state import Phase
@@ -24,9 +24,10 @@ def new_reply(step: Step, reply: Reply) -> Reply:
     return reply
 
 
-def take_turn(step: Step, said: str) -> None:
-    """The caller's words enter the history: a turn began."""
-    step.put(history=(*step.state.history, Message("user", said)), unanswered="", turn=step.state.turn + 1)
+def take_turn(step: Step, said: str, context: tuple[Chunk, ...]) -> None:
+    """The caller's words enter the history, with what was found for them: a turn began."""
+    step.put(history=(*step.state.history, Message("user", said, context=context)), turn=step.state.turn + 1)
+    step.put(unanswered="", context=())
 
 
 def announce(step: Step, reply: Reply) -> None:
@@ -37,7 +38,7 @@ def announce(step: Step, reply: Reply) -> None:
 
 def generate(step: Step, reply: Reply) -> None:
     """Start a round of the language model."""
-    asked = (Message("user", reply.guess),) if reply.guess else ()
+    asked = (Message("user", reply.guess, context=reply.context),) if reply.guess else ()
     step.put(reply=replace(reply, generating=True))
     step.do(act.Generate(reply.reply_id, (*known_history(step), *asked, *reply.messages(as_heard=False))))
     if not reply.guess:

@@ -39,7 +39,7 @@ def guess(step: Step) -> None:
     if state.pause.refusal is not None or state.refusal is not None:
         return
     text = said_so_far(step, state.pause.text)
-    reply = new_reply(step, Reply(state.next_reply_id, state.turn + 1, guess=text, answers_user=True))
+    reply = new_reply(step, Reply(state.next_reply_id, state.turn + 1, guess=text, context=state.context, answers_user=True))
     step.put(guesses=state.guesses + 1)
     step.do(act.Hold(reply.reply_id))
     generate(step, reply)
@@ -47,7 +47,7 @@ def guess(step: Step) -> None:
 
 def keep(step: Step, reply: Reply) -> None:
     """The guess was right: it becomes the turn's reply and may be heard."""
-    take_turn(step, reply.guess)
+    take_turn(step, reply.guess, reply.context)
     kept = replace(reply, guess="")
     step.put(reply=kept, phase=Phase.THINKING)
     announce(step, kept)
@@ -93,6 +93,11 @@ def read_ahead(step: Step, stable: str, words: str) -> None:
         return
     predicts = len(state.lookups) < state.rules.max_lookups and any(rule.worth_predicting for rule in state.rules.tools.values())
     if predicts and len(words.split()) >= PREDICTABLE_WORDS:
-        step.do(act.Prefill((*known_history(step), Message("user", said_so_far(step, words))), state.utterance_id))
+        step.do(act.Prefill((*known_history(step), _asked(step, words)), state.utterance_id))
     elif stable:
-        step.do(act.Prefill((*known_history(step), Message("user", said_so_far(step, stable)))))
+        step.do(act.Prefill((*known_history(step), _asked(step, stable))))
+
+
+def _asked(step: Step, text: str) -> Message:
+    """The next prompt's end, as far as it is known."""
+    return Message("user", said_so_far(step, text), context=step.state.context)

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from voiceagent.conversation.endpointing import EndpointModel, Prosody
 from voiceagent.conversation.events import Refusal
-from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.conversation.history import Chunk, Message, ToolCall
 from voiceagent.conversation.reply import Reply
 
 
@@ -84,6 +84,10 @@ class Rules(Struct, frozen=True):
     """Pieces that a turn's speculative replies may cost; a guess beyond it is not begun."""
     busy_load: float = 0.8
     """From this load on nothing is begun that may be thrown away."""
+    max_chunks: int = 6
+    """Pieces of documents that a turn's prompt takes in, and …"""
+    max_chunk_characters: int = 4000
+    """… their characters."""
     overlap_ms: float = 1500.0
     """Speech over the agent's that is not understood for this long takes the floor."""
 
@@ -137,12 +141,16 @@ class State(Struct, frozen=True):
     """What was said, without the system message. An assistant's text is what was heard."""
     unanswered: str = ""
     """The caller's words that no message in the history holds yet."""
+    context: tuple[Chunk, ...] = ()
+    """What was found for them and for the open utterance, in the order in which it came."""
     refusal: Refusal | None = None
     """Set where the input guard withheld some of them."""
     utterance_id: int = -1
     """The caller's latest utterance."""
     partial: str = ""
     """Its words so far."""
+    stable: str = ""
+    """Those that will not change."""
     onset_ms: float = 0.0
     """When it began."""
     pause: Pause | None = None

@@ -46,7 +46,7 @@ class OpenAiOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def wire_message(message: Message) -> dict[str, Any]:
     """A message as the chat completions API takes it."""
-    data: dict[str, Any] = {"role": message.role, "content": message.content}
+    data: dict[str, Any] = {"role": message.role, "content": message.prompted}
     if message.tool_calls:
         data["tool_calls"] = [
             {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
@@ -76,7 +76,7 @@ class OpenAiEngine:
         """See `LlmEngine.generate`."""
         options = self.options
         self._generations += 1
-        self._read_ahead[call_id] = sum(len(message.content) for message in messages)
+        self._read_ahead[call_id] = sum(len(message.prompted) for message in messages)
         try:
             async with asyncio.timeout(options.first_token_timeout_s) as waiting:
                 stream = await self._open(messages, tools)
@@ -102,7 +102,7 @@ class OpenAiEngine:
     async def prefill(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
         """See `LlmEngine.prefill`: a request for one token, which fills the server's prefix cache. What is too little to fill a
         block of it is left to the generation."""
-        length = sum(len(message.content) for message in messages)
+        length = sum(len(message.prompted) for message in messages)
         if abs(length - self._read_ahead.get(call_id, -WORTH_READING_AHEAD)) < WORTH_READING_AHEAD:
             return
         self._read_ahead[call_id] = length

@@ -19,7 +19,7 @@ from voiceagent.llm.engine import ToolSchema
 
 def template_message(message: Message) -> dict[str, Any]:
     """A message as chat templates expect it: the arguments of tool calls as objects."""
-    data: dict[str, Any] = {"role": message.role, "content": message.content}
+    data: dict[str, Any] = {"role": message.role, "content": message.prompted}
     if message.tool_calls:
         data["tool_calls"] = [
             {"type": "function", "id": call.call_id, "function": {"name": call.name, "arguments": _object(call.arguments)}}

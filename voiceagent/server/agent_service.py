@@ -17,6 +17,7 @@ from voiceagent.call import Call
 from voiceagent.call.call import rules_of
 from voiceagent.call.observer import CallObserver
 from voiceagent.config import AgentConfig, data_dir
+from voiceagent.context.sources import Sources
 from voiceagent.conversation.history import Message
 from voiceagent.engines import Engines, load_engines
 from voiceagent.errors import ProtocolError, VoiceAgentError
@@ -63,23 +64,35 @@ class AgentService:
 
         @asynccontextmanager
         async def load() -> AsyncIterator[StartCall]:
+            sources = await asyncio.to_thread(
+                Sources.from_config, self.agent.context, self.agent.base_dir, data_dir(), metrics.context_asked
+            )
             guards = await asyncio.to_thread(load_guards, self.agent.guard, self.agent.base_dir)
             engines = await load_engines(profile(self.agent.profile), self.agent.llm)
             store = TurnStore(turns_file(data_dir()))
             try:
                 speech = await asyncio.to_thread(_speech, self.agent, engines)
                 await tools.open()
+                await sources.open()
                 await _warm(engines, self.agent)
-                yield self._start_call(engines, tools, guards, speech, metrics, store)
+                yield self._start_call(engines, tools, guards, speech, sources, metrics, store)
             finally:
                 await tools.close()
+                await sources.close()
                 await engines.close()
                 store.close()
 
         return Service(answer, load, self.agent.profile, limits, metrics, self.keys, self.max_calls)
 
     def _start_call(
-        self, engines: Engines, tools: ToolSet, guards: Guards, speech: Speech, metrics: Metrics, store: TurnStore
+        self,
+        engines: Engines,
+        tools: ToolSet,
+        guards: Guards,
+        speech: Speech,
+        sources: Sources,
+        metrics: Metrics,
+        store: TurnStore,
     ) -> StartCall:
         def start_call(leg: Leg, call_id: str, session: dict[str, Any]) -> Call:
             agent = self.agent
@@ -92,7 +105,7 @@ class AgentService:
                 observers.append(
                     Logged(EventLog(event_logs_dir(data_dir()), call_id, rules_of(agent, tools), keep=self.event_logs))
                 )
-            return Call(call_id, leg, agent, engines, call_tools, guards, speech, self.budgets, observers)
+            return Call(call_id, leg, agent, engines, call_tools, guards, speech, self.budgets, observers, sources)
 
         return start_call
 

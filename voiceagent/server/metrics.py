@@ -54,6 +54,7 @@ class Metrics:
         self.tools: Counter[str] = Counter()
         self.lookups: Counter[str] = Counter()
         self.lookup_saved_s = 0.0
+        self.context: Counter[str] = Counter()
         self.guarded: Counter[str] = Counter()
         self.blocked: Counter[str] = Counter()
         self._lag_ms = Histogram(LAG_BUCKETS_MS)
@@ -97,6 +98,10 @@ class Metrics:
         _count(self.lookups, "used" if used else "wasted")
         self.lookup_saved_s += saved_ms / 1000
 
+    def context_asked(self, outcome: str) -> None:
+        """A source of context was asked: found, nothing, late, failed or busy."""
+        _count(self.context, outcome)
+
     def withheld(self, direction: str, rule: str) -> None:
         """A guard's line was said instead; `direction` is input or output."""
         _count(self.guarded, f"{direction}: {rule}")
@@ -134,6 +139,7 @@ class Metrics:
             *_by("voiceagent_tool_runs_total", "Runs of tools, by what became of them.", "outcome", self.tools),
             *_by("voiceagent_lookups_total", "Tools that ran ahead of the commit.", "outcome", self.lookups),
             *_one("voiceagent_lookup_saved_seconds_total", "counter", "Waiting that they saved.", round(self.lookup_saved_s, 3)),
+            *_by("voiceagent_context_queries_total", "Questions to sources of context.", "outcome", self.context),
             "# HELP voiceagent_stage_seconds How long the stages of turns took.",
             "# TYPE voiceagent_stage_seconds histogram",
         ]

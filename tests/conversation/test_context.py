@@ -1,0 +1,153 @@
+"""What documents say, in the turn engine: how it gets into prompts and histories, and that prompts only grow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from tests.conversation.world import World
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.conversation.history import Chunk, Message
+from voiceagent.conversation.state import Rules
+from voiceagent.llm.prompt import ChatPrompt
+from voiceagent.models.registry import resolve
+from voiceagent.resources import demo_agent_file
+from voiceagent.tools.toolset import ToolSet
+
+BREAKFAST = Chunk("hotel.md: Breakfast", "Breakfast is served from seven to ten.")
+SUNDAY = Chunk("hotel.md: Sundays", "On Sundays it is served until noon.")
+PARKING = Chunk("hotel.md: Parking", "The garage costs 12 euros.")
+
+
+def begun(**rules: Any) -> World:
+    world = World(Rules(instructions="Be brief.", **rules))
+    world.begin()
+    return world
+
+
+def find(world: World, *chunks: Chunk) -> list[act.Action]:
+    return world.feed(ev.ContextFound(world.now_ms, world.utterance, chunks))
+
+
+def prompts(world: World) -> list[tuple[Message, ...]]:
+    return [action.messages for action in world.actions if isinstance(action, act.Generate | act.Prefill)]
+
+
+def common(one: list[int], other: list[int]) -> int:
+    """How many token ids both begin with."""
+    return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def test_chunks_are_read_ahead_as_they_come_and_stay_where_they_are() -> None:
+    world = begun()
+    world.speech()
+    world.partial("When is breakfast")
+    (prefill,) = find(world, BREAKFAST)
+    assert isinstance(prefill, act.Prefill)
+    assert prefill.messages[-1] == Message("user", "When is breakfast", context=(BREAKFAST,))
+    assert find(world, BREAKFAST) == [], "it is there already"
+    world.partial("When is breakfast on")
+    find(world, SUNDAY)
+    world.pause_with("When is breakfast on Sunday?")
+    world.silence()
+    assert world.generations[-1].messages[-1].context == (BREAKFAST, SUNDAY)
+    world.answer("Until noon.")
+    world.endpoint()
+    world.play_all()
+    assert world.state.history[0] == Message("user", "When is breakfast on Sunday?", context=(BREAKFAST, SUNDAY))
+    assert world.state.context == ()
+
+
+def test_a_guess_is_remembered_with_what_it_was_prompted_with() -> None:
+    world = begun()
+    world.speech()
+    world.pause_with("When is breakfast?")
+    world.silence()
+    find(world, BREAKFAST)
+    world.endpoint()
+    assert world.state.history[-1] == Message("user", "When is breakfast?"), "it came too late for the kept guess"
+
+
+def test_what_was_told_is_not_told_again() -> None:
+    world = begun()
+    for said in ("When is breakfast?", "And breakfast on Monday?"):
+        world.speech()
+        world.partial(said)
+        find(world, BREAKFAST)
+        world.endpoint()
+        world.final(said)
+        world.answer("From seven.")
+        world.play_all()
+    assert [message.context for message in world.state.history if message.role == "user"] == [(BREAKFAST,), ()]
+
+
+def test_the_room_for_context_is_bounded() -> None:
+    world = begun(max_chunks=2, max_chunk_characters=60)
+    world.speech()
+    find(world, Chunk("a", "x" * 50), Chunk("b", "y" * 20), Chunk("c", "z" * 10), Chunk("d", "z"))
+    assert [chunk.source for chunk in world.state.context] == ["a", "c"]
+
+
+def test_context_of_an_utterance_that_was_none_is_forgotten() -> None:
+    world = begun()
+    world.speech()
+    find(world, PARKING)
+    world.endpoint()
+    world.final("")
+    assert find(world, SUNDAY) == [], "too late"
+    world.speech()
+    assert world.state.context == ()
+
+
+def test_a_question_that_is_taken_up_again_keeps_its_context_in_front() -> None:
+    world = begun()
+    world.speech()
+    world.partial("When is breakfast")
+    find(world, BREAKFAST)
+    world.endpoint()
+    world.final("When is breakfast?")
+    world.speech()
+    world.partial("On Sunday I mean and")
+    find(world, SUNDAY)
+    world.settle()
+    world.endpoint()
+    world.final("On Sunday, I mean.")
+    world.settle()
+    asked = world.generations[-1].messages[-1]
+    assert asked == Message("user", "When is breakfast? On Sunday, I mean.", context=(BREAKFAST, SUNDAY))
+
+
+def test_a_typed_message_brings_its_context() -> None:
+    world = begun()
+    world.feed(ev.TextReceived(0.0, "Where can I park?", context=(PARKING,)))
+    world.feed(ev.ReplyRequested(0.0))
+    assert world.generations[-1].messages[-1].context == (PARKING,)
+
+
+def test_each_prompt_begins_with_the_one_before_token_by_token() -> None:
+    tools = ToolSet.from_config(["tools.py"], demo_agent_file().parent).schemas()
+    format = ChatPrompt(resolve("micro-lm"))
+    world = begun()
+    for said, chunk in (("When is breakfast on Sunday?", BREAKFAST), ("And where can I park?", PARKING)):
+        world.speech()
+        words = said.split()
+        world.partial(" ".join(words[:3]))
+        find(world, chunk)
+        world.partial(" ".join(words[:4]))
+        world.endpoint()
+        world.final(said)
+        world.call_tool("look")
+        world.finish_tool('{"found": true}')
+        world.answer("Let me see. It is so.")
+        world.play_all()
+    for before, after in pairwise(prompts(world)):
+        asked = format.ids(before, tools)
+        settled = len(asked)
+        if before[-1].role == "user":
+            settled = common(asked, format.ids((*before[:-1], replace(before[-1], content="")), tools)) - 1
+        assert common(asked, format.ids(after, tools)) >= settled, "nothing but the caller's words may be read anew"
+    generated = [format.ids(action.messages, tools) for action in world.actions if isinstance(action, act.Generate)]
+    for before, after in pairwise(generated):
+        assert after[: len(before)] == before

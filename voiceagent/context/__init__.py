@@ -1,0 +1,1 @@
+"""Context: what documents say about what the caller asks, found while the caller still speaks."""

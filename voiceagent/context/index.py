@@ -1,0 +1,205 @@
+"""A folder's documents in a full-text index: SQLite's FTS5 with Porter stems, ranked by BM25 (https://sqlite.org/fts5.html). The
+index is a file that is kept from start to start; only documents that changed are read again."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from voiceagent.context.documents import MAX_TITLE_CHARACTERS, SUFFIXES, Piece, pieces
+from voiceagent.context.terms import terms
+from voiceagent.conversation.history import Chunk
+from voiceagent.errors import ConfigError, VoiceAgentError
+
+log = logging.getLogger(__name__)
+
+MAX_DOCUMENTS = 10_000
+MAX_DOCUMENT_BYTES = 4 * 1024 * 1024
+MAX_PIECES = 200_000
+FORMAT = 1
+"""Rises when documents are cut or kept in another way: an index of another format is made anew."""
+TITLE_WEIGHT = 2.0
+"""A word in a heading counts for so many in the text."""
+WORTH = 0.4
+"""What ranks below this share of the best is left out."""
+MAX_CHUNK_CHARACTERS = 2000
+
+_SCHEMA = """
+CREATE TABLE documents (path TEXT PRIMARY KEY, mtime_ns INTEGER, bytes INTEGER, sha256 TEXT, first_row INTEGER, rows INTEGER);
+CREATE VIRTUAL TABLE pieces USING fts5 (title, text, path UNINDEXED, tokenize = 'porter unicode61 remove_diacritics 2');
+"""
+_SEARCH = """
+SELECT path, title, text, bm25(pieces, ?, 1.0) AS rank FROM pieces WHERE pieces MATCH ? ORDER BY rank, rowid LIMIT ?
+"""
+
+
+class ContextError(VoiceAgentError):
+    """A source of context cannot be asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """What a look at the folder came to."""
+
+    documents: int
+    """That the index holds now."""
+    pieces: int
+    read: int
+    """Documents that were new or had changed."""
+    gone: int
+
+
+class FolderIndex:
+    """The index of one folder. Not for two threads at a time."""
+
+    def __init__(self, folder: Path, file: Path) -> None:
+        """`file` is where the index is kept; its folder is made when missing. A file that is no index, or one of another format,
+        is replaced. Raises ConfigError: no such folder, or the file cannot be written."""
+        if not folder.is_dir():
+            raise ConfigError(f"context {folder}: no such folder; paths in `context:` are relative to agent.yaml")
+        self.folder = folder
+        self._seen: dict[str, tuple[int, int, str]] = {}
+        try:
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            try:
+                self._database = _opened(file)
+            except sqlite3.DatabaseError as error:
+                log.warning("%s: is not a usable index (%s); it is made anew", file, error)
+                file.unlink()
+                self._database = _opened(file)
+        except (OSError, sqlite3.Error) as error:
+            raise ConfigError(f"{file}: the index of {folder} cannot be kept there ({error}); set $VOICEAGENT_DATA") from error
+
+    def refresh(self) -> Indexed:
+        """Read what is new or has changed, forget what is gone. Raises ContextError when the index cannot be written."""
+        try:
+            with self._database:
+                return self._refresh()
+        except sqlite3.Error as error:
+            raise ContextError(f"context {self.folder}: the index cannot be written ({error}); is the disk full?") from error
+
+    def _refresh(self) -> Indexed:
+        rows = self._database.execute("SELECT path, mtime_ns, bytes, sha256 FROM documents")
+        known = {path: (mtime_ns, size, digest) for path, mtime_ns, size, digest in rows}
+        left = MAX_PIECES - self._count("pieces")
+        here, read = set[str](), 0
+        for path in self._documents():
+            name = path.relative_to(self.folder).as_posix()
+            try:
+                status = path.stat()
+                if known.get(name, ())[:2] == (status.st_mtime_ns, status.st_size):
+                    here.add(name)
+                    continue
+                data = path.read_bytes()
+            except OSError as error:
+                log.warning("context %s: cannot be read (%s), it is left out", path, error.strerror)
+                continue
+            here.add(name)
+            digest = hashlib.sha256(data).hexdigest()
+            if known.get(name, ())[2:] == (digest,):
+                self._database.execute(
+                    "UPDATE documents SET mtime_ns = ?, bytes = ? WHERE path = ?", (status.st_mtime_ns, status.st_size, name)
+                )
+                continue
+            left += self._forget(name)
+            found = pieces(data.decode("utf-8", "replace"), path.suffix.lower())
+            if len(found) > left:
+                log.warning("context %s: is left out, the index holds %d pieces already", path, MAX_PIECES)
+                here.discard(name)
+                continue
+            left -= len(found)
+            self._keep(name, (status.st_mtime_ns, status.st_size, digest), found)
+            read += 1
+        gone = set(known) - here
+        for name in gone:
+            self._forget(name)
+        return Indexed(self._count("documents"), self._count("pieces"), read, len(gone))
+
+    def _documents(self) -> Iterator[Path]:
+        """Files that can be read, in order of their names; nothing hidden, nothing that a link leads to elsewhere."""
+        root, count = self.folder.resolve(), 0
+        for path in sorted(self.folder.rglob("*")):
+            inside = path.relative_to(self.folder)
+            if path.suffix.lower() not in SUFFIXES or any(part.startswith(".") for part in inside.parts) or not path.is_file():
+                continue
+            if not path.resolve().is_relative_to(root):
+                continue
+            if path.stat().st_size > MAX_DOCUMENT_BYTES:
+                log.warning("context %s: has over %d MiB and is left out; divide it", path, MAX_DOCUMENT_BYTES >> 20)
+                continue
+            if count == MAX_DOCUMENTS:
+                log.warning("context %s: holds over %d documents, the rest is left out", self.folder, MAX_DOCUMENTS)
+                return
+            count += 1
+            yield path
+
+    def _keep(self, name: str, seen: tuple[int, int, str], found: list[Piece]) -> None:
+        (last,) = self._database.execute("SELECT coalesce(max(rowid), 0) FROM pieces").fetchone()
+        rows = ((last + 1 + number, piece.title, piece.text, name) for number, piece in enumerate(found))
+        self._database.executemany("INSERT INTO pieces (rowid, title, text, path) VALUES (?, ?, ?, ?)", rows)
+        self._database.execute("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?)", (name, *seen, last + 1, len(found)))
+
+    def _forget(self, name: str) -> int:
+        """How many pieces it had."""
+        row = self._database.execute("SELECT first_row, rows FROM documents WHERE path = ?", (name,)).fetchone()
+        if row is None:
+            return 0
+        first, count = row
+        self._database.execute("DELETE FROM pieces WHERE rowid BETWEEN ? AND ?", (first, first + count - 1))
+        self._database.execute("DELETE FROM documents WHERE path = ?", (name,))
+        return int(count)
+
+    def _count(self, table: str) -> int:
+        column = "count(*)" if table == "documents" else "coalesce(sum(rows), 0)"
+        (count,) = self._database.execute(f"SELECT {column} FROM documents").fetchone()
+        return int(count)
+
+    def search(self, text: str, limit: int) -> list[Chunk]:
+        """The pieces that have most to do with `text`, best first; none where it holds no telling word. Any text will do: nothing
+        in it is read as a query's syntax. Raises ContextError when the index cannot be read."""
+        wanted = " OR ".join(f'"{term}"' for term in terms(text))
+        if not wanted:
+            return []
+        try:
+            rows = self._database.execute(_SEARCH, (TITLE_WEIGHT, wanted, limit)).fetchall()
+        except sqlite3.Error as error:
+            raise ContextError(f"context {self.folder}: the index cannot be read ({error}); restart to make it anew") from error
+        return [
+            Chunk(f"{path}: {title}"[:MAX_TITLE_CHARACTERS] if title else path, found[:MAX_CHUNK_CHARACTERS])
+            for path, title, found, rank in rows
+            if rank <= rows[0][3] * WORTH
+        ]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+
+def _opened(file: Path) -> sqlite3.Connection:
+    """The index in the file, made where there is none. Raises sqlite3.DatabaseError for a file that is none."""
+    database = sqlite3.connect(file, check_same_thread=False, timeout=5.0)
+    try:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("PRAGMA synchronous = NORMAL")
+        with closing(database.execute("PRAGMA user_version")) as cursor:
+            (found,) = cursor.fetchone()
+        if found not in (0, FORMAT):
+            raise sqlite3.DatabaseError(f"it has format {found}, this voiceagent keeps format {FORMAT}")
+        if not found:
+            with database:
+                database.executescript(_SCHEMA + f"PRAGMA user_version = {FORMAT};")
+    except sqlite3.Error:
+        database.close()
+        raise
+    return database
+
+
+def index_file(data_dir: Path, folder: Path) -> Path:
+    """Where a folder's index is kept inside the data folder."""
+    whole = str(folder.resolve())
+    return data_dir / "context" / f"{folder.resolve().name}-{hashlib.sha256(whole.encode()).hexdigest()[:12]}.sqlite"

@@ -1,0 +1,136 @@
+"""Sources of context, shared by all calls. A source is asked with the words of the caller and gives chunks as it finds them. Ours
+is the folder; a plugin is a function `create(options, base_dir) -> Source` under the entry point `voiceagent.context`."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Protocol
+
+from voiceagent.context.index import ContextError, FolderIndex, index_file
+from voiceagent.context.settings import ContextEntry
+from voiceagent.conversation.history import Chunk
+from voiceagent.errors import ConfigError
+
+log = logging.getLogger(__name__)
+
+MAX_WAITING = 32
+"""Queries that may wait for a folder's index; each takes a millisecond or two."""
+
+
+class Source(Protocol):
+    """Where chunks come from."""
+
+    def chunks(self, query: str) -> AsyncIterator[Chunk]:
+        """Chunks about `query`, the caller's words so far, best first, as they are found. Stopped at its deadline, or when it
+        gave as many as are wanted. Raises ContextError."""
+        ...
+
+
+Create = Callable[[Mapping[str, Any], str], Source]
+
+
+class FolderSource:
+    """A folder of documents. A thread of its own asks the index."""
+
+    def __init__(self, folder: Path, data_dir: Path, limit: int) -> None:
+        """Open the index; `limit` chunks are the most for a query. Raises ConfigError."""
+        self._limit = limit
+        self._index = FolderIndex(folder, index_file(data_dir, folder))
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="context")
+        self._waiting = 0
+
+    async def open(self) -> None:
+        """Bring the index up to date. Raises ContextError."""
+        found = await self._run(self._index.refresh)
+        log.info(
+            "context %s: %d documents in %d pieces (%d read, %d gone)",
+            self._index.folder, found.documents, found.pieces, found.read, found.gone,
+        )  # fmt: skip
+
+    async def chunks(self, query: str) -> AsyncIterator[Chunk]:
+        """See `Source.chunks`."""
+        if self._waiting >= MAX_WAITING:
+            raise ContextError(f"context {self._index.folder}: {MAX_WAITING} queries wait already; lower the number of calls")
+        self._waiting += 1
+        try:
+            found = await self._run(lambda: self._index.search(query, self._limit))
+        finally:
+            self._waiting -= 1
+        for chunk in found:
+            yield chunk
+
+    async def close(self) -> None:
+        """Close the index."""
+        await self._run(self._index.close)
+        self._thread.shutdown()
+
+    async def _run(self, work: Callable[[], Any]) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A source and how it is to be asked."""
+
+    label: str
+    source: Source
+    chunks: int
+    deadline_ms: float
+
+
+class Sources:
+    """All sources of an agent."""
+
+    def __init__(self, asked: Sequence[Asked] = (), count: Callable[[str], None] = lambda outcome: None) -> None:
+        """`count` is told of each query of a source: found, nothing, late or failed."""
+        self.asked = tuple(asked)
+        self.count = count
+
+    @classmethod
+    def from_config(
+        cls,
+        entries: Sequence[ContextEntry],
+        base_dir: str,
+        data_dir: Path,
+        count: Callable[[str], None] = lambda outcome: None,
+    ) -> Sources:
+        """Those that agent.yaml names; folders are relative to `base_dir`. Raises ConfigError."""
+        return cls([_asked(entry, base_dir, data_dir) for entry in entries], count)
+
+    def __bool__(self) -> bool:
+        return bool(self.asked)
+
+    async def open(self) -> None:
+        """Bring the folders' indexes up to date. Raises ContextError."""
+        for asked in self.asked:
+            if isinstance(asked.source, FolderSource):
+                await asked.source.open()
+
+    async def close(self) -> None:
+        """Free what the sources hold."""
+        for asked in self.asked:
+            if isinstance(asked.source, FolderSource):
+                await asked.source.close()
+
+
+def _asked(entry: ContextEntry, base_dir: str, data_dir: Path) -> Asked:
+    if entry.folder:
+        source: Source = FolderSource(Path(base_dir) / entry.folder, data_dir, entry.chunks)
+    else:
+        source = _plugin(entry.source)(entry.options, base_dir)
+    return Asked(entry.label, source, entry.chunks, entry.deadline_ms)
+
+
+def _plugin(name: str) -> Create:
+    """A plugin's `create`. Raises ConfigError naming those there are."""
+    found = {entry.name: entry for entry in entry_points(group="voiceagent.context")}
+    if name not in found:
+        raise ConfigError(f"there is no context source {name!r}; expected one of {', '.join(found) or '(none is installed)'}")
+    create: Create = found[name].load()
+    return create

@@ -1,0 +1,26 @@
+"""What documents say about a turn. Chunks are only ever added, behind those that are there: every prompt of the call begins with
+the one before it, so whatever keeps what it has read (a prefix cache) need not read it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from voiceagent.conversation.history import Chunk
+from voiceagent.conversation.step import Step
+
+
+def take_in(step: Step, chunks: Iterable[Chunk]) -> bool:
+    """Add what is new to the turn's context, as far as there is room; whether anything was. What an earlier turn was told is
+    still in the history and not told again."""
+    state = step.state
+    told = {chunk for message in state.history for chunk in message.context}
+    kept = list(state.context)
+    left = state.rules.max_chunk_characters - sum(len(chunk.text) for chunk in kept)
+    for chunk in chunks:
+        if len(kept) < state.rules.max_chunks and len(chunk.text) <= left and chunk not in told and chunk not in kept:
+            kept.append(chunk)
+            left -= len(chunk.text)
+    if len(kept) == len(state.context):
+        return False
+    step.put(context=tuple(kept))
+    return True
