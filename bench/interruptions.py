@@ -34,18 +34,24 @@ UTTERANCES = 60
 LONGEST_WAIT_S = 2.5
 """A reply is interrupted at a moment up to this long after its beginning."""
 ANSWER_TIMEOUT_S = 12.0
+EVENTS_TIMEOUT_S = 20.0
+"""The data channel's handshake waits for 3 s and more for each lost packet (RFC 9260 §16)."""
 GAP_MS = 60.0
 """The agent is silent where none of a reply was received for this long."""
 SURE_FRAMES = 3
 SURE_MS = 100.0
 """A reply is being heard when so many frames of it came in so little time."""
+MAX_CONNECTIONS = 20
+"""That one caller makes, if calls fail."""
 YIELD_TIMEOUT_S = 3.0
 """The agent that has not dropped its reply so long after the interruption has not yielded."""
 QUIET_DBFS = -45.0
+STEP_SAMPLES = RATE_HZ * 5 // 1000
 NOTES = """Replies are ten seconds of a tone each, written and synthesised piece by piece; the VAD, Whisper, the turn engine, the
 playout and WebRTC are those of `voiceagent serve`. The interruptions are sentences of the held-out list in its voices, at random
-moments. A packet that was lost and is made up from the one before it is not a frame received. Where the agent went on for a
-moment first, the sentence began with a word that might have been a sign of listening ("Good. In Venice, please.")."""
+moments. A packet that was lost and is made up from the one before it is not a frame received; one that is of no tone is taken
+for the end of the reply before it. Where the agent went on for a moment first, the sentence began with a word that might have
+been a sign of listening ("Good. In Venice, please.")."""
 
 Speech = NDArray[np.int16]
 
@@ -55,6 +61,8 @@ class ToneFrame:
     """20 ms of a reply, as received."""
 
     at_ms: float
+    end_ms: float
+    """When the last of it that can be heard is heard."""
     tone: int
     """Its index in `TONES_HZ`; -1 where none stands out."""
     concealed: bool
@@ -72,8 +80,8 @@ class Measured:
     """Interruptions in which the agent was silent, went on, and was silent again."""
     stale_frames: int = 0
     """Frames of a reply that were received after the server had said that it was dropped."""
-    unclear_frames: int = 0
-    """Frames in which no reply could be told."""
+    made_again: int = 0
+    """Calls that did not come up whole: the server's events never came."""
     problems: list[str] = field(default_factory=list)
 
 
@@ -83,19 +91,26 @@ class Listener:
     def __init__(self) -> None:
         self.frames: list[ToneFrame] = []
         self.dropped_ms: list[float] = []
+        self.told = asyncio.Event()
+        """Set once the server's events come."""
         self._heard = asyncio.Event()
 
     async def read(self, caller: Caller) -> None:
         """Note when the server says that it dropped a reply."""
         async for event in caller.events():
+            self.told.set()
             if event.type == "response.done" and event.data["response"]["status"] == "cancelled":
                 self.dropped_ms.append(event.received_ms)
                 self._heard.set()
 
     def hear(self, frame: AgentFrame) -> None:
         """Take a received frame."""
-        if dbfs(frame.pcm) >= QUIET_DBFS:
-            self.frames.append(ToneFrame(frame.received_ms, tone_of(frame.pcm), frame.concealed))
+        loud = [
+            end for end in range(STEP_SAMPLES, len(frame.pcm) + 1, STEP_SAMPLES) if _audible(frame.pcm[end - STEP_SAMPLES : end])
+        ]
+        if loud:
+            end_ms = frame.received_ms + loud[-1] * 1000.0 / RATE_HZ
+            self.frames.append(ToneFrame(frame.received_ms, end_ms, tone_of(frame.pcm), frame.concealed))
         self._heard.set()
 
     async def playing(self) -> int:
@@ -115,6 +130,10 @@ class Listener:
             self._heard.clear()
             await self._heard.wait()
         return next(dropped_ms for dropped_ms in self.dropped_ms if dropped_ms >= at_ms)
+
+
+def _audible(pcm: Speech) -> bool:
+    return dbfs(pcm) >= QUIET_DBFS
 
 
 def tone_of(pcm: Speech) -> int:
@@ -162,13 +181,17 @@ async def _call(server: Server, measured: Measured, utterances: Sequence[Speech]
     """One call of which every reply is interrupted; the interruption asks for the next one."""
     rng = random.Random(seed)
     listener = Listener()
-    relay = Relay(Impairment(loss=loss, seed=seed)) if loss else None
-    done = 0
-    while done < count:
+    tries = done = 0
+    while done < count and tries < MAX_CONNECTIONS:
+        listener.told.clear()
+        relay = Relay(Impairment(loss=loss, seed=seed + 1000 * tries)) if loss else None
+        tries += 1
         try:
             async with Caller(server.url, relay=relay) as caller, asyncio.TaskGroup() as group:
                 caller.on_frame = listener.hear
                 reading = group.create_task(listener.read(caller))
+                async with asyncio.timeout(EVENTS_TIMEOUT_S):
+                    await listener.told.wait()
                 caller.say(rng.choice(utterances), SAID_RATE_HZ)
                 while done < count:
                     await caller.wait_said()
@@ -178,10 +201,11 @@ async def _call(server: Server, measured: Measured, utterances: Sequence[Speech]
                     done += 1
                 reading.cancel()
         except* (MediaError, TimeoutError) as errors:
-            error = errors.exceptions[0]
-            measured.problems.append(f"call {seed}: {error or 'no answer in time'}")
-            done += 1
-        relay = Relay(Impairment(loss=loss, seed=seed + done)) if loss else None
+            if listener.told.is_set():
+                measured.problems.append(f"call {seed}: {errors.exceptions[0] or 'no answer in time'}")
+                done += 1
+            else:
+                measured.made_again += 1
 
 
 async def _reply(listener: Listener) -> int:
@@ -203,22 +227,23 @@ async def _interrupt(caller: Caller, listener: Listener, measured: Measured, utt
         return
     await _reply(listener)
     onset_ms = caller.said.spans[min(spans, len(caller.said.spans) - 1)].onset_ms
-    mine = [frame for frame in listener.frames[max(0, since - 10) :] if frame.tone == tone and not frame.concealed]
+    heard = [frame for frame in listener.frames[max(0, since - 10) :] if not frame.concealed]
+    following = next(frame.at_ms for frame in heard if frame.at_ms > dropped_ms and frame.tone not in (tone, -1))
+    mine = [frame for frame in heard if frame.tone == tone or (frame.tone < 0 and frame.at_ms < following)]
     stopped_ms = silence_after(mine, onset_ms)
     measured.stops_ms.append(stopped_ms - onset_ms)
     measured.hesitated += any(stopped_ms < frame.at_ms <= dropped_ms for frame in mine)
     measured.stale_frames += sum(frame.at_ms > dropped_ms for frame in mine)
-    measured.unclear_frames += sum(frame.tone < 0 and not frame.concealed for frame in listener.frames[since:])
 
 
 def silence_after(frames: Sequence[ToneFrame], onset_ms: float) -> float:
-    """When a reply's audio ends, at or after `onset_ms`: the end of the last frame before a gap of `GAP_MS`."""
+    """When a reply falls silent, at or after `onset_ms`: the end of the last frame before a gap of `GAP_MS`."""
     stopped_ms = onset_ms
     for frame in frames:
         if frame.at_ms <= onset_ms:
-            stopped_ms = max(stopped_ms, frame.at_ms + 20.0)
+            stopped_ms = max(stopped_ms, frame.end_ms)
         elif frame.at_ms - stopped_ms <= GAP_MS:
-            stopped_ms = frame.at_ms + 20.0
+            stopped_ms = frame.end_ms
     return stopped_ms
 
 
@@ -235,5 +260,5 @@ def _rows(network: str, measured: Measured, wanted: int) -> Iterator[Figure]:
         yield Figure(f"{network}barge-in stop p99", round(stop.p99_ms, 1), "ms", "", True)
     yield Figure(f"{network}the agent went on for a moment first", measured.hesitated, "", "", True)
     yield at_most(f"{network}frames of a dropped reply after its end", measured.stale_frames, 0, "")
-    yield Figure(f"{network}frames that could not be told apart", measured.unclear_frames, "", "", True)
+    yield Figure(f"{network}calls whose events never came, made again", measured.made_again, "", "", True)
     yield at_most(f"{network}failed calls", len(measured.problems), 0, "")

@@ -20,6 +20,7 @@ from voiceagent.models.figures import Figure, at_most
 CALLS = 20
 SECONDS = 60.0
 WARM_SECONDS = 3.0
+WAKE_UP_S = 0.02
 START_TIMEOUT_S = 60.0
 NOTES = (
     """Each reply is followed by as long a silence, of which one packet in 20 is sent (DTX); the callers send all of theirs."""
@@ -53,6 +54,7 @@ def _rows(measured: dict[str, float], empty_mb: float) -> Iterator[Figure]:
     yield Figure("packet lateness p99", round(measured["late_p99_ms"], 2), "ms", "", True)
     yield Figure("packet lateness p99.9", round(measured["late_p999_ms"], 2), "ms", "", True)
     yield at_most("latest packet", round(measured["late_max_ms"], 2), 40, "ms")
+    yield Figure("an idle process beside it: latest wake-up", round(measured["woken_late_ms"], 2), "ms", "", True)
     yield at_most("memory a call, without models", round((measured["rss_mb"] - empty_mb) / CALLS, 2), 3, "MB")
 
 
@@ -64,16 +66,26 @@ async def _calls(server: psutil.Process, url: str, calls: int, seconds: float) -
         await _line(callers)
         began_s, before = time.monotonic(), server.cpu_times()
         result = asyncio.create_task(_line(callers, seconds + START_TIMEOUT_S))
-        await asyncio.sleep(seconds * 0.95)
+        woken_late_ms = await _latest_wake_up(seconds * 0.95)
         after, took_s = server.cpu_times(), time.monotonic() - began_s
         usage = {
             "cpu_cores": (after.user + after.system - before.user - before.system) / took_s,
             "rss_mb": server.memory_info().rss / 1e6,
             "threads": float(server.num_threads()),
+            "woken_late_ms": woken_late_ms,
         }
         return {**json.loads(await result), **usage}
     finally:
         await asyncio.wait_for(callers.wait(), STOP_TIMEOUT_S)
+
+
+async def _latest_wake_up(seconds: float) -> float:
+    """How late this process, which does nothing else, was woken in that time, at most; in ms."""
+    end_s, latest_s = time.monotonic() + seconds, 0.0
+    while (began_s := time.monotonic()) < end_s:
+        await asyncio.sleep(WAKE_UP_S)
+        latest_s = max(latest_s, time.monotonic() - began_s - WAKE_UP_S)
+    return latest_s * 1000.0
 
 
 async def _start(module: str, *arguments: str) -> Process:

@@ -18,6 +18,6 @@ def test_noise_is_of_no_reply() -> None:
 
 
 def test_silence_begins_at_the_end_of_the_last_frame_before_a_gap() -> None:
-    frames = [ToneFrame(at_ms, 1, False) for at_ms in (960.0, 980.0, 1000.0, 1020.0, 1060.0, 1080.0, 1400.0)]
+    frames = [ToneFrame(at_ms, at_ms + 20.0, 1, False) for at_ms in (960.0, 980.0, 1000.0, 1020.0, 1060.0, 1080.0, 1400.0)]
     assert silence_after(frames, 990.0) == 1100.0
     assert silence_after(frames[:2], 1200.0) == 1200.0
