@@ -27,7 +27,8 @@ PAUSE_MS = 300.0
 """Silences from here on are learned from: shorter ones stand inside words and at commas, and endanger few holds."""
 SHORTEST_MS = 200.0
 """Words hold silences of 150 ms; a hold of 160 ms cuts off one turn in a hundred more."""
-LONGEST_MS = (1500.0, 1800.0, 2100.0)
+LONGEST_MS = (2100.0,)
+"""Tried too: 1500 and 1800, which cut off more at the same median."""
 RISK = (0.05, 0.08, 0.1, 0.12, 0.14, 0.16, 0.2, 0.25)
 HESITATION_MS = (500.0, 600.0, 700.0, 850.0, 1000.0)
 GUESS_FROM = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
@@ -35,7 +36,7 @@ MOST_CUT_OFF, MOST_MEDIAN_MS = 0.04, 330.0
 """What the tuning turns must keep; of patterns that neither step has seen, more are cut off."""
 MOST_WASTED = 0.5
 """Guesses a turn that may be thrown away."""
-L2 = 2.0
+L2 = 0.5
 OTHER_WRITING = 0.15
 """Weight of a row with other recognisers' writing."""
 Array = NDArray[np.float64]

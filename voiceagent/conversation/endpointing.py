@@ -88,6 +88,13 @@ WHOLE = _words(
     cancel help nothing none that's it is pardon enough quiet"""
 )
 """Words that are a turn by themselves."""
+_STOCK = """how are you|how are you doing|how are you today|how is it going|how's it going|what's up|who are you|what are you|
+what's your name|what is your name|what can you do|what can i ask you|what do you know|what are you able to do|who made you|
+how can you help me|what can you help me with|how does this work|are you there|is anyone there|is anybody there|can you hear me|
+are you a robot|are you human|are you real|what day is it today|what is the date today|what is today's date|what did you say|
+can you repeat that|could you repeat that|can you say that again|what was that|never mind|that's all|that is all"""
+STOCK = frozenset(" ".join(phrase.split()) for phrase in _STOCK.split("|"))
+"""Sentences that are said in just these words, and end there."""
 NUMBERS = _words(
     """zero oh one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
     eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand"""
@@ -149,12 +156,19 @@ def _ending(text: str, words: list[str]) -> dict[str, float]:
         "ends_comma": float(text.endswith((",", "-", "…", "..."))),
         "asks_about_place": float(asks and words[-2:-1] != [] and words[-2] in PREPOSITIONS),
     }
+    if _is_stock(text):
+        return found | {"stock": 1.0}
     if asks and last in PREPOSITIONS | AUXILIARIES:
         return found | {"stranded": 1.0}
     if words[-2:] == ["thank", "you"]:
         return found | {"last_polite": 1.0}
     kind = next((name for name, members in LAST_WORDS.items() if last in members), "")
     return found | ({f"last_{kind}": 1.0} if kind else _number(words) if _is_number(last) else {})
+
+
+def _is_stock(text: str) -> bool:
+    """Whether the last sentence is one that people always say in the same words."""
+    return " ".join(_bare(SENTENCE_END.split(text)[-1])) in STOCK
 
 
 def _number(words: list[str]) -> dict[str, float]:
