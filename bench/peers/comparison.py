@@ -62,14 +62,14 @@ QUESTIONS = (
     "Book a table for four people on Friday at 7 PM.",
     "How are you?",
     "What's the weather in Rome?",
-    "What can you do?",
+    "What time is it?",
     "Cancel my table.",
 )
-"""Eight of ten need a tool."""
+"""Nine of ten need a tool."""
 LONG_ANSWERS = (
     "What's the weather in London tomorrow?",
-    "What can you do?",
-    "Book a table for four people on Friday at 7 PM.",
+    "How are you?",
+    "What's the weather in Rome?",
     "Cancel my table.",
 )
 """Questions whose answers last long enough to be interrupted: more than two seconds."""

@@ -17,7 +17,7 @@ from voiceagent.media.caller import Caller
 from voiceagent.media.ticker import FRAME_MS
 
 RATE_HZ = 16_000
-QUIET_MS = 600.0
+QUIET_MS = 500.0
 """The agent has finished when nothing was heard for this long: more than any pause between its sentences."""
 ANSWER_TIMEOUT_S = 8.0
 INTERRUPT_AFTER_S = 0.4
