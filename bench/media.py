@@ -22,10 +22,8 @@ SECONDS = 60.0
 WARM_SECONDS = 3.0
 WAKE_UP_S = 0.02
 START_TIMEOUT_S = 60.0
-NOTES = (
-    """Each reply is followed by a silence, of which one packet in 20 is sent (DTX); the callers send all of theirs. Lateness
+NOTES = """Each reply is followed by a silence, of which one packet in 20 is sent (DTX); the callers send all of theirs. Lateness
 holds what the machine adds: the idle process's latest wake-up tells how much that was."""
-)
 STOP_TIMEOUT_S = 10.0
 
 
