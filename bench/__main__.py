@@ -22,6 +22,7 @@ BENCHMARKS = (
     "synthesis",
     "endpointing",
     "slow_tools",
+    "context",
 )
 """Modules of this package, in the order in which `make bench` runs them."""
 ON_REQUEST = ("peers", "transcription")

@@ -71,7 +71,7 @@ async def test_words_that_were_read_ahead_are_kept_as_far_as_they_stay(engine: E
     ahead = (SYSTEM, Message("user", partial))
     await engine.prefill("ahead", ahead, TOOLS)
     read = engine.tokens_read
-    assert read == len(engine.fitting_ids(ahead, TOOLS))
+    assert read == len(engine.fitting_ids("ahead", ahead, TOOLS))
     _, (call,) = await answer(engine, "ahead", SYSTEM, WEATHER)
     assert 0 < engine.tokens_read - read < 20
     _, (fresh,) = await answer(engine, "fresh", SYSTEM, WEATHER)
@@ -132,13 +132,13 @@ async def test_a_conversation_too_long_for_the_context_loses_its_oldest_turns() 
     engine = EmbeddedEngine(resolve("micro-lm"), EmbeddedOptions(context_tokens=400, max_tokens=60))
     try:
         talk = [m for _ in range(60) for m in (Message("user", "Hello."), Message("assistant", "Hello! How can I help you?"))]
-        ids = engine.fitting_ids([SYSTEM, *talk, WEATHER], TOOLS)
+        ids = engine.fitting_ids("long", [SYSTEM, *talk, WEATHER], TOOLS)
         assert len(ids) <= 340
         text = engine.prompt.tokenizer.decode(ids)
         assert "friendly voice assistant" in text
         assert "Paris" in text
         with pytest.raises(EngineError, match="does not fit"):
-            engine.fitting_ids([SYSTEM, Message("user", "word " * 500)], TOOLS)
+            engine.fitting_ids("long", [SYSTEM, Message("user", "word " * 500)], TOOLS)
     finally:
         await engine.close()
 
@@ -150,3 +150,23 @@ def test_a_corrupt_model_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="cannot be loaded") as caught:
         EmbeddedEngine(folder)
     assert "\n" not in str(caught.value)
+
+
+async def test_a_conversation_is_shortened_while_the_reply_is_spoken() -> None:
+    engine = EmbeddedEngine(resolve("micro-lm"), EmbeddedOptions(context_tokens=700, max_tokens=60))
+    try:
+        history, read = [SYSTEM], []
+        for number in range(40):
+            asked = [*history, Message("user", "Thank you.")]
+            before = engine.tokens_read
+            async for _ in engine.generate("long", asked, TOOLS):
+                pass
+            read.append(engine.tokens_read - before)
+            room_made = engine._making_room.get("long")
+            if room_made is not None:
+                assert await room_made.tokens.get() is None
+            history = [*asked, Message("assistant", f"You are welcome, caller {number}. Is there anything else that I can do?")]
+        assert max(read[1:]) < 60, "an answer waited for more than the new words to be read"
+        assert engine.tokens_read > 2 * read[0] + sum(read[1:]), "it was never shortened"
+    finally:
+        await engine.close()

@@ -17,11 +17,12 @@ from typing import Any
 
 import msgspec
 
-from voiceagent.conversation.history import Message
+from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import ConfigError, EngineError, ModelError
+from voiceagent.llm.call_prompt import CallPrompt
 from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema
 from voiceagent.llm.hermes import HermesParser
-from voiceagent.llm.prompt import ChatPrompt
+from voiceagent.llm.prompt import ChatPrompt, Detokenizer
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +39,8 @@ class EmbeddedOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     threads: int = 1
     context_tokens: int = 2048
     """Prompt and reply together; older turns are left out of a longer conversation."""
+    long_tokens: int | None = None
+    """A conversation of more loses its older half between turns; None: one that nearly fills the context."""
     max_tokens: int = 200
     temperature: float = 0.0
     max_sessions: int = 64
@@ -99,6 +102,8 @@ class EmbeddedEngine:
         self._model, self._genai, self._stop_ids = _load(folder, self.options.threads)
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
         self._inbox: queue.SimpleQueue[_Job | _Forget | None] = queue.SimpleQueue()
+        self._prompts: OrderedDict[str, CallPrompt] = OrderedDict()
+        self._making_room: dict[str, _Job] = {}
         self._jobs = 0
         self.tokens_read = 0
         """Of prompts, in all; what a cache held was not read again."""
@@ -113,17 +118,24 @@ class EmbeddedEngine:
         if self._jobs >= MAX_JOBS:
             raise EngineError(f"the language model is overloaded: {MAX_JOBS} generations wait; lower the number of calls")
         parser = HermesParser()
-        text = _Detokenizer(self.prompt)
-        async with aclosing(self._tokens(call_id, self.fitting_ids(messages, tools), self.options.max_tokens)) as tokens:
+        text = Detokenizer(self.prompt)
+        made, called = 0, False
+        async with aclosing(self._tokens(call_id, self.fitting_ids(call_id, messages, tools), self.options.max_tokens)) as tokens:
             async for token in tokens:
+                made += 1
                 for piece in parser.feed(text.add(token)):
+                    called |= isinstance(piece, ToolCall)
                     yield piece
         for piece in [*parser.feed(text.finish()), *parser.finish()]:
             if not isinstance(piece, GeneratedText) or piece.text.strip():
+                called |= isinstance(piece, ToolCall)
                 yield piece
+        if not called:
+            self._make_room(call_id, messages, tools, made)
 
     async def _tokens(self, call_id: str, ids: list[int], max_tokens: int) -> AsyncGenerator[int, None]:
         job = _Job(call_id, ids, max_tokens)
+        self._stop_making_room(call_id)
         self._jobs += 1
         self._inbox.put(job)
         try:
@@ -138,7 +150,7 @@ class EmbeddedEngine:
     async def prefill(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
         """See `LlmEngine.prefill`. What follows the last message's words in the template is read too, and taken back later."""
         if self.load < 1:
-            async with aclosing(self._tokens(call_id, self.fitting_ids(messages, tools), 0)) as tokens:
+            async with aclosing(self._tokens(call_id, self.fitting_ids(call_id, messages, tools, ahead=True), 0)) as tokens:
                 async for _ in tokens:
                     pass
 
@@ -147,20 +159,37 @@ class EmbeddedEngine:
         """See `LlmEngine.load`."""
         return self._jobs / BUSY_JOBS
 
-    def fitting_ids(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[int]:
-        """The prompt, without the oldest turns where it would not fit. Raises EngineError when even the last turn does not."""
-        room = self.options.context_tokens - self.options.max_tokens
-        kept = list(messages)
-        while len(ids := self.prompt.ids(kept, tools)) > room:
-            first = 1 if kept and kept[0].role == "system" else 0
-            later = [index for index, message in enumerate(kept) if message.role == "user" and index > first]
-            if not later:
-                raise EngineError(f"a turn of {len(ids)} tokens does not fit into the context of {room}; raise context_tokens")
-            del kept[first : later[0]]
-        return ids
+    def fitting_ids(
+        self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], *, ahead: bool = False
+    ) -> list[int]:
+        """See `CallPrompt.ids`. Raises EngineError."""
+        prompt = self._prompts.get(call_id)
+        if prompt is None:
+            room = self.options.context_tokens - self.options.max_tokens
+            prompt = self._prompts[call_id] = CallPrompt(self.prompt, room, self.options.long_tokens)
+            while len(self._prompts) > self.options.max_sessions:
+                self._prompts.popitem(last=False)
+        self._prompts.move_to_end(call_id)
+        return prompt.ids(messages, tools, ahead=ahead)
+
+    def _make_room(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], made: int) -> None:
+        """A reply of so many tokens is made and will be spoken for a while: where the next prompt is one to be shortened, read
+        the short one now. What is asked for the call next stops it."""
+        prompt = self._prompts.get(call_id)
+        if prompt is None or not prompt.is_full(made) or self.load >= 1:
+            return
+        job = self._making_room[call_id] = _Job(call_id, prompt.ids(messages, tools, ahead=True, more_tokens=made), 0)
+        self._inbox.put(job)
+
+    def _stop_making_room(self, call_id: str) -> None:
+        job = self._making_room.pop(call_id, None)
+        if job is not None:
+            job.cancelled = True
 
     async def forget(self, call_id: str) -> None:
         """See `LlmEngine.forget`."""
+        self._stop_making_room(call_id)
+        self._prompts.pop(call_id, None)
         if self._closing:
             return
         forget = _Forget(call_id)
@@ -247,27 +276,6 @@ class EmbeddedEngine:
                 self._sessions.popitem(last=False)
         self._sessions.move_to_end(call_id)
         return session
-
-
-class _Detokenizer:
-    """Token ids to text, a piece at a time; a character that is not complete yet is held back."""
-
-    def __init__(self, prompt: ChatPrompt) -> None:
-        self._tokenizer = prompt.tokenizer
-        self._ids: list[int] = []
-        self._given = ""
-
-    def add(self, token: int) -> str:
-        self._ids.append(token)
-        text: str = self._tokenizer.decode(self._ids, skip_special_tokens=True)
-        if text.endswith("\ufffd"):
-            return ""
-        piece, self._given = text[len(self._given) :], text
-        return piece
-
-    def finish(self) -> str:
-        text: str = self._tokenizer.decode(self._ids, skip_special_tokens=True)
-        return text[len(self._given) :]
 
 
 def _without(jobs: deque[_Job], call_id: str) -> deque[_Job]:

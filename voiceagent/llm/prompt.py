@@ -43,6 +43,8 @@ class ChatPrompt:
     def __init__(self, folder: Path, template_options: Mapping[str, Any] | None = None) -> None:
         """`template_options` are further variables of the template, such as `enable_thinking`. Raises ModelError."""
         self.tokenizer = _tokenizer(folder)
+        added = self.tokenizer.get_added_tokens_decoder()
+        self._control_ids = frozenset(token for token, added_token in added.items() if added_token.special)
         self._options = dict(template_options or {})
         environment = ImmutableSandboxedEnvironment(
             trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"], autoescape=False
@@ -68,8 +70,38 @@ class ChatPrompt:
 
     def ids(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[int]:
         """The prompt as token ids. Raises EngineError."""
-        ids: list[int] = self.tokenizer.encode(self.text(messages, tools), add_special_tokens=False).ids
-        return ids
+        return self.encode(self.text(messages, tools))[0]
+
+    def encode(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """A prompt's text, or its end from a control token on, as token ids; and where control tokens stand in it, each by its
+        character and by the index of its id."""
+        encoding = self.tokenizer.encode(text, add_special_tokens=False)
+        ids: list[int] = encoding.ids
+        offsets = encoding.offsets
+        return ids, [(offsets[index][0], index) for index, token in enumerate(ids) if token in self._control_ids]
+
+
+class Detokenizer:
+    """Token ids to text, a piece at a time; a character that is not complete yet is held back."""
+
+    def __init__(self, prompt: ChatPrompt) -> None:
+        self._tokenizer = prompt.tokenizer
+        self._ids: list[int] = []
+        self._given = ""
+
+    def add(self, token: int) -> str:
+        """The text that became complete with the token."""
+        self._ids.append(token)
+        text: str = self._tokenizer.decode(self._ids, skip_special_tokens=True)
+        if text.endswith("\ufffd"):
+            return ""
+        piece, self._given = text[len(self._given) :], text
+        return piece
+
+    def finish(self) -> str:
+        """What is left, whole characters or not."""
+        text: str = self._tokenizer.decode(self._ids, skip_special_tokens=True)
+        return text[len(self._given) :]
 
 
 def _to_json(value: Any, indent: int | None = None) -> str:
