@@ -84,6 +84,10 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] = 0.0
     max_tokens: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 200
     first_token_timeout_s: Seconds = 10.0
+    long_history_tokens: Annotated[int, msgspec.Meta(ge=0)] = 6000
+    """A conversation of more, by estimate, loses its older half between turns. 0: never."""
+    summarise: bool = False
+    """Whether the language model sums that half up."""
 
 
 class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

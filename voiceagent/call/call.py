@@ -62,6 +62,8 @@ def rules_of(agent: AgentConfig, tools: ToolSet) -> Rules:
         longest_hold_ms=agent.turn.longest_hold_ms if fixed_ms is None else fixed_ms,
         max_guesses=agent.turn.max_guesses,
         max_lookups=agent.turn.max_lookups,
+        long_history_tokens=agent.llm.long_history_tokens,
+        summarise=agent.llm.summarise,
         max_chunks=agent.turn.max_chunks,
         max_chunk_characters=agent.turn.max_chunk_characters,
         filler_after_ms=agent.turn.filler_after_ms,
@@ -255,6 +257,8 @@ class Call:
                 self._thinking.prefill(action)
             case act.Generate():
                 self._thinking.generate(action)
+            case act.Summarise():
+                self._thinking.summarise(action)
             case act.RunTool():
                 self._thinking.run_tool(action)
             case act.LookUp():

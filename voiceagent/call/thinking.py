@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from contextlib import aclosing, suppress
 
@@ -17,7 +18,13 @@ from voiceagent.guard.window import Checked, OutputWindow
 from voiceagent.llm.engine import GeneratedText, LlmEngine
 from voiceagent.tools.call_tools import CallTools
 
+log = logging.getLogger(__name__)
+
 READING = "reading ahead"
+SUMMARISING = "summarising"
+SUMMARY_TIMEOUT_S = 30.0
+MAX_SUMMARY_CHARACTERS = 1500
+SUM_UP = "Sum up our talk so far in at most five short sentences. Keep names, numbers and what was agreed."
 EFFECTS = "tools with effects"
 
 
@@ -126,6 +133,25 @@ class Thinking:
                 if isinstance(piece, GeneratedText):
                     return
                 self._post(ev.ToolPredicted(self._clock.now_ms(), utterance_id, piece.name, piece.arguments))
+
+    def summarise(self, action: act.Summarise) -> None:
+        """Start to sum up the beginning of the conversation, as a conversation of its own."""
+        self._tasks.start(SUMMARISING, self._summarise(action))
+
+    async def _summarise(self, action: act.Summarise) -> None:
+        summary_id, text = f"{self._call_id} summary", ""
+        messages = (*action.messages, Message("user", SUM_UP))
+        try:
+            async with asyncio.timeout(SUMMARY_TIMEOUT_S), aclosing(self._engine.generate(summary_id, messages, ())) as stream:
+                async for piece in stream:
+                    if isinstance(piece, GeneratedText) and len(text) < MAX_SUMMARY_CHARACTERS:
+                        text += piece.text
+        except (EngineError, TimeoutError) as error:
+            log.warning("call %s: its beginning is forgotten, summing it up failed (%s)", self._call_id, error)
+            text = ""
+        finally:
+            await self._engine.forget(summary_id)
+        self._post(ev.Summarised(self._clock.now_ms(), " ".join(text.split())[:MAX_SUMMARY_CHARACTERS]))
 
     def run_tool(self, action: act.RunTool) -> None:
         """Start a tool. One that leaves something behind is not cancelled with its reply: its result is told all the same."""

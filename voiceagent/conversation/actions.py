@@ -55,6 +55,13 @@ class Generate(Action):
 
 
 @dataclass(frozen=True, slots=True)
+class Summarise(Action):
+    """Have the language model sum up the beginning of the conversation, beside all else; answered by one `Summarised`."""
+
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RunTool(Action):
     """Run a tool; answered by exactly one `ToolFinished`."""
 

@@ -261,6 +261,13 @@ class TimerFired(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Summarised(Event):
+    """The summary that `actions.Summarise` asked for; empty when it failed."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class TextReceived(Event):
     """The caller typed a message instead of speaking it (`conversation.item.create`)."""
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from voiceagent.conversation import actions as act
-from voiceagent.conversation import answering, caller, replying, tool_runs
+from voiceagent.conversation import answering, caller, compaction, replying, tool_runs
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.answering import begin
 from voiceagent.conversation.replying import CALL_LIMIT, FILLER, FINAL, OVERLAP, REPLY, SILENCE, drop, end
@@ -46,6 +46,12 @@ def _call_started(step: Step, event: ev.CallStarted) -> None:
         begin(step, Want("say", step.state.rules.greeting))
     else:
         replying.rest(step)
+
+
+def _summarised(step: Step, event: ev.Summarised) -> None:
+    compaction.take_summary(step, event)
+    if step.state.phase is Phase.IDLE:
+        replying.make_room(step)
 
 
 def _hang_up(step: Step, event: ev.HangUp) -> None:
@@ -111,6 +117,7 @@ TABLE: Mapping[type[ev.Event], Mapping[Phase, Handler]] = {
         (ev.ContextFound,       _CALLER,                                caller.context_found),
         (ev.FinalTranscript,    LIVE,                                   caller.final),
         (ev.TextReceived,       LIVE,                                   caller.text_received),
+        (ev.Summarised,         LIVE,                                   _summarised),
         (ev.ReplyRequested,     (Phase.IDLE, *_REPLYING),               caller.reply_requested),
         (ev.ReplyCancelled,     _MADE,                                  caller.reply_cancelled),
         (ev.InstructionsChanged, (Phase.NEW, *LIVE),                    caller.instructions_changed),

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
+from voiceagent.conversation.compaction import compact
 from voiceagent.conversation.fillers import cut_filler
 from voiceagent.conversation.history import Chunk, Message
 from voiceagent.conversation.lookups import end_lookups
@@ -47,7 +48,8 @@ def generate(step: Step, reply: Reply) -> None:
 
 def known_history(step: Step) -> tuple[Message, ...]:
     """The beginning of every prompt: the instructions and what was said."""
-    instructions = step.state.rules.instructions
+    earlier = f"What was said before: {step.state.summary}" if step.state.summary else ""
+    instructions = "\n\n".join(part for part in (step.state.rules.instructions, earlier) if part)
     return (*((Message("system", instructions),) if instructions else ()), *step.state.history)
 
 
@@ -82,7 +84,14 @@ def rest(step: Step) -> None:
     """Nobody speaks: wait for the caller, but not for ever."""
     end_lookups(step)
     step.put(phase=Phase.IDLE)
+    make_room(step)
     step.set_timer(SILENCE, step.state.rules.silence_timeout_ms)
+
+
+def make_room(step: Step) -> None:
+    """Between two turns: shorten a long history, and have what is left read before it is needed."""
+    if compact(step):
+        step.do(act.Prefill(known_history(step)))
 
 
 def check_complete(step: Step) -> None:

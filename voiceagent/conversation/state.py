@@ -88,6 +88,9 @@ class Rules(Struct, frozen=True):
     """Pieces of documents that a turn's prompt takes in, and …"""
     max_chunk_characters: int = 4000
     """… their characters."""
+    long_history_tokens: int = 6000
+    """By estimate; of a longer history the older half is left out or summed up. 0: never."""
+    summarise: bool = False
     overlap_ms: float = 1500.0
     """Speech over the agent's that is not understood for this long takes the floor."""
 
@@ -139,6 +142,12 @@ class State(Struct, frozen=True):
     phase: Phase = Phase.NEW
     history: tuple[Message, ...] = ()
     """What was said, without the system message. An assistant's text is what was heard."""
+    summary: str = ""
+    """Of what was said before."""
+    summarising: int = 0
+    """So many of the oldest messages are being summed up."""
+    summarised: str | None = None
+    """And this came of it; it waits for the turn to end."""
     unanswered: str = ""
     """The caller's words that no message in the history holds yet."""
     context: tuple[Chunk, ...] = ()

@@ -1,0 +1,42 @@
+"""A call whose history is made to be long at once: it is summed up beside the talk, which goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.calls.conftest import Said
+from tests.server_process import running_server
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.media.caller import Caller
+from voiceagent.media.dialogue import Dialogue
+from voiceagent.store.event_log import read_log
+
+AGENT = """
+instructions: You are a friendly voice assistant.
+phrases: {greeting: "Hello, how can I help you?"}
+llm: {long_history_tokens: 10, summarise: true}
+"""
+
+
+async def test_the_beginning_is_summed_up_and_the_talk_goes_on(tmp_path: Path, said: Said) -> None:
+    (tmp_path / "agent.yaml").write_text(AGENT)
+    with running_server(tmp_path, "--config", str(tmp_path / "agent.yaml"), "--event-logs", "5") as server:
+        async with Caller(server.url) as caller, Dialogue(caller) as dialogue:
+            await dialogue.wait_greeting()
+            for _ in range(3):
+                (turn,) = await dialogue.turn("What can you do?", *await said("What can you do?"))
+                assert turn.heard
+    (log,) = (tmp_path / "calls").glob("*.jsonl")
+    steps = [(step.event, step.actions) for step in read_log(log)[1]]
+    asked = [action for _, actions in steps for action in actions if isinstance(action, act.Summarise)]
+    told = [event for event, _ in steps if isinstance(event, ev.Summarised)]
+    assert asked
+    assert told
+    users = [
+        [message.content for message in action.messages if message.role == "user"]
+        for _, actions in steps
+        for action in actions
+        if isinstance(action, act.Generate)
+    ]
+    assert len(users[-1]) < 3, "nothing was left out"

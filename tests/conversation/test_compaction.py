@@ -1,0 +1,67 @@
+"""Long conversations in the turn engine: what is left out or summarised, and when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.conversation.world import World
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.conversation.state import Rules
+
+
+def talked(turns: int, **rules: Any) -> World:
+    """A call of so many turns of about 20 tokens each."""
+    world = World(Rules(instructions="Be brief.", long_history_tokens=80, **rules))
+    world.begin()
+    for number in range(turns):
+        turn(world, number)
+    return world
+
+
+def turn(world: World, number: int) -> None:
+    world.say(f"This is what I say in turn number {number}.")
+    world.answer(f"And this is what I answer in turn number {number}.")
+    world.play_all()
+
+
+def test_the_older_half_is_left_out_between_turns_and_the_rest_read_ahead() -> None:
+    world = talked(4)
+    assert len(world.user_texts()) == 4
+    before = len(world.actions)
+    turn(world, 4)
+    assert world.user_texts() == [f"This is what I say in turn number {number}." for number in (3, 4)]
+    (prefill,) = [action for action in world.actions[before:] if isinstance(action, act.Prefill)]
+    assert [message.role for message in prefill.messages] == ["system", "user", "assistant", "user", "assistant"]
+
+
+def test_a_summary_takes_the_place_of_what_it_sums_up_between_turns_only() -> None:
+    world = talked(5, summarise=True)
+    (asked,) = [action for action in world.actions if isinstance(action, act.Summarise)]
+    assert len(world.user_texts()) == 5, "nothing is lost while it is made"
+    world.speech()
+    world.feed(ev.Summarised(world.now_ms, "They counted turns."))
+    assert len(world.user_texts()) == 5, "the caller has the floor"
+    world.endpoint()
+    world.final("This is what I say in turn number 5.")
+    world.answer("Yes.")
+    world.play_all()
+    summed_up = [message.content for message in asked.messages if message.role == "user"]
+    assert summed_up + world.user_texts() == [f"This is what I say in turn number {number}." for number in range(6)]
+    world.say("And?")
+    assert world.generations[-1].messages[0].content == "Be brief.\n\nWhat was said before: They counted turns."
+
+
+def test_a_summary_that_comes_while_nobody_speaks_is_put_in_at_once() -> None:
+    world = talked(5, summarise=True)
+    actions = world.feed(ev.Summarised(world.now_ms, "They counted turns."))
+    assert [type(action) for action in actions] == [act.Prefill]
+    assert len(world.user_texts()) == 2
+
+
+def test_without_a_limit_nothing_is_left_out() -> None:
+    world = World(Rules(long_history_tokens=0))
+    world.begin()
+    for number in range(20):
+        turn(world, number)
+    assert len(world.user_texts()) == 20
