@@ -15,6 +15,8 @@ from typing import Any
 from voiceagent.server.metrics import Metrics
 
 LIMIT_MS = 5.0
+AUDIBLE_MS = 50.0
+"""What callers may hear is a warning; what is shorter is for `--log-level info`."""
 LOOK_S = 0.05
 """The thread looks this often: a line is known of what lasts longer."""
 BEAT_S = 0.1
@@ -88,7 +90,8 @@ class LoopMonitor:
             return
         self._logged_s[where] = now_s
         line = self._seen[1] if self._seen[0] == began_s else ""
-        log.warning("the event loop was blocked for %.1f ms by %s%s", took_ms, where, f", seen at {line}" if line else "")
+        level = logging.WARNING if took_ms >= AUDIBLE_MS else logging.INFO
+        log.log(level, "the event loop was blocked for %.1f ms by %s%s", took_ms, where, f", seen at {line}" if line else "")
 
     def _look(self, thread_id: int) -> None:
         while not self._done.wait(LOOK_S):
