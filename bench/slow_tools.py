@@ -62,7 +62,7 @@ for name, found in vars(demo).items():
 
 
 async def measure(options: argparse.Namespace) -> Iterable[Figure]:
-    """All figures: about six minutes."""
+    """All figures: about a quarter of an hour."""
     with tempfile.TemporaryDirectory(prefix="voiceagent-bench-") as name:
         folder = Path(name)
         ahead = _agent(folder / "ahead", SLOW_S, "turn: {filler_after_ms: 0}")
