@@ -24,3 +24,11 @@ def test_a_simulated_call_replays(voiceagent: Run, tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     assert voiceagent("bench", "simulate", "--save", "17").code == 0
     assert voiceagent("replay", "simulated-17.jsonl", "--quiet").code == 0
+
+
+def test_saving_a_call_leaves_other_files_alone(voiceagent: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for number in range(10_001):
+        (tmp_path / f"{number}.jsonl").touch()
+    assert voiceagent("bench", "simulate", "--save", "17").code == 0
+    assert len(list(tmp_path.iterdir())) == 10_002

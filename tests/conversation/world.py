@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
@@ -258,3 +259,9 @@ class World:
 
     def user_texts(self) -> list[str]:
         return [m.content for m in self.state.history if m.role == "user"]
+
+
+def begun(**rules: Any) -> World:
+    world = World(Rules(**rules))
+    world.begin()
+    return world

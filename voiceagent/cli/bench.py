@@ -50,7 +50,7 @@ def simulate(calls: int, first: int, jobs: int, config: Path | None, save: int |
     console = Console()
     began_s = time.perf_counter()
     if save is not None:
-        log = EventLog(Path(), f"simulated-{save}", rules, keep=10_000)
+        log = EventLog(Path(), f"simulated-{save}", rules)
         tally = simulate_one(rules, save, log.record)
         log.close()
         console.print(f"written to {log.path}")

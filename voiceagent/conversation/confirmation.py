@@ -3,11 +3,10 @@ that question runs the tool, with just those arguments."""
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from string import Formatter
 
-from voiceagent.conversation.history import ToolCall
+from voiceagent.conversation.history import ToolCall, read_arguments
 from voiceagent.conversation.lookups import rule_of
 from voiceagent.conversation.overlap import bare_words
 from voiceagent.conversation.step import Step
@@ -25,14 +24,10 @@ MAX_YES_WORDS = 8
 
 
 def confirmation(step: Step, call: ToolCall) -> str:
-    """What the caller must agree to before it runs; empty when there is nothing to ask."""
-    question = rule_of(step, call.name).confirm
-    try:
-        given = json.loads(call.arguments or "{}")
-    except ValueError:
-        return ""  # it will not run: the model is told that its arguments are wrong
-    arguments = defaultdict(str, given) if isinstance(given, dict) else defaultdict(str)
-    return " ".join(Formatter().vformat(question, (), arguments).split())
+    """What the caller must agree to before it runs; empty when there is nothing to ask. What the model left out, or wrote
+    so that it cannot be read, is left out of the question: nothing runs unasked for that."""
+    arguments = defaultdict(str, read_arguments(call.arguments) or {})
+    return " ".join(Formatter().vformat(rule_of(step, call.name).confirm, (), arguments).split())
 
 
 def agrees(said: str) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -48,3 +49,12 @@ class Message:
             return self.content
         notes = "\n\n".join(f"[{chunk.source}]\n{chunk.text}" for chunk in self.context)
         return f"{CONTEXT_HEAD}\n\n{notes}\n\n{self.content}"
+
+
+def read_arguments(text: str) -> dict[str, Any] | None:
+    """A tool call's arguments; None where the text is no JSON object, however wrong it is."""
+    try:
+        given = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return None
+    return given if isinstance(given, dict) else None

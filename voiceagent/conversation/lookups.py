@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.history import ToolCall
+from voiceagent.conversation.history import ToolCall, read_arguments
 from voiceagent.conversation.overlap import bare_words
 from voiceagent.conversation.state import Lookup, ToolRule
 from voiceagent.conversation.step import Step
@@ -26,11 +26,8 @@ def rule_of(step: Step, name: str) -> ToolRule:
 def normalised(arguments: str) -> str:
     """A JSON object of arguments in one form: keys in order, text without case and outer spaces, nothing that is empty, numbers
     in quotes as numbers. Text that is no JSON object stays as it is."""
-    try:
-        given = json.loads(arguments or "{}")
-    except ValueError:
-        return arguments
-    if not isinstance(given, dict):
+    given = read_arguments(arguments)
+    if given is None:
         return arguments
     return json.dumps({name: _plain(value) for name, value in given.items() if value not in (None, "")}, sort_keys=True)
 
@@ -61,12 +58,10 @@ def known(step: Step, name: str, arguments: str) -> Lookup | None:
 
 def is_settled(arguments: str, words: str) -> bool:
     """Whether no argument ends with the last of the words that were heard: a number or a name may go on."""
-    try:
-        given = json.loads(arguments or "{}")
-    except ValueError:
+    given = read_arguments(arguments)
+    if given is None:
         return False
-    values = given.values() if isinstance(given, dict) else ()
-    ends = {bare[-1] for value in values if (bare := bare_words(str(value)))}
+    ends = {bare[-1] for value in given.values() if (bare := bare_words(str(value)))}
     heard = bare_words(words)
     return not heard or heard[-1] not in ends
 

@@ -163,7 +163,9 @@ def filler_is_due(step: Step) -> None:
     waiting = [run.call.name for run in reply.rounds[-1].tools if run.output is None] if reply is not None else []
     if reply is None or not waiting or not all(clause.over for clause in reply.clauses):
         return
-    lines = rule_of(step, waiting[0]).fillers or step.state.rules.fillers
+    lines = next(filter(None, (rule_of(step, name).fillers for name in waiting)), step.state.rules.fillers)
+    if not lines:
+        return
     text = lines[step.state.fillers_said % len(lines)]
     reply = reply.with_filler(text)
     step.put(reply=reply, fillers_said=step.state.fillers_said + 1)

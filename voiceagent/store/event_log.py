@@ -64,13 +64,14 @@ def event_logs_dir(data_dir: Path) -> Path:
 class EventLog:
     """Writes the log of one call. A disk that cannot take it costs the log, told in one line, and never the call."""
 
-    def __init__(self, folder: Path, call_id: str, rules: Rules, *, keep: int) -> None:
-        """Begin the log in `folder`, which is made when missing; only the newest `keep` logs stay there."""
+    def __init__(self, folder: Path, call_id: str, rules: Rules, *, keep: int | None = None) -> None:
+        """Begin the log in `folder`, which is made when missing. With `keep` only so many logs stay there, the newest."""
         self.path = folder / f"{call_id}{SUFFIX}"
         self._left_bytes = MAX_LOG_BYTES
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            _prune(folder, keep - 1)
+            if keep is not None:
+                _prune(folder, keep - 1)
             self._file = self.path.open("wb", buffering=BUFFER_BYTES)
         except OSError as error:
             self._left_bytes = 0

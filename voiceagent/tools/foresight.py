@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from voiceagent.conversation.history import read_arguments
+
 SLOW_MS = 150.0
 """A tool that takes longer is worth running ahead."""
 MAX_PATTERNS = 500
@@ -49,7 +51,7 @@ class Foresight:
 
     def learn(self, said: str, name: str, arguments: str) -> None:
         """Words of a caller led to that tool call."""
-        pattern, fixed = _pattern(_words(said), _arguments(arguments))
+        pattern, fixed = _pattern(_words(said), read_arguments(arguments) or {})
         if not any(isinstance(part, Slot) for part in pattern):
             return
         key = (pattern, name, json.dumps(fixed, sort_keys=True))
@@ -71,14 +73,6 @@ class Foresight:
 def _words(text: str) -> list[str]:
     bare = ("".join(character for character in word if character.isalnum() or character in ":'") for word in text.split())
     return [word for word in bare if word]
-
-
-def _arguments(arguments: str) -> dict[str, Any]:
-    try:
-        given = json.loads(arguments or "{}")
-    except ValueError:
-        return {}
-    return given if isinstance(given, dict) else {}
 
 
 def _pattern(said: Sequence[str], arguments: dict[str, Any]) -> tuple[Pattern, dict[str, Any]]:

@@ -1,0 +1,351 @@
+"""The tools of a reply in virtual time: run once, ahead where that leaves nothing behind, bridged, confirmed, told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.conversation.world import World, begun
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.conversation.state import ToolRule
+
+
+def test_a_tool_result_goes_back_to_the_model() -> None:
+    world = begun()
+    world.say("Weather in Paris?")
+    world.feed(ev.ToolCallRequested(world.now_ms, 1, "c1", "get_weather", '{"city": "Paris"}'))
+    world.generated()
+    assert world.tools[0].name == "get_weather"
+    world.finish_tool('{"weather": "sunny"}')
+    prompt = [(m.role, m.content) for m in world.generations[-1].messages]
+    assert prompt == [("user", "Weather in Paris?"), ("assistant", ""), ("tool", '{"weather": "sunny"}')]
+    world.answer("It is sunny.")
+    world.play_all()
+    assert [m.role for m in world.state.history] == ["user", "assistant", "tool", "assistant"]
+
+
+FIND = {"find": ToolRule("none")}
+
+
+def test_a_guess_looks_up_what_leaves_nothing_behind_and_speaks_with_the_commit() -> None:
+    world = begun(tools=FIND)
+    world.speech()
+    world.pause_with("Where is order 48271?")
+    world.silence()
+    world.call_tool("find", '{"order": "48271"}')
+    world.generated()
+    world.now_ms += 30
+    world.look_up_done()
+    world.text("It is on its way. ")
+    world.synthesise()
+    assert not [
+        action for action in world.actions if isinstance(action, act.Notice) and not isinstance(action, act.CallerStarted)
+    ]
+    world.endpoint()
+    told = [
+        type(action).__name__ for action in world.actions if isinstance(action, (act.ToolStarted, act.ToolEnded, act.ReplyText))
+    ]
+    assert told == ["ToolStarted", "ToolEnded", "ReplyText"]
+    assert not world.tools
+    world.generated()
+    world.play_all()
+    assert [m.role for m in world.state.history] == ["user", "assistant", "tool", "assistant"]
+    assert looked_up(world) == [(True, 30.0)]
+
+
+def test_what_was_looked_up_for_a_dropped_guess_serves_the_next() -> None:
+    world = begun(tools=FIND)
+    world.speech()
+    world.pause_with("Where is order 48271?")
+    world.silence()
+    world.call_tool("find", '{"order": "48271"}')
+    world.resume()
+    world.settle()
+    world.look_up_done()
+    world.pause_with("Where is order 48271, please?")
+    world.silence()
+    world.call_tool("find", '{"order": 48271}')
+    world.generated()
+    assert len([action for action in world.actions if isinstance(action, act.LookUp)]) == 1
+    assert world.generations
+    world.endpoint()
+    assert looked_up(world) == [(True, 0.0)]
+
+
+def test_a_lookup_that_still_runs_at_the_commit_is_waited_for() -> None:
+    world = begun(tools=FIND)
+    world.speech()
+    world.predict("find", '{"order": "48271"}')
+    world.now_ms += 400
+    world.endpoint()
+    world.final("Where is order 48271?")
+    world.call_tool("find", '{"order": "48271"}')
+    world.generated()
+    assert not world.tools
+    assert not world.generations
+    world.look_up_done()
+    assert world.generations
+    assert looked_up(world) == [(True, 400.0)]
+
+
+def test_while_a_slow_tool_may_be_wanted_the_model_is_asked_which() -> None:
+    world = begun(tools={"find": ToolRule("none", slow=True)})
+    world.speech()
+    world.partial("Where is")
+    world.partial("Where is order 48271")
+    prefills = [action for action in world.actions if isinstance(action, act.Prefill)]
+    assert [(action.messages[-1].content, action.predict_for) for action in prefills] == [
+        ("Where is", None),
+        ("Where is order 48271", world.utterance),
+    ]
+
+
+def test_an_argument_that_may_go_on_is_not_looked_up_yet() -> None:
+    world = begun(tools=FIND)
+    world.speech()
+    world.partial("Where is order 482")
+    world.predict("find", '{"order": "482"}')
+    assert not world.lookups
+    world.partial("Where is order 48271 please")
+    world.predict("find", '{"order": "48271"}')
+    assert [look_up.arguments for look_up in world.lookups] == ['{"order": "48271"}']
+
+
+def test_a_prediction_that_nobody_asks_for_is_cancelled() -> None:
+    world = begun(tools=FIND)
+    world.speech()
+    world.predict("find", '{"order": "1"}')
+    world.predict("find", '{"order": "1"}')
+    world.predict("book")
+    assert len(world.lookups) == 1
+    world.endpoint()
+    world.final("Hello.")
+    world.answer("Hello.")
+    world.play_all()
+    assert not world.lookups
+    assert looked_up(world) == [(False, 0.0)]
+
+
+def test_a_turn_has_a_budget_of_lookups() -> None:
+    world = begun(tools=FIND, max_lookups=2)
+    world.speech()
+    for number in range(5):
+        world.predict("find", f'{{"order": {number}}}')
+    assert len(world.lookups) == 2
+
+
+def test_a_reply_that_asks_twice_for_the_same_has_it_once() -> None:
+    world = begun()
+    world.say("Book it.")
+    world.call_tool("book", '{"day": "Friday"}')
+    world.call_tool("book", '{"day": " friday"}')
+    world.generated()
+    assert len(world.tools) == 1
+    world.finish_tool()
+    assert world.generations
+    assert len([action for action in world.actions if isinstance(action, act.ToolEnded)]) == 2
+
+
+def told(world: World) -> list[str]:
+    return [type(action).__name__ for action in world.actions if isinstance(action, act.Notice)]
+
+
+# --- waiting for tools ---
+
+
+def waiting(**rules: Any) -> World:
+    world = begun(fillers=("Let me check that.", "One moment."), **rules)
+    world.say("Where is order 48271?")
+    world.call_tool("book")
+    world.generated()
+    return world
+
+
+def spoken(world: World) -> list[str]:
+    return [action.text for action in world.actions if isinstance(action, act.Speak)]
+
+
+def test_a_slow_tool_is_bridged_once_with_lines_that_vary() -> None:
+    world = waiting()
+    world.fire("filler")
+    assert spoken(world) == ["Let me check that."]
+    world.play_all()
+    assert "filler" not in world.timers
+    world.finish_tool()
+    world.answer("It is on its way.")
+    world.play_all()
+    assert world.assistant_texts() == ["Let me check that.", "It is on its way."]
+    world.say("And order 5?")
+    world.call_tool("book", '{"order": 5}')
+    world.fire("filler")
+    assert spoken(world)[-1] == "One moment."
+
+
+def test_a_tool_may_have_its_own_filler() -> None:
+    world = waiting(tools={"book": ToolRule("external", ("I am asking the kitchen.",))})
+    world.fire("filler")
+    assert spoken(world) == ["I am asking the kitchen."]
+
+
+def test_a_quick_tool_is_not_bridged() -> None:
+    world = waiting()
+    world.finish_tool()
+    world.answer("It is on its way.")
+    world.fire("filler")
+    world.play_all()
+    assert world.assistant_texts()[-1] == "It is on its way."
+    assert "Let me check that." not in spoken(world)
+
+
+def test_a_filler_ends_with_the_word_that_is_being_said_when_the_answer_is_there() -> None:
+    world = waiting()
+    world.fire("filler")
+    world.synthesise()
+    world.frames(12)
+    world.finish_tool()
+    world.answer("It is on its way.")
+    world.play_all()
+    assert world.assistant_texts() == ["Let me", "It is on its way."]
+    heard = [action.heard for action in world.actions if isinstance(action, act.ReplyHeard)]
+    assert heard[-1] == "Let me It is on its way."
+    assert world.endings()[-1].unheard == ""
+
+
+def test_a_filler_that_nobody_has_heard_yet_is_left_out() -> None:
+    world = waiting()
+    world.fire("filler")
+    world.finish_tool()
+    world.answer("It is on its way.")
+    world.play_all()
+    assert world.assistant_texts()[-1] == "It is on its way."
+    assert world.endings()[-1].heard == "It is on its way."
+
+
+CONFIRM = {"book": ToolRule("external", (), "Shall I book it for {people} on {day}?")}
+FRIDAY = '{"people": 4, "day": "Friday"}'
+
+
+def asked_to_confirm(heard: bool = True) -> World:
+    world = begun(tools=CONFIRM)
+    world.say("Book a table for four on Friday.")
+    world.call_tool("book", FRIDAY)
+    world.generated()
+    if heard:
+        world.play_all()
+    return world
+
+
+def test_what_must_be_confirmed_is_asked_for_by_the_engine_and_runs_on_a_yes() -> None:
+    world = asked_to_confirm()
+    assert not world.tools
+    assert world.assistant_texts() == ["Shall I book it for 4 on Friday?"]
+    world.say("Yes, please.")
+    assert [(run.name, run.arguments) for run in world.tools] == [("book", FRIDAY)]
+    world.finish_tool()
+    world.answer("It is booked.")
+    world.play_all()
+    assert [m.role for m in world.state.history] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+
+
+@pytest.mark.parametrize("words", ["No.", "Yes, but for five.", "What time is it?", "Never mind."])
+def test_anything_but_a_plain_yes_runs_nothing(words: str) -> None:
+    world = asked_to_confirm()
+    world.say(words)
+    assert not world.tools
+    world.answer("All right.")
+    world.play_all()
+    world.say("Yes.")
+    assert not world.tools
+
+
+def test_a_yes_to_a_question_that_was_not_heard_runs_nothing() -> None:
+    world = asked_to_confirm(heard=False)
+    world.say("Wait. Yes.")
+    world.settle()
+    world.say("Yes.")
+    assert not world.tools
+
+
+def test_a_tool_with_effects_runs_on_after_an_interruption_and_its_result_is_told() -> None:
+    world = begun()
+    world.say("Book it.")
+    world.call_tool()
+    world.generated()
+    world.say("And tell me the time.")
+    world.settle()
+    assert "still running" in world.state.history[2].content
+    world.finish_tool('{"reference": "A1"}')
+    assert world.state.history[2].content == '{"reference": "A1"}'
+    assert [action.output for action in world.actions if isinstance(action, act.ToolEnded)] == ['{"reference": "A1"}']
+
+
+def looked_up(world: World) -> list[tuple[bool, float]]:
+    return [(action.used, action.saved_ms) for action in world.actions if isinstance(action, act.LookUpEnded)]
+
+
+def test_a_tool_that_was_interrupted_is_told_as_interrupted() -> None:
+    world = begun(tools=FIND)
+    world.say("Weather in Paris?")
+    world.call_tool("find")
+    world.generated()
+    world.say("Never mind.")
+    world.settle()
+    assert [m.role for m in world.state.history] == ["user", "assistant", "tool", "user"]
+    assert "interrupted" in world.state.history[2].content
+
+
+def test_a_reply_may_not_call_tools_for_ever() -> None:
+    world = begun(max_tool_rounds=2, apology="Sorry.")
+    world.say("Loop.")
+    for _ in range(3):
+        world.call_tool()
+        world.generated()
+        world.finish_tool()
+    assert not world.generations
+    world.play_all()
+    assert world.endings()[-1].status == "failed"
+    assert world.assistant_texts() == ["Sorry."]
+
+
+def test_a_tool_without_a_line_of_its_own_does_not_keep_another_from_being_bridged() -> None:
+    world = begun(tools={"find": ToolRule("none"), "book": ToolRule("external", ("I am asking the kitchen.",))})
+    world.say("Where is order 5, and book a table.")
+    world.call_tool("find")
+    world.call_tool("book")
+    world.generated()
+    world.fire("filler")
+    assert spoken(world) == ["I am asking the kitchen."]
+
+
+def test_a_wait_that_nothing_can_be_said_for_is_silent() -> None:
+    world = begun(tools={"find": ToolRule("none"), "book": ToolRule("external", ("I am asking the kitchen.",))})
+    world.say("Where is order 5, and book a table.")
+    world.call_tool("find")
+    world.call_tool("book")
+    world.generated()
+    world.tools.reverse()
+    world.finish_tool()
+    world.fire("filler")
+    assert spoken(world) == []
+
+
+@pytest.mark.parametrize("arguments", ["{", "[]", "null", "[" * 50_000])
+def test_arguments_that_cannot_be_read_run_nothing_unasked(arguments: str) -> None:
+    world = begun(tools=CONFIRM)
+    world.say("Book a table.")
+    world.call_tool("book", arguments)
+    world.generated()
+    world.play_all()
+    assert not world.tools
+    assert world.assistant_texts() == ["Shall I book it for on ?"]
