@@ -14,7 +14,7 @@ from voiceagent import __version__
 from voiceagent.errors import VoiceAgentError
 
 DEBUG_VARIABLE = "VOICEAGENT_DEBUG"
-COMMANDS = ("serve", "call", "report", "replay", "bench", "models", "doctor")
+COMMANDS = ("serve", "call", "report", "replay", "bench", "plan", "models", "doctor")
 """Each is the function of that name in the module of that name, in the order of `--help`."""
 
 

@@ -1,0 +1,57 @@
+"""What accelerators can do: a table of vendors' data sheets (`accelerators.yaml`), and machines described by hand."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from voiceagent.errors import ConfigError
+
+Positive = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
+
+
+class Accelerator(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One card, or another machine that runs a language model."""
+
+    memory_gb: Positive
+    """In 10⁹ bytes, as data sheets give it."""
+    bandwidth_gbs: Positive
+    """Of its memory, in 10⁹ bytes a second."""
+    tflops: Positive
+    """10¹² operations a second, dense, 16-bit operands."""
+    tflops_fp8: Positive | None = None
+    """The same with 8-bit operands; None: it has no such unit."""
+    source: str = "given by hand"
+    name: str = "machine"
+
+
+@functools.cache
+def accelerators() -> dict[str, Accelerator]:
+    """The cards we know, by name."""
+    data = (Path(__file__).parent / "accelerators.yaml").read_bytes()
+    found = msgspec.yaml.decode(data, type=dict[str, Accelerator])
+    return {name: msgspec.structs.replace(card, name=name) for name, card in found.items()}
+
+
+def accelerator(
+    name: str, memory_gb: float | None = None, bandwidth_gbs: float | None = None, tflops: float | None = None
+) -> Accelerator:
+    """The card of a name (`L40S`, `RTX 4090`), with figures of its own where they are given; without a name all three must be.
+    Raises ConfigError naming the cards there are."""
+    given = {"memory_gb": memory_gb, "bandwidth_gbs": bandwidth_gbs, "tflops": tflops}
+    chosen = {key: value for key, value in given.items() if value is not None}
+    if not name:
+        missing = ", ".join("--" + key.replace("_", "-") for key, value in given.items() if value is None)
+        if missing:
+            raise ConfigError(f"no GPU is named; give --gpu ({', '.join(accelerators())}), or also {missing}")
+        return msgspec.convert(chosen, Accelerator)
+    card = accelerators().get("-".join(name.lower().split()))
+    if card is None:
+        raise ConfigError(
+            f"there is no GPU {name!r:.40} in the table ({', '.join(accelerators())}); "
+            "name one of these, or describe it with --memory-gb, --bandwidth-gbs and --tflops"
+        )
+    return msgspec.structs.replace(card, **chosen)

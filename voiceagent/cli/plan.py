@@ -1,0 +1,172 @@
+"""`voiceagent plan`: how many calls a language model and a GPU carry, and what limits them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from voiceagent.capacity.accelerators import Accelerator, accelerator, accelerators
+from voiceagent.capacity.models import FoundModel, find_model, known_models
+from voiceagent.capacity.plan import Behaviour, Machine, Plan, SpeechCost, check_behaviour
+from voiceagent.capacity.plan import plan as make_plan
+from voiceagent.capacity.shape import WEIGHT_BITS
+from voiceagent.capacity.speech import SPEECH_COSTS
+from voiceagent.config import models_cache_dir
+from voiceagent.latency.budget_file import load_budgets
+from voiceagent.models.registry import Profile, registry
+from voiceagent.models.registry import profile as find_profile
+from voiceagent.resources import default_budgets_file
+
+POSITIVE = click.FloatRange(min=0, min_open=True, max=1e6)
+
+
+@click.command(
+    epilog=f"""\b
+Examples:
+  voiceagent plan --model qwen3-8b --gpu l40s
+  voiceagent plan --model llama-3.3-70b --weights fp8 --gpu h100 --gpus 2 --context 16384
+  voiceagent plan --model ./my-model --memory-gb 48 --bandwidth-gbs 900 --tflops 200
+
+Models: {", ".join(known_models())};
+or a folder with a config.json in Hugging Face format.
+
+GPUs: {", ".join(accelerators())}.
+
+Memory is exact to a few percent; the other limits are estimates, from data sheets and from what calls do on average:
+measure before you rely on them (`python -m bench`). Exit code 1 when not even one call fits."""
+)
+@click.option("--model", required=True, help="A well-known model, one of the registry, or a folder with a config.json.")
+@click.option("--gpu", default="", help="A GPU of the table; the next three options override its figures.")
+@click.option("--memory-gb", type=POSITIVE, help="Its memory, in 10⁹ bytes.")
+@click.option("--bandwidth-gbs", type=POSITIVE, help="Its memory's bandwidth, in 10⁹ bytes a second.")
+@click.option("--tflops", type=POSITIVE, help="Its dense 16-bit operations, 10¹² a second.")
+@click.option("--gpus", default=1, show_default=True, type=click.IntRange(1, 64), help="GPUs that share the model.")
+@click.option("--weights", default="", type=click.Choice(["", *WEIGHT_BITS]), help="The layers' type. Default: the model's own.")
+@click.option("--kv-dtype", default="auto", show_default=True, type=click.Choice(["auto", *WEIGHT_BITS]), help="Of the KV cache.")
+@click.option("--context", default=8192, show_default=True, type=click.IntRange(1, 10_000_000), help="Tokens of a conversation.")
+@click.option("--profile", default="gpu", show_default=True, help="Whose latency budget, recogniser and voice.")
+@click.option("--budgets", type=click.Path(path_type=Path), help="Latency budgets. Default: the shipped latency_budgets.yaml.")
+@click.option(
+    "--gpu-memory-utilization", default=0.9, show_default=True, type=click.FloatRange(0.05, 1), help="As given to vLLM."
+)
+@click.option("--reserve-gb", default=2.0, show_default=True, type=click.FloatRange(0, 1000), help="Of that, for activations.")
+@click.option("--stt-rtf", type=POSITIVE, help="Seconds of computing for a second of the caller's speech.")
+@click.option("--tts-rtf", type=POSITIVE, help="The same for the agent's.")
+@click.option("--cores", type=click.IntRange(1, 4096), help="CPU cores for speech and media. Default: this machine's.")
+@click.option("--turn-s", default=12.0, show_default=True, type=POSITIVE, help="A call has a turn so often.")
+@click.option("--new-tokens", default=150, show_default=True, type=click.IntRange(1, 1_000_000), help="A turn's uncached prompt.")
+@click.option("--reply-tokens", default=60, show_default=True, type=click.IntRange(1, 100_000), help="A turn's answer.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def plan(
+    model: str,
+    gpu: str,
+    memory_gb: float | None,
+    bandwidth_gbs: float | None,
+    tflops: float | None,
+    gpus: int,
+    weights: str,
+    kv_dtype: str,
+    context: int,
+    profile: str,
+    budgets: Path | None,
+    gpu_memory_utilization: float,
+    reserve_gb: float,
+    stt_rtf: float | None,
+    tts_rtf: float | None,
+    cores: int | None,
+    turn_s: float,
+    new_tokens: int,
+    reply_tokens: int,
+    as_json: bool,
+) -> int:
+    """Show how many calls fit a model on a GPU within the latency budget, and what limits them."""
+    budget = load_budgets(budgets or default_budgets_file()).of(profile)
+    found = find_model(model, _registry_folder(model), weights)
+    card = accelerator(gpu, memory_gb, bandwidth_gbs, tflops)
+    machine = Machine(card, gpus, gpu_memory_utilization, reserve_gb, cores or os.cpu_count() or 1)
+    behaviour = Behaviour(context_tokens=context, turn_s=turn_s, new_tokens=new_tokens, reply_tokens=reply_tokens)
+    check_behaviour(behaviour)
+    speech = _speech_cost(find_profile(profile), stt_rtf, tts_rtf)
+    made = make_plan(found.shape, machine, behaviour, budget, speech, kv_dtype=kv_dtype, file_bytes=found.file_bytes)
+    if as_json:
+        click.echo(json.dumps(_as_data(made, found, machine, behaviour, profile), indent=2))
+    else:
+        _print(made, found, card, gpus, behaviour)
+    return 0 if made.binding.calls else 1
+
+
+def _registry_folder(model: str) -> Path | None:
+    """Where the registry keeps a model of this name, if it is here."""
+    known = registry().models.get(model)
+    folder = known.folder(models_cache_dir()) if known else None
+    return folder if folder is not None and (folder / "config.json").is_file() else None
+
+
+def _speech_cost(profile: Profile, stt: float | None, tts: float | None) -> SpeechCost:
+    on_gpu = profile.stt.options.get("device") == "cuda"
+    measured = None if on_gpu else SPEECH_COSTS.get(profile.stt.model)
+    return SpeechCost(stt or measured, tts or SPEECH_COSTS.get(profile.tts.model), on_gpu)
+
+
+def _print(made: Plan, found: FoundModel, card: Accelerator, count: int, behaviour: Behaviour) -> None:
+    shape = found.shape
+    experts = f", {shape.experts.active} of {shape.experts.count} experts a token" if shape.experts else ""
+    window = f"; {shape.windowed_layers} of {shape.layers} layers keep {shape.window} tokens at most" if shape.window else ""
+    click.echo(f"{shape.name} ({found.source}) on {count} × {card.name} ({card.source})")
+    click.echo(
+        f"weights    {made.weight_bytes / 1e9:.2f} GB: {shape.parameters / 1e9:.2f} billion parameters, {shape.weights}{experts}"
+    )
+    click.echo(
+        f"KV cache   {made.kv_bytes_per_token / 1024:.1f} KiB a token{window}; {made.kv_bytes_per_call / 1e9:.3f} GB for a call "
+        f"of {behaviour.context_tokens} tokens; room for {made.kv_tokens} tokens"
+    )
+    table = Table()
+    table.add_column("limit")
+    table.add_column("calls", justify="right")
+    table.add_column("how")
+    for limit in made.limits:
+        style = "bold" if limit is made.binding else ""
+        table.add_row(limit.name, "?" if limit.calls is None else str(limit.calls), limit.arithmetic, style=style)
+    Console().print(table)
+    unknown = [limit.name for limit in made.limits if limit.calls is None]
+    besides = f"; {' and '.join(unknown)} not counted" if unknown else ""
+    click.echo(f"{made.binding.calls} calls: {made.binding.name} is the limit{besides}. An estimate: measure it.")
+
+
+def _as_data(made: Plan, found: FoundModel, machine: Machine, behaviour: Behaviour, profile: str) -> dict[str, Any]:
+    card = machine.accelerator
+    return {
+        "model": {
+            "name": found.shape.name,
+            "source": found.source,
+            "parameters": found.shape.parameters,
+            "weights": found.shape.weights,
+            "weight_bytes": made.weight_bytes,
+        },
+        "machine": {
+            "name": card.name,
+            "source": card.source,
+            "count": machine.count,
+            "memory_gb": card.memory_gb,
+            "bandwidth_gbs": card.bandwidth_gbs,
+            "tflops": card.tflops,
+            "memory_utilisation": machine.memory_utilisation,
+            "reserve_gb": machine.reserve_gb,
+            "cores": machine.cores,
+        },
+        "behaviour": dataclasses.asdict(behaviour),
+        "profile": profile,
+        "kv_bytes_per_token": made.kv_bytes_per_token,
+        "kv_bytes_per_call": made.kv_bytes_per_call,
+        "kv_tokens": made.kv_tokens,
+        "limits": [dataclasses.asdict(limit) for limit in made.limits],
+        "calls": made.binding.calls,
+        "binds": made.binding.name,
+    }
