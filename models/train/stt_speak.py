@@ -1,8 +1,10 @@
-"""Speaks the training set of the micro Whisper: sentences of the domain and some general English, in about 70 voices and
-8 accents of espeak-ng with varied rate and pitch, or in the bundled Piper voice. One clip in eight goes through Opus.
+"""Speaks the training set of the micro Whisper: sentences of the domain and some general English, or turns of a word or
+two, in about 70 voices and 8 accents of espeak-ng with varied rate and pitch, or in the bundled Piper voice. One clip in eight
+goes through Opus; of short turns every other one begins and ends hard, as a voice detector cuts them.
 
     python -m models.train.stt_speak --out FOLDER --clips 50000 --seed 1            # espeak-ng
     python -m models.train.stt_speak --out FOLDER --clips 7000 --piper VOICE.onnx   # the bundled voice
+    python -m models.train.stt_speak --out FOLDER --clips 30000 --short-turns       # a word or two
 
 Held-out sentences (`domain.is_held_out`) and the variants in `HELD_OUT_VARIANTS` are never spoken here.
 """
@@ -14,7 +16,8 @@ import functools
 import io
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import av
@@ -25,6 +28,7 @@ import soxr
 from models.train import domain
 from models.train.domain import Unit
 from models.train.general_english import plain_sentence, word_salad
+from models.train.short_turns import short_turn
 from models.train.stt_corpus import SAMPLE_RATE_HZ, Clip, Label, write_shard
 from voiceagent.models.espeak import Espeak, Speech, variants
 
@@ -39,11 +43,17 @@ _ACCENTS = [
     "en-gb-x-gbclan",
     "en-029",
 ]
+_SHORT_TURN_ACCENTS = [*_ACCENTS, *["en"] * 4]
+"""British vowels, of which sentences hear few, decide alone in a "No."."""
 _GENERAL_SHARE = 0.1
 _OPUS_SHARE = 0.12
+_HARD_CUT_SHARE = 0.5
+_HARD_CUT_LEVEL = 1 / 30
+"""Of the clip's peak."""
 _LONGEST_S = 9.0
 _SHARD_CLIPS = 1000
-Speaker = Callable[[random.Random, tuple[Unit, ...]], Clip]
+Units = tuple[Unit, ...]
+Speaker = Callable[[random.Random, Units], Clip]
 
 
 @functools.cache
@@ -53,7 +63,7 @@ def trained_variants() -> list[str]:
     return [v for v in kept if v not in HELD_OUT_VARIANTS]
 
 
-def spoken_words(units: tuple[Unit, ...]) -> tuple[str, list[int]]:
+def spoken_words(units: Units) -> tuple[str, list[int]]:
     """The text to speak, with the marks that phrase it, and the index of the unit that each of its words belongs to."""
     words: list[str] = []
     owners: list[int] = []
@@ -65,7 +75,7 @@ def spoken_words(units: tuple[Unit, ...]) -> tuple[str, list[int]]:
     return " ".join(words), owners
 
 
-def draw_units(rng: random.Random) -> tuple[Unit, ...]:
+def draw_units(rng: random.Random) -> Units:
     """A sentence that may be trained on."""
     if rng.random() >= _GENERAL_SHARE:
         return domain.train_utterance(rng).units
@@ -118,9 +128,9 @@ def unit_spans(speech: Speech, text: str, owners: list[int], scale: float) -> tu
     return tuple((int(spans[i][0] * scale), int(spans[i][1] * scale)) for i in range(len(spans)))
 
 
-def any_trained_voice(rng: random.Random) -> str:
+def any_trained_voice(rng: random.Random, accents: Sequence[str] = _ACCENTS) -> str:
     """An accent, mostly with a variant that may be trained on."""
-    accent = rng.choice(_ACCENTS)
+    accent = rng.choice(accents)
     return f"{accent}+{rng.choice(trained_variants())}" if rng.random() > 0.12 else accent
 
 
@@ -128,7 +138,7 @@ def espeak_speaker(draw_voice: Callable[[random.Random], str] = any_trained_voic
     """Speaks each sentence in another voice of espeak-ng, with times of words and phonemes."""
     espeak = Espeak()
 
-    def speak(rng: random.Random, units: tuple[Unit, ...]) -> Clip:
+    def speak(rng: random.Random, units: Units) -> Clip:
         text, owners = spoken_words(units)
         voice = draw_voice(rng)
         speech = espeak.say(
@@ -153,7 +163,7 @@ def piper_speaker(model: Path) -> Speaker:
 
     voice = PiperVoice.load(model)
 
-    def speak(rng: random.Random, units: tuple[Unit, ...]) -> Clip:
+    def speak(rng: random.Random, units: Units) -> Clip:
         text, owners = spoken_words(units)
         config = SynthesisConfig(length_scale=rng.uniform(0.8, 1.25), noise_scale=rng.uniform(0.3, 1.0))
         chunks = list(voice.synthesize(text, config, include_alignments=True))
@@ -183,12 +193,24 @@ def piper_speaker(model: Path) -> Speaker:
     return speak
 
 
-def draw_clip(rng: random.Random, speak: Speaker) -> Clip:
+def cut_hard(clip: Clip) -> Clip:
+    """The clip without the silence and the fading sound at its ends."""
+    level = np.abs(clip.audio.astype(np.int32))
+    loud = np.flatnonzero(level > level.max() * _HARD_CUT_LEVEL)
+    first, end = int(loud[0]), int(loud[-1]) + 1
+    spans = tuple((max(0, start - first), min(end, stop) - first) for start, stop in clip.label.spans)
+    phonemes = tuple((max(0, min(end, start) - first), name) for start, name in clip.label.phonemes)
+    return Clip(clip.audio[first:end], replace(clip.label, spans=spans, phonemes=phonemes))
+
+
+def draw_clip(rng: random.Random, draw: Callable[[random.Random], Units], speak: Speaker, hard_cut_share: float) -> Clip:
     """One clip of at most `_LONGEST_S`."""
     while True:
-        clip = speak(rng, draw_units(rng))
-        if SAMPLE_RATE_HZ // 10 < len(clip.audio) < _LONGEST_S * SAMPLE_RATE_HZ:
+        clip = speak(rng, draw(rng))
+        if SAMPLE_RATE_HZ // 10 < len(clip.audio) < _LONGEST_S * SAMPLE_RATE_HZ and clip.audio.any():
             break
+    if rng.random() < hard_cut_share:
+        clip = cut_hard(clip)
     if rng.random() < _OPUS_SHARE:
         clip = Clip(through_opus(rng, clip.audio), clip.label)
     return clip
@@ -200,14 +222,20 @@ def main() -> None:
     parser.add_argument("--clips", type=int, default=50000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--piper", type=Path, help="speak with this Piper voice instead of espeak-ng")
+    parser.add_argument("--short-turns", action="store_true", help="speak turns of a word or two instead of sentences")
     parser.add_argument("--tiny", action="store_true", help="a few clips only, to see that the recipe runs")
     options = parser.parse_args()
     rng = random.Random(options.seed)
-    speak = piper_speaker(options.piper) if options.piper else espeak_speaker()
+    draw, draw_voice, hard_cut_share = draw_units, any_trained_voice, 0.0
+    if options.short_turns:
+        draw = functools.partial(short_turn, hums=options.piper is None)
+        draw_voice = functools.partial(any_trained_voice, accents=_SHORT_TURN_ACCENTS)
+        hard_cut_share = _HARD_CUT_SHARE
+    speak = piper_speaker(options.piper) if options.piper else espeak_speaker(draw_voice)
     kind = "piper" if options.piper else "espeak"
     left, shard, began = 24 if options.tiny else options.clips, 0, time.monotonic()
     while left > 0:
-        clips = [draw_clip(rng, speak) for _ in range(min(left, _SHARD_CLIPS))]
+        clips = [draw_clip(rng, draw, speak, hard_cut_share) for _ in range(min(left, _SHARD_CLIPS))]
         write_shard(options.out / f"{kind}-{options.seed}-{shard:03d}", clips)
         left, shard = left - len(clips), shard + 1
         print(f"{kind}: {shard} shards, {time.monotonic() - began:.0f} s", flush=True)

@@ -3,9 +3,10 @@ size and amount of data: every encoder position names the phoneme it hears, and 
 cross-attention are pulled to where each token's sound lies. Without them the decoder learns the grammar and ignores the sound.
 
     python -m models.train.stt_train --data FOLDER --tokenizer tokenizer.json --out FOLDER [--minutes 82] [--tiny]
+    python -m models.train.stt_train … --out OTHER --from FOLDER/whisper.pt --minutes 35 --learning-rate 5e-4   # on other data
 
 New shards in the data folder are taken in while it runs; a run that was stopped goes on from its last checkpoint
-(`whisper.pt`). The averaged weights in the checkpoint are what `stt_export` takes.
+(`whisper.pt`). The averaged weights in the checkpoint are what `stt_export` takes, and what a run with `--from` begins with.
 """
 
 from __future__ import annotations
@@ -125,6 +126,16 @@ class Trainer:
         trainer.progress = Progress(**state["progress"])
         return trainer
 
+    @staticmethod
+    def begin_from(path: Path, learning_rate: float) -> Trainer:
+        """A new run, of no steps yet, on the averaged weights of another."""
+        state = torch.load(path, weights_only=True)
+        trainer = Trainer(Shape(**state["shape"]), state["classes"], learning_rate)
+        trainer.model.load_state_dict(state["average"])
+        trainer.namer.load_state_dict(state["namer"])
+        trainer.average.load_state_dict(state["average"])
+        return trainer
+
 
 class Shards:
     """The clips of a folder of shards, which may still be filling."""
@@ -150,6 +161,8 @@ def run(options: argparse.Namespace) -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     if checkpoint.exists():
         trainer = Trainer.load(checkpoint, options.learning_rate)
+    elif options.begin_from:
+        trainer = Trainer.begin_from(options.begin_from, options.learning_rate)
     else:
         shape = Shape(16, 1, 1, 4) if options.tiny else Shape(options.width, options.encoder_layers, options.decoder_layers)
         fewest = 1 if options.tiny else 20
@@ -187,6 +200,12 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder of shards")
     parser.add_argument("--tokenizer", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True, help="folder for whisper.pt")
+    parser.add_argument(
+        "--from",
+        dest="begin_from",
+        type=Path,
+        help="begin with the weights and shape of this checkpoint, made with the same tokenizer",
+    )
     parser.add_argument("--minutes", type=float, default=82.0)
     parser.add_argument("--steps", type=int, help="stop after this many steps instead of after --minutes")
     parser.add_argument("--batch", type=int, default=32)
