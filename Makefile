@@ -4,12 +4,13 @@ PYTHON ?= python3
 VENV ?= .venv
 TRAIN_VENV ?= .venv-train
 NEMO_VENV ?= .venv-nemo
+export VLLM_VENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/voiceagent-vllm
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser serve test test-fast test-nemo lint bench bench-peers models train-smoke wheel-test checksums clean
+.PHONY: help setup browser serve test test-fast test-nemo test-vllm lint bench bench-peers models train-smoke wheel-test checksums clean
 
 help:
 	@sed -n 's/^#: //p' Makefile
@@ -55,6 +56,11 @@ $(NEMO_VENV)/.installed: pyproject.toml constraints.txt
 	@$(NEMO_VENV)/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt \
 		aiohttp-retry dataclasses-json httpx jsonschema lark nest-asyncio prompt-toolkit simpleeval typer
 	@touch $@
+
+#: make test-vllm    the engines for vLLM on the real one, built for CPUs, in an environment outside the checkout
+test-vllm:
+	@PYTHON=$(PYTHON) bash scripts/install-vllm.sh
+	@$(VLLM_VENV)/bin/python -m pytest tests/vllm $(ARGS)
 
 #: make lint         ruff, mypy, the import contracts, and the page's types where node is
 lint: setup

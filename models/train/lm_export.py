@@ -17,6 +17,7 @@ from pathlib import Path
 
 import torch
 from tokenizers import Tokenizer
+from transformers import LlamaConfig, LlamaForCausalLM, Qwen2ForCausalLM
 
 from models.train.lm_tokenizer import END_OF_TEXT, TEMPLATE, TURN_END
 from models.train.lm_train import make_model
@@ -37,6 +38,23 @@ def write_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
     }
     (folder / "tokenizer_config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     shutil.copy(TEMPLATE, folder / "chat_template.jinja")
+
+
+def as_llama(model: Qwen2ForCausalLM) -> LlamaForCausalLM:
+    """The same arithmetic under another name: transformers 5 gives every folder of type `qwen2` Qwen's own splitting of words,
+    whatever tokenizer.json says. Llama's attention has one bias more, which stays zero."""
+    known = model.config.to_dict()
+    kept = set(LlamaConfig().to_dict()) - {"architectures", "model_type", "transformers_version"}
+    config = LlamaConfig(**{name: known[name] for name in kept if name in known}, attention_bias=True)
+    llama = LlamaForCausalLM(config)
+    for layer in llama.model.layers:
+        torch.nn.init.zeros_(layer.self_attn.o_proj.bias)
+    missing, unexpected = llama.load_state_dict(model.state_dict(), strict=False)
+    if unexpected or not all(name.endswith("o_proj.bias") for name in missing):
+        raise RuntimeError(f"not the weights of a Qwen2: {missing} missing, {unexpected} unexpected")
+    llama.tie_weights()
+    llama.generation_config = model.generation_config
+    return llama
 
 
 def export(run: Path, out: Path, precision: str, tiny: bool) -> None:
@@ -62,7 +80,7 @@ def export(run: Path, out: Path, precision: str, tiny: bool) -> None:
         write_tokenizer(tokenizer, full)
         builder = [sys.executable, "-m", "onnxruntime_genai.models.builder", "-i", str(full), "-o", str(onnx)]
         subprocess.run([*builder, "-p", precision, "-e", "cpu", "-c", str(Path(scratch) / "cache")], check=True)
-    model.half().save_pretrained(safetensors)
+    as_llama(model).half().save_pretrained(safetensors)
     write_tokenizer(tokenizer, safetensors)
     write_tokenizer(tokenizer, onnx)
     for left in ("special_tokens_map.json", "added_tokens.json", "vocab.json", "merges.txt"):

@@ -1,0 +1,48 @@
+"""Text, tool calls and prompts through a real vLLM server, with the bundled model."""
+
+from __future__ import annotations
+
+import json
+from contextlib import aclosing
+from pathlib import Path
+
+import aiohttp
+
+from bench.vllm_server import MODEL, VllmServer
+from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.llm.engine import Generated, GeneratedText
+from voiceagent.llm.openai import OpenAiEngine, wire_message
+from voiceagent.llm.prompt import ChatPrompt
+from voiceagent.models.check_lm import demo_tools
+from voiceagent.resources import bundled_models_dir
+
+SYSTEM = Message("system", "You are a friendly voice assistant. Answer in one or two short sentences.")
+WEATHER = Message("user", "What's the weather in Paris tomorrow?")
+
+
+async def generated(engine: OpenAiEngine, *messages: Message) -> list[Generated]:
+    async with aclosing(engine.generate("call", (SYSTEM, *messages), demo_tools())) as stream:
+        return [piece async for piece in stream]
+
+
+async def test_text_streams(engine: OpenAiEngine) -> None:
+    pieces = await generated(engine, Message("user", "What can you do?"))
+    texts = [piece.text for piece in pieces if isinstance(piece, GeneratedText)]
+    assert len(texts) == len(pieces) > 5
+    assert "weather" in "".join(texts)
+
+
+async def test_a_tool_call_comes_whole_and_its_result_is_answered(engine: OpenAiEngine) -> None:
+    (call,) = await generated(engine, WEATHER)
+    assert isinstance(call, ToolCall)
+    assert (call.name, json.loads(call.arguments)) == ("get_weather", {"city": "Paris", "day": "tomorrow"})
+    result = Message("tool", '{"city": "Paris", "day": "tomorrow", "sky": "rain", "degrees": 12}', tool_call_id=call.call_id)
+    answer = await generated(engine, WEATHER, Message("assistant", "", (call,)), result)
+    assert "Paris" in "".join(piece.text for piece in answer if isinstance(piece, GeneratedText))
+
+
+async def test_the_server_reads_the_very_tokens_that_the_embedded_engine_reads(vllm_server: VllmServer) -> None:
+    ours = ChatPrompt(Path(bundled_models_dir() / "lm" / "onnx")).ids((SYSTEM, WEATHER), demo_tools())
+    body = {"model": MODEL, "messages": [wire_message(m) for m in (SYSTEM, WEATHER)], "tools": demo_tools()}
+    async with aiohttp.ClientSession() as session, session.post(f"{vllm_server.root}/tokenize", json=body) as answer:
+        assert (await answer.json())["tokens"] == ours
