@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from voiceagent.call import Call
+from voiceagent.capacity.settings import AdmissionSettings
 from voiceagent.config import AgentConfig
 from voiceagent.conversation.events import SpokenWord
 from voiceagent.conversation.history import Message
@@ -23,11 +24,12 @@ from voiceagent.errors import EngineError
 from voiceagent.guard.checks import load_guards
 from voiceagent.guard.settings import GuardSettings, OutputRules
 from voiceagent.latency.budget_file import load_budgets
-from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema
+from voiceagent.llm.engine import Generated, GeneratedText, KvCapacity, ToolSchema
 from voiceagent.media.leg import Leg
 from voiceagent.media.webrtc import WebRtcLeg
 from voiceagent.models.registry import profile
 from voiceagent.resources import default_budgets_file
+from voiceagent.server.admission import Admission
 from voiceagent.server.app import Service, make_app
 from voiceagent.server.calls import StartCall
 from voiceagent.server.metrics import Metrics
@@ -74,6 +76,10 @@ class Numbered:
     async def prefill(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
         """Nothing is read ahead."""
 
+    async def kv_capacity(self) -> KvCapacity | None:
+        """It has no cache."""
+        return None
+
     async def forget(self, call_id: str) -> None:
         """The call's replies are counted anew."""
         del self._numbers[call_id]
@@ -110,6 +116,7 @@ class Tones:
 def service(max_calls: int) -> Service:
     """The application's view of it."""
     budgets, agent = load_budgets(default_budgets_file()), AgentConfig(profile=PROFILE)
+    metrics = Metrics()
     unguarded = load_guards(GuardSettings(output=OutputRules(secrets=False, cards=False)))
 
     async def answer(offer: str) -> tuple[Leg, str]:
@@ -130,7 +137,8 @@ def service(max_calls: int) -> Service:
         finally:
             await engines.close()
 
-    return Service(answer, load, PROFILE, budgets.of(PROFILE), Metrics(), max_calls=max_calls)
+    admission = Admission(AdmissionSettings(max_calls=max_calls), metrics)
+    return Service(answer, load, PROFILE, budgets.of(PROFILE), metrics, admission)
 
 
 if __name__ == "__main__":

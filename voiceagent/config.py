@@ -10,6 +10,7 @@ from typing import Annotated
 import msgspec
 import yaml
 
+from voiceagent.capacity.settings import AdmissionSettings
 from voiceagent.context.settings import ContextEntry
 from voiceagent.errors import ConfigError
 from voiceagent.guard.settings import GuardSettings
@@ -105,6 +106,7 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     llm: LlmSettings = LlmSettings()
     guard: GuardSettings = GuardSettings()
     speech: SpeechSettings = SpeechSettings()
+    admission: AdmissionSettings = AdmissionSettings()
     base_dir: str = "."
     """Where relative paths start: set to the file's folder when loaded."""
 

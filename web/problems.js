@@ -39,6 +39,11 @@ const PROBLEMS = {
     advice: 'Someone has to hang up first. Call again in a moment.',
     action: 'Call again',
   },
+  memory_full: {
+    title: 'All lines are busy.',
+    advice: 'The language model has no memory left for another call. Someone has to hang up first; call again in a moment.',
+    action: 'Call again',
+  },
   server_stopping: { title: 'The server is stopping.', advice: 'Call again when it is back.', action: 'Call again' },
   not_ready: {
     title: 'The server is still getting ready.',

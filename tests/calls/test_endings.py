@@ -19,10 +19,15 @@ from voiceagent.media.impairment import Impairment, Relay
 
 async def freed(server: ServerProcess) -> None:
     """Wait until the server carries no call."""
+    await shown(server, "voiceagent_calls_active 0")
+
+
+async def shown(server: ServerProcess, line: str) -> None:
+    """Wait until the server's metrics hold a line."""
     async with aiohttp.ClientSession() as session, asyncio.timeout(30):
         while True:
             async with session.get(f"{server.url}/metrics") as response:
-                if "voiceagent_calls_active 0" in (await response.text()).splitlines():
+                if line in (await response.text()).splitlines():
                     return
 
 
@@ -76,6 +81,27 @@ async def test_a_full_server_says_so_and_serves_again_when_a_line_is_free(tmp_pa
             await dialogue.wait_greeting()
             (turn,) = await dialogue.turn("How are you?", *await said("How are you?"))
         assert turn.heard
+
+
+async def test_a_call_that_the_model_has_no_memory_for_waits_its_turn_or_is_refused(tmp_path: Path, said: Said) -> None:
+    settings = "admission: {kv_tokens: 3000, context_tokens_per_call: 2000, queue: {length: 1, wait_s: 60}}\n"
+    (tmp_path / "agent.yaml").write_text("name: Small\n" + settings)
+    with running_server(tmp_path, "--config", str(tmp_path / "agent.yaml")) as server:
+        first = Caller(server.url)
+        await first.connect()
+        second = Caller(server.url, connect_timeout_s=60)
+        queued = asyncio.create_task(second.connect())
+        await shown(server, "voiceagent_calls_waiting 1")
+        with pytest.raises(MediaError, match=r"memory of 3000 tokens holds 1 call of 2000.* and 1 more wait"):
+            await Caller(server.url).connect()
+        assert not queued.done()
+        await first.hangup()
+        await queued
+        async with Dialogue(second) as dialogue:
+            (turn,) = await dialogue.turn("How are you?", *await said("How are you?"))
+        await second.hangup()
+        assert turn.heard
+        await freed(server)
 
 
 async def test_calls_at_once_are_all_answered(server: ServerProcess, said: Said) -> None:

@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from voiceagent.capacity.settings import AdmissionSettings
 from voiceagent.errors import MediaError
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.media.leg import Leg
 from voiceagent.media.playout import Playout
 from voiceagent.resources import default_budgets_file
+from voiceagent.server.admission import Admission
 from voiceagent.server.app import Service
 from voiceagent.server.calls import CallHandle, StartCall
 from voiceagent.server.metrics import Metrics
@@ -116,13 +118,15 @@ def make_service(switchboard: Switchboard, tmp_path: Path) -> MakeService:
     (tmp_path / "secret.json").write_text("{}")
     limits = load_budgets(default_budgets_file()).of("embedded")
 
-    def make(**changes: Any) -> Service:
+    def make(*, admission: AdmissionSettings | None = None, **changes: Any) -> Service:
+        metrics = Metrics()
         settings: dict[str, Any] = {
             "answer": switchboard.answer,
             "load": switchboard.load,
             "profile": "embedded",
             "limits": limits,
-            "metrics": Metrics(),
+            "metrics": metrics,
+            "admission": Admission(admission or AdmissionSettings(), metrics),
             "web_folder": folder,
         }
         return Service(**{**settings, **changes})

@@ -13,6 +13,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from yarl import URL
 
 from tests.server.conftest import MakeService, Switchboard
+from voiceagent.capacity.settings import AdmissionSettings
 from voiceagent.errors import ConfigError, ModelError
 from voiceagent.latency.spans import Span, Stage, TurnReport
 from voiceagent.server.app import READINESS, make_app
@@ -115,7 +116,7 @@ async def test_a_bad_session_is_refused(open_server: Open) -> None:
 
 
 async def test_a_full_server_refuses_until_a_call_ends(open_server: Open, switchboard: Switchboard) -> None:
-    client = await open_server(max_calls=1)
+    client = await open_server(admission=AdmissionSettings(max_calls=1))
     first = await client.post(CALLS, data=OFFER, headers=SDP)
     refused = await client.post(CALLS, data=OFFER, headers=SDP)
     assert (await error_of(refused, 503))["code"] == "server_full"
@@ -126,14 +127,14 @@ async def test_a_full_server_refuses_until_a_call_ends(open_server: Open, switch
 
 
 async def test_a_refused_offer_gives_its_place_back(open_server: Open) -> None:
-    client = await open_server(max_calls=1)
+    client = await open_server(admission=AdmissionSettings(max_calls=1))
     for _ in range(3):
         await error_of(await client.post(CALLS, data="rubbish", headers=SDP), 400)
     assert (await client.post(CALLS, data=OFFER, headers=SDP)).status == 201
 
 
 async def test_a_call_that_fails_frees_everything_and_is_counted(open_server: Open, switchboard: Switchboard) -> None:
-    client = await open_server(max_calls=1)
+    client = await open_server(admission=AdmissionSettings(max_calls=1))
     await client.post(CALLS, data=OFFER, headers=SDP)
     switchboard.calls[0].end.set_exception(RuntimeError("on purpose"))
     await switchboard.legs[0].closed.wait()

@@ -34,7 +34,7 @@ bearer token is accepted, and only loopback addresses can be served."""
 @click.option("--profile", default="", help="Engines and models: embedded, cpu, gpu. Default: what the agent names.")
 @click.option("--config", type=click.Path(path_type=Path), help="The agent's YAML file. Default: the demo agent.")
 @click.option("--budgets", type=click.Path(path_type=Path), help="Latency budgets. Default: the shipped latency_budgets.yaml.")
-@click.option("--max-calls", default=16, show_default=True, type=click.IntRange(1, 1000), help="Calls at once; more are refused.")
+@click.option("--max-calls", type=click.IntRange(1, 1000), help="Calls at once. Default: the agent's admission.max_calls, or 16.")
 @click.option(
     "--event-logs",
     default=0,
@@ -49,7 +49,7 @@ def serve(
     profile: str,
     config: Path | None,
     budgets: Path | None,
-    max_calls: int,
+    max_calls: int | None,
     event_logs: int,
     log_level: str,
 ) -> None:
@@ -60,8 +60,10 @@ def serve(
     agent = load_agent(config or demo_agent_file())
     if profile:
         agent = msgspec.structs.replace(agent, profile=profile)
+    if max_calls is not None:
+        agent = msgspec.structs.replace(agent, admission=msgspec.structs.replace(agent.admission, max_calls=max_calls))
     find_profile(agent.profile)
-    service = AgentService(agent, load_budgets(budgets or default_budgets_file()), keys, max_calls, event_logs).service()
+    service = AgentService(agent, load_budgets(budgets or default_budgets_file()), keys, event_logs).service()
     app = make_app(service)
     asyncio.run(
         run_server(

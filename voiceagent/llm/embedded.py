@@ -20,7 +20,7 @@ import msgspec
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.llm.call_prompt import CallPrompt
-from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema
+from voiceagent.llm.engine import Generated, GeneratedText, KvCapacity, ToolSchema
 from voiceagent.llm.hermes import HermesParser
 from voiceagent.llm.prompt import ChatPrompt, Detokenizer
 
@@ -185,6 +185,10 @@ class EmbeddedEngine:
         job = self._making_room.pop(call_id, None)
         if job is not None:
             job.cancelled = True
+
+    async def kv_capacity(self) -> KvCapacity:
+        """See `LlmEngine.kv_capacity`: the sessions that are kept, each as long as the context."""
+        return KvCapacity(self.options.max_sessions * self.options.context_tokens, self.options.context_tokens)
 
     async def forget(self, call_id: str) -> None:
         """See `LlmEngine.forget`."""

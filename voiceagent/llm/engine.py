@@ -16,6 +16,16 @@ class GeneratedText:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class KvCapacity:
+    """The KV cache that all calls share."""
+
+    tokens: int
+    """Of all calls together."""
+    longest_tokens: int
+    """What one call can take at most."""
+
+
 Generated = GeneratedText | ToolCall
 """What a generation yields: text as it comes, tool calls only when complete."""
 
@@ -40,6 +50,10 @@ class LlmEngine(Protocol):
     @property
     def load(self) -> float:
         """How busy the engine is: 0 idle; from 1 on, what is asked now waits for others."""
+        ...
+
+    async def kv_capacity(self) -> KvCapacity | None:
+        """How much memory there is for conversations; None when the engine cannot tell. Asked once, before the first call."""
         ...
 
     async def forget(self, call_id: str) -> None:

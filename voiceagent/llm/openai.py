@@ -17,8 +17,9 @@ from openai import AsyncOpenAI
 
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import ConfigError, EngineError
-from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema
+from voiceagent.llm.engine import Generated, GeneratedText, KvCapacity, ToolSchema
 from voiceagent.llm.hermes import random_call_id
+from voiceagent.llm.kv_capacity import read_kv_capacity
 
 WORTH_READING_AHEAD = 60
 """Characters: prefix caches work in blocks of 16 tokens or so, and less than that fills none."""
@@ -157,6 +158,18 @@ class OpenAiEngine:
             case httpx2.HTTPError() | openai.APIConnectionError():
                 return f"{where}: the connection broke in the middle of a reply ({_line(str(error)) or type(error).__name__})"
         return f"{where}: the server's answer cannot be read ({_line(str(error))}); is it an OpenAI-compatible server?"
+
+    async def kv_capacity(self) -> KvCapacity | None:
+        """See `LlmEngine.kv_capacity`: what a vLLM server tells of itself; None of others, and while it does not answer."""
+        root = str(self._client.base_url).rstrip("/").removesuffix("/v1")
+        try:
+            listed = await self._client.models.list()
+            model = next((model for model in listed.data if model.id == (self._model or model.id)), None)
+            longest = (model.model_extra or {}).get("max_model_len") if model else None
+            metrics = await self._client.get(f"{root}/metrics", cast_to=httpx2.Response)
+        except (openai.OpenAIError, httpx2.HTTPError, ValueError):
+            return None
+        return read_kv_capacity(metrics.text, longest if isinstance(longest, int) else None)
 
     async def forget(self, call_id: str) -> None:
         """See `LlmEngine.forget`."""

@@ -26,6 +26,7 @@ from voiceagent.latency.budgets import Budgets
 from voiceagent.media.leg import Leg
 from voiceagent.media.webrtc import WebRtcLeg
 from voiceagent.models.registry import profile
+from voiceagent.server.admission import Admission
 from voiceagent.server.app import Service
 from voiceagent.server.calls import StartCall
 from voiceagent.server.metrics import Metrics
@@ -49,13 +50,13 @@ class AgentService:
     agent: AgentConfig
     budgets: Budgets
     keys: tuple[str, ...] = ()
-    max_calls: int = 16
     event_logs: int = 0
     """So many calls' event logs, which hold what was said, are kept; 0: none."""
 
     def service(self) -> Service:
         """The application's view. Raises ConfigError when the agent's profile has no budget or a tool cannot be loaded."""
         metrics = Metrics()
+        admission = Admission(self.agent.admission, metrics)
         limits = self.budgets.of(self.agent.profile)
         tools = ToolSet.from_config(self.agent.tools, self.agent.base_dir, metrics.tool_ended)
 
@@ -75,6 +76,7 @@ class AgentService:
                 await tools.open()
                 await sources.open()
                 await _warm(engines, self.agent)
+                admission.fit(await engines.llm.kv_capacity())
                 yield self._start_call(engines, tools, guards, speech, sources, metrics, store)
             finally:
                 await tools.close()
@@ -82,7 +84,7 @@ class AgentService:
                 await engines.close()
                 store.close()
 
-        return Service(answer, load, self.agent.profile, limits, metrics, self.keys, self.max_calls)
+        return Service(answer, load, self.agent.profile, limits, metrics, admission, self.keys)
 
     def _start_call(
         self,

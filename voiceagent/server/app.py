@@ -16,6 +16,7 @@ from voiceagent import __version__
 from voiceagent.latency.budgets import Limits
 from voiceagent.latency.spans import WHOLES, Stage
 from voiceagent.resources import web_dir
+from voiceagent.server.admission import Admission
 from voiceagent.server.auth import Gate
 from voiceagent.server.calls import Answer, Calls
 from voiceagent.server.loop_monitor import LoopMonitor
@@ -38,8 +39,8 @@ class Service:
     limits: Mapping[Stage, Limits]
     """The profile's latency budget."""
     metrics: Metrics
+    admission: Admission
     keys: tuple[str, ...] = ()
-    max_calls: int = 16
     web_folder: Path | None = None
     """The page; the shipped one when None."""
 
@@ -52,7 +53,7 @@ def make_app(service: Service) -> web.Application:
     """The application. Starting it starts to load the engines; cleaning it up hangs up every call and frees them."""
     gate = Gate(service.keys)
     app = web.Application(middlewares=[_headers(gate), answer_problems, gate.middleware()], client_max_size=MAX_BODY_BYTES)
-    app[CALLS] = Calls(service.answer, service.max_calls, service.metrics)
+    app[CALLS] = Calls(service.answer, service.admission, service.metrics)
 
     async def lifetime(app: web.Application) -> AsyncIterator[None]:
         app[READINESS] = Readiness(service.load)
@@ -111,12 +112,16 @@ async def _offer(request: web.Request) -> web.Response:
     try:
         start_call = request.app[READINESS].start_call()
         offer, session = await _read_offer(request)
-        call_id, sdp = await calls.answer(offer, session, start_call)
+        call_id, sdp = await calls.answer(offer, session, start_call, lambda: _is_connected(request))
     except Problem as problem:
         calls.metrics.call_refused(problem.code)
         raise
     headers = {"Location": f"/v1/realtime/calls/{call_id}", hdrs.CONTENT_TYPE: "application/sdp"}
     return web.Response(status=201, body=sdp.encode(), headers=headers)
+
+
+def _is_connected(request: web.Request) -> bool:
+    return request.transport is not None and not request.transport.is_closing()
 
 
 async def _hang_up(request: web.Request) -> web.Response:

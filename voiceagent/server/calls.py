@@ -42,9 +42,9 @@ StartCall = Callable[[Leg, str, dict[str, Any]], CallHandle]
 class Calls:
     """Answers, keeps and ends calls."""
 
-    def __init__(self, answer: Answer, max_calls: int, metrics: Metrics) -> None:
+    def __init__(self, answer: Answer, admission: Admission, metrics: Metrics) -> None:
         self.metrics = metrics
-        self._admission = Admission(max_calls)
+        self._admission = admission
         self._answer = answer
         self._handles: dict[str, CallHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -52,9 +52,12 @@ class Calls:
     def __len__(self) -> int:
         return len(self._handles)
 
-    async def answer(self, offer: str, session: dict[str, Any], start_call: StartCall) -> tuple[str, str]:
-        """Answer an offer and start its call: the call's id and the SDP answer. Raises Problem."""
-        self._admission.admit()
+    async def answer(
+        self, offer: str, session: dict[str, Any], start_call: StartCall, is_there: Callable[[], bool] = lambda: True
+    ) -> tuple[str, str]:
+        """Answer an offer and start its call, perhaps after a wait, during which `is_there` says whether the caller still does:
+        the call's id and the SDP answer. Raises Problem."""
+        await self._admission.admit(is_there)
         try:
             leg, sdp = await self._leg(offer)
             call_id = f"rtc_{secrets.token_hex(12)}"
@@ -82,7 +85,7 @@ class Calls:
 
     async def close(self, grace_s: float) -> None:
         """Hang up all calls and wait for them; those that have not ended after `grace_s` are cancelled."""
-        self._admission.closing = True
+        self._admission.close()
         for handle in list(self._handles.values()):
             handle.hang_up("server_stopping")
         tasks = set(self._tasks)

@@ -44,6 +44,9 @@ class Metrics:
     def __init__(self) -> None:
         self.calls_active = 0
         self.calls_total = 0
+        self.calls_waiting = 0
+        self.call_places = 0
+        """How many calls are carried at most."""
         self.calls_refused: Counter[str] = Counter()
         self.calls_ended: Counter[str] = Counter()
         self.turns_total = 0
@@ -124,6 +127,8 @@ class Metrics:
         lines = [
             *_one("voiceagent_calls_active", "gauge", "Calls that are up.", self.calls_active),
             *_one("voiceagent_calls_total", "counter", "Calls that were answered.", self.calls_total),
+            *_one("voiceagent_calls_waiting", "gauge", "Callers who wait for a place.", self.calls_waiting),
+            *_one("voiceagent_call_places", "gauge", "Calls that are carried at most.", self.call_places),
             *_by("voiceagent_calls_refused_total", "Offers that were refused.", "reason", self.calls_refused),
             *_by("voiceagent_calls_ended_total", "Calls that are over.", "reason", self.calls_ended),
             *_one("voiceagent_turns_total", "counter", "Turns that were measured.", self.turns_total),

@@ -5,7 +5,7 @@
 
 /**
  * @typedef {'insecure_context' | 'not_supported' | 'microphone_refused' | 'microphone_missing' | 'microphone_busy'
- *   | 'server_unreachable' | 'server_full' | 'server_stopping' | 'not_ready' | 'invalid_api_key' | 'origin_not_allowed'
+ *   | 'server_unreachable' | 'server_full' | 'memory_full' | 'server_stopping' | 'not_ready' | 'invalid_api_key' | 'origin_not_allowed'
  *   | 'offer_refused' | 'connect_timeout' | 'cancelled'} ProblemCode
  */
 
@@ -26,7 +26,7 @@ export class CallProblem extends Error {
 
 /** Codes of the server's error body that are told apart; others become `offer_refused`. */
 const SERVER_CODES = new Set([
-  'server_full', 'server_stopping', 'not_ready', 'invalid_api_key', 'origin_not_allowed',
+  'server_full', 'memory_full', 'server_stopping', 'not_ready', 'invalid_api_key', 'origin_not_allowed',
 ]);
 
 /**

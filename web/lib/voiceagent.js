@@ -144,8 +144,6 @@ export class VoiceAgent extends EventTarget {
     this._channel = channel;
     channel.addEventListener('message', (event) => this._receive(String(event.data)));
     channel.addEventListener('close', () => this._peer === peer && this._finish(this._endReason || 'lost'));
-    const connected = this._connected(peer, channel, signal);
-    connected.catch(() => undefined);
     await peer.setLocalDescription();
     await gathered(peer);
     const answer = await this._exchange(peer.localDescription?.sdp ?? '', signal);
@@ -153,6 +151,8 @@ export class VoiceAgent extends EventTarget {
       this._tellServer();
       throw new CallProblem('cancelled', 'The call was hung up.');
     }
+    const connected = this._connected(peer, channel, signal);
+    connected.catch(() => undefined);
     await peer.setRemoteDescription({ type: 'answer', sdp: answer });
     await connected;
   }

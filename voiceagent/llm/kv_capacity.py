@@ -1,0 +1,26 @@
+"""How much KV cache a vLLM server has, as it says itself: blocks and their size among its metrics, the longest sequence in its
+list of models. Other servers do not tell."""
+
+from __future__ import annotations
+
+import re
+
+from voiceagent.llm.engine import KvCapacity
+
+_CONFIG = re.compile(r"^vllm:cache_config_info\{(?P<labels>.*)\} 1(?:\.0)?$", re.MULTILINE)
+_LABEL = re.compile(r'(\w+)="([^"]*)"')
+
+
+def read_kv_capacity(metrics: str, longest_tokens: int | None) -> KvCapacity | None:
+    """The cache that vLLM's `metrics` (Prometheus text) describe, of all its engines together; None when they describe none. A
+    sequence is no longer than `longest_tokens`, the model's `max_model_len`, where the server tells that."""
+    tokens = 0
+    for found in _CONFIG.finditer(metrics):
+        labels = dict(_LABEL.findall(found["labels"]))
+        blocks, size = labels.get("num_gpu_blocks", ""), labels.get("block_size", "")
+        if not (blocks.isdecimal() and size.isdecimal()):
+            return None
+        tokens += int(blocks) * int(size)
+    if not tokens:
+        return None
+    return KvCapacity(tokens, min(tokens, longest_tokens or tokens))
