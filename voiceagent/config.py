@@ -14,6 +14,7 @@ from voiceagent.capacity.settings import AdmissionSettings
 from voiceagent.context.settings import ContextEntry
 from voiceagent.errors import ConfigError
 from voiceagent.guard.settings import GuardSettings
+from voiceagent.media.ice import IceSettings
 from voiceagent.speech.settings import SpeechSettings
 from voiceagent.tools.settings import ToolEntry
 
@@ -107,6 +108,7 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     guard: GuardSettings = GuardSettings()
     speech: SpeechSettings = SpeechSettings()
     admission: AdmissionSettings = AdmissionSettings()
+    ice: IceSettings = IceSettings()
     base_dir: str = "."
     """Where relative paths start: set to the file's folder when loaded."""
 

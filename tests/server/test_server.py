@@ -16,6 +16,7 @@ from tests.server.conftest import MakeService, Switchboard
 from voiceagent.capacity.settings import AdmissionSettings
 from voiceagent.errors import ConfigError, ModelError
 from voiceagent.latency.spans import Span, Stage, TurnReport
+from voiceagent.media.ice import IceServers, IceSettings
 from voiceagent.server.app import READINESS, make_app
 from voiceagent.server.auth import check_exposure, is_loopback
 from voiceagent.server.metrics import Metrics
@@ -235,6 +236,18 @@ async def test_the_budget_is_there_for_the_page(open_server: Open) -> None:
     stages = {stage["stage"]: stage for stage in body["stages"]}
     assert stages["voice_to_voice"]["whole"]
     assert stages["vad"]["p95_ms"] > 0
+
+
+async def test_callers_are_told_of_turn_servers_only_with_a_key(open_server: Open) -> None:
+    ice = IceServers.from_settings(IceSettings(urls=("turn:turn.example.org",)), {"VOICEAGENT_TURN_SECRET": "north"})
+    client = await open_server(keys=("secret",), ice=ice)
+    assert (await client.get("/v1/voiceagent/ice_servers")).status == 401
+    response = await client.get("/v1/voiceagent/ice_servers", headers={"Authorization": "Bearer secret"})
+    assert response.headers["Cache-Control"] == "no-store"
+    (server,) = (await response.json())["iceServers"]
+    assert set(server) == {"urls", "username", "credential"}
+    client = await open_server()
+    assert await (await client.get("/v1/voiceagent/ice_servers")).json() == {"iceServers": []}
 
 
 async def test_stopping_hangs_up_every_call_and_frees_the_engines(make_service: MakeService, switchboard: Switchboard) -> None:

@@ -23,6 +23,7 @@ from voiceagent.engines import Engines, load_engines
 from voiceagent.errors import ProtocolError, VoiceAgentError
 from voiceagent.guard.checks import Guards, load_guards
 from voiceagent.latency.budgets import Budgets
+from voiceagent.media.ice import IceServers
 from voiceagent.media.leg import Leg
 from voiceagent.media.webrtc import WebRtcLeg
 from voiceagent.models.registry import profile
@@ -57,6 +58,7 @@ class AgentService:
         """The application's view. Raises ConfigError when the agent's profile has no budget or a tool cannot be loaded."""
         metrics = Metrics()
         admission = Admission(self.agent.admission, metrics)
+        ice = IceServers.from_settings(self.agent.ice)
         limits = self.budgets.of(self.agent.profile)
         tools = ToolSet.from_config(self.agent.tools, self.agent.base_dir, metrics.tool_ended)
 
@@ -84,7 +86,7 @@ class AgentService:
                 await engines.close()
                 store.close()
 
-        return Service(answer, load, self.agent.profile, limits, metrics, admission, self.keys)
+        return Service(answer, load, self.agent.profile, limits, metrics, admission, self.keys, ice)
 
     def _start_call(
         self,

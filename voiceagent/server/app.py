@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import secrets
+import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,7 @@ from aiohttp.typedefs import Handler, Middleware
 from voiceagent import __version__
 from voiceagent.latency.budgets import Limits
 from voiceagent.latency.spans import WHOLES, Stage
+from voiceagent.media.ice import NO_ICE_SERVERS, IceServers
 from voiceagent.resources import web_dir
 from voiceagent.server.admission import Admission
 from voiceagent.server.auth import Gate
@@ -41,6 +44,8 @@ class Service:
     metrics: Metrics
     admission: Admission
     keys: tuple[str, ...] = ()
+    ice: IceServers = NO_ICE_SERVERS
+    """The STUN and TURN servers that callers are told of."""
     web_folder: Path | None = None
     """The page; the shipped one when None."""
 
@@ -69,12 +74,17 @@ def make_app(service: Service) -> web.Application:
     async def budgets(_: web.Request) -> web.Response:
         return web.json_response(_budgets(service.profile, service.limits))
 
+    async def ice_servers(_: web.Request) -> web.Response:
+        servers = service.ice.for_caller(secrets.token_hex(6), time.time())
+        return web.json_response({"iceServers": servers}, headers={hdrs.CACHE_CONTROL: "no-store"})
+
     app.cleanup_ctx.append(lifetime)
     page = serve_page(service.web_folder or web_dir())
     app.router.add_get("/healthz", _healthz)
     app.router.add_get("/readyz", _readyz)
     app.router.add_get("/metrics", metrics)
     app.router.add_get("/v1/voiceagent/budgets", budgets)
+    app.router.add_get("/v1/voiceagent/ice_servers", ice_servers)
     app.router.add_post("/v1/realtime/calls", _offer)
     app.router.add_post("/v1/realtime/calls/{id}/hangup", _hang_up)
     app.router.add_delete("/v1/realtime/calls/{id}", _hang_up)
