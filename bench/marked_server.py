@@ -24,7 +24,7 @@ from voiceagent.errors import EngineError
 from voiceagent.guard.checks import load_guards
 from voiceagent.guard.settings import GuardSettings, OutputRules
 from voiceagent.latency.budget_file import load_budgets
-from voiceagent.llm.engine import Generated, GeneratedText, KvCapacity, ToolSchema
+from voiceagent.llm.engine import Generated, GeneratedText, KvCapacity, ToolSchema, Urgency
 from voiceagent.media.leg import Leg
 from voiceagent.media.webrtc import WebRtcLeg
 from voiceagent.models.registry import profile
@@ -62,7 +62,7 @@ class Numbered:
         self._numbers: Counter[str] = Counter()
 
     async def generate(
-        self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]
+        self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
     ) -> AsyncGenerator[Generated, None]:
         """The next reply's words, one after the other."""
         self._numbers[call_id] += 1

@@ -1,5 +1,5 @@
-"""A real `vllm serve` in a process of its own, on a free port of loopback, for the tests and the benchmark of what talks to vLLM. It
-runs in the environment of this interpreter; `scripts/install-vllm.sh` makes one with vLLM for CPUs."""
+"""A real `vllm serve` in a process of its own, on a free port of loopback, for the tests and the benchmark of what talks to vLLM.
+It runs in the environment of this interpreter; `scripts/install-vllm.sh` makes one with vLLM for CPUs."""
 
 from __future__ import annotations
 

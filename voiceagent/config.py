@@ -80,12 +80,20 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Overrides of the profile's language model: name `base_url` to use any OpenAI-compatible server."""
 
     base_url: str = ""
+    """Such as http://127.0.0.1:8000/v1; several servers of the same model, separated by commas."""
     model: str = ""
     api_key_env: str = "VOICEAGENT_LLM_API_KEY"
     """The environment variable that holds the server's key."""
     temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] = 0.0
     max_tokens: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 200
     first_token_timeout_s: Seconds = 10.0
+    """A server that has sent nothing for so long is given up; another one is asked where there is one."""
+    inactivity_timeout_s: Seconds = 10.0
+    """A reply that has begun and pauses for so long is given up; what was said stays said."""
+    total_timeout_s: Seconds = 60.0
+    """A reply that takes longer is ended there."""
+    fallback: str = ""
+    """The profile whose language model answers while the server does not; empty: none does."""
     long_history_tokens: Annotated[int, msgspec.Meta(ge=0)] = 6000
     """A conversation of more, by estimate, loses its older half between turns. 0: never."""
     summarise: bool = False

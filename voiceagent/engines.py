@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
@@ -14,12 +15,15 @@ from typing import Any
 from voiceagent.config import LlmSettings
 from voiceagent.errors import ConfigError
 from voiceagent.llm.engine import LlmEngine
-from voiceagent.models.registry import EngineSpec, Profile, require, resolve
+from voiceagent.llm.fallback import FallbackEngine
+from voiceagent.models.registry import EngineSpec, Profile, profile, require, resolve
 from voiceagent.stt.engine import SttEngine
 from voiceagent.tts.engine import TtsEngine
 
 Create = Callable[[Path | None, Mapping[str, Any]], Any]
 
+SERVER_VARIABLE = "VOICEAGENT_LLM_URL"
+"""The environment variable that names the language model's servers in place of a profile's."""
 OURS = {
     "stt": {"faster-whisper": "voiceagent.stt.whisper"},
     "llm": {"embedded": "voiceagent.llm.embedded", "openai": "voiceagent.llm.openai"},
@@ -66,14 +70,25 @@ def load_tts(spec: EngineSpec) -> TtsEngine:
 
 
 def _create_llm(spec: EngineSpec, llm: LlmSettings) -> LlmEngine:
+    """`llm.base_url` goes before $VOICEAGENT_LLM_URL, and that before the profile's server."""
     chosen = {"temperature": llm.temperature, "max_tokens": llm.max_tokens}
-    if llm.base_url or spec.engine == "openai":
-        server = {"api_key_env": llm.api_key_env, "first_token_timeout_s": llm.first_token_timeout_s}
-        base = {"base_url": llm.base_url, "served_model": llm.model} if llm.base_url else dict(spec.options)
-        engine: LlmEngine = _plugin("llm", "openai")(None, {**base, **server, **chosen})
-        return engine
-    embedded: LlmEngine = _create("llm", EngineSpec(spec.engine, spec.model, {**spec.options, **chosen}))
-    return embedded
+    if not llm.base_url and spec.engine != "openai":
+        local: LlmEngine = _create("llm", EngineSpec(spec.engine, spec.model, {**spec.options, **chosen}))
+        return local
+    if llm.base_url:
+        base = {"base_url": llm.base_url, "served_model": llm.model}
+    else:
+        base = {**spec.options, **({"base_url": os.environ[SERVER_VARIABLE]} if os.environ.get(SERVER_VARIABLE) else {})}
+    names = ("api_key_env", "first_token_timeout_s", "inactivity_timeout_s", "total_timeout_s")
+    server: LlmEngine = _plugin("llm", "openai")(None, {**base, **{name: getattr(llm, name) for name in names}, **chosen})
+    if not llm.fallback:
+        return server
+    standby = profile(llm.fallback).llm
+    if not standby.is_local:
+        raise ConfigError(
+            f"llm.fallback: the profile {llm.fallback} needs a server too; name one that does not, such as embedded"
+        )
+    return FallbackEngine(server, _create("llm", EngineSpec(standby.engine, standby.model, {**standby.options, **chosen})))
 
 
 def _create(kind: str, spec: EngineSpec) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.vllm_server import VllmServer, installed, serving
+from tests.vllm.watch import Watch
 from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
 
 HERE = Path(__file__).parent
@@ -24,6 +25,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def vllm_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VllmServer]:
     with serving(tmp_path_factory.mktemp("vllm") / "vllm.log") as running:
         yield running
+
+
+@pytest.fixture
+async def watch(vllm_server: VllmServer) -> AsyncIterator[Watch]:
+    watching = Watch(vllm_server)
+    yield watching
+    await watching.close()
 
 
 @pytest.fixture

@@ -10,8 +10,9 @@ import aiohttp
 
 from bench.vllm_server import MODEL, VllmServer
 from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.llm.chat_wire import wire_message
 from voiceagent.llm.engine import Generated, GeneratedText
-from voiceagent.llm.openai import OpenAiEngine, wire_message
+from voiceagent.llm.openai import OpenAiEngine
 from voiceagent.llm.prompt import ChatPrompt
 from voiceagent.models.check_lm import demo_tools
 from voiceagent.resources import bundled_models_dir

@@ -15,7 +15,7 @@ from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
 from voiceagent.guard.checks import Guards
 from voiceagent.guard.window import Checked, OutputWindow
-from voiceagent.llm.engine import GeneratedText, LlmEngine
+from voiceagent.llm.engine import GeneratedText, LlmEngine, Urgency
 from voiceagent.tools.call_tools import CallTools
 
 log = logging.getLogger(__name__)
@@ -79,9 +79,12 @@ class Thinking:
         if reply_id != self._window_of:
             self._window_of, self._window = reply_id, OutputWindow(self._guards.output, self._guards.window_tokens)
         window = self._window
+        urgency = Urgency.GUESS if action.guess else Urgency.REPLY
         async with self._turn:
             try:
-                async with aclosing(self._engine.generate(self._call_id, action.messages, self._tools.schemas())) as stream:
+                async with aclosing(
+                    self._engine.generate(self._call_id, action.messages, self._tools.schemas(), urgency)
+                ) as stream:
                     async for piece in stream:
                         if isinstance(piece, GeneratedText):
                             if not self._pass_on(reply_id, await window.add(piece.text)):
@@ -128,7 +131,8 @@ class Thinking:
 
     async def _predict(self, utterance_id: int, messages: tuple[Message, ...]) -> None:
         """Ask the model for the tools that it would call. When it begins to talk instead, that is all that was wanted to know."""
-        async with aclosing(self._engine.generate(self._call_id, messages, self._tools.schemas())) as stream:
+        tools = self._tools.schemas()
+        async with aclosing(self._engine.generate(self._call_id, messages, tools, Urgency.GUESS)) as stream:
             async for piece in stream:
                 if isinstance(piece, GeneratedText):
                     return
@@ -142,7 +146,8 @@ class Thinking:
         summary_id, text = f"{self._call_id} summary", ""
         messages = (*action.messages, Message("user", SUM_UP))
         try:
-            async with asyncio.timeout(SUMMARY_TIMEOUT_S), aclosing(self._engine.generate(summary_id, messages, ())) as stream:
+            summing_up = self._engine.generate(summary_id, messages, (), Urgency.AHEAD)
+            async with asyncio.timeout(SUMMARY_TIMEOUT_S), aclosing(summing_up) as stream:
                 async for piece in stream:
                     if isinstance(piece, GeneratedText) and len(text) < MAX_SUMMARY_CHARACTERS:
                         text += piece.text

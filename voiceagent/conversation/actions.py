@@ -52,6 +52,8 @@ class Generate(Action):
 
     reply_id: int
     messages: tuple[Message, ...]
+    guess: bool = False
+    """Whether it may be thrown away: then others go first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,8 @@ def generate(step: Step, reply: Reply) -> None:
     """Start a round of the language model."""
     asked = (Message("user", reply.guess, context=reply.context),) if reply.guess else ()
     step.put(reply=replace(reply, generating=True))
-    step.do(act.Generate(reply.reply_id, (*known_history(step), *asked, *reply.messages(as_heard=False))))
+    messages = (*known_history(step), *asked, *reply.messages(as_heard=False))
+    step.do(act.Generate(reply.reply_id, messages, bool(reply.guess)))
     if not reply.guess:
         step.set_timer(REPLY, step.state.rules.reply_timeout_ms)
 

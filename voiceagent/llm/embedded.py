@@ -20,7 +20,7 @@ import msgspec
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.llm.call_prompt import CallPrompt
-from voiceagent.llm.engine import Generated, GeneratedText, KvCapacity, ToolSchema
+from voiceagent.llm.engine import Generated, GeneratedText, KvCapacity, ToolSchema, Urgency
 from voiceagent.llm.hermes import HermesParser
 from voiceagent.llm.prompt import ChatPrompt, Detokenizer
 
@@ -112,9 +112,9 @@ class EmbeddedEngine:
         self._thread.start()
 
     async def generate(
-        self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]
+        self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
     ) -> AsyncGenerator[Generated, None]:
-        """See `LlmEngine.generate`."""
+        """See `LlmEngine.generate`. All generations take turns, a token each, whatever their urgency."""
         if self._jobs >= MAX_JOBS:
             raise EngineError(f"the language model is overloaded: {MAX_JOBS} generations wait; lower the number of calls")
         parser = HermesParser()

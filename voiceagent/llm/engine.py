@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -33,18 +34,31 @@ ToolSchema = dict[str, Any]
 """An OpenAI `{"type": "function", "function": {name, description, parameters}}` object."""
 
 
+class Urgency(enum.IntEnum):
+    """Who goes first where requests wait for each other; the lower, the sooner."""
+
+    REPLY = 0
+    """A caller waits for it."""
+    GUESS = 1
+    """It may be thrown away."""
+    AHEAD = 2
+    """Nobody waits for it: reading ahead, summing up."""
+
+
 class LlmEngine(Protocol):
     """A language model shared by all calls of a server."""
 
-    def generate(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> AsyncGenerator[Generated, None]:
+    def generate(
+        self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+    ) -> AsyncGenerator[Generated, None]:
         """Answer `messages` (the first may be of role `system`). Closing the generator (`aclose`, or cancelling the
         task that iterates it) stops the computation at the next token and frees what it held. `call_id` names the
         conversation, so that an engine may keep its KV cache from turn to turn. Raises EngineError."""
         ...
 
     async def prefill(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
-        """Read `messages`, whose last may go on growing, so that a generation that begins like them answers sooner. Cancelling
-        stops it. Raises EngineError."""
+        """Read `messages`, whose last may go on growing, so that a generation that begins like them answers sooner. It gives way
+        to all else; cancelling stops it. Raises EngineError."""
         ...
 
     @property

@@ -1,0 +1,59 @@
+"""Messages as the chat completions API of OpenAI takes them, and tool calls as its streams bring them: in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.errors import EngineError
+from voiceagent.llm.engine import ToolSchema
+from voiceagent.llm.hermes import random_call_id
+
+MAX_TOOL_CALLS = 16
+MAX_ARGUMENT_CHARACTERS = 20_000
+
+
+def wire_message(message: Message) -> dict[str, Any]:
+    """A message as the chat completions API takes it."""
+    data: dict[str, Any] = {"role": message.role, "content": message.prompted}
+    if message.tool_calls:
+        data["tool_calls"] = [
+            {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in message.tool_calls
+        ]
+    if message.tool_call_id:
+        data["tool_call_id"] = message.tool_call_id
+    return data
+
+
+def wire_tool(tool: ToolSchema, *, strict: bool) -> ToolSchema:
+    """A tool as the API takes it. With `strict` the server keeps the arguments to the schema."""
+    return {**tool, "function": {**tool["function"], "strict": True}} if strict else tool
+
+
+class ToolCalls:
+    """Tool calls in the making: servers send them in pieces, by index."""
+
+    def __init__(self) -> None:
+        self._parts: dict[int, dict[str, str]] = {}
+
+    def add(self, deltas: Sequence[Any]) -> None:
+        """Take the pieces of a chunk. Raises EngineError for what no caller could have asked for."""
+        for delta in deltas:
+            if delta.index not in self._parts and len(self._parts) >= MAX_TOOL_CALLS:
+                raise EngineError(f"the language model asked for more than {MAX_TOOL_CALLS} tools at once")
+            part = self._parts.setdefault(delta.index, {"id": "", "name": "", "arguments": ""})
+            part["id"] = delta.id or part["id"]
+            if delta.function is not None:
+                part["name"] += delta.function.name or ""
+                part["arguments"] += delta.function.arguments or ""
+            if len(part["arguments"]) > MAX_ARGUMENT_CHARACTERS:
+                raise EngineError(f"the language model wrote arguments of over {MAX_ARGUMENT_CHARACTERS} characters")
+
+    def complete(self) -> list[ToolCall]:
+        """The calls, at the stream's end; what has no name is none."""
+        ordered = [self._parts[index] for index in sorted(self._parts)]
+        return [
+            ToolCall(part["id"] or random_call_id(), part["name"], part["arguments"] or "{}") for part in ordered if part["name"]
+        ]

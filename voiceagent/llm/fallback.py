@@ -1,0 +1,79 @@
+"""A language model with a standby: the standby answers what the first one fails to begin, and whatever is asked in the seconds
+after that, so that a dead server is not waited for in every turn."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+
+from voiceagent.conversation.history import Message
+from voiceagent.errors import EngineError
+from voiceagent.llm.engine import Generated, KvCapacity, LlmEngine, ToolSchema, Urgency
+
+log = logging.getLogger(__name__)
+
+REST_S = 10.0
+"""So long the standby answers everything, before the first one is tried again."""
+
+
+class FallbackEngine:
+    """Implements `LlmEngine` by two others."""
+
+    def __init__(self, first: LlmEngine, standby: LlmEngine) -> None:
+        self._first = first
+        self._standby = standby
+        self._failed_s = float("-inf")
+        self.failures = 0
+        """Replies that the standby gave because the first one failed."""
+
+    @property
+    def _now(self) -> LlmEngine:
+        return self._standby if time.monotonic() - self._failed_s < REST_S else self._first
+
+    async def generate(
+        self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+    ) -> AsyncGenerator[Generated, None]:
+        """See `LlmEngine.generate`. What fails in the middle fails: the caller has heard its beginning."""
+        engine = self._now
+        if engine is self._first:
+            begun = False
+            try:
+                async with aclosing(engine.generate(call_id, messages, tools, urgency)) as stream:
+                    async for piece in stream:
+                        begun = True
+                        yield piece
+                return
+            except EngineError as error:
+                self._failed_s = time.monotonic()
+                if begun:
+                    raise
+                self.failures += 1
+                log.warning("the standby language model answers for %g s: %s", REST_S, error)
+        async with aclosing(self._standby.generate(call_id, messages, tools, urgency)) as stream:
+            async for piece in stream:
+                yield piece
+
+    async def prefill(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
+        """See `LlmEngine.prefill`."""
+        await self._now.prefill(call_id, messages, tools)
+
+    @property
+    def load(self) -> float:
+        """See `LlmEngine.load`."""
+        return self._now.load
+
+    async def kv_capacity(self) -> KvCapacity | None:
+        """See `LlmEngine.kv_capacity`: of the first one, while it answers."""
+        return await self._now.kv_capacity()
+
+    async def forget(self, call_id: str) -> None:
+        """See `LlmEngine.forget`."""
+        await self._first.forget(call_id)
+        await self._standby.forget(call_id)
+
+    async def close(self) -> None:
+        """See `LlmEngine.close`."""
+        await self._first.close()
+        await self._standby.close()

@@ -1,0 +1,219 @@
+"""One OpenAI-compatible server: what kind it is, what it understands, how busy it is, and streams from it. Requests and deltas go
+through the official client; every error becomes one line, with what may help against it."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import os
+import re
+import time
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any
+
+import httpx2
+import openai
+from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+
+from voiceagent.conversation.history import Message
+from voiceagent.errors import EngineError
+from voiceagent.llm.chat_wire import wire_message, wire_tool
+from voiceagent.llm.engine import KvCapacity, ToolSchema, Urgency
+from voiceagent.llm.kv_capacity import read_kv_capacity
+from voiceagent.llm.server_load import ServerLoad
+from voiceagent.llm.servers import UNKNOWN, Server, server_of
+
+MAX_CONNECTIONS = 512
+KEEP_ALIVE_S = 4.0
+"""Less than the 5 s after which uvicorn, which most of these servers run on, closes an idle connection."""
+CONNECT_TIMEOUT_S = 3.0
+COOL_DOWN_S = 5.0
+"""So long a server that failed is asked only when no other is left."""
+_OVERFLOW = re.compile(
+    r"context.{0,20}length|context window|max_model_len|maximum model length|too (long|many tokens)|exceeds? .{0,40}context", re.I
+)
+
+
+class Remedy(enum.Enum):
+    """What may help against an error, before anything was said."""
+
+    NONE = "nothing"
+    AGAIN = "asking this server again"
+    ELSEWHERE = "asking another server"
+    SHORTER = "a shorter prompt"
+
+
+class ReplicaError(EngineError):
+    """A server failed; `remedy` says what may help."""
+
+    def __init__(self, message: str, remedy: Remedy = Remedy.NONE) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+class Replica:
+    """A server, known by its address."""
+
+    def __init__(self, base_url: str, model: str, api_key_env: str, read_timeout_s: float) -> None:
+        self.base_url = base_url
+        self.model = model
+        self.server: Server = UNKNOWN
+        self.longest_tokens = 0
+        """Of a prompt and its reply; 0 where the server does not say."""
+        self.failed_s = float("-inf")
+        """When it last failed, on the monotonic clock."""
+        self.running = 0
+        """Streams that are open."""
+        self._key_env = api_key_env
+        self._refused: set[str] = set()
+        """What this server turned out not to take: `priority`, `strict`."""
+        timeout = httpx2.Timeout(read_timeout_s, connect=CONNECT_TIMEOUT_S)
+        limits = httpx2.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=KEEP_ALIVE_S)
+        self._http = DefaultAsyncHttpxClient(timeout=timeout, limits=limits)
+        key = os.environ.get(api_key_env) or "none"
+        self._client = AsyncOpenAI(base_url=base_url, api_key=key, timeout=timeout, max_retries=0, http_client=self._http)
+        self._load: ServerLoad | None = None
+        self._known = False
+        self._probing = asyncio.Lock()
+
+    @property
+    def cooling(self) -> bool:
+        """Whether it failed a moment ago."""
+        return time.monotonic() - self.failed_s < COOL_DOWN_S
+
+    @property
+    def load(self) -> float:
+        """See `LlmEngine.load`, by the server's own gauges."""
+        if self._load is None:
+            return 0.0
+        self._load.refresh()
+        return self._load.value
+
+    async def probe(self) -> None:
+        """Ask once what it serves. Raises ReplicaError."""
+        async with self._probing:
+            if self._known:
+                return
+            try:
+                listed = (await self._client.models.list()).data
+            except (openai.OpenAIError, httpx2.HTTPError, ValueError) as error:
+                raise self.explained(error) from error
+            model = next((one for one in listed if one.id == self.model or not self.model), None)
+            if model is None:
+                have = ", ".join(one.id for one in listed[:5]) or "none"
+                raise ReplicaError(f"{self.base_url}: there is no model {self.model!r}, it has {have}; name one with llm.model")
+            self.model = model.id
+            self.server = server_of(str(model.owned_by or ""))
+            self.longest_tokens = int(getattr(model, "max_model_len", None) or 0)
+            if self.server.gauges is not None:
+                self._load = ServerLoad(self.base_url, self.server.gauges, self._http)
+            self._known = True
+
+    async def kv_capacity(self) -> KvCapacity | None:
+        """See `LlmEngine.kv_capacity`: what a vLLM server tells of itself; None of others, and while it does not answer."""
+        try:
+            await self.probe()
+            return read_kv_capacity(await self._load.text(), self.longest_tokens or None) if self._load else None
+        except (ReplicaError, httpx2.HTTPError, TimeoutError):
+            return None
+
+    async def stream(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, request: dict[str, Any]
+    ) -> AsyncGenerator[Any, None]:
+        """The deltas of one reply. Closing the generator closes the connection, which is what makes the server stop. `request` is
+        what else its body says. Raises ReplicaError."""
+        await self.probe()
+        self.running += 1
+        try:
+            async with await self._open(messages, tools, urgency, request) as chunks:
+                async for chunk in chunks:
+                    if chunk.choices:
+                        yield chunk.choices[0].delta
+        except (openai.OpenAIError, httpx2.HTTPError, ValueError) as error:
+            raise self.explained(error) from error
+        finally:
+            self.running -= 1
+
+    async def _open(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, request: dict[str, Any]
+    ) -> openai.AsyncStream[Any]:
+        """Open a stream; what the server refuses of the optional parts is left out from then on."""
+        while True:
+            body, optional = self._body(messages, tools, urgency, request)
+            try:
+                opened: openai.AsyncStream[Any] = await self._client.chat.completions.create(**body)
+                return opened
+            except openai.BadRequestError as error:
+                refused = next((part for part in optional if _speaks_of(part, error.message)), None)
+                if refused is None or _OVERFLOW.search(error.message):
+                    raise
+                self._refused.add(refused)
+
+    def _body(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, request: dict[str, Any]
+    ) -> tuple[dict[str, Any], set[str]]:
+        """The request, and which of its parts are optional."""
+        optional: set[str] = set()
+        extra = dict(request["extra_body"])
+        if self.server.priority and "priority" not in self._refused:
+            optional.add("priority")
+            extra.update(self.server.priority_field(urgency))
+        body = {**request, "model": self.model, "messages": [wire_message(message) for message in messages], "stream": True}
+        if tools:
+            strict = self.server.strict_tools and "strict" not in self._refused
+            optional |= {"strict"} if strict else set()
+            body["tools"] = [wire_tool(tool, strict=strict) for tool in tools]
+        return {**body, "extra_body": extra}, optional
+
+    def explained(self, error: Exception) -> ReplicaError:
+        """One line: what went wrong at which server, and what to do."""
+        where = self.base_url
+        match error:
+            case TimeoutError() | openai.APITimeoutError() | httpx2.TimeoutException():
+                return ReplicaError(
+                    f"{where}: the language model sent nothing in time; is the server overloaded?", Remedy.ELSEWHERE
+                )
+            case openai.APIConnectionError() if isinstance(error.__cause__, httpx2.ConnectError):
+                return ReplicaError(
+                    f"{where}: no language model answers there ({error.__cause__}); start it, or change llm.base_url",
+                    Remedy.ELSEWHERE,
+                )
+            case openai.AuthenticationError() | openai.PermissionDeniedError():
+                return ReplicaError(f"{where}: the server refuses the key in ${self._key_env}; set it to a valid one")
+            case openai.NotFoundError():
+                return ReplicaError(f"{where}: there is no model {self.model!r}; name one that the server has with llm.model")
+            case openai.BadRequestError() if _OVERFLOW.search(error.message):
+                return ReplicaError(f"{where}: the conversation is too long for it ({_line(error.message)})", Remedy.SHORTER)
+            case openai.APIStatusError():
+                remedy = Remedy.ELSEWHERE if error.status_code == 429 or error.status_code >= 500 else Remedy.NONE
+                return ReplicaError(
+                    f"{where}: the server refused the request ({error.status_code}): {_line(error.message)}", remedy
+                )
+            case httpx2.HTTPError() | openai.APIConnectionError():
+                reason = _line(str(error)) or type(error).__name__
+                return ReplicaError(f"{where}: the connection broke in the middle of a reply ({reason})", Remedy.AGAIN)
+            case openai.APIError():
+                return ReplicaError(f"{where}: the server gave the reply up ({_line(error.message)})", Remedy.AGAIN)
+        return ReplicaError(
+            f"{where}: the server's answer cannot be read ({_line(str(error))}); is it an OpenAI-compatible server?",
+            Remedy.ELSEWHERE,
+        )
+
+    def failed(self) -> None:
+        """It failed just now; when it is back, it may be another one."""
+        self.failed_s = time.monotonic()
+
+    async def close(self) -> None:
+        """Close its connections."""
+        if self._load is not None:
+            await self._load.close()
+        await self._client.close()
+
+
+def _speaks_of(part: str, message: str) -> bool:
+    words = {"priority": ("priority", "nvext"), "strict": ("strict", "schema", "grammar", "structural", "xgrammar")}
+    return any(word in message.lower() for word in words[part])
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:200]
