@@ -36,7 +36,8 @@ async def server() -> AsyncIterator[TestServer]:
     """What a vLLM server says of itself."""
 
     async def models(_: web.Request) -> web.Response:
-        return web.json_response({"object": "list", "data": [{"id": "m", "object": "model", "max_model_len": 4096}]})
+        model = {"id": "m", "object": "model", "owned_by": "vllm", "max_model_len": 4096}
+        return web.json_response({"object": "list", "data": [model]})
 
     async def metrics(_: web.Request) -> web.Response:
         return web.Response(text=METRICS)

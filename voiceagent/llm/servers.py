@@ -48,9 +48,7 @@ class Server:
         return dict(value)
 
 
-VLLM_GAUGES = Gauges(
-    "vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc", "vllm:cache_config_info"
-)
+VLLM_GAUGES = Gauges("vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc")
 
 SERVERS = (
     # docs.vllm.ai, "OpenAI-Compatible Server" and "Tool Calling"; run with 0.32: priorities need --scheduling-policy priority.
