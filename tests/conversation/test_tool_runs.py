@@ -77,6 +77,7 @@ def test_what_was_looked_up_for_a_dropped_guess_serves_the_next() -> None:
 def test_a_lookup_that_still_runs_at_the_commit_is_waited_for() -> None:
     world = begun(tools=FIND)
     world.speech()
+    world.partial("Where is order 48271 by")
     world.predict("find", '{"order": "48271"}')
     world.now_ms += 400
     world.endpoint()
@@ -129,11 +130,38 @@ def test_a_prediction_that_nobody_asks_for_is_cancelled() -> None:
 
 
 def test_a_turn_has_a_budget_of_lookups() -> None:
-    world = begun(tools=FIND, max_lookups=2)
+    world = begun(tools=FIND, max_lookups=3)
     world.speech()
-    for number in range(5):
+    world.partial("Order 0 or 1 or 2 or 3 or so")
+    for number in range(4):
         world.predict("find", f'{{"order": {number}}}')
     assert len(world.lookups) == 2
+    world.pause_with("Order 4")
+    world.silence()
+    world.call_tool("find", '{"order": "4"}')
+    assert len(world.lookups) == 3
+
+
+def test_what_the_model_made_up_is_looked_up_only_when_it_says_so_twice() -> None:
+    world = begun(tools=FIND)
+    world.speech()
+    world.partial("Where is my")
+    world.predict("find", '{"order": "70414"}')
+    world.predict("find", '{"order": "48271"}')
+    assert not world.lookups
+    world.predict("find", '{"order": "48271"}')
+    assert len(world.lookups) == 1
+
+
+def test_an_argument_that_was_said_in_the_turn_before_counts_as_said() -> None:
+    world = begun(tools=FIND)
+    world.say("Is it sunny in Rome?")
+    world.answer("Yes.")
+    world.play_all()
+    world.speech()
+    world.partial("And tomorrow")
+    world.predict("find", '{"city": "Rome", "day": "tomorrow"}')
+    assert len(world.lookups) == 1
 
 
 def test_a_reply_that_asks_twice_for_the_same_has_it_once() -> None:

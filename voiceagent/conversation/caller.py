@@ -9,7 +9,7 @@ from voiceagent.conversation import events as ev
 from voiceagent.conversation.answering import begin
 from voiceagent.conversation.context import take_in
 from voiceagent.conversation.endpointing import Holds, PauseEvidence
-from voiceagent.conversation.lookups import is_settled, look_up
+from voiceagent.conversation.lookups import foreseen
 from voiceagent.conversation.overlap import Overlap, Verdict, classify
 from voiceagent.conversation.replying import FINAL, OVERLAP, SILENCE, drop, rest
 from voiceagent.conversation.speculation import guess, read_ahead, settle_guess
@@ -62,13 +62,9 @@ def context_found(step: Step, event: ev.ContextFound) -> None:
 
 
 def tool_predicted(step: Step, event: ev.ToolPredicted) -> None:
-    """By the words so far a tool will be asked for: run it now if that leaves nothing behind."""
-    if (
-        event.utterance_id == step.state.utterance_id
-        and step.spoken() is None
-        and is_settled(event.arguments, step.state.partial)
-    ):
-        look_up(step, event.name, event.arguments)
+    """By the words so far a tool will be asked for."""
+    if event.utterance_id == step.state.utterance_id and step.spoken() is None:
+        foreseen(step, event.name, event.arguments)
 
 
 def speech_paused(step: Step, event: ev.SpeechPaused) -> None:

@@ -16,6 +16,10 @@ from voiceagent.conversation.state import Lookup, ToolRule
 from voiceagent.conversation.step import Step
 
 UNKNOWN = ToolRule()
+KEPT_FOR_REPLIES = 1
+"""Of a turn's budget, so many runs are for what a reply asks for: what is only foreseen may be wrong each time."""
+REMEMBERED_MESSAGES = 4
+"""So many messages back an argument may have been said."""
 
 
 def rule_of(step: Step, name: str) -> ToolRule:
@@ -56,20 +60,44 @@ def known(step: Step, name: str, arguments: str) -> Lookup | None:
     return next((run for run in step.state.lookups if run.name == name and run.arguments == wanted), None)
 
 
-def is_settled(arguments: str, words: str) -> bool:
-    """Whether no argument ends with the last of the words that were heard: a number or a name may go on."""
+def foreseen(step: Step, name: str, arguments: str) -> None:
+    """By the words so far a tool will be asked for: run it ahead once that can be believed. Where its arguments stand in what was
+    said, that is at once, though a word may turn out otherwise; else when it is foreseen twice in a row."""
+    before, now = step.state.foreseen, (name, normalised(arguments))
+    step.put(foreseen=now)
+    if not may_go_on(arguments, step.state.partial) and (now == before or _were_said(step, arguments)):
+        look_up(step, name, arguments, keep=KEPT_FOR_REPLIES)
+
+
+def may_foresee(step: Step) -> bool:
+    """Whether the turn's budget leaves room for what is only foreseen."""
+    return len(step.state.lookups) + KEPT_FOR_REPLIES < step.state.rules.max_lookups
+
+
+def may_go_on(arguments: str, words: str) -> bool:
+    """Whether an argument ends with a number that is the last that was heard: more of its digits may come."""
+    given = read_arguments(arguments)
+    heard = bare_words(words)
+    if given is None or not heard or not heard[-1].isdigit():
+        return False
+    return any(bare_words(str(value))[-1:] == heard[-1:] for value in given.values())
+
+
+def _were_said(step: Step, arguments: str) -> bool:
+    """Whether the arguments' words stand in the utterance or shortly before it. What nobody said the model made up."""
     given = read_arguments(arguments)
     if given is None:
         return False
-    ends = {bare[-1] for value in given.values() if (bare := bare_words(str(value)))}
-    heard = bare_words(words)
-    return not heard or heard[-1] not in ends
+    before = " ".join(message.content for message in step.state.history[-REMEMBERED_MESSAGES:])
+    said = bare_words(f"{before} {step.state.unanswered} {step.state.partial}")
+    return all(word in said for value in given.values() for word in bare_words(str(value)))
 
 
-def look_up(step: Step, name: str, arguments: str) -> None:
-    """Run it ahead, if it leaves nothing behind, is not run already and the turn's budget allows."""
+def look_up(step: Step, name: str, arguments: str, *, keep: int = 0) -> None:
+    """Run it ahead, if it leaves nothing behind, is not run already and the turn's budget allows, of which `keep` runs are kept
+    for others."""
     state = step.state
-    if rule_of(step, name).effect != "none" or len(state.lookups) >= state.rules.max_lookups:
+    if rule_of(step, name).effect != "none" or len(state.lookups) + keep >= state.rules.max_lookups:
         return
     if known(step, name, arguments) is None:
         run = Lookup(state.next_lookup_id, name, normalised(arguments), step.at_ms)
@@ -105,8 +133,7 @@ def end_lookups(step: Step) -> None:
             step.do(act.CancelLookUp(run.lookup_id))
         if not run.used:
             step.do(act.LookUpEnded(run.lookup_id, run.name, False, 0.0))
-    if step.state.lookups:
-        step.put(lookups=())
+    step.put(lookups=(), foreseen=None)
 
 
 def _put(step: Step, run: Lookup) -> None:

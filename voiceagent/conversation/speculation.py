@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation.history import Message
+from voiceagent.conversation.lookups import may_foresee
 from voiceagent.conversation.reply import Reply
 from voiceagent.conversation.replying import REPLY, announce, drop, generate, known_history, new_reply, take_turn
 from voiceagent.conversation.state import Phase
@@ -91,7 +92,7 @@ def read_ahead(step: Step, stable: str, words: str) -> None:
     state = step.state
     if state.reply is not None or state.dropping is not None or not state.rules.max_guesses or state.refusal is not None:
         return
-    predicts = len(state.lookups) < state.rules.max_lookups and any(rule.worth_predicting for rule in state.rules.tools.values())
+    predicts = may_foresee(step) and any(rule.worth_predicting for rule in state.rules.tools.values())
     if predicts and len(words.split()) >= PREDICTABLE_WORDS:
         step.do(act.Prefill((*known_history(step), _asked(step, words)), state.utterance_id))
     elif stable:

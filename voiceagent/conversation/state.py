@@ -176,6 +176,8 @@ class State(Struct, frozen=True):
     lookups: tuple[Lookup, ...] = ()
     """Of the caller's turn, until its reply is over."""
     next_lookup_id: int = 1
+    foreseen: tuple[str, str] | None = None
+    """The tool, and its arguments normalised, that was predicted last."""
     confirming: ToolCall | None = None
     """What the caller was asked to confirm."""
     fillers_said: int = 0

@@ -9,12 +9,13 @@ from voiceagent.stt.stable import StableWords, bare
 
 
 class LocalAgreement(StableWords):
-    """Stable is what the hypothesis before said too."""
+    """Stable is what the hypothesis before said too, but for a number at the end: its next digits are written into it."""
 
     def _settled(self, words: Sequence[str], clear: int) -> int:
         agreed = 0
         for ours, theirs in zip(self.unstable, words, strict=False):
-            if bare(ours) != bare(theirs):
+            may_grow = agreed == len(words) - 1 and bare(theirs)[-1:].isdigit()
+            if bare(ours) != bare(theirs) or may_grow:
                 break
             agreed += 1
         return agreed

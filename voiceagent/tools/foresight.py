@@ -16,6 +16,8 @@ SLOW_MS = 150.0
 MAX_PATTERNS = 500
 SURE_AFTER = 2
 """A pattern predicts from the second time on."""
+SURE_WORDS = 3
+"""Of a sentence in which nothing is filled in, so many words must have been heard."""
 MAX_SLOT_WORDS = 4
 WEIGHT = 0.3
 """Of a tool's latest run in its typical time."""
@@ -31,6 +33,16 @@ class Slot:
 
 
 Pattern = tuple[str | Slot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How an utterance's words so far fit a pattern."""
+
+    words: int
+    """So many of them stand in it."""
+    arguments: dict[str, Any] | None
+    """What the caller filled in; None while some of it is still to come."""
 
 
 class Foresight:
@@ -50,9 +62,12 @@ class Foresight:
         return self._typical_ms.get(name, 0.0) >= SLOW_MS
 
     def learn(self, said: str, name: str, arguments: str) -> None:
-        """Words of a caller led to that tool call."""
-        pattern, fixed = _pattern(_words(said), read_arguments(arguments) or {})
-        if not any(isinstance(part, Slot) for part in pattern):
+        """Words of a caller led to that tool call. Arguments none of which stand in them teach nothing: they were another talk's."""
+        given = read_arguments(arguments)
+        if given is None:
+            return
+        pattern, fixed = _pattern(_words(said), given)
+        if given and not any(isinstance(part, Slot) for part in pattern):
             return
         key = (pattern, name, json.dumps(fixed, sort_keys=True))
         self._patterns[key] = self._patterns.pop(key, 0) + 1
@@ -60,13 +75,21 @@ class Foresight:
             self._patterns.popitem(last=False)
 
     def predict(self, words: str) -> tuple[str, str] | None:
-        """The tool and the arguments that an utterance which has begun like this will lead to: once a pattern's arguments are all
-        there, and a word more, so that the last of them is not cut short."""
+        """The tool and the arguments that an utterance which has begun like this will lead to: of patterns whose arguments are all
+        there, that which fits most words; else, where all that it may still become leads to the same call, that."""
         heard = _words(words)
-        for (pattern, name, fixed), count in reversed(self._patterns.items()):
-            filled = _match(pattern, heard) if count >= SURE_AFTER else None
-            if filled is not None:
-                return name, json.dumps(json.loads(fixed) | filled)
+        fits = [
+            (fit, name, fixed)
+            for (pattern, name, fixed), count in reversed(self._patterns.items())
+            if count >= SURE_AFTER and (fit := _fit(pattern, heard)) is not None
+        ]
+        filled = [found for found in fits if found[0].arguments]
+        if filled:
+            fit, name, fixed = max(filled, key=lambda found: found[0].words)
+            return name, json.dumps(json.loads(fixed) | fit.arguments)
+        calls = {(name, fixed) for _, name, fixed in fits}
+        if len(calls) == 1 and len(heard) >= SURE_WORDS and all(fit.arguments is not None for fit, _, _ in fits):
+            return calls.pop()
         return None
 
 
@@ -90,19 +113,23 @@ def _pattern(said: Sequence[str], arguments: dict[str, Any]) -> tuple[Pattern, d
     return tuple(parts), fixed
 
 
-def _match(pattern: Pattern, heard: Sequence[str]) -> dict[str, Any] | None:
+def _fit(pattern: Pattern, heard: Sequence[str]) -> Fit | None:
+    """How the words fit the pattern up to its last slot, or all of it where it has none; None where they do not."""
     filled: dict[str, Any] = {}
+    last = max((index for index, part in enumerate(pattern) if isinstance(part, Slot)), default=-1)
     at = 0
-    last = max(index for index, part in enumerate(pattern) if isinstance(part, Slot))
-    for part in pattern[: last + 1]:
-        if isinstance(part, Slot):
-            words = heard[at : at + part.words]
-            at += part.words
-            if part.is_number and not (len(words) == 1 and words[0].isdigit()):
+    for part in pattern[: last + 1] or pattern:
+        words = heard[at : at + part.words] if isinstance(part, Slot) else heard[at : at + 1]
+        if not words:
+            return Fit(at, None if last >= 0 else {})
+        at += len(words)
+        if not isinstance(part, Slot):
+            if words[0].casefold() != part:
                 return None
-            filled[part.argument] = int(words[0]) if part.is_number else " ".join(words)
-        elif at < len(heard) and heard[at].casefold() == part:
-            at += 1
-        else:
+        elif part.is_number and not words[0].isdigit():
             return None
-    return filled if at < len(heard) else None
+        elif len(words) < part.words:
+            return Fit(at, None)
+        else:
+            filled[part.argument] = int(words[0]) if part.is_number else " ".join(words)
+    return Fit(at, filled) if last >= 0 or at == len(heard) else None
