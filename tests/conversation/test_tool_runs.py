@@ -108,6 +108,8 @@ def test_an_argument_that_may_go_on_is_not_looked_up_yet() -> None:
     world.speech()
     world.partial("Where is order 482")
     world.predict("find", '{"order": "482"}')
+    world.partial("Where is order 4827")
+    world.predict("find", '{"order": "482"}')
     assert not world.lookups
     world.partial("Where is order 48271 please")
     world.predict("find", '{"order": "48271"}')

@@ -75,12 +75,12 @@ def may_foresee(step: Step) -> bool:
 
 
 def may_go_on(arguments: str, words: str) -> bool:
-    """Whether an argument ends with a number that is the last that was heard: more of its digits may come."""
+    """Whether an argument ends with the number that was heard last, or with its beginning: more of its digits may come."""
     given = read_arguments(arguments)
     heard = bare_words(words)
     if given is None or not heard or not heard[-1].isdigit():
         return False
-    return any(bare_words(str(value))[-1:] == heard[-1:] for value in given.values())
+    return any(bare and heard[-1].startswith(bare[-1]) for bare in (bare_words(str(value)) for value in given.values()))
 
 
 def _were_said(step: Step, arguments: str) -> bool:
