@@ -51,8 +51,8 @@ KINDS = {
 CITIES = ("London", "Paris", "Rome", "Madrid", "Berlin", "Oslo", "Dublin", "Vienna", "Lisbon", "Boston", "Tokyo", "Athens")
 ORDER_DIGITS = 5
 ROUNDS = 4
-"""Calls with each of the sentences once, and other arguments each time; the one before them is not measured: in it the servers learn
-that their tools are slow."""
+"""Calls with each of the sentences once, and other arguments each time. The one before them is not measured: in it the servers
+learn that their tools are slow."""
 SLOW_S, VERY_SLOW_S = 0.8, 3.0
 TOOLS = """
 import asyncio
@@ -83,8 +83,8 @@ for name, found in vars(demo).items():
 NOTES = """
 A third of the requests names no argument, a third has it in the middle, a third at its end, where the tool cannot be begun before
 the last word is understood. Each round draws other cities and orders. "Waiting" is the same agent with `turn.max_lookups: 0`: it
-begins its answer in the pause, but runs tools only after the commit. Both are asked at the same time. Fillers are off in that part,
-so that what is timed is the answer.
+begins its answer in the pause, but runs tools only after the commit. Both are asked at the same time. Fillers are off in that
+part, so that what is timed is the answer.
 """
 
 

@@ -12,6 +12,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
 from voiceagent.conversation.endpointing import Prosody
+from voiceagent.conversation.reply import PENDING_TOOL
 from voiceagent.conversation.state import Phase, Rules, ToolRule
 
 TEXTS = ("Mm-hm.", "Hello there.", "One, two, three. Four five", " and six!", "", "Yes", " no. Maybe so, I think.")
@@ -147,6 +148,20 @@ def test_tool_results_follow_their_calls_in_every_prompt(greeting: str, script: 
                 assert not waiting
                 waiting = [call.call_id for call in message.tool_calls]
         assert not waiting
+
+
+@given(greetings, scripts)
+@settings(max_examples=300, deadline=None)
+def test_a_reply_begins_at_most_once_with_what_is_known_while_a_tool_runs(greeting: str, script: list[tuple[str, str]]) -> None:
+    world = hung_up(run(greeting, script))
+    waited_for: list[tuple[int, str]] = []
+    for generate in [action for action in world.actions if isinstance(action, act.Generate)]:
+        waiting = [message.tool_call_id for message in generate.messages if message.content == PENDING_TOOL]
+        if waiting:
+            assert generate.reply_id in world.announced()
+            assert any(message.role == "tool" and message.content != PENDING_TOOL for message in generate.messages)
+        waited_for += [(generate.reply_id, call_id) for call_id in waiting]
+    assert len(set(waited_for)) == len(waited_for)
 
 
 some_time = st.just(0.0)

@@ -9,6 +9,7 @@ import pytest
 from tests.conversation.world import World, begun
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
+from voiceagent.conversation.reply import PENDING_TOOL, RUNNING_TOOL
 from voiceagent.conversation.state import ToolRule
 
 
@@ -356,6 +357,86 @@ def test_a_tool_without_a_line_of_its_own_does_not_keep_another_from_being_bridg
     world.generated()
     world.fire("filler")
     assert spoken(world) == ["I am asking the kitchen."]
+
+
+BOTH = {"find": ToolRule("none"), "book": ToolRule("external")}
+
+
+def waiting_for_one_of_two(**rules: Any) -> World:
+    """Two tools run at the same time; the first has ended, and the wait for the second is long enough to be heard."""
+    world = begun(tools=BOTH, fillers=("Let me see.",), **rules)
+    world.say("Find one and book it.")
+    world.call_tool("find", '{"what": "one"}')
+    world.call_tool("book", '{"day": "Friday"}')
+    world.generated()
+    world.finish_tool('{"found": "one"}')
+    world.fire("filler")
+    return world
+
+
+def test_a_reply_begins_with_what_is_known_and_goes_on_when_the_rest_is_there() -> None:
+    world = waiting_for_one_of_two()
+    prompt = [(m.role, m.content, [call.name for call in m.tool_calls]) for m in world.generations[-1].messages[1:]]
+    assert prompt == [
+        ("assistant", "", ["find"]),
+        ("tool", '{"found": "one"}', []),
+        ("assistant", "", ["book"]),
+        ("tool", PENDING_TOOL, []),
+    ]
+    world.answer("I have found one.")
+    world.play_all()
+    assert world.assistant_texts() == []
+    assert not world.generations
+    world.finish_tool('{"booked": true}')
+    prompt = [(m.role, m.content, [call.name for call in m.tool_calls]) for m in world.generations[-1].messages[1:]]
+    assert prompt[2:] == [("assistant", "I have found one.", ["book"]), ("tool", '{"booked": true}', [])]
+    world.answer("And it is booked.")
+    world.play_all()
+    assert world.assistant_texts() == ["I have found one.", "And it is booked."]
+    assert "Let me see." not in [action.text for action in world.actions if isinstance(action, act.Speak)]
+    assert len([action for action in world.actions if isinstance(action, act.RunTool)]) == 2
+
+
+def test_a_result_that_comes_while_the_reply_begins_waits_for_its_words() -> None:
+    world = waiting_for_one_of_two()
+    world.text("I have found one. ")
+    world.finish_tool('{"booked": true}')
+    assert len(world.generations) == 1
+    world.generated()
+    assert [m.content for m in world.generations[-1].messages[-2:]] == ["I have found one.", '{"booked": true}']
+
+
+def test_a_beginning_of_no_words_leaves_room_for_a_filler() -> None:
+    world = waiting_for_one_of_two()
+    world.generated()
+    assert [speak.text for speak in world.to_speak] == ["Let me see."]
+
+
+def test_a_first_result_that_comes_after_the_filler_is_told_too() -> None:
+    world = begun(tools=BOTH, fillers=("Let me see.",))
+    world.say("Find one and book it.")
+    world.call_tool("find", '{"what": "one"}')
+    world.call_tool("book", '{"day": "Friday"}')
+    world.generated()
+    world.fire("filler")
+    world.play_all()
+    world.finish_tool('{"found": "one"}')
+    world.answer("I have found one.")
+    assert [speak.text for speak in world.to_speak] == ["I have found one."]
+    assert not world.timers.keys() & {"filler"}
+
+
+def test_an_interrupted_beginning_leaves_a_tool_with_effects_running() -> None:
+    world = waiting_for_one_of_two()
+    world.answer("I have found one.")
+    world.synthesise_all()
+    world.frames(3 * 10)
+    world.say("No, wait.")
+    world.settle()
+    told = [(m.role, m.content) for m in world.state.history[1:5]]
+    assert told == [("assistant", ""), ("tool", '{"found": "one"}'), ("assistant", "I have found"), ("tool", RUNNING_TOOL)]
+    world.finish_tool('{"booked": true}')
+    assert world.state.history[4].content == '{"booked": true}'
 
 
 def test_a_wait_that_nothing_can_be_said_for_is_silent() -> None:

@@ -10,6 +10,7 @@ from voiceagent.conversation.events import SpokenWord
 from voiceagent.conversation.history import Chunk, Message, ToolCall
 
 INTERRUPTED_TOOL = '{"error": "interrupted before it finished"}'
+PENDING_TOOL = '{"status": "still running, say only what is known by now"}'
 RUNNING_TOOL = '{"status": "still running, its result is not known yet"}'
 
 
@@ -25,6 +26,8 @@ class Round(Struct, frozen=True):
     """One generation of the reply: text, then the tools it asked for. The next round answers their results."""
 
     tools: tuple[ToolRun, ...] = ()
+    early: bool = False
+    """Its text is said while its tools still run: they were asked for together with those of the round before."""
 
 
 class Clause(Struct, frozen=True):
@@ -97,6 +100,14 @@ class Reply(Struct, frozen=True):
         return any(run.output is None for run in self.rounds[-1].tools)
 
     @property
+    def said_meanwhile(self) -> bool:
+        """True when a filler or a beginning was said already in the wait for the last round's tools."""
+        last, early = len(self.rounds) - 1, self.rounds[-1].early
+        return any(clause.filler or early for clause in self.clauses if clause.round == last) or (
+            early and any(clause.filler for clause in self.clauses if clause.round == last - 1)
+        )
+
+    @property
     def used_tools(self) -> bool:
         """True when the reply asked for a tool."""
         return any(part.tools for part in self.rounds)
@@ -152,6 +163,7 @@ class Reply(Struct, frozen=True):
     def messages(self, *, as_heard: bool) -> tuple[Message, ...]:
         """The reply as history: one assistant message and its tool results per round. With `as_heard` the text is what
         the caller heard; without, what was generated (for the next round of a reply that is still being spoken)."""
+        unknown = INTERRUPTED_TOOL if as_heard else PENDING_TOOL
         messages: list[Message] = []
         for number, part in enumerate(self.rounds):
             clauses = [clause for clause in self.clauses if clause.round == number]
@@ -161,7 +173,7 @@ class Reply(Struct, frozen=True):
             cut = as_heard and self.status != "completed" and text != " ".join(clause.text for clause in clauses)
             messages.append(Message("assistant", text, tuple(run.call for run in part.tools), interrupted=cut))
             messages.extend(
-                Message("tool", INTERRUPTED_TOOL if run.output is None else run.output, tool_call_id=run.call.call_id)
+                Message("tool", unknown if run.output is None else run.output, tool_call_id=run.call.call_id)
                 for run in part.tools
             )
         return tuple(messages)

@@ -51,8 +51,7 @@ def run_tool(step: Step, reply: Reply, call: ToolCall) -> None:
 def start_tool(step: Step, reply: Reply, call: ToolCall) -> None:
     """Run it, unless it runs or ran already. Nothing runs twice for a reply."""
     step.do(act.ToolStarted(reply.reply_id, call.call_id, call.name, call.arguments))
-    if step.state.rules.fillers or rule_of(step, call.name).fillers:
-        step.set_timer(FILLER, step.state.rules.filler_after_ms)
+    step.set_timer(FILLER, step.state.rules.filler_after_ms)
     if take(step, call.name, call.arguments):
         return
     before = _asked_before(step, call)
@@ -135,15 +134,19 @@ def with_running(step: Step, dropped: Reply) -> Reply:
 
 
 def next_round(step: Step) -> None:
-    """Go back to the model once a round's tools are done; otherwise see whether the reply is over."""
+    """Go back to the model once a round's tools are done; otherwise see what can be said meanwhile, or whether the reply is
+    over."""
     reply = step.state.reply
     if reply is None:
         return
-    if reply.generating or reply.tools_pending or not reply.rounds[-1].tools or reply.status != "live":
+    if reply.generating or not reply.rounds[-1].tools or reply.status != "live":
         check_complete(step)
+    elif reply.tools_pending:
+        if FILLER not in step.state.timers:
+            bridge(step, reply)
     elif step.state.confirming is not None and not reply.guess:
         _ask(step, reply, step.state.confirming)
-    elif len(reply.rounds) > step.state.rules.max_tool_rounds:
+    elif sum(not part.early for part in reply.rounds) > step.state.rules.max_tool_rounds:
         fail(step, "too_many_tools", f"the reply asked for tools {len(reply.rounds)} times in a row")
     else:
         generate(step, replace(reply, rounds=(*reply.rounds, Round())))
@@ -158,15 +161,37 @@ def _ask(step: Step, reply: Reply, call: ToolCall) -> None:
 
 
 def filler_is_due(step: Step) -> None:
-    """A tool takes its time: say something meanwhile, once a wait, if there is nothing else to hear."""
+    """A tool takes its time."""
     reply = step.spoken()
-    waiting = [run.call.name for run in reply.rounds[-1].tools if run.output is None] if reply is not None else []
-    if reply is None or not waiting or not all(clause.over for clause in reply.clauses):
+    if reply is not None and reply.tools_pending:
+        bridge(step, reply)
+
+
+def bridge(step: Step, reply: Reply) -> None:
+    """The wait is long enough to be heard: begin with what is known, if anything is, else say a filler. Each once a wait."""
+    last = reply.rounds[-1]
+    known_by_now = any(run.output is not None and run.ok for run in last.tools)
+    if reply.guess or not step.state.rules.filler_after_ms:
         return
+    if known_by_now and not reply.generating and not last.early and step.state.confirming is None:
+        _begin_with_known(step, reply, last)
+    elif not (reply.generating and last.early) and not reply.said_meanwhile and all(clause.over for clause in reply.clauses):
+        _fill(step, reply)
+
+
+def _begin_with_known(step: Step, reply: Reply, last: Round) -> None:
+    """Some tools have ended: the model answers from them. The others stand in a round of their own, which takes its words."""
+    ended = tuple(run for run in last.tools if run.output is not None)
+    running = tuple(run for run in last.tools if run.output is None)
+    rounds = (*reply.rounds[:-1], replace(last, tools=ended), Round(running, early=True))
+    generate(step, replace(reply, rounds=rounds))
+
+
+def _fill(step: Step, reply: Reply) -> None:
+    waiting = [run.call.name for run in reply.rounds[-1].tools if run.output is None]
     lines = next(filter(None, (rule_of(step, name).fillers for name in waiting)), step.state.rules.fillers)
-    if not lines:
-        return
-    text = lines[step.state.fillers_said % len(lines)]
-    reply = reply.with_filler(text)
-    step.put(reply=reply, fillers_said=step.state.fillers_said + 1)
-    speak(step, reply, (text,))
+    if lines:
+        text = lines[step.state.fillers_said % len(lines)]
+        reply = reply.with_filler(text)
+        step.put(reply=reply, fillers_said=step.state.fillers_said + 1)
+        speak(step, reply, (text,))
