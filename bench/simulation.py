@@ -11,6 +11,7 @@ from voiceagent.call.call import rules_of
 from voiceagent.config import load_agent
 from voiceagent.models.figures import Figure, at_most
 from voiceagent.resources import demo_agent_file
+from voiceagent.simulation.call import EFFECTS, NOT_COMMITTED
 from voiceagent.simulation.run import simulate
 from voiceagent.tools.toolset import ToolSet
 
@@ -31,11 +32,14 @@ async def measure(options: argparse.Namespace) -> Iterable[Figure]:
     rules = rules_of(load_agent(demo_agent_file()), ToolSet())
     began_s = time.perf_counter()
     tally = simulate(rules, CALLS)
+    effects = tally.decisions[EFFECTS]
     elapsed_s = time.perf_counter() - began_s
     return [
         Figure("calls", float(tally.calls), "", "", True),
         Figure("events", float(tally.events), "", "", True),
         at_most("all of them took", elapsed_s, 120.0, "s"),
         at_most("rules of the turn engine that did not hold", float(len(tally.broken)), 0.0, ""),
+        Figure("external effects", float(effects.total()), "", "", True),
+        at_most("external effects of dropped or uncommitted replies", float(effects[NOT_COMMITTED]), 0.0, ""),
         *(Figure(name, 100 * tally.share(question, answer), "%", "", True) for name, question, answer in SHARES),
     ]

@@ -12,6 +12,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
 from voiceagent.conversation.endpointing import Prosody
+from voiceagent.conversation.history import Chunk
 from voiceagent.conversation.reply import PENDING_TOOL
 from voiceagent.conversation.state import Phase, Rules, ToolRule
 
@@ -36,6 +37,7 @@ MOVES: dict[str, Callable[[World, str], object]] = {
     "find": lambda world, text: world.call_tool("find", f'{{"what": "{text}"}}'),
     "predict": lambda world, text: world.predict("find", f'{{"what": "{text}"}}'),
     "predict_effect": lambda world, text: world.predict("book", f'{{"day": "{text}"}}'),
+    "two": lambda world, text: wait_for_one_of_two(world, text),
     "looked_up": lambda world, text: world.look_up_done(),
     "tool_done": lambda world, text: world.finish_tool(),
     "synthesise": lambda world, text: world.synthesise(),
@@ -46,7 +48,23 @@ MOVES: dict[str, Callable[[World, str], object]] = {
     "request": lambda world, text: world.feed(ev.ReplyRequested(world.now_ms)),
     "cancel": lambda world, text: world.feed(ev.ReplyCancelled(world.now_ms)),
     "clause_failed": lambda world, text: world.fail_clause(),
+    "context": lambda world, text: world.feed(ev.ContextFound(world.now_ms, world.utterance, chunks(text))),
+    "blocked": lambda world, text: world.block(text),
 }
+
+
+def chunks(text: str) -> tuple[Chunk, ...]:
+    return (Chunk("a", text), Chunk("b", text)) if text else ()
+
+
+def wait_for_one_of_two(world: World, text: str) -> None:
+    """The model asks for two tools; one ends, and the wait for the other is long enough to be heard."""
+    world.call_tool("find", f'{{"what": "{text}"}}')
+    world.call_tool("book", f'{{"day": "{text}"}}')
+    world.generated()
+    world.finish_tool()
+    world.fire("filler")
+
 
 TOOLS = {"find": ToolRule("none"), "book": ToolRule("external"), "pay": ToolRule("external", ("Hold on.",), "Shall I pay {day}?")}
 """`TEXTS` are their arguments too, so that the same is asked for twice."""
@@ -179,6 +197,7 @@ any_event = st.one_of(
     st.builds(ev.Endpoint, some_time, some_id, some_time),
     st.builds(ev.FinalTranscript, some_time, some_id, some_text, some_id, st.sampled_from([None, ev.Refusal("r", "No.")])),
     st.builds(ev.Transcript, some_time, some_id, some_text, some_text),
+    st.builds(ev.ContextFound, some_time, some_id, some_text.map(chunks)),
     st.builds(ev.TextDelta, some_time, some_id, some_text),
     st.builds(
         ev.ToolCallRequested, some_time, some_id, st.sampled_from("ab"), st.sampled_from(["find", "book", "pay"]), st.just("{}")
@@ -194,6 +213,8 @@ any_event = st.one_of(
     st.builds(ev.Played, some_time, some_id, st.integers(-1, 4), st.floats(0, 500)),
     st.builds(ev.PlayoutStopped, some_time, some_id, st.integers(-1, 4), st.floats(0, 500)),
     st.builds(ev.TimerFired, some_time, st.sampled_from(["silence", "final", "reply", "overlap", "filler", "call_limit", "?"])),
+    st.builds(ev.Summarised, some_time, some_text),
+    st.builds(ev.InstructionsChanged, some_time, some_text),
     st.builds(ev.TextReceived, some_time, some_text),
     st.builds(ev.ReplyRequested, some_time),
     st.builds(ev.ReplyCancelled, some_time),

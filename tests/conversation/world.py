@@ -226,6 +226,11 @@ class World:
             run = self.tools.pop(0)
             self.feed(ev.ToolFinished(self.now_ms, run.reply_id, run.call_id, output, True))
 
+    def block(self, line: str) -> None:
+        """The output guard stops the generation."""
+        if self.generations:
+            self.feed(ev.OutputBlocked(self.now_ms, self.generations.pop().reply_id, "rule", line))
+
     def fail(self) -> None:
         if self.generations:
             self.feed(ev.GenerationFailed(self.now_ms, self.generations.pop().reply_id, "broken"))

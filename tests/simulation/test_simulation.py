@@ -5,6 +5,7 @@ from voiceagent.conversation import events as ev
 from voiceagent.conversation.endpointing import EndpointModel
 from voiceagent.conversation.replay import replay
 from voiceagent.conversation.state import Rules
+from voiceagent.simulation.call import COMMITTED, EFFECTS
 from voiceagent.simulation.playout import SimulatedPlayout
 from voiceagent.simulation.run import simulate, simulate_one, with_tools
 from voiceagent.simulation.tally import Tally
@@ -19,6 +20,8 @@ def test_every_rule_holds_in_two_thousand_calls_and_every_decision_occurs() -> N
     assert tally.decisions["the call ended"].total() == 2000
     assert set(tally.decisions["the reply was"]) == {"completed", "interrupted", "failed"}
     assert set(tally.decisions["the guess was"]) == {"kept", "resumed", "failed"}
+    assert set(tally.decisions["a guard withheld"]) == {"input", "output"}
+    assert set(tally.decisions[EFFECTS]) == {COMMITTED}
     for kind in ("command", "sentence"):
         assert tally.share(f"over its speech: {kind}", "yields") > 0.98
     assert tally.share("over its speech: noise", "yields") < 0.03

@@ -14,15 +14,23 @@ from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
 from voiceagent.conversation.caller import EARLY_ANSWER_WORDS
 from voiceagent.conversation.endpointing import Prosody
+from voiceagent.conversation.history import Chunk
+from voiceagent.conversation.overlap import bare_words
 from voiceagent.conversation.state import Phase, Rules
 from voiceagent.simulation.playout import FRAME_MS, WORD_MS, SimulatedPlayout
-from voiceagent.simulation.script import LOOKS_UP, Turn, Utterance, script
+from voiceagent.simulation.script import HAS_EFFECTS, LOOKS_UP, Turn, Utterance, script
 from voiceagent.simulation.tally import Tally
 
 PAUSE_MS, PARTIAL_MS, SAID_WORD_MS = 100.0, 200.0, 290.0
 NOISE_MS = 220.0
 FAULTS = 0.003
 """Share of generations, and of clauses, that fail."""
+GUARDED = 0.01
+"""Share of generations that the output guard stops, and of utterances that the input guard withholds."""
+FORESEEN, FOUND = 0.3, 0.1
+"""Share of partial transcripts by which a tool is predicted, and on which documents have something."""
+BOTH_TOOLS = 0.2
+"""Share of answers with a tool for which the model asks for both at once."""
 LONGEST_CALL_MS = 600_000.0
 REPLIES = (
     "It is sunny in Paris tomorrow, with twenty degrees.",
@@ -31,6 +39,8 @@ REPLIES = (
     "You can ask me about the weather, the time, bookings and orders. I can also set a timer.",
     "Goodbye.",
 )
+TWO_TOOLS = (LOOKS_UP, HAS_EFFECTS)
+EFFECTS, COMMITTED, NOT_COMMITTED = "an effect came of", "a committed reply", "a dropped or uncommitted reply"
 Record = Callable[[ev.Event, tuple[act.Action, ...]], None]
 
 
@@ -140,6 +150,8 @@ class SimulatedCall:
                 self._reply_started(action)
             case act.ReplyEnded():
                 self._reply_ended(action)
+            case act.Withheld():
+                self._tally.decided("a guard withheld", action.direction)
             case act.GuessEnded():
                 self._tally.decided("the guess was", action.outcome)
                 self._tally.decided("tokens of guesses", "kept" if action.outcome == "kept" else "wasted", action.tokens)
@@ -164,12 +176,18 @@ class SimulatedCall:
             return
         if self._turn is not None and self._turn.tool and request.messages[-1].role == "user":
             at_ms += rng.uniform(40, 120)
-            arguments = json.dumps({"words": len(request.messages[-1].content.split())})
-            self._after(at_ms, self._generated, ev.ToolCallRequested, reply_id, f"c{self._order}", self._turn.tool, arguments)
+            arguments = _arguments(request.messages[-1].content)
+            for name in TWO_TOOLS if rng.random() < BOTH_TOOLS else (self._turn.tool,):
+                self._after(at_ms, self._generated, ev.ToolCallRequested, reply_id, f"c{self._order}", name, arguments)
         else:
-            for word in rng.choice(REPLIES).split():
+            words = rng.choice(REPLIES).split()
+            blocked = rng.random() < GUARDED
+            for word in words[: rng.randrange(len(words))] if blocked else words:
                 self._after(at_ms, self._generated, ev.TextDelta, reply_id, f"{word} ")
                 at_ms += rng.uniform(4, 14)
+            if blocked:
+                self._after(at_ms, self._generated, ev.OutputBlocked, reply_id, "phrases", "I may not speak of that.")
+                return
         self._after(at_ms + 5, self._generated, ev.GenerationDone, reply_id)
 
     def _generated(self, kind: Callable[..., ev.Event], reply_id: int, *fields: str) -> None:
@@ -178,7 +196,10 @@ class SimulatedCall:
 
     def _run_tool(self, run: act.RunTool) -> None:
         effect = (run.reply_id, run.name)
-        if run.reply_id not in self._started or run.reply_id in self._dead or effect in self._effects:
+        committed = run.reply_id in self._started and run.reply_id not in self._dead
+        if run.name == HAS_EFFECTS:
+            self._tally.decided(EFFECTS, COMMITTED if committed else NOT_COMMITTED)
+        if not committed or effect in self._effects:
             self._broken(f"{run.name} ran for a reply that was not committed, or twice for it")
         self._effects.add(effect)
         self._tally.decided("a tool ran", f"{run.name}, once committed")
@@ -352,6 +373,15 @@ class SimulatedCall:
             words = [*self._heard_words, *self._saying.fragments[self._part].words[:count]]
             if words:
                 self._feed(ev.Transcript(self._now_ms, self._utterance_id, " ".join(words[:-1]), words[-1], 20.0))
+                self._read_on(words)
+
+    def _read_on(self, words: list[str]) -> None:
+        """What the words so far set off beside the turn engine."""
+        if self._turn is not None and self._turn.tool and self._rng.random() < FORESEEN:
+            name, arguments = self._rng.choice(TWO_TOOLS), _arguments(" ".join(words))
+            self._feed(ev.ToolPredicted(self._now_ms, self._utterance_id, name, arguments))
+        if self._rng.random() < FOUND:
+            self._feed(ev.ContextFound(self._now_ms, self._utterance_id, (Chunk("a page", " ".join(words)),)))
 
     def _fell_silent(self, voiced_ms: float) -> None:
         assert self._saying is not None
@@ -409,7 +439,9 @@ class SimulatedCall:
 
     def _final(self, utterance_id: int, pause_id: int, text: str) -> None:
         if pause_id == self._pause_id:
-            self._feed(ev.FinalTranscript(self._now_ms, utterance_id, text, pause_id))
+            refusal = ev.Refusal("topics", "I do not speak of that.") if text and self._rng.random() < GUARDED else None
+            said = "(withheld)" if refusal else text
+            self._feed(ev.FinalTranscript(self._now_ms, utterance_id, said, pause_id, refusal))
 
     def _set_holds(self, holds: act.SetHolds) -> None:
         self._holds += 1
@@ -446,3 +478,8 @@ class SimulatedCall:
         heard = [text for _, text in sorted(self._over.items()) if text]
         if " ".join(said) != " ".join(heard):
             self._broken(f"history holds {said}, the caller heard {heard}")
+
+
+def _arguments(said: str) -> str:
+    """A tool call's: it is about the last word."""
+    return json.dumps({"about": (bare_words(said) or [""])[-1]})

@@ -62,7 +62,7 @@ class Foresight:
         return self._typical_ms.get(name, 0.0) >= SLOW_MS
 
     def learn(self, said: str, name: str, arguments: str) -> None:
-        """Words of a caller led to that tool call. Where none of its arguments stands in them they teach nothing: that call was about
+        """Words of a caller led to that tool call. Where none of its arguments stands in them they teach nothing: it was about
         what had been said before."""
         given = read_arguments(arguments)
         if given is None:
@@ -76,7 +76,7 @@ class Foresight:
             self._patterns.popitem(last=False)
 
     def predict(self, words: str) -> tuple[str, str] | None:
-        """The tool and the arguments that an utterance which has begun like this will lead to: of the patterns whose arguments are
+        """The tool and the arguments that an utterance which has begun like this will lead to: of patterns whose arguments are
         all there, that which fits most words; else the call that all it may still become leads to."""
         heard = _words(words)
         fits = [
