@@ -93,7 +93,7 @@ def test_a_lookup_that_still_runs_at_the_commit_is_waited_for() -> None:
 
 
 def test_while_a_slow_tool_may_be_wanted_the_model_is_asked_which() -> None:
-    world = begun(tools={"find": ToolRule("none", slow=True)})
+    world = begun(tools={"find": ToolRule("none", typical_ms=800.0)})
     world.speech()
     world.partial("Where is")
     world.partial("Where is order 48271")
@@ -212,6 +212,28 @@ def test_a_slow_tool_is_bridged_once_with_lines_that_vary() -> None:
     world.call_tool("book", '{"order": 5}')
     world.fire("filler")
     assert spoken(world)[-1] == "One moment."
+
+
+def test_a_tool_that_is_known_to_be_slow_is_bridged_so_long_after_the_callers_words() -> None:
+    world = begun(
+        fillers=("One moment.",), tools={"book": ToolRule(typical_ms=3000.0), "find": ToolRule("none", typical_ms=800.0)}
+    )
+    world.now_ms = 5000.0
+    world.say("Book it.")  # which ended 500 ms before its endpoint
+    world.call_tool("book")
+    assert world.timers["filler"] == 5001.0
+
+
+def test_a_tool_that_ran_ahead_and_is_nearly_done_is_given_its_time() -> None:
+    world = begun(fillers=("One moment.",), tools={"find": ToolRule("none", typical_ms=800.0)})
+    world.speech()
+    world.partial("Find it please")
+    world.predict("find")
+    world.now_ms += 600.0
+    world.endpoint()
+    world.final("Find it please.")
+    world.call_tool("find")
+    assert world.timers["filler"] == world.now_ms + 400.0
 
 
 def test_a_tool_may_have_its_own_filler() -> None:

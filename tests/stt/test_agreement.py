@@ -64,3 +64,14 @@ def test_in_any_order_of_hypotheses_the_stable_part_only_grows(hypotheses: list[
         assert agreement.stable[: len(before)] == before
         assert agreement.unstable == hypothesis[stable:]
         before = list(agreement.stable)
+
+
+def test_a_number_at_the_end_is_not_stable_while_its_digits_may_come() -> None:
+    agreement = LocalAgreement()
+    agreement.update(["order", "5"])
+    for heard in ("order 5", "order 55", "order 551"):
+        agreement.update(heard.split())
+        assert agreement.stable == ["order"]
+    agreement.update(["order", "551", "been"])
+    agreement.update(["order", "551", "been", "shipped"])
+    assert agreement.stable == ["order", "551", "been"]

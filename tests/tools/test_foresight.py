@@ -101,11 +101,11 @@ def test_patterns_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert foresight.predict("d of order 1 please") is not None
 
 
-def test_a_tool_is_slow_once_its_runs_were() -> None:
+def test_how_long_a_tool_takes_follows_its_latest_runs() -> None:
     foresight = Foresight()
-    assert not foresight.is_slow("get_order")
+    assert foresight.typical_ms("get_order") == 0.0
     foresight.took("get_order", 800.0)
-    assert foresight.is_slow("get_order")
-    for _ in range(10):
+    assert foresight.typical_ms("get_order") == 800.0
+    for _ in range(20):
         foresight.took("get_order", 5.0)
-    assert not foresight.is_slow("get_order")
+    assert 5.0 < foresight.typical_ms("get_order") < 10.0

@@ -74,7 +74,7 @@ def rules_of(agent: AgentConfig, tools: ToolSet) -> Rules:
 
 def _tool_rule(tools: ToolSet, name: str) -> ToolRule:
     rule = tools.rule(name)
-    return ToolRule(rule.effect, rule.fillers, rule.confirm, tools.foresight.is_slow(name))
+    return ToolRule(rule.effect, rule.fillers, rule.confirm, tools.foresight.typical_ms(name))
 
 
 class Call:

@@ -103,7 +103,9 @@ def endpoint(step: Step, event: ev.Endpoint) -> None:
     if event.utterance_id != step.state.utterance_id:
         return
     pause = step.state.pause
-    step.put(phase=Phase.FINALISING, awaiting_final=step.state.awaiting_final | {event.utterance_id})
+    step.put(
+        phase=Phase.FINALISING, asked_ms=event.speech_end_ms, awaiting_final=step.state.awaiting_final | {event.utterance_id}
+    )
     step.do(act.CallerStopped(event.utterance_id, event.speech_end_ms))
     if pause is not None and pause.text is not None:
         _commit(step, event.utterance_id, pause.text, pause.refusal)
@@ -235,7 +237,7 @@ def final_is_late(step: Step) -> None:
 def text_received(step: Step, event: ev.TextReceived) -> None:
     """A typed message waits for a reply, spoken or asked for."""
     unanswered = " ".join(f"{step.state.unanswered} {event.text}".split())
-    step.put(unanswered=unanswered, refusal=event.refusal or step.state.refusal)
+    step.put(unanswered=unanswered, refusal=event.refusal or step.state.refusal, asked_ms=event.at_ms)
     take_in(step, event.context)
 
 

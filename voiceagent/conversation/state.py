@@ -36,6 +36,10 @@ class Phase(Enum):
 LIVE = frozenset(Phase) - {Phase.NEW, Phase.ENDED}
 
 
+SLOW_MS = 150.0
+"""A tool that takes longer is worth predicting while the caller still speaks."""
+
+
 class ToolRule(Struct, frozen=True):
     """What the turn engine must know of a tool."""
 
@@ -45,13 +49,13 @@ class ToolRule(Struct, frozen=True):
     """What may be said while it runs; empty: `Rules.fillers`."""
     confirm: str = ""
     """What the caller must say yes to before it runs; `{name}` stands for the argument of that name."""
-    slow: bool = False
-    """Whether its runs so far took long enough to predict it while the caller still speaks."""
+    typical_ms: float = 0.0
+    """How long its runs took so far; 0: none is known."""
 
     @property
     def worth_predicting(self) -> bool:
         """Whether it may run ahead, and that would save anything."""
-        return self.slow and self.effect == "none"
+        return self.typical_ms >= SLOW_MS and self.effect == "none"
 
 
 class Rules(Struct, frozen=True):
@@ -164,6 +168,8 @@ class State(Struct, frozen=True):
     """When it began."""
     pause: Pause | None = None
     """Set while it is silent."""
+    asked_ms: float = 0.0
+    """When the caller ended what is to be answered."""
     awaiting_final: frozenset[int] = frozenset()
     """Utterances that were endpointed and whose final transcript is still to come."""
     turn: int = 0

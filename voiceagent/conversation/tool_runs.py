@@ -51,7 +51,8 @@ def run_tool(step: Step, reply: Reply, call: ToolCall) -> None:
 def start_tool(step: Step, reply: Reply, call: ToolCall) -> None:
     """Run it, unless it runs or ran already. Nothing runs twice for a reply."""
     step.do(act.ToolStarted(reply.reply_id, call.call_id, call.name, call.arguments))
-    step.set_timer(FILLER, step.state.rules.filler_after_ms)
+    if FILLER not in step.state.timers:
+        step.set_timer(FILLER, _bridge_after_ms(step, reply, call))
     if take(step, call.name, call.arguments):
         return
     before = _asked_before(step, call)
@@ -59,6 +60,17 @@ def start_tool(step: Step, reply: Reply, call: ToolCall) -> None:
         step.do(act.RunTool(reply.reply_id, call.call_id, call.name, call.arguments))
     elif before.output is not None:
         _tool_ended(step, call, before.output, before.ok)
+
+
+def _bridge_after_ms(step: Step, reply: Reply, call: ToolCall) -> float:
+    """How long from now the wait for a tool is to be bridged. Where its past runs tell that it will be, what counts is how long
+    the caller has been waiting."""
+    after_ms = step.state.rules.filler_after_ms
+    run = known(step, call.name, call.arguments)
+    left_ms = rule_of(step, call.name).typical_ms - (step.at_ms - run.started_ms if run is not None else 0.0)
+    if not after_ms or left_ms < after_ms or reply.clauses:
+        return after_ms
+    return max(1.0, after_ms - (step.at_ms - step.state.asked_ms))
 
 
 def _asked_before(step: Step, call: ToolCall) -> ToolRun | None:

@@ -14,7 +14,7 @@ class LocalAgreement(StableWords):
     def _settled(self, words: Sequence[str], clear: int) -> int:
         agreed = 0
         for ours, theirs in zip(self.unstable, words, strict=False):
-            may_grow = agreed == len(words) - 1 and bare(theirs)[-1:].isdigit()
+            may_grow = agreed == len(words) - 1 and bare(theirs).isdigit()
             if bare(ours) != bare(theirs) or may_grow:
                 break
             agreed += 1

@@ -11,8 +11,6 @@ from typing import Any
 
 from voiceagent.conversation.history import read_arguments
 
-SLOW_MS = 150.0
-"""A tool that takes longer is worth running ahead."""
 MAX_PATTERNS = 500
 SURE_AFTER = 2
 """A pattern predicts from the second time on."""
@@ -57,9 +55,9 @@ class Foresight:
         before = self._typical_ms.get(name, ms)
         self._typical_ms[name] = before + WEIGHT * (ms - before)
 
-    def is_slow(self, name: str) -> bool:
-        """Whether the tool's runs are worth being begun early; False while none is known."""
-        return self._typical_ms.get(name, 0.0) >= SLOW_MS
+    def typical_ms(self, name: str) -> float:
+        """How long the tool's runs take; 0 while none is known."""
+        return self._typical_ms.get(name, 0.0)
 
     def learn(self, said: str, name: str, arguments: str) -> None:
         """Words of a caller led to that tool call. Where none of its arguments stands in them they teach nothing: it was about
