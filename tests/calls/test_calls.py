@@ -41,7 +41,7 @@ async def test_a_spoken_request_runs_a_tool_and_is_answered_aloud(server: Server
     assert "Paris" in turn.heard
     assert not turn.unheard
     assert turn.turn is not None
-    assert {"endpoint", "stt_final", "llm_ttft", "tool", "tts_first_audio"} <= {span["stage"] for span in turn.turn["spans"]}
+    assert {"endpoint", "stt_final", "llm_ttft", "tts_first_audio"} <= {span["stage"] for span in turn.turn["spans"]}
 
 
 @pytest.mark.parametrize("network", ["a good network", "5 % packet loss"])
