@@ -57,10 +57,11 @@ $(NEMO_VENV)/.installed: pyproject.toml constraints.txt
 		aiohttp-retry dataclasses-json httpx jsonschema lark nest-asyncio prompt-toolkit simpleeval typer
 	@touch $@
 
-#: make test-vllm    the engines for vLLM on the real one, built for CPUs, in an environment outside the checkout
+#: make test-vllm    the engines for vLLM, and whole calls, on the real one, built for CPUs, in an environment outside the checkout
 test-vllm:
 	@PYTHON=$(PYTHON) bash scripts/install-vllm.sh
 	@$(VLLM_VENV)/bin/python -m pytest tests/vllm $(ARGS)
+	@VOICEAGENT_TEST_PROFILE=vllm-cpu $(VLLM_VENV)/bin/python -m pytest tests/calls $(ARGS)
 
 #: make lint         ruff, mypy, the import contracts, and the page's types where node is
 lint: setup

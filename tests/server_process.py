@@ -11,6 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+PROFILE = os.environ.get("VOICEAGENT_TEST_PROFILE", "")
+"""The profile with which all calls of the tests are answered; empty: the agents' own."""
+
 
 @dataclass
 class ServerProcess:
@@ -26,7 +29,8 @@ def running_server(data: Path, *options: str) -> Iterator[ServerProcess]:
     """Start a server and wait until it answers calls; its data lies in `data`. It must end cleanly at SIGTERM."""
     environment = {**os.environ, "VOICEAGENT_DATA": str(data), "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
     environment["PYTHONFAULTHANDLER"] = "1"
-    command = [sys.executable, "-m", "voiceagent", "serve", "--port", "0", *options]
+    profile = ("--profile", PROFILE) if PROFILE else ()
+    command = [sys.executable, "-m", "voiceagent", "serve", "--port", "0", *profile, *options]
     with (data / "server.log").open("w") as log:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
         try:

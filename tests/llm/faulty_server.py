@@ -28,23 +28,40 @@ class FaultyServer:
 
     def __init__(self) -> None:
         self.fault = ""
+        self.owner = "x"
+        self.context_messages = 1000
+        self.metrics_text = ""
         self.url = ""
         self.disconnected = asyncio.Event()
         self.requests: list[dict[str, Any]] = []
 
     async def models(self, _: web.Request) -> web.Response:
-        return web.json_response({"object": "list", "data": [{"id": "m", "object": "model", "created": 0, "owned_by": "x"}]})
+        model = {"id": "m", "object": "model", "created": 0, "owned_by": self.owner}
+        return web.json_response({"object": "list", "data": [model]})
+
+    async def metrics(self, _: web.Request) -> web.Response:
+        return web.Response(text=self.metrics_text)
 
     async def complete(self, request: web.Request) -> web.StreamResponse:
         self.requests.append(await request.json())
-        if self.fault in ("401", "404", "500"):
+        if self.fault in ("401", "404", "429", "500", "503"):
             return web.json_response({"error": {"message": "on purpose"}}, status=int(self.fault))
+        if len(self.requests[-1]["messages"]) > self.context_messages:
+            return _refusal("This model's maximum context length is 40 tokens. Please reduce the length of the messages.")
+        if self.fault == "no priorities" and self.requests[-1].get("priority"):
+            return _refusal("Got priority 1 but priority scheduling is not enabled.")
+        if self.fault == "no grammar" and self.requests[-1].get("tools", [{"function": {}}])[0]["function"].get("strict"):
+            return _refusal("The provided JSON schema contains features not supported by xgrammar.")
         if self.fault == "silent":
             await self._hang()
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         if self.fault == "garbage":
             await response.write(b"data: {not json\n\n")
+        elif self.fault == "gives up":
+            await response.write(b'data: {"error": {"message": "EngineCore encountered an issue", "code": 500}}\n\n')
+        elif self.fault == "endless":
+            await self._talk(response)
         elif self.fault == "tools":
             await response.write(chunk({"tool_calls": [{"index": 0, "id": "a", "function": {"name": "get_", "arguments": ""}}]}))
             await response.write(chunk({"tool_calls": [{"index": 0, "function": {"name": "time", "arguments": '{"city"'}}]}))
@@ -60,11 +77,23 @@ class FaultyServer:
         await response.write(b"data: [DONE]\n\n")
         return response
 
+    async def _talk(self, response: web.StreamResponse) -> None:
+        try:
+            while True:
+                await response.write(chunk({"content": "and so on "}))
+                await asyncio.sleep(0.01)
+        finally:
+            self.disconnected.set()
+
     async def _hang(self) -> None:
         try:
             await asyncio.Event().wait()
         finally:
             self.disconnected.set()
+
+
+def _refusal(message: str) -> web.Response:
+    return web.json_response({"error": {"message": message, "type": "BadRequestError"}}, status=400)
 
 
 @asynccontextmanager
@@ -73,6 +102,7 @@ async def faulty_server() -> AsyncIterator[FaultyServer]:
     server = FaultyServer()
     app = web.Application()
     app.router.add_get("/v1/models", server.models)
+    app.router.add_get("/metrics", server.metrics)
     app.router.add_post("/v1/chat/completions", server.complete)
     runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
     await runner.setup()

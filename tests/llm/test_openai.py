@@ -58,7 +58,9 @@ async def test_tool_results_are_sent_as_the_api_wants_them(server: FaultyServer)
     [
         ("401", "refuses the key"),
         ("404", "no model"),
+        ("429", "refused the request"),
         ("500", "refused the request"),
+        ("gives up", "EngineCore encountered an issue"),
         ("garbage", "cannot be read"),
         ("dies", "broke in the middle"),
         ("silent", "nothing in time"),

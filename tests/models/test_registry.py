@@ -37,7 +37,7 @@ def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], re
 
 def test_the_shipped_registry_is_whole() -> None:
     shipped = load_registry(registry_file())
-    assert list(shipped.profiles) == ["embedded", "cpu", "gpu"]
+    assert list(shipped.profiles) == ["embedded", "cpu", "gpu", "vllm-cpu", "vllm-inside"]
     assert all(model.bundled for model in shipped.models_of("embedded"))
     assert [model.name for model in shipped.models_of("cpu")] == ["whisper-small.en", "qwen3-1.7b", "piper-ljspeech"]
     assert size_text(sum(model.size_bytes for model in shipped.models_of("cpu"))) == "2.0 GB"

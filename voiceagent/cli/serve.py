@@ -31,7 +31,7 @@ bearer token is accepted, and only loopback addresses can be served."""
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 takes a free one.")
-@click.option("--profile", default="", help="Engines and models: embedded, cpu, gpu. Default: what the agent names.")
+@click.option("--profile", default="", help="Engines and models: embedded, cpu, gpu, vllm-cpu … Default: what the agent names.")
 @click.option("--config", type=click.Path(path_type=Path), help="The agent's YAML file. Default: the demo agent.")
 @click.option("--budgets", type=click.Path(path_type=Path), help="Latency budgets. Default: the shipped latency_budgets.yaml.")
 @click.option("--max-calls", type=click.IntRange(1, 1000), help="Calls at once. Default: the agent's admission.max_calls, or 16.")

@@ -1,0 +1,183 @@
+"""What the engine does about servers that fail: other servers, shorter conversations, fewer wishes, a standby."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
+
+import pytest
+
+from tests.llm.faulty_server import FaultyServer, faulty_server
+from voiceagent.conversation.history import Message
+from voiceagent.errors import EngineError
+from voiceagent.llm.engine import Generated, GeneratedText, KvCapacity, LlmEngine, ToolSchema, Urgency
+from voiceagent.llm.fallback import FallbackEngine
+from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
+
+HELLO = (Message("user", "Hello."),)
+SPOKEN = [GeneratedText("Hello "), GeneratedText("there.")]
+TOOL: ToolSchema = {"type": "function", "function": {"name": "get_time", "parameters": {"type": "object", "properties": {}}}}
+
+
+@pytest.fixture
+async def first() -> AsyncIterator[FaultyServer]:
+    async with faulty_server() as running:
+        yield running
+
+
+@pytest.fixture
+async def second() -> AsyncIterator[FaultyServer]:
+    async with faulty_server() as running:
+        yield running
+
+
+def engine(*servers: FaultyServer, **options: float) -> OpenAiEngine:
+    urls = ",".join(server.url for server in servers)
+    return OpenAiEngine(OpenAiOptions(base_url=urls, **options))  # type: ignore[arg-type]
+
+
+async def generated(model: LlmEngine, messages: Sequence[Message] = HELLO, tools: Sequence[ToolSchema] = ()) -> list[Generated]:
+    async with aclosing(model.generate("call", messages, tools, Urgency.GUESS)) as stream:
+        return [piece async for piece in stream]
+
+
+@pytest.mark.parametrize("fault", ["500", "503", "429", "silent", "gives up", "garbage"])
+async def test_another_server_answers_what_one_fails_to_begin(first: FaultyServer, second: FaultyServer, fault: str) -> None:
+    first.fault = fault
+    model = engine(first, second, first_token_timeout_s=0.3)
+    assert await generated(model) == SPOKEN
+    assert model.retries > 0
+    assert len(second.requests) == 1
+    asked = len(first.requests)
+    assert await generated(model) == SPOKEN
+    assert len(first.requests) == asked
+    await model.close()
+
+
+async def test_a_dead_server_is_passed_over(first: FaultyServer) -> None:
+    model = OpenAiEngine(OpenAiOptions(base_url=f"http://127.0.0.1:9/v1, {first.url}"))
+    assert await generated(model) == SPOKEN
+    await model.close()
+
+
+async def test_what_fails_after_its_first_words_is_not_said_again(first: FaultyServer, second: FaultyServer) -> None:
+    first.fault = "dies"
+    model = engine(first, second)
+    async with aclosing(model.generate("call", HELLO, [])) as stream:
+        assert [await anext(stream) for _ in SPOKEN] == SPOKEN
+        with pytest.raises(EngineError, match="broke in the middle"):
+            await anext(stream)
+    assert not second.requests
+    await model.close()
+
+
+async def test_a_call_stays_with_the_server_that_knows_it(first: FaultyServer, second: FaultyServer) -> None:
+    model = engine(first, second)
+    for _ in range(3):
+        await generated(model)
+    assert sorted(len(server.requests) for server in (first, second)) == [0, 3]
+    await model.close()
+
+
+async def test_a_reply_that_takes_too_long_ends_with_what_was_said(first: FaultyServer) -> None:
+    first.fault = "endless"
+    model = engine(first, total_timeout_s=0.3)
+    assert len(await generated(model)) > 3
+    assert model.cut_replies == 1
+    await asyncio.wait_for(first.disconnected.wait(), 5)
+    await model.close()
+
+
+async def test_a_conversation_that_is_too_long_loses_its_older_half_and_stays_without_it(first: FaultyServer) -> None:
+    first.context_messages = 8
+    model = engine(first)
+    talk = [Message("system", "Be brief.")]
+    for number in range(10):
+        talk += [Message("user", f"Question {number}?"), Message("assistant", f"Answer {number}.")]
+    asked = [*talk, Message("user", "And now?")]
+    assert await generated(model, asked) == SPOKEN
+    sent = [message["content"] for message in first.requests[-1]["messages"]]
+    assert sent[0] == "Be brief."
+    assert sent[1].startswith("Question")
+    assert sent[-1] == "And now?"
+    refused = len(first.requests) - 1
+    await generated(model, [*asked, Message("assistant", "Well."), Message("user", "Yes?")])
+    assert [message["content"] for message in first.requests[-1]["messages"]][: len(sent)] == sent
+    assert refused >= 1
+    assert len(first.requests) == refused + 2
+    await model.close()
+
+
+async def test_a_single_turn_that_is_too_long_is_one_clear_line(first: FaultyServer) -> None:
+    first.context_messages = 0
+    model = engine(first)
+    with pytest.raises(EngineError, match="too long for it"):
+        await generated(model)
+    await model.close()
+
+
+@pytest.mark.parametrize("fault", ["no priorities", "no grammar"])
+async def test_what_a_server_does_not_know_it_is_not_asked_for_again(first: FaultyServer, fault: str) -> None:
+    first.fault, first.owner = fault, "vllm"
+    model = engine(first)
+    assert await generated(model, tools=[TOOL]) == SPOKEN
+    assert await generated(model, tools=[TOOL]) == SPOKEN
+    assert len(first.requests) == 3
+    await model.close()
+
+
+async def test_vllm_is_told_the_urgency_and_to_keep_to_the_schema(first: FaultyServer) -> None:
+    first.owner = "vllm"
+    model = engine(first)
+    await generated(model, tools=[TOOL])
+    assert first.requests[0]["priority"] == Urgency.GUESS
+    assert first.requests[0]["tools"][0]["function"]["strict"] is True
+    await model.close()
+
+
+async def test_a_full_cache_is_load(first: FaultyServer) -> None:
+    first.owner = "vllm"
+    first.metrics_text = 'vllm:num_requests_waiting{engine="0"} 0.0\nvllm:kv_cache_usage_perc{engine="0"} 0.95\n'
+    model = engine(first)
+    await generated(model)
+
+    async def full() -> None:
+        while model.load < 1:
+            await generated(model)
+
+    await asyncio.wait_for(full(), 5)
+    await model.close()
+
+
+class Standby:
+    """Says which one it is."""
+
+    load = 0.0
+
+    async def generate(
+        self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+    ) -> AsyncGenerator[Generated, None]:
+        yield GeneratedText("the standby")
+
+    async def prefill(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
+        return None
+
+    async def kv_capacity(self) -> KvCapacity | None:
+        return None
+
+    async def forget(self, call_id: str) -> None:
+        return None
+
+    async def close(self) -> None:
+        return None
+
+
+async def test_a_standby_answers_while_the_server_does_not(first: FaultyServer) -> None:
+    first.fault = "500"
+    model = FallbackEngine(engine(first), Standby())
+    assert await generated(model) == [GeneratedText("the standby")]
+    first.fault = ""
+    assert await generated(model) == [GeneratedText("the standby")]
+    assert (model.failures, len(first.requests)) == (1, 1)
+    await model.close()
