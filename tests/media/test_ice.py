@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
 import socket
 import time
 from collections.abc import AsyncIterator
@@ -13,6 +11,7 @@ from pathlib import Path
 import pytest
 from aioice import stun, turn
 
+from tests.programs import program
 from voiceagent.errors import ConfigError
 from voiceagent.media.ice import NO_ICE_SERVERS, IceServers, IceSettings
 
@@ -61,18 +60,13 @@ def test_what_cannot_work_is_refused(url: str, environment: dict[str, str], said
 @pytest.fixture
 async def coturn() -> AsyncIterator[tuple[str, int]]:
     """A TURN server on loopback, with the configuration that docker-compose gives it."""
-    program = shutil.which("turnserver")
-    if program is None:
-        reason = "not installed: coturn (Debian: apt-get install coturn)"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+    turnserver = program("turnserver", "coturn")
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as reserved:
         reserved.bind(("127.0.0.1", 0))
         port = reserved.getsockname()[1]
     address = ("--listening-ip=127.0.0.1", "--relay-ip=127.0.0.1", f"--listening-port={port}", "--pidfile=")
     process = await asyncio.create_subprocess_exec(
-        program,
+        turnserver,
         *("-c", str(ROOT / "deploy" / "coturn" / "turnserver.conf")),
         *(f"--static-auth-secret={SECRET}", *address),
         stdout=asyncio.subprocess.DEVNULL,

@@ -1,0 +1,30 @@
+# The agent. `docker build .` makes the one for CPUs; with `--build-arg GPU=1` Whisper runs on an NVIDIA GPU. The image holds piper-tts
+# (GPL-3.0) beside voiceagent (Apache-2.0): whoever distributes it distributes both, see README.md.
+FROM python:3.11.13-slim-bookworm AS build
+ARG GPU=0
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+RUN python -m venv /opt/voiceagent
+WORKDIR /src
+COPY pyproject.toml constraints.txt README.md LICENSE NOTICE latency_budgets.yaml ./
+COPY voiceagent voiceagent
+COPY web web
+COPY models/registry.yaml models/registry.yaml
+COPY models/bundled models/bundled
+COPY examples/demo examples/demo
+RUN /opt/voiceagent/bin/pip install -c constraints.txt .
+RUN if [ "$GPU" = 1 ]; then /opt/voiceagent/bin/pip install "nvidia-cublas-cu12>=12,<13" "nvidia-cudnn-cu12>=9,<10"; fi
+
+FROM python:3.11.13-slim-bookworm
+RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin voiceagent \
+    && install -d -o voiceagent -g voiceagent /data /models /agent
+COPY --from=build /opt/voiceagent /opt/voiceagent
+ENV PATH=/opt/voiceagent/bin:$PATH \
+    LD_LIBRARY_PATH=/opt/voiceagent/lib/python3.11/site-packages/nvidia/cublas/lib:/opt/voiceagent/lib/python3.11/site-packages/nvidia/cudnn/lib \
+    HOME=/tmp VOICEAGENT_DATA=/data VOICEAGENT_MODELS=/models OMP_NUM_THREADS=1 PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+USER voiceagent
+VOLUME ["/data", "/models"]
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=5s --start-period=120s --retries=3 \
+    CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8080/readyz', timeout=4)"]
+ENTRYPOINT ["voiceagent"]
+CMD ["serve", "--host", "0.0.0.0"]

@@ -1,0 +1,154 @@
+"""docker-compose.yml: that it is valid, that it is closed by default, and that it agrees with what it is made of."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.programs import program
+from voiceagent import __version__
+from voiceagent.config import load_agent
+from voiceagent.models.registry import registry
+
+ROOT = Path(__file__).resolve().parents[2]
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+ONCE = ("models", "models-gpu")
+"""Services that do their work and end."""
+
+
+def client() -> list[str]:
+    """`docker compose`, or Debian's docker-compose."""
+    docker = shutil.which("docker")
+    if docker and subprocess.run([docker, "compose", "version"], capture_output=True, check=False).returncode == 0:
+        return [docker, "compose"]
+    return [program("docker-compose", "docker-compose")]
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """What a user has after cloning, without secrets."""
+    shutil.copytree(ROOT / "deploy", tmp_path / "deploy", ignore=shutil.ignore_patterns("secrets"))
+    for name in ("docker-compose.yml", "Dockerfile"):
+        shutil.copy(ROOT / name, tmp_path)
+    return tmp_path
+
+
+def on_network(network: str) -> set[str]:
+    """The services there."""
+    return {name for name, service in SERVICES.items() if network in service.get("networks", ())}
+
+
+def configured(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    secret = re.compile("^(VOICEAGENT|TURN|GRAFANA|VLLM)_")
+    environment = {key: value for key, value in os.environ.items() if not secret.match(key)}
+    command = [*client(), *arguments, "config"]
+    return subprocess.run(command, cwd=checkout, capture_output=True, text=True, env=environment, check=False)
+
+
+@pytest.mark.parametrize(("profile", "services"), [("cpu", {"agent", "models"}), ("gpu", {"agent-gpu", "models-gpu", "vllm"})])
+def test_compose_takes_it_once_the_secrets_are_made(checkout: Path, profile: str, services: set[str]) -> None:
+    subprocess.run(["sh", "deploy/secrets.sh"], cwd=checkout, check=True, capture_output=True)
+    found = configured(checkout, "--profile", profile)
+    assert found.returncode == 0, found.stderr
+    assert found.stderr == ""
+    assert services | {"coturn", "prometheus", "grafana"} <= set(yaml.safe_load(found.stdout)["services"])
+
+
+def test_without_secrets_it_says_how_to_make_them(checkout: Path) -> None:
+    found = configured(checkout, "--profile", "cpu")
+    assert found.returncode != 0
+    assert "deploy/secrets.sh" in found.stderr
+
+
+def test_secrets_are_made_once_and_for_their_owner(checkout: Path) -> None:
+    subprocess.run(["sh", "deploy/secrets.sh"], cwd=checkout, check=True, capture_output=True)
+    made = dict(line.split("=") for line in (checkout / ".env").read_text().splitlines())
+    assert len(set(made.values())) == 4
+    assert all(re.fullmatch("[0-9a-f]{48}", value) for value in made.values())
+    assert (checkout / "deploy/secrets/metrics.key").read_text() == made["VOICEAGENT_METRICS_KEY"]
+    assert stat.S_IMODE((checkout / ".env").stat().st_mode) == 0o600
+    assert stat.S_IMODE((checkout / "deploy/secrets").stat().st_mode) == 0o700
+    again = subprocess.run(["sh", "deploy/secrets.sh"], cwd=checkout, capture_output=True, text=True, check=False)
+    assert again.returncode == 1
+    assert "already" in again.stderr
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_every_service_is_confined(name: str) -> None:
+    service = SERVICES[name]
+    assert service["user"].split(":")[0] != "0"
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert {"cpus", "mem_limit", "pids_limit"} <= set(service)
+    assert service["logging"]["options"]["max-size"]
+    assert (name in ONCE) or service["healthcheck"]["test"]
+    assert not service.get("privileged")
+    assert "network_mode" not in service
+    assert re.fullmatch(r"[a-z0-9-]+(/[a-z0-9-]+)?:v?\d+\.\d+\.\d+(-gpu)?", service["image"]), "a name and a version, no registry"
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_nothing_listens_beyond_loopback_by_default(name: str) -> None:
+    for port in SERVICES[name].get("ports", ()):
+        assert port.startswith(("127.0.0.1:", "${VOICEAGENT_BIND:-127.0.0.1}:", "${TURN_BIND:-127.0.0.1}:"))
+
+
+def test_a_turn_relay_reaches_the_agents_network_and_nothing_else() -> None:
+    subnet = ipaddress.ip_network(COMPOSE["networks"]["media"]["ipam"]["config"][0]["subnet"])
+    lines = (ROOT / "deploy/coturn/turnserver.conf").read_text().splitlines()
+    settings = [line.split("=", 1) for line in lines if "=" in line and not line.startswith("#")]
+    allowed = [value for key, value in settings if key == "allowed-peer-ip"]
+    assert allowed == [f"{subnet[0]}-{subnet[-1]}"]
+    assert ["denied-peer-ip", "0.0.0.0-255.255.255.255"] in settings
+    ports = "-".join(value for key, value in settings if key in ("min-port", "max-port"))
+    assert any(f":{ports}:{ports}/udp" in port for port in SERVICES["coturn"]["ports"])
+    assert on_network("media") == {"agent", "agent-gpu", "coturn"}
+
+
+def test_vllm_has_no_way_out_and_only_the_agent_and_prometheus_have_one_in() -> None:
+    assert COMPOSE["networks"]["model"]["internal"] is True
+    assert SERVICES["vllm"]["networks"] == ["model"]
+    assert on_network("model") == {"vllm", "agent-gpu", "prometheus"}
+
+
+def test_vllm_serves_the_model_of_the_profile() -> None:
+    spec = registry().profile("gpu").llm
+    folder = registry().model(spec.model).folder(Path("/models"))
+    command = SERVICES["vllm"]["command"]
+    assert command[0] == str(folder)
+    assert f"--served-model-name={spec.options['served_model']}" in command
+    context = int(next(option for option in command if option.startswith("--max-model-len=")).partition("=")[2])
+    assert load_agent(ROOT / "deploy/agent/agent.yaml").admission.context_tokens_per_call <= context
+
+
+def test_the_images_of_ours_are_of_this_version() -> None:
+    for name in ("agent", "agent-gpu", *ONCE):
+        assert SERVICES[name]["image"].removesuffix("-gpu") == f"voiceagent:{__version__}"
+
+
+def test_what_is_mounted_is_there() -> None:
+    for service in SERVICES.values():
+        for volume in service.get("volumes", ()):
+            source = volume.split(":")[0]
+            assert source in COMPOSE["volumes"] or (ROOT / source).exists()
+
+
+def test_the_image_is_built_of_files_that_are_there_and_not_ignored() -> None:
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    sources = " ".join(copied).split()
+    assert len(sources) > 8
+    kept = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
+    for source in sources:
+        assert (ROOT / source).exists()
+        assert source in kept

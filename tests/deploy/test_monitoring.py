@@ -1,0 +1,69 @@
+"""The dashboard and the alerts ask for what the agent really exports."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.programs import program
+from voiceagent.latency.spans import Span, Stage, TurnReport
+from voiceagent.server.metrics import Metrics
+
+DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
+DASHBOARD: dict[str, Any] = json.loads((DEPLOY / "grafana" / "dashboards" / "voiceagent.json").read_text())
+ALERTS: dict[str, Any] = yaml.safe_load((DEPLOY / "prometheus" / "alerts.yml").read_text())
+ASKED = [
+    *(target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]),
+    *(rule["expr"] for group in ALERTS["groups"] for rule in group["rules"]),
+]
+
+
+def exported() -> str:
+    """The metrics of an agent to which everything has happened once."""
+    metrics = Metrics()
+    for happen in (metrics.call_ended, metrics.call_refused, metrics.tool_ended, metrics.context_asked, metrics.loop_blocked):
+        happen("x")
+    metrics.turn(TurnReport("c", 1, 0.0, "gpu", (Span(Stage.VAD, 0, 5),), 100.0, 50.0), [Stage.VAD])
+    metrics.guess_ended("x", 1)
+    metrics.look_up_ended(used=True, saved_ms=1)
+    metrics.withheld("output", "x")
+    metrics.queue_dropped("x")
+    metrics.loop_lag(1.0)
+    return metrics.render()
+
+
+def test_every_metric_asked_for_is_exported_with_those_labels() -> None:
+    lines = [line for line in exported().splitlines() if not line.startswith("#")]
+    there = {re.split(r"[{ ]", line)[0]: set(re.findall(r'(\w+)="', line)) for line in lines}
+    assert len(ASKED) > 30
+    for expression in ASKED:
+        names = set(re.findall(r"\bvoiceagent_\w+", expression))
+        assert names <= set(there), expression
+        asked = re.findall(r"by \(([^)]+)\)|(\w+)=~?\"", expression)
+        labels = {label.strip() for grouped, selected in asked for label in (grouped or selected).split(",")}
+        assert not names or labels <= set().union(*(there[name] for name in names)), expression
+
+
+def test_every_stage_asked_for_is_one() -> None:
+    stages = {stage for expression in ASKED for stage in re.findall(r'stage="(\w+)"', expression)}
+    assert stages == {"voice_to_voice", "barge_in_stop"}
+    assert stages <= {stage.value for stage in Stage}
+    assert all(f'stage="{stage}"' in exported() for stage in stages)
+
+
+def test_prometheus_takes_its_configuration_and_rules() -> None:
+    promtool = program("promtool", "prometheus")
+    for check in (("check", "rules", "alerts.yml"), ("check", "config", "--syntax-only", "prometheus.yml")):
+        tested = subprocess.run([promtool, *check], cwd=DEPLOY / "prometheus", capture_output=True, text=True, check=False)
+        assert tested.returncode == 0, tested.stderr
+
+
+def test_the_dashboard_names_the_source_that_is_provisioned() -> None:
+    sources = yaml.safe_load((DEPLOY / "grafana" / "provisioning" / "datasources" / "prometheus.yml").read_text())["datasources"]
+    assert {panel["datasource"]["uid"] for panel in DASHBOARD["panels"]} == {source["uid"] for source in sources}
+    assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
