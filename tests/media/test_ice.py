@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import time
 from collections.abc import AsyncIterator
-from pathlib import Path
+from typing import Any
 
 import pytest
 from aioice import stun, turn
 
-from tests.programs import program
+from tests.turn_server import SECRET, turn_server
 from voiceagent.errors import ConfigError
 from voiceagent.media.ice import NO_ICE_SERVERS, IceServers, IceSettings
-
-ROOT = Path(__file__).resolve().parents[2]
-SECRET = "north"
 
 
 def servers(*urls: str, environment: dict[str, str] | None = None) -> IceServers:
@@ -59,54 +55,48 @@ def test_what_cannot_work_is_refused(url: str, environment: dict[str, str], said
 
 @pytest.fixture
 async def coturn() -> AsyncIterator[tuple[str, int]]:
-    """A TURN server on loopback, with the configuration that docker-compose gives it."""
-    turnserver = program("turnserver", "coturn")
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as reserved:
-        reserved.bind(("127.0.0.1", 0))
-        port = reserved.getsockname()[1]
-    address = ("--listening-ip=127.0.0.1", "--relay-ip=127.0.0.1", f"--listening-port={port}", "--pidfile=")
-    process = await asyncio.create_subprocess_exec(
-        turnserver,
-        *("-c", str(ROOT / "deploy" / "coturn" / "turnserver.conf")),
-        *(f"--static-auth-secret={SECRET}", *address),
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    await listening(port)
-    yield "127.0.0.1", port
-    process.terminate()
-    await process.wait()
+    async with turn_server() as address:
+        yield address
 
 
-async def listening(port: int) -> None:
-    """Wait until a port of loopback takes connections."""
+async def allocate(address: tuple[str, int], server: dict[str, Any]) -> Any:
+    """Take a relay, over TCP."""
     async with asyncio.timeout(20):
-        while True:
-            try:
-                _, writer = await asyncio.open_connection("127.0.0.1", port)
-            except ConnectionRefusedError:
-                await asyncio.sleep(0.02)
-                continue
-            writer.close()
-            return
-
-
-async def allocate(address: tuple[str, int], username: str, password: str) -> str:
-    """Ask for a relay, over TCP; its address."""
-    async with asyncio.timeout(20):
-        transport, _ = await turn.create_turn_endpoint(
-            asyncio.DatagramProtocol, server_addr=address, username=username, password=password, transport="tcp"
+        relay, _ = await turn.create_turn_endpoint(
+            asyncio.DatagramProtocol,
+            server_addr=address,
+            username=server["username"],
+            password=server["credential"],
+            transport="tcp",
         )
-    relayed: str = transport.get_extra_info("sockname")[0]
-    transport.close()
-    return relayed
+    return relay
+
+
+def of_coturn(address: tuple[str, int], now_s: float) -> dict[str, Any]:
+    """What a caller is told at a time."""
+    (server,) = servers(f"turn:{address[0]}:{address[1]}").for_caller("caller", now_s)
+    return server
 
 
 async def test_coturn_gives_a_relay_for_a_credential_of_ours_and_none_for_another(coturn: tuple[str, int]) -> None:
-    (server,) = servers(f"turn:{coturn[0]}:{coturn[1]}").for_caller("caller", time.time())
-    assert await allocate(coturn, str(server["username"]), str(server["credential"])) == "127.0.0.1"
-    with pytest.raises(stun.TransactionFailed, match="401"):
-        await allocate(coturn, str(server["username"]), "guessed")
-    (old,) = servers(f"turn:{coturn[0]}:{coturn[1]}").for_caller("caller", time.time() - 8000)
-    with pytest.raises(stun.TransactionFailed, match="401"):
-        await allocate(coturn, str(old["username"]), str(old["credential"]))
+    now = of_coturn(coturn, time.time())
+    relay = await allocate(coturn, now)
+    assert relay.get_extra_info("sockname")[0] == "127.0.0.1"
+    relay.close()
+    for wrong in ({**now, "credential": "guessed"}, of_coturn(coturn, time.time() - 8000)):
+        with pytest.raises(stun.TransactionFailed, match="401"):
+            await allocate(coturn, wrong)
+
+
+@pytest.mark.parametrize(
+    ("peer", "allowed"), [("172.30.40.7", True), ("172.30.41.7", False), ("10.0.0.1", False), ("127.0.0.1", False)]
+)
+async def test_a_relay_reaches_the_agents_network_and_nothing_else(coturn: tuple[str, int], peer: str, allowed: bool) -> None:
+    relay = await allocate(coturn, of_coturn(coturn, time.time()))
+    client = relay._TurnTransport__inner_protocol
+    if allowed:
+        await client.channel_bind(0x4000, (peer, 9))
+    else:
+        with pytest.raises(stun.TransactionFailed, match="403"):
+            await client.channel_bind(0x4000, (peer, 9))
+    relay.close()

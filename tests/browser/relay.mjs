@@ -1,0 +1,39 @@
+// Makes a call from the page in Chromium, over TURN relays only, and prints the kinds of the candidates that carried it, as JSON.
+// node relay.mjs URL
+import { chromium } from 'playwright-core';
+
+const [, , url] = process.argv;
+const ARGS = [
+  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+  '--disable-component-update', '--disable-sync', '--use-fake-device-for-media-stream',
+  '--autoplay-policy=no-user-gesture-required', '--allow-loopback-in-peer-connection',
+];
+
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, headless: true, args: ARGS });
+try {
+  const page = await (await browser.newContext({ permissions: ['microphone'] })).newPage();
+  page.setDefaultTimeout(30_000);
+  await page.addInitScript(() => {
+    const Real = globalThis.RTCPeerConnection;
+    globalThis.RTCPeerConnection = class extends Real {
+      constructor(configuration) {
+        super({ ...configuration, iceTransportPolicy: 'relay' });
+        globalThis.peer = this;
+      }
+    };
+  });
+  await page.goto(url);
+  await page.click('#call');
+  await page.waitForFunction(() => document.body.dataset.state === 'live');
+  const kinds = await page.evaluate(async () => {
+    for (;;) {
+      const stats = await globalThis.peer.getStats();
+      const pair = [...stats.values()].find((s) => s.type === 'candidate-pair' && s.nominated && s.bytesReceived > 2000);
+      if (pair) return { local: stats.get(pair.localCandidateId).candidateType, received: pair.bytesReceived };
+    }
+  });
+  console.log(JSON.stringify(kinds));
+  await page.click('#call');
+} finally {
+  await browser.close();
+}
