@@ -17,7 +17,7 @@ class Accelerator(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One card, or another machine that runs a language model."""
 
     memory_gb: Positive
-    """In 10⁹ bytes, as data sheets give it."""
+    """In 10⁹ bytes, as data sheets give it; cards have up to 7 % more, which is left as a margin."""
     bandwidth_gbs: Positive
     """Of its memory, in 10⁹ bytes a second."""
     tflops: Positive

@@ -1,6 +1,6 @@
 """How many calls a machine carries within a latency budget, and what limits them: memory, decoding and prefill of the language
 model, speech recognition, the voice, the CPU. What flows in is a model's shape, a machine and what calls do; what flows out is
-one limit for each, with its arithmetic. Estimates: only memory is exact to a few percent, the rest is for choosing a machine
+one limit for each, with its arithmetic. What weights and tokens take is exact; the rest are estimates, for choosing a machine
 that is then measured.
 
 - memory: the KV cache holds every call's whole conversation, so that no turn is read twice.
@@ -67,7 +67,7 @@ class Machine:
     memory_utilisation: float = 0.9
     """The part of the memory that the server may take: vLLM's --gpu-memory-utilization."""
     reserve_gb: float = 2.0
-    """Per accelerator, of that part: activations, CUDA graphs, and Whisper where it runs there too; in 10⁹ bytes."""
+    """Per accelerator, of that part: activations and CUDA graphs; in 10⁹ bytes."""
     cores: int = 8
     """For speech and media."""
 

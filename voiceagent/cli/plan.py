@@ -39,8 +39,8 @@ or a folder with a config.json in Hugging Face format.
 
 GPUs: {", ".join(accelerators())}.
 
-Memory is exact to a few percent; the other limits are estimates, from data sheets and from what calls do on average:
-measure before you rely on them (`python -m bench`). Exit code 1 when not even one call fits."""
+What weights and tokens take is exact; how fast they are read is an estimate, from data sheets and from what calls do on
+average: measure before you rely on it. Exit code 1 when not even one call fits."""
 )
 @click.option("--model", required=True, help="A well-known model, one of the registry, or a folder with a config.json.")
 @click.option("--gpu", default="", help="A GPU of the table; the next three options override its figures.")
@@ -48,7 +48,7 @@ measure before you rely on them (`python -m bench`). Exit code 1 when not even o
 @click.option("--bandwidth-gbs", type=POSITIVE, help="Its memory's bandwidth, in 10⁹ bytes a second.")
 @click.option("--tflops", type=POSITIVE, help="Its dense 16-bit operations, 10¹² a second.")
 @click.option("--gpus", default=1, show_default=True, type=click.IntRange(1, 64), help="GPUs that share the model.")
-@click.option("--weights", default="", type=click.Choice(["", *WEIGHT_BITS]), help="The layers' type. Default: the model's own.")
+@click.option("--weights", type=click.Choice(list(WEIGHT_BITS)), help="The layers' type. Default: the model's own.")
 @click.option("--kv-dtype", default="auto", show_default=True, type=click.Choice(["auto", *WEIGHT_BITS]), help="Of the KV cache.")
 @click.option("--context", default=8192, show_default=True, type=click.IntRange(1, 10_000_000), help="Tokens of a conversation.")
 @click.option("--profile", default="gpu", show_default=True, help="Whose latency budget, recogniser and voice.")
@@ -71,7 +71,7 @@ def plan(
     bandwidth_gbs: float | None,
     tflops: float | None,
     gpus: int,
-    weights: str,
+    weights: str | None,
     kv_dtype: str,
     context: int,
     profile: str,
@@ -88,7 +88,7 @@ def plan(
 ) -> int:
     """Show how many calls fit a model on a GPU within the latency budget, and what limits them."""
     budget = load_budgets(budgets or default_budgets_file()).of(profile)
-    found = find_model(model, _registry_folder(model), weights)
+    found = find_model(model, _registry_folder(model), weights or "")
     card = accelerator(gpu, memory_gb, bandwidth_gbs, tflops)
     machine = Machine(card, gpus, gpu_memory_utilization, reserve_gb, cores or os.cpu_count() or 1)
     behaviour = Behaviour(context_tokens=context, turn_s=turn_s, new_tokens=new_tokens, reply_tokens=reply_tokens)
@@ -96,7 +96,7 @@ def plan(
     speech = _speech_cost(find_profile(profile), stt_rtf, tts_rtf)
     made = make_plan(found.shape, machine, behaviour, budget, speech, kv_dtype=kv_dtype, file_bytes=found.file_bytes)
     if as_json:
-        click.echo(json.dumps(_as_data(made, found, machine, behaviour, profile), indent=2))
+        click.echo(json.dumps(_as_data(made, found, machine, behaviour, profile), indent=2, ensure_ascii=False))
     else:
         _print(made, found, card, gpus, behaviour)
     return 0 if made.binding.calls else 1
