@@ -75,6 +75,25 @@ def test_a_memory_that_holds_no_call_is_a_mistake_of_the_operator() -> None:
         admission().fit(KvCapacity(4096, 100_000))
 
 
+async def test_a_language_model_that_starts_later_is_asked_again_with_each_call() -> None:
+    told: list[KvCapacity | None] = [None, None, KvCapacity(16_384, 16_384)]
+    asked = 0
+
+    async def ask() -> KvCapacity | None:
+        nonlocal asked
+        asked += 1
+        return told[asked - 1]
+
+    door = admission(16)
+    await door.learn(ask)
+    await door.admit()
+    await asyncio.sleep(0)
+    await door.admit()
+    await asyncio.sleep(0)
+    await refused(door, "memory_full", "holds 2 calls")
+    assert asked == 3
+
+
 async def test_who_waits_longest_is_let_in_first() -> None:
     door = admission(length=2)
     await door.admit()
@@ -124,7 +143,7 @@ async def test_a_server_that_stops_refuses_who_waits() -> None:
     door = admission(length=1)
     await door.admit()
     task = await waiting(door)
-    door.close()
+    await door.close()
     with pytest.raises(Problem, match="stopping"):
         await task
     await refused(door, "server_stopping")

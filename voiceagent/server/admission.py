@@ -5,8 +5,9 @@ told so, at signalling."""
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from voiceagent.capacity.settings import AdmissionSettings
@@ -15,7 +16,12 @@ from voiceagent.llm.engine import KvCapacity
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.problems import Problem
 
+log = logging.getLogger(__name__)
+
 RETRY_AFTER_S = 15
+
+AskCapacity = Callable[[], Awaitable[KvCapacity | None]]
+"""Asks the language model for its memory: `LlmEngine.kv_capacity`."""
 
 
 @dataclass(slots=True, eq=False)
@@ -35,7 +41,17 @@ class Admission:
         self._admitted = 0
         self._closed = False
         self._queue: deque[_Waiting] = deque()
+        self._ask_capacity: AskCapacity | None = None
+        """While the language model has not told its memory."""
+        self._asking: asyncio.Task[None] | None = None
         self._set_limit(settings.max_calls, "server_full", f"at most {_calls(settings.max_calls)}")
+
+    async def learn(self, ask: AskCapacity) -> None:
+        """Ask the language model for its memory. A server that is not up yet is asked again with each call, until it tells.
+        Raises ConfigError when not even one call fits."""
+        capacity = await ask()
+        self._ask_capacity = ask if capacity is None else None
+        self.fit(capacity)
 
     def fit(self, capacity: KvCapacity | None) -> None:
         """Carry no more calls than the language model has memory for, as it says (None: it cannot tell) and as the settings say.
@@ -62,6 +78,8 @@ class Admission:
         `is_there` says that it has gone. Raises Problem (503) when there is none."""
         if self._closed:
             raise _stopping()
+        if self._ask_capacity is not None and (self._asking is None or self._asking.done()):
+            self._asking = asyncio.create_task(self._learn_late(self._ask_capacity), name="memory of the language model")
         if self._admitted < self._limit:
             self._admitted += 1
             return
@@ -80,12 +98,22 @@ class Admission:
                 return
         self._admitted -= 1
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Refuse whoever waits, and all who come."""
         self._closed = True
         for waiting in self._queue:
             waiting.place.set_exception(_stopping())
         self._queue.clear()
+        if self._asking is not None:
+            self._asking.cancel()
+            await asyncio.gather(self._asking, return_exceptions=True)
+
+    async def _learn_late(self, ask: AskCapacity) -> None:
+        """What this call's question brings holds for the next one."""
+        try:
+            await self.learn(ask)
+        except ConfigError as error:
+            log.error("%s", error)
 
     async def _wait(self, is_there: Callable[[], bool]) -> None:
         waiting = _Waiting(asyncio.get_running_loop().create_future(), is_there)

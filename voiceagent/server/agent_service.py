@@ -78,7 +78,7 @@ class AgentService:
                 await tools.open()
                 await sources.open()
                 await _warm(engines, self.agent)
-                admission.fit(await engines.llm.kv_capacity())
+                await admission.learn(engines.llm.kv_capacity)
                 yield self._start_call(engines, tools, guards, speech, sources, metrics, store)
             finally:
                 await tools.close()
