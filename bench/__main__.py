@@ -25,7 +25,7 @@ BENCHMARKS = (
     "context",
 )
 """Modules of this package, in the order in which `make bench` runs them."""
-ON_REQUEST = ("peers", "transcription")
+ON_REQUEST = ("peers", "transcription", "vllm")
 """Run only when named: they install other people's software, and take up to an hour."""
 
 
@@ -37,6 +37,10 @@ def main() -> int:
     parser.add_argument("--turns", type=int, default=50, help="undisturbed turns to measure (default: 50)")
     parser.add_argument("--voice", type=Path, help="the .onnx of a published Piper voice to measure in synthesis besides")
     parser.add_argument("--together", action="store_true", help="peers: call all servers at the same time, not in turn")
+    parser.add_argument("--shape", default="micro", choices=("micro", "8b", "30b-a3b", "tiny"), help="vllm: the model's shape")
+    parser.add_argument(
+        "--calls", type=int, nargs="*", help="vllm: how many calls at a time (default: 1 4 16; of a shape 1 16 64 256)"
+    )
     parser.add_argument("--out", type=Path, default=RESULTS_DIR, help="folder for the results (default: bench/results)")
     options = parser.parse_args()
     unknown = sorted(set(options.names) - set(BENCHMARKS) - set(ON_REQUEST))

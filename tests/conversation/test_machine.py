@@ -285,8 +285,18 @@ def test_stable_words_are_read_ahead() -> None:
     world = begun(instructions="Be brief.")
     world.speech()
     world.partial("what is")
-    (prefill,) = [action for action in world.actions if isinstance(action, act.Prefill)]
-    assert [m.content for m in prefill.messages] == ["Be brief.", "what is"]
+    prefills = [action for action in world.actions if isinstance(action, act.Prefill)]
+    assert [[m.content for m in prefill.messages] for prefill in prefills] == [["Be brief."], ["Be brief.", "what is"]]
+
+
+def test_what_was_said_is_read_right_after_each_reply() -> None:
+    world = begun(instructions="Be brief.", greeting="Hello, how can I help you?")
+    world.play_all()
+    world.say("What is the time?")
+    world.answer("It is noon.")
+    world.play_all()
+    last = [action for action in world.actions if isinstance(action, act.Prefill)][-1]
+    assert [m.content for m in last.messages] == ["Be brief.", "Hello, how can I help you?", "What is the time?", "It is noon."]
 
 
 # --- failures, timers ---

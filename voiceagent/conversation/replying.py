@@ -90,9 +90,11 @@ def rest(step: Step) -> None:
 
 
 def make_room(step: Step) -> None:
-    """Between two turns: shorten a long history, and have what is left read before it is needed."""
-    if compact(step):
-        step.do(act.Prefill(known_history(step)))
+    """Between two turns: shorten a long history, and have what is said by now read before it is needed."""
+    compact(step)
+    known = known_history(step)
+    if known and step.state.rules.max_guesses:
+        step.do(act.Prefill(known))
 
 
 def check_complete(step: Step) -> None:

@@ -1,0 +1,178 @@
+"""Requests as calls make them, at a vLLM server, and how long they take: replies of many calls at a time, a growing conversation,
+a long context read twice, cancellations."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+
+from bench.vllm_server import VllmServer, read_metrics
+from voiceagent.conversation.history import Message
+from voiceagent.llm.engine import GeneratedText, ToolSchema, Urgency
+from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
+
+RUNNING, WAITING = "vllm:num_requests_running", "vllm:num_requests_waiting"
+SYSTEM = Message("system", "You are a friendly voice assistant. Answer in one or two short sentences.")
+SAID = ("Thank you very much.", "Hello, can you hear me?", "What can you do for me?", "Thanks, that is very kind of you.")
+REPLY = (
+    "You are welcome, I am glad that I could help. This was turn {number} of our talk, and all of it went well. Is there anything"
+)
+KNOWN_IDS = list(range(2000))
+"""Ids that the bundled tokenizer has words for; a model with random weights would name others."""
+LONG_REPLY = 1000
+CLIENT = """
+import asyncio, sys
+from voiceagent.conversation.history import Message
+from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
+
+async def main():
+    engine = OpenAiEngine(OpenAiOptions(base_url=sys.argv[1], max_tokens=1000, request={"ignore_eos": True}))
+    async for _ in engine.generate("call", [Message("user", "What can you do?")], []):
+        print("speaks", flush=True)
+
+asyncio.run(main())
+"""
+
+
+def engine(server: VllmServer, max_tokens: int, *, random_weights: bool, timeout_s: float = 60.0) -> OpenAiEngine:
+    """An engine whose replies have just so many tokens."""
+    request: dict[str, Any] = {"ignore_eos": True, **({"allowed_token_ids": KNOWN_IDS} if random_weights else {})}
+    options = OpenAiOptions(
+        server.base_url, max_tokens=max_tokens, first_token_timeout_s=timeout_s, total_timeout_s=300.0, request=request
+    )
+    return OpenAiEngine(options)
+
+
+@dataclass(slots=True)
+class Times:
+    """Of replies, in ms."""
+
+    first_ms: list[float] = field(default_factory=list)
+    """From the question to the first words."""
+    between_ms: list[float] = field(default_factory=list)
+    """From words to the next ones."""
+
+
+async def reply(
+    model: OpenAiEngine, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], times: Times, urgency: Urgency
+) -> None:
+    """One reply, timed."""
+    last_s = time.perf_counter()
+    first = True
+    async with aclosing(model.generate(call_id, messages, tools, urgency)) as stream:
+        async for piece in stream:
+            now_s = time.perf_counter()
+            if isinstance(piece, GeneratedText):
+                (times.first_ms if first else times.between_ms).append((now_s - last_s) * 1000)
+            first, last_s = False, now_s
+
+
+async def calls_at_once(model: OpenAiEngine, count: int, rounds: int) -> Times:
+    """So many calls, each with a prompt of its own, asking again and again."""
+    times = Times()
+
+    async def call(number: int) -> None:
+        system = Message("system", f"You are assistant {number}. " + " ".join(f"Rule {number} {i}." for i in range(40)))
+        for turn in range(rounds):
+            asked = [system, Message("user", f"Tell me about number {turn} of {number}.")]
+            await reply(model, f"call {number}", asked, [], times, Urgency.REPLY)
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(count):
+            group.create_task(call(number))
+    return times
+
+
+async def conversation(model: OpenAiEngine, call_id: str, turns: int, tools: list[ToolSchema], rng: random.Random) -> list[float]:
+    """A talk whose words are read ahead as they come, and after each reply; the time to the first words of each turn, ms."""
+    history, took = [SYSTEM, Message("user", f"I am {call_id}.")], Times()
+    for number in range(turns):
+        said = SAID[number % len(SAID)]
+        await model.prefill(call_id, history, tools)
+        asked = [*history, Message("user", said)]
+        await reply(model, call_id, asked, tools, took, Urgency.REPLY)
+        words = REPLY.format(number=number).split()[: rng.randint(8, 30)]
+        history = [*asked, Message("assistant", " ".join(words))]
+    await model.forget(call_id)
+    return took.first_ms
+
+
+async def long_context(model: OpenAiEngine, number: int, words: int) -> tuple[float, float]:
+    """The time to the first words with a context that nobody has read yet, and with the same read ahead; ms."""
+    took = Times()
+    for index in range(2):
+        system = Message("system", " ".join(f"{number}{index} is {word}." for word in range(words)))
+        call_id = f"context {number} {index}"
+        if index:
+            await model.prefill(call_id, [system, Message("user", "What can you do?")], [])
+        await reply(model, call_id, [system, Message("user", "What can you do? Please tell me.")], [], took, Urgency.REPLY)
+    return took.first_ms[0], took.first_ms[1]
+
+
+class Watch:
+    """The server's own count of its requests."""
+
+    def __init__(self, server: VllmServer, session: aiohttp.ClientSession) -> None:
+        self._url, self._session = f"{server.root}/metrics", session
+
+    async def metrics(self) -> dict[str, float]:
+        """All of them."""
+        async with self._session.get(self._url) as answer:
+            return read_metrics(await answer.text())
+
+    async def idle_after_ms(self) -> float:
+        """How long it takes until nothing runs or waits, as it is seen by asking again and again; the last question included."""
+        began_s = time.perf_counter()
+        async with asyncio.timeout(30):
+            while (seen := await self.metrics())[RUNNING] + seen[WAITING]:
+                pass
+        return (time.perf_counter() - began_s) * 1000
+
+
+async def cancellations(model: OpenAiEngine, watch: Watch, count: int, rng: random.Random) -> list[float]:
+    """Replies that are dropped after a random number of pieces, none among them: ms until the server is idle."""
+    took_ms = []
+    for number in range(count):
+        wanted = rng.choice((0, 0, 1, 2, 5, 12))
+        enough = asyncio.Event()
+        task = asyncio.create_task(_listen(model, f"caller {number}", wanted, enough))
+        await enough.wait()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        took_ms.append(await watch.idle_after_ms())
+    return took_ms
+
+
+async def _listen(model: OpenAiEngine, name: str, pieces: int, enough: asyncio.Event) -> None:
+    if not pieces:
+        enough.set()
+    heard = 0
+    async with aclosing(model.generate(name, [SYSTEM, Message("user", f"What can you do? I am {name}.")], [])) as stream:
+        async for _ in stream:
+            heard += 1
+            if heard >= pieces:
+                enough.set()
+
+
+async def deaths(server: VllmServer, watch: Watch, count: int) -> list[float]:
+    """Clients that are killed while they are answered: ms until the server is idle."""
+    took_ms = []
+    for _ in range(count):
+        client = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", CLIENT, server.base_url, stdout=asyncio.subprocess.PIPE
+        )
+        assert client.stdout is not None
+        await client.stdout.readline()
+        client.send_signal(signal.SIGKILL)
+        await client.wait()
+        took_ms.append(await watch.idle_after_ms())
+    return took_ms
