@@ -35,7 +35,8 @@ times are the client's. A turn's prompt is read ahead after the reply before it;
 its first words. The context "read ahead" was read with the caller's first words; "not read" is another one of the same length. A
 cancellation is timed from the moment the stream is closed until `vllm:num_requests_running` and `…_waiting` are seen to be 0, the
 question to `/metrics` included. Calls at a time have prompts of about 300 tokens of their own and replies of 64 tokens. Sleep
-mode is for GPUs and not measured. """
+mode is for GPUs and not measured.
+"""
 
 
 async def measure(options: argparse.Namespace) -> Iterable[Figure]:
