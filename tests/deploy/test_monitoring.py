@@ -63,6 +63,15 @@ def test_prometheus_takes_its_configuration_and_rules() -> None:
         assert tested.returncode == 0, tested.stderr
 
 
+def test_prometheus_understands_every_question_of_the_dashboard(tmp_path: Path) -> None:
+    promtool = program("promtool", "prometheus")
+    rules = [{"record": f"q{i}", "expr": expression.replace("$__rate_interval", "1m")} for i, expression in enumerate(ASKED)]
+    (tmp_path / "rules.yml").write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": rules}]}))
+    tested = subprocess.run([promtool, "check", "rules", tmp_path / "rules.yml"], capture_output=True, text=True, check=False)
+    assert tested.returncode == 0, tested.stderr
+    assert f"{len(ASKED)} rules found" in tested.stdout
+
+
 def test_the_dashboard_names_the_source_that_is_provisioned() -> None:
     sources = yaml.safe_load((DEPLOY / "grafana" / "provisioning" / "datasources" / "prometheus.yml").read_text())["datasources"]
     assert {panel["datasource"]["uid"] for panel in DASHBOARD["panels"]} == {source["uid"] for source in sources}
