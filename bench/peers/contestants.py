@@ -130,7 +130,7 @@ def _pipecat(settings: str, llm_url: str) -> tuple[str, ...]:
 async def _answering(log: Path, *command: str) -> AsyncIterator[tuple[str, psutil.Process]]:
     """Run a program that prints `answers at URL`; the URL and its process."""
     with log.open("wb") as errors:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+        environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
         child = await asyncio.create_subprocess_exec(
             *command, env=environment, stdout=asyncio.subprocess.PIPE, stderr=errors, cwd=ROOT
         )

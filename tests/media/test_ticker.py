@@ -64,7 +64,7 @@ async def test_every_seat_is_woken_once_a_frame_by_one_timer() -> None:
     fired = clock.run_until(first_s + 1.0 - SLOT_S / 2)
     assert fired == 50 * PHASES
     assert len(clock.timers) == 1
-    assert [await ticked(seat, -1) for seat in seats] == [49] * 20
+    assert [await ticked(seat, -1) // PHASES for seat in seats] == [49] * 20
 
 
 async def test_a_lone_seat_is_one_wake_up_a_frame_and_a_second_one_is_not_late() -> None:
@@ -73,22 +73,23 @@ async def test_a_lone_seat_is_one_wake_up_a_frame_and_a_second_one_is_not_late()
     first = ticker.seat()
     assert clock.run_until(clock.now_s + 0.995) == 50
     second = ticker.seat()
-    assert second.phase != first.phase
+    assert (second.slot - first.slot) % PHASES
     clock.run_until(clock.now_s + 0.02)
     before = await ticked(first, -1), await ticked(second, -1)
     assert clock.run_until(clock.now_s + 1.0 - SLOT_S / 2) == 100
-    assert (await ticked(first, -1) - before[0], await ticked(second, -1) - before[1]) == (50, 50)
+    assert [await ticked(seat, -1) - slot for seat, slot in zip((first, second), before, strict=True)] == [50 * PHASES] * 2
     assert len(clock.timers) == 1
 
 
 async def test_seats_are_spread_evenly_over_the_frame() -> None:
     ticker = ticker_on(Clock())
     seats = [ticker.seat() for _ in range(12)]
-    assert [sum(seat.phase == phase for seat in seats) for phase in range(PHASES)] == [3] * PHASES
-    for seat in seats[::PHASES]:
+    assert [sum(seat.slot % PHASES == phase for seat in seats) for phase in range(PHASES)] == [3] * PHASES
+    first = seats[0].slot
+    for seat in [seat for seat in seats if (seat.slot - first) % PHASES == 0]:
         seat.leave()
     assert ticker.seats == 9
-    assert ticker.seat().phase == seats[0].phase
+    assert (ticker.seat().slot - first) % PHASES == 0
 
 
 async def test_times_are_absolute_however_late_the_timer_fires() -> None:
@@ -99,7 +100,7 @@ async def test_times_are_absolute_however_late_the_timer_fires() -> None:
     clock.run_until(origin_s)
     clock.now_s = origin_s + 0.0237  # the loop was busy: the timers up to then fire late
     clock.run_until(clock.now_s)
-    assert await ticked(seat, 0) == 1
+    assert await ticked(seat, 0) == PHASES
     assert min(clock.timers)[0] == origin_s + 2 * PHASES * SLOT_S
     assert ticker.lag_ms > 3
 
@@ -111,7 +112,7 @@ async def test_after_a_stall_a_seat_is_told_the_newest_frame() -> None:
     clock.run_until(clock.now_s + 0.0199)
     clock.now_s += 10.0
     clock.run_until(clock.now_s)
-    assert {await ticked(seat, 0) for seat in seats} <= {499, 500, 501}
+    assert {await ticked(seat, 0) // PHASES for seat in seats} <= {499, 500, 501}
 
 
 async def test_a_seat_that_is_left_wakes_its_leg_and_the_last_one_stops_the_timer() -> None:
@@ -131,24 +132,40 @@ async def test_a_seat_that_is_left_wakes_its_leg_and_the_last_one_stops_the_time
     assert ticker.seats == 0
 
 
-async def test_a_seat_rests_while_it_is_idle_but_not_for_ever() -> None:
+async def test_a_seat_that_rests_costs_nothing_until_it_is_due() -> None:
     clock = Clock()
-    seat = ticker_on(clock).seat()
-    idle = True
+    ticker = ticker_on(clock)
+    seat = ticker.seat()
     clock.run_until(clock.now_s)
-    resting = asyncio.ensure_future(seat.rest(lambda: idle, 0, 20))
+    resting = asyncio.ensure_future(seat.rest(20 * PHASES))
     await asyncio.sleep(0)
-    clock.run_until(clock.now_s + 0.1)
+    assert clock.run_until(clock.now_s + 0.4 - SLOT_S) <= 1, "the timer that was armed already, and then none"
     await asyncio.sleep(0)
     assert not resting.done()
-    idle = False
-    clock.run_until(clock.now_s + 0.02)
-    assert await asyncio.wait_for(resting, 5) == 6
-    idle = True
-    resting = asyncio.ensure_future(seat.rest(lambda: idle, 6, 20))
+    clock.run_until(clock.now_s + SLOT_S)
+    assert await asyncio.wait_for(resting, 5) == 20 * PHASES
+    assert clock.run_until(clock.now_s + 1.0) == 50, "and ticks again"
+
+
+async def test_a_seat_that_hurries_is_due_at_once_and_each_frame_from_then_on() -> None:
+    clock = Clock()
+    ticker = ticker_on(clock)
+    seat, other = ticker.seat(), ticker.seat()
+    origin_s = clock.now_s
+    clock.run_until(origin_s + 0.101)
+    resting = asyncio.ensure_future(seat.rest(1000))
     await asyncio.sleep(0)
-    clock.run_until(clock.now_s + 1.0)
-    assert await asyncio.wait_for(resting, 5) >= 20
+    clock.run_until(origin_s + 0.1375)
+    seat.hurry()
+    slot = await asyncio.wait_for(resting, 5)
+    assert slot == int(0.1375 / SLOT_S)
+    seat.hurry()
+    clock.run_until(origin_s + (slot + 3 * PHASES + 0.5) * SLOT_S)
+    assert await ticked(seat, slot) == slot + 3 * PHASES
+    assert await ticked(other, 0) % PHASES == other.slot % PHASES
+    seat.leave()
+    seat.hurry()
+    assert ticker.seats == 1
 
 
 async def test_all_legs_of_an_event_loop_share_one_while_there_are_any() -> None:

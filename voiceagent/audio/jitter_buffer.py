@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+import msgspec
+
 CLOCK_HZ = 48_000
 """Timestamps and `samples` count at this rate."""
 
@@ -28,8 +30,7 @@ class SlotKind(Enum):
     """The sender was silent, or too much was lost to guess."""
 
 
-@dataclass(frozen=True, slots=True)
-class AudioPacket:
+class AudioPacket(msgspec.Struct, frozen=True, gc=False):
     """One RTP packet."""
 
     ssrc: int
@@ -45,8 +46,7 @@ class AudioPacket:
     """The sender announced silence (DTX): no packets for a while are no loss."""
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(msgspec.Struct, frozen=True, gc=False):
     """A stretch of audio, to be made in this order."""
 
     kind: SlotKind

@@ -85,7 +85,13 @@ def version() -> str:
 
 def packet_samples(payload: bytes) -> int:
     """How long a packet is, in samples of the 48 kHz RTP clock; 0 when it is not an Opus packet."""
-    return max(0, int(_library().opus_packet_get_nb_samples(payload, len(payload), RTP_CLOCK_HZ))) if payload else 0
+    # Its first byte tells, and where that says "any number of frames" the second (RFC 6716 §3.1, §3.2.5).
+    return _samples_of(payload[: 2 if payload[0] & 0b11 == 0b11 else 1]) if payload else 0
+
+
+@functools.cache
+def _samples_of(head: bytes) -> int:
+    return max(0, int(_library().opus_packet_get_nb_samples(head, len(head), RTP_CLOCK_HZ)))
 
 
 def quiet_packet(payload: bytes) -> bytes:
@@ -157,6 +163,7 @@ class Decoder:
         self._longest_samples = rate_hz * _LONGEST_MS // 1000
         self._step_samples = rate_hz // 400
         self._out = np.zeros(self._longest_samples, dtype=np.int16)
+        self._out_address = self._out.ctypes.data
 
     def decode(self, payload: bytes) -> NDArray[np.int16]:
         """The audio of a packet, shape (samples,). Raises MediaError when it is not an Opus packet."""
@@ -183,7 +190,7 @@ class Decoder:
         if payload is not None and not payload:
             raise MediaError("an empty Opus packet; expected at least one byte")
         length = len(payload) if payload else 0
-        size = int(self._decode(self._state, payload, length, self._out.ctypes.data, samples, int(fec)))
+        size = int(self._decode(self._state, payload, length, self._out_address, samples, int(fec)))
         if size < 0:
             raise MediaError(f"not an Opus packet: {length} bytes ({_text(size)})")
         return self._out[:size].copy()

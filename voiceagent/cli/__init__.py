@@ -13,6 +13,10 @@ import click
 from voiceagent import __version__
 from voiceagent.errors import VoiceAgentError
 
+# NumPy's OpenBLAS would give each small product of Whisper's features to a thread that then spins for milliseconds: half of a
+# call's CPU. It reads this when NumPy is first imported, which each command does later.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 DEBUG_VARIABLE = "VOICEAGENT_DEBUG"
 COMMANDS = ("serve", "call", "report", "replay", "bench", "plan", "models", "doctor")
 """Each is the function of that name in the module of that name, in the order of `--help`."""

@@ -152,7 +152,6 @@ class Caller:
         self._receiver = AudioReceiver(RATE_HZ, self._on_frame)
         transceiver = peer.addTransceiver(PacedTrack(self._next_frame, sent=self._on_sent), direction="sendrecv")
         transceiver.setCodecPreferences(opus_only())
-        aiortc_hooks.take_rtp(transceiver.receiver, self._on_rtp, opus.RTP_CLOCK_HZ)
         channel = peer.createDataChannel(LABEL)
         self._events.attach(channel)
         channel.on("close", lambda: self._end("ended"))
@@ -168,6 +167,7 @@ class Caller:
             await peer.setRemoteDescription(RTCSessionDescription(sdp=answer, type="answer"))
         except (OperationError, InternalError, InvalidStateError, ValueError, KeyError, AttributeError) as error:
             raise MediaError(f"{self.url}: the server's answer cannot be used: {error}; is this a voiceagent server?") from error
+        aiortc_hooks.take_rtp(transceiver.receiver, self._on_rtp, opus.RTP_CLOCK_HZ)
 
     async def _post(self, offer: str) -> str:
         target = f"{self.url}/v1/realtime/calls"

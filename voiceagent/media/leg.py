@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from voiceagent.media.playout import Playout
 
 
-@dataclass(frozen=True, slots=True)
-class HeardFrame:
+class HeardFrame(msgspec.Struct, frozen=True):
     """20 ms of the caller's audio."""
 
     pcm: NDArray[np.int16]

@@ -15,7 +15,7 @@ from av.packet import Packet
 from numpy.typing import NDArray
 
 from voiceagent.audio import opus
-from voiceagent.media.ticker import FRAME_MS, Seat, Ticker
+from voiceagent.media.ticker import FRAME_MS, PHASES, Seat, Ticker
 
 RATE_HZ = 24_000
 FRAME_SAMPLES = RATE_HZ * FRAME_MS // 1000
@@ -28,7 +28,7 @@ QUIET_FRAMES = 20
 """Then one packet in so many frames says that the silence lasts (libopus does the same: RFC 6716 §2.1.9)."""
 
 _TIME_BASE = Fraction(1, opus.RTP_CLOCK_HZ)
-_TICKS = opus.RTP_CLOCK_HZ * FRAME_MS // 1000
+_SLOT_TICKS = opus.RTP_CLOCK_HZ * FRAME_MS // 1000 // PHASES
 
 Source = Callable[[], NDArray[np.int16] | None]
 """Gives the next 20 ms, mono 24 kHz, shape (480,); None for silence."""
@@ -48,7 +48,8 @@ class PacedTrack(MediaStreamTrack):
         encoder: opus.Encoder | None = None,
         idle: Callable[[], bool] | None = None,
     ) -> None:
-        """`idle` tells whether `source` would give silence; with it, long silences are not sent (DTX)."""
+        """`idle` tells whether `source` would give silence; with it, long silences are not sent (DTX), and `hurry` is to be
+        called when they end."""
         super().__init__()
         self.skipped_frames = 0
         """Frames' time that stalls of the event loop cost."""
@@ -59,8 +60,8 @@ class PacedTrack(MediaStreamTrack):
         self._quiet = b""
         self._encoder = encoder or opus.Encoder(RATE_HZ)
         self._silence = np.zeros(FRAME_SAMPLES, dtype=np.int16)
-        self._index = 0
-        self._first_tick = 0
+        self._first = self._wanted = 0
+        """The slots of the first frame and of the next one."""
         self._seat: Seat | None = None
         self._handed_ms: float | None = None
 
@@ -69,6 +70,11 @@ class PacedTrack(MediaStreamTrack):
         super().stop()
         if self._seat is not None:
             self._seat.leave()
+
+    def hurry(self) -> None:
+        """There is something to say: where packets had stopped, the next is due now."""
+        if self._seat is not None:
+            self._seat.hurry()
 
     async def recv(self) -> Packet[Any]:
         """The next packet, when it is due."""
@@ -82,9 +88,9 @@ class PacedTrack(MediaStreamTrack):
         if self.readyState != "live":
             raise MediaStreamError
         packet: Packet[Any] = Packet(self._payload(self._source()))
-        packet.pts = self._index * _TICKS
+        packet.pts = (self._wanted - self._first) * _SLOT_TICKS
         packet.time_base = _TIME_BASE
-        self._index += 1
+        self._wanted += PHASES
         self._handed_ms = time.monotonic() * 1000.0
         return packet
 
@@ -103,17 +109,14 @@ class PacedTrack(MediaStreamTrack):
         """Wait until the next frame is due; after a long stall the frames that it cost are skipped."""
         if self._seat is None:
             self._seat = Ticker.of_running_loop().seat()
-            self._first_tick = await self._seat.tick(-1)
+            self._first = self._wanted = await self._seat.tick(-1)
             return
-        wanted = self._first_tick + self._index
-        if self._idle is not None and self._silent_frames > QUIET_AFTER_FRAMES:
-            newest = await self._seat.rest(self._idle, wanted - 1, wanted + QUIET_FRAMES - 1)
-            self._index = max(self._index, newest - self._first_tick)
+        if self._idle is not None and self._silent_frames > QUIET_AFTER_FRAMES and self._idle():
+            self._wanted = max(self._wanted, await self._seat.rest(self._wanted + (QUIET_FRAMES - 1) * PHASES))
             return
-        newest = await self._seat.tick(wanted - 1)
-        late = newest - wanted
-        if late > MAX_LATE_FRAMES:
-            self.skipped_frames += late
-            self._index += late
-        elif late > 0:
+        late_frames = (await self._seat.tick(self._wanted - 1) - self._wanted) // PHASES
+        if late_frames > MAX_LATE_FRAMES:
+            self.skipped_frames += late_frames
+            self._wanted += late_frames * PHASES
+        elif late_frames > 0:
             await asyncio.sleep(0)

@@ -42,10 +42,12 @@ class Clause:
 
 
 class Playout:
-    """Queue, mixer and ledger. `on_sent` is called after each frame that held reply audio."""
+    """Queue, mixer and ledger. `on_sent` is called after each frame that held reply audio, `on_ready` whenever there may be
+    something to say again."""
 
-    def __init__(self, on_sent: Callable[[Position], None] | None = None) -> None:
+    def __init__(self, on_sent: Callable[[Position], None] | None = None, on_ready: Callable[[], None] | None = None) -> None:
         self.on_sent = on_sent
+        self.on_ready = on_ready
         self.frames_sent = 0
         """Frames taken that held reply audio."""
         self.underruns = 0
@@ -85,7 +87,12 @@ class Playout:
             target.buffer.append(pcm)
             self._queued_samples += len(pcm)
         target.complete = complete
+        self._tell_ready()
         return True
+
+    def _tell_ready(self) -> None:
+        if self.on_ready is not None and not self.idle:
+            self.on_ready()
 
     def take_frame(self) -> NDArray[np.int16] | None:
         """The next 20 ms to send, shape (480,); None when there is nothing to say (send silence). A frame may join the end of
@@ -139,6 +146,7 @@ class Playout:
         if reply_id in self._held:
             self._held.discard(reply_id)
             self._fade_in = any(clause.reply_id == reply_id and clause.sent_samples for clause in self._clauses)
+            self._tell_ready()
 
     def cut(self, reply_id: int, clause: int, end_ms: float) -> None:
         """Send nothing of the clause beyond `end_ms` of its audio, fading out over 5 ms; what is pushed to it later is let go."""
@@ -182,6 +190,7 @@ class Playout:
             del self._dropped[next(iter(self._dropped))]
         self._clauses = deque(clause for clause in self._clauses if clause.reply_id != reply_id)
         self._queued_samples = sum(len(part) for clause in self._clauses for part in clause.buffer)
+        self._tell_ready()
         last = self._last.pop(reply_id, (reply_id, -1, 0.0))
         return next((position for position in reversed(self._taken) if position[0] == reply_id), last)
 

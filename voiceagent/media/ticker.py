@@ -1,14 +1,14 @@
 """One timer for all paced legs of an event loop. It fires at absolute times, so that nothing drifts; legs are spread over the
-20 ms of a frame, so that their work comes in small portions and not all at once."""
+20 ms of a frame, so that their work comes in small portions and not all at once. A leg with nothing to say rests: it costs no
+wake-ups, and is due at once when there is something."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 FRAME_MS = 20
 PHASES = 4
-"""Legs are woken in so many groups within a frame."""
+"""A frame is so many slots; legs are woken in so many groups within it."""
 SLOT_S = FRAME_MS / 1000 / PHASES
 
 _tickers: dict[asyncio.AbstractEventLoop, Ticker] = {}
@@ -16,36 +16,45 @@ _tickers: dict[asyncio.AbstractEventLoop, Ticker] = {}
 
 
 class Seat:
-    """A leg's place: `tick` returns once a frame is due. Leave it with `leave`."""
+    """A leg's place: `tick` returns once a frame is due. Time is counted in slots since the ticker began. Leave it with
+    `leave`."""
 
-    __slots__ = ("_idle", "_left", "_newest", "_ticker", "_until", "_waiter", "phase")
+    __slots__ = ("_left", "_newest", "_resting", "_ticker", "_waiter", "slot")
 
-    def __init__(self, ticker: Ticker, phase: int) -> None:
-        self.phase = phase
+    def __init__(self, ticker: Ticker, slot: int) -> None:
+        self.slot = slot
+        """When it is due next."""
         self._ticker = ticker
         self._newest = -1
         self._left = False
+        self._resting = False
         self._waiter: asyncio.Future[None] | None = None
-        self._idle: Callable[[], bool] | None = None
-        self._until = 0
 
     async def tick(self, after: int) -> int:
-        """Wait until a frame later than number `after` is due; the number of the newest that is. Numbers rise by one each
-        20 ms, also while nobody waits. Returns at once when the seat is left."""
+        """Wait until a frame is due in a slot later than `after`; the newest such slot. One is due each `PHASES` slots, also
+        while nobody waits. Returns at once when the seat is left."""
         if self._newest <= after and not self._left:
             self._waiter = self._ticker.loop.create_future()
             await self._waiter
         return self._newest
 
-    async def rest(self, idle: Callable[[], bool], after: int, until: int) -> int:
-        """Like `tick`, but wait on while `idle()` is true, up to frame number `until`."""
-        if self._newest > after and (self._newest >= until or not idle()):
+    async def rest(self, until: int) -> int:
+        """Like `tick`, but no frame is due before slot `until`, unless `hurry` is called."""
+        if self._left or self._newest >= until:
             return self._newest
-        self._idle, self._until = idle, until
+        self._ticker.move(self, until)
+        self._resting = True
         try:
             return await self.tick(self._newest)
         finally:
-            self._idle = None
+            self._resting = False
+
+    def hurry(self) -> None:
+        """There is something to say: a seat that rests is due now, and each frame's time from now."""
+        if self._resting and not self._left:
+            now = self._ticker.now
+            self._ticker.move(self, now + PHASES)
+            self.due(now)
 
     def leave(self) -> None:
         """The leg is gone. May be called twice."""
@@ -53,11 +62,10 @@ class Seat:
         self._ticker.remove(self)
         self._wake()
 
-    def due(self, number: int) -> None:
-        """Frame `number` is due."""
-        self._newest = number
-        if self._idle is None or number >= self._until or not self._idle():
-            self._wake()
+    def due(self, slot: int) -> None:
+        """A frame is due in `slot`."""
+        self._newest = slot
+        self._wake()
 
     def _wake(self) -> None:
         waiter, self._waiter = self._waiter, None
@@ -66,16 +74,19 @@ class Seat:
 
 
 class Ticker:
-    """The timer of one event loop; `of_running_loop` finds it. It runs while there are seats, and leaves empty groups out."""
+    """The timer of one event loop; `of_running_loop` finds it. It runs while there are seats, and fires only for those that
+    are due."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.lag_ms = 0.0
         """How late the timer fired last."""
-        self._phases: tuple[dict[Seat, None], ...] = tuple({} for _ in range(PHASES))
+        self._agenda: dict[int, dict[Seat, None]] = {}
+        """By slot: who is due then."""
         self._timer: asyncio.TimerHandle | None = None
+        self._armed = 0
+        """The slot that the timer waits for."""
         self._origin_s = 0.0
-        self._slot = 0
 
     @classmethod
     def of_running_loop(cls) -> Ticker:
@@ -86,49 +97,72 @@ class Ticker:
     @property
     def seats(self) -> int:
         """How many there are."""
-        return sum(map(len, self._phases))
+        return sum(map(len, self._agenda.values()))
+
+    @property
+    def now(self) -> int:
+        """The slot that has begun."""
+        return int((self.loop.time() - self._origin_s) / SLOT_S)
 
     def seat(self) -> Seat:
         """A place in the emptiest group; its first frame is due within 20 ms."""
-        phase = min(range(PHASES), key=lambda index: len(self._phases[index]))
-        seat = Seat(self, phase)
-        self._phases[phase][seat] = None
-        if self._timer is None:
+        if not self._agenda:
             _tickers[self.loop] = self
-            self._origin_s, self._slot = self.loop.time(), 0
-            self._arm()
-        elif len(self._phases[phase]) == 1:
-            self._wake_phase(phase)
+            self._origin_s = self.loop.time()
+            slot = 0
+        else:
+            groups = [0] * PHASES
+            for due, seats in self._agenda.items():
+                groups[due % PHASES] += len(seats)
+            slot = min(range(self.now + 1, self.now + 1 + PHASES), key=lambda due: groups[due % PHASES])
+        seat = Seat(self, slot)
+        self._agenda.setdefault(slot, {})[seat] = None
+        self._arm()
         return seat
 
-    def _wake_phase(self, phase: int) -> None:
-        """The group has its first seat: the timer, which leaves empty groups out, may have to fire sooner."""
-        slot = int((self.loop.time() - self._origin_s) / SLOT_S) + 1
-        slot += (phase - slot) % PHASES
-        if slot < self._slot and self._timer is not None:
-            self._timer.cancel()
-            self._slot = slot
-            self._arm()
+    def move(self, seat: Seat, slot: int) -> None:
+        """The seat is due in `slot`, and not before."""
+        self._take_out(seat)
+        seat.slot = slot
+        self._agenda.setdefault(slot, {})[seat] = None
+        self._arm()
 
     def remove(self, seat: Seat) -> None:
         """Called by `Seat.leave`."""
-        self._phases[seat.phase].pop(seat, None)
-        if not self.seats and self._timer is not None:
+        self._take_out(seat)
+        if self._agenda:
+            return
+        if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-            del _tickers[self.loop]
+        _tickers.pop(self.loop, None)
+
+    def _take_out(self, seat: Seat) -> None:
+        seats = self._agenda.get(seat.slot, {})
+        seats.pop(seat, None)
+        if not seats:
+            self._agenda.pop(seat.slot, None)
 
     def _arm(self) -> None:
-        self._timer = self.loop.call_at(self._origin_s + self._slot * SLOT_S, self._fire)
+        """Have the timer fire for whoever is due first. One that fires too early only looks again."""
+        first = min(self._agenda)
+        if self._timer is not None:
+            if self._armed <= first:
+                return
+            self._timer.cancel()
+        self._armed = first
+        self._timer = self.loop.call_at(self._origin_s + first * SLOT_S, self._fire)
 
     def _fire(self) -> None:
-        now_s = self.loop.time()
-        self.lag_ms = max(0.0, (now_s - self._origin_s - self._slot * SLOT_S) * 1000.0)
-        newest = max(self._slot, int((now_s - self._origin_s) / SLOT_S))
-        for slot in range(max(self._slot, newest - PHASES + 1), newest + 1):
-            for seat in self._phases[slot % PHASES]:
-                seat.due(slot // PHASES)
-        self._slot = newest + 1
-        if self.seats:
-            self._slot += next(ahead for ahead in range(PHASES) if self._phases[(newest + 1 + ahead) % PHASES])
+        self._timer = None
+        elapsed_s = self.loop.time() - self._origin_s
+        self.lag_ms = max(0.0, (elapsed_s - self._armed * SLOT_S) * 1000.0)
+        now = max(self._armed, int(elapsed_s / SLOT_S))
+        for slot in sorted(slot for slot in self._agenda if slot <= now):
+            newest = now - (now - slot) % PHASES
+            for seat in self._agenda.pop(slot):
+                seat.slot = newest + PHASES
+                self._agenda.setdefault(seat.slot, {})[seat] = None
+                seat.due(newest)
+        if self._agenda:
             self._arm()

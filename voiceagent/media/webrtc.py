@@ -52,6 +52,7 @@ class WebRtcLeg:
         self._events = EventChannel()
         self._receiver = AudioReceiver(HEARD_RATE_HZ, self._on_frame)
         self._track = PacedTrack(self.playout.take_frame, sent=self._on_sent, encoder=encoder, idle=self._is_idle)
+        self.playout.on_ready = self._track.hurry
         self._heard: deque[HeardFrame] = deque()
         self._changed = asyncio.Event()
         self._connected = asyncio.Event()
@@ -92,7 +93,6 @@ class WebRtcLeg:
         peer = self._peer
         transceiver = peer.addTransceiver(self._track, direction="sendrecv")
         transceiver.setCodecPreferences(opus_only())
-        aiortc_hooks.take_rtp(transceiver.receiver, self._receiver.receive, opus.RTP_CLOCK_HZ)
         peer.on("datachannel", self._on_data_channel)
         peer.on("connectionstatechange", self._on_connection_state)
         try:
@@ -104,6 +104,7 @@ class WebRtcLeg:
         except (OperationError, InternalError, InvalidStateError, ValueError, KeyError, IndexError, AttributeError) as error:
             detail = str(error) or type(error).__name__
             raise MediaError(f"the offer cannot be answered: {detail}; expected audio with Opus") from error
+        aiortc_hooks.take_rtp(transceiver.receiver, self._receiver.receive, opus.RTP_CLOCK_HZ)
         transceiver.receiver.transport.on("statechange", self._on_transport_state)
         self._last_packet_s = self._loop.time()
         self._watch = self._loop.call_later(WATCH_INTERVAL_S, self._on_watch)

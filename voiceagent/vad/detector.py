@@ -8,6 +8,7 @@ import math
 from collections import deque
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import webrtcvad
 from numpy.typing import NDArray
@@ -25,8 +26,13 @@ FLOOR_RATE = 0.05
 ABOVE_FLOOR = 1.5
 JUMP = 4.0
 """A level this many times the noise opens the gate too: webrtcvad is late on a soft fricative."""
+KEPT_FRAMES = -(-(HISTORY_WINDOWS + 1) * WINDOW_SAMPLES // FRAME_SAMPLES) + 1
+"""Audio in frames that is kept for Silero: the windows before the gate opened, and what is no whole window yet."""
 MAX_LATE_SAMPLES = RATE_HZ // 5
 """Silero lets go of a word at most this late: voiced audio is never placed further before its last window."""
+
+
+_SCALE = np.float32(1 / 32768)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +56,7 @@ class DetectorOptions:
     word late."""
 
 
-@dataclass(frozen=True, slots=True)
-class SpeechProgress:
+class SpeechProgress(msgspec.Struct, frozen=True):
     """The state of the open utterance after a frame."""
 
     voiced_ms: float
@@ -62,8 +67,7 @@ class SpeechProgress:
     """When the last voiced sample was received, on the call's clock."""
 
 
-@dataclass(frozen=True, slots=True)
-class SpeechOnset(SpeechProgress):
+class SpeechOnset(SpeechProgress, frozen=True):
     """The caller began to speak."""
 
     onset_ms: float
@@ -85,11 +89,13 @@ class SpeechDetector:
         kept_ms = self.options.preroll_ms + self.options.max_refine_ms + 1000
         self._frames: deque[tuple[int, float, bool, NDArray[np.int16]]] = deque(maxlen=int(kept_ms // 20))
         self._levels: deque[tuple[int, float]] = deque(maxlen=16)
-        self._pending = np.zeros(0, np.float32)
-        self._recent = np.zeros(WINDOW_SAMPLES + CONTEXT_SAMPLES, np.float32)
-        self._history: deque[NDArray[np.float32]] = deque(maxlen=HISTORY_WINDOWS)
+        self._audio = np.zeros(KEPT_FRAMES * FRAME_SAMPLES, np.float32)
+        """What was received last, in -1..1."""
         self._received = 0
         self._windowed = 0
+        """The end of the newest whole window."""
+        self._heard = 0
+        """The end of the newest window that Silero judged."""
         self._gate_windows = 0
         self._floor = QUIETEST
         self._forget_speech()
@@ -119,29 +125,26 @@ class SpeechDetector:
         until `end`."""
         if frame.shape != (FRAME_SAMPLES,):
             raise ValueError(f"frame of shape {frame.shape}: expected ({FRAME_SAMPLES},), 20 ms at {RATE_HZ} Hz")
-        audio = frame.astype(np.float32) / 32768
-        blocks = np.sqrt(np.square(audio).reshape(-1, BLOCK_SAMPLES).mean(axis=1))
-        for index, level in enumerate(blocks):
-            self._levels.append((self._received + (index + 1) * BLOCK_SAMPLES, float(level)))
-        loudest = float(blocks.max())
+        audio = self._audio
+        audio[:-FRAME_SAMPLES] = audio[FRAME_SAMPLES:]
+        np.multiply(frame, _SCALE, out=audio[-FRAME_SAMPLES:])
+        level, newest_level = _level(audio[-FRAME_SAMPLES:-BLOCK_SAMPLES]), _level(audio[-BLOCK_SAMPLES:])
+        loudest = max(level, newest_level)
         gated = loudest > QUIETEST and bool(self._gate.is_speech(frame.tobytes(), RATE_HZ))
         self._received += FRAME_SAMPLES
+        self._levels.append((self._received - BLOCK_SAMPLES, level))
+        self._levels.append((self._received, newest_level))
         self._frames.append((self._received, at_ms, gated, frame))
         if gated or loudest > max(QUIETEST, self._floor * JUMP):
             self._open_gate()
         elif not self._speaking:
-            self._floor += FLOOR_RATE * (float(blocks.mean()) - self._floor)
+            self._floor += FLOOR_RATE * ((level + newest_level) / 2 - self._floor)
         onset = False
-        self._pending = np.concatenate([self._pending, audio])
-        while len(self._pending) >= WINDOW_SAMPLES:
-            window, self._pending = self._pending[:WINDOW_SAMPLES], self._pending[WINDOW_SAMPLES:]
+        while self._received - self._windowed >= WINDOW_SAMPLES:
             self._windowed += WINDOW_SAMPLES
-            if not self._speaking and not self._gate_windows:
-                self._history.append(window)
-                continue
-            onset = self._hear(window) or onset
-        self._recent = np.concatenate([self._recent, audio])[-(WINDOW_SAMPLES + CONTEXT_SAMPLES) :]
-        if not self._speaking and self._gate_windows and len(self._pending):
+            if self._speaking or self._gate_windows:
+                onset = self._hear() or onset
+        if not self._speaking and self._gate_windows and self._received > self._windowed:
             onset = self._peek()
         if not self._speaking:
             return None
@@ -158,15 +161,17 @@ class SpeechDetector:
         if not self._speaking and not self._gate_windows:
             self._silero.reset()
             self._run = 0
-            windows, start = list(self._history), self._windowed - len(self._history) * WINDOW_SAMPLES
-            self._history.clear()
-            for index, window in enumerate(windows):
-                self._count_run(self._probability(window), start + index * WINDOW_SAMPLES)
+            unheard = min(HISTORY_WINDOWS, (self._windowed - self._heard) // WINDOW_SAMPLES)
+            for start in range(self._windowed - unheard * WINDOW_SAMPLES, self._windowed, WINDOW_SAMPLES):
+                self._count_run(self._probability(start), start)
         self._gate_windows = GATE_HANG_WINDOWS
 
-    def _probability(self, window: NDArray[np.float32]) -> float:
+    def _probability(self, start: int) -> float:
+        """Silero's, for the window from `start` on."""
         self.silero_windows += 1
-        return self._silero.probability(window)
+        self._heard = start + WINDOW_SAMPLES
+        first = len(self._audio) - (self._received - start)
+        return self._silero.probability(self._audio[first : first + WINDOW_SAMPLES])
 
     def _count_run(self, probability: float, start: int) -> None:
         """A run of speech windows: begun by a sure one, kept by any that is not surely silence."""
@@ -177,10 +182,10 @@ class SpeechDetector:
         elif probability < self.options.release:
             self._run = 0
 
-    def _hear(self, window: NDArray[np.float32]) -> bool:
-        """Judge a window that ends at `_windowed`; True when it confirms an onset."""
-        probability = self._probability(window)
+    def _hear(self) -> bool:
+        """Judge the window that ends at `_windowed`; True when it confirms an onset."""
         start = self._windowed - WINDOW_SAMPLES
+        probability = self._probability(start)
         if self._speaking:
             if probability >= self.options.release:
                 self._extend(start, self._windowed)
@@ -195,7 +200,7 @@ class SpeechDetector:
     def _peek(self) -> bool:
         """Judge the newest 32 ms although their window is not complete; True when they confirm an onset."""
         self.silero_windows += 1
-        if self._silero.peek(self._recent) < self.options.sure:
+        if self._silero.peek(self._audio[-(WINDOW_SAMPLES + CONTEXT_SAMPLES) :]) < self.options.sure:
             return False
         if not self._run:
             self._run_start = self._received - WINDOW_SAMPLES
@@ -247,3 +252,8 @@ class SpeechDetector:
             if end >= sample:
                 return at_ms - min(end - sample, FRAME_SAMPLES) / SAMPLES_PER_MS
         return self._frames[-1][1]
+
+
+def _level(audio: NDArray[np.float32]) -> float:
+    """The root mean square."""
+    return math.sqrt(float(audio.dot(audio)) / len(audio))

@@ -67,7 +67,7 @@ class SileroStream:
     def probability(self, window: NDArray[np.float32]) -> float:
         """The probability (0..1) that the next window is speech; mono 16 kHz in -1..1, shape (512,)."""
         output, self._h, self._c = self._run(np.concatenate([self._context, window]))
-        self._context = window[-CONTEXT_SAMPLES:]
+        self._context = window[-CONTEXT_SAMPLES:].copy()
         return float(output.reshape(-1)[0])
 
     def peek(self, audio: NDArray[np.float32]) -> float:
