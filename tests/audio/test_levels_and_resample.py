@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voiceagent.audio.levels import SILENCE_DBFS, VoicedTimeline, dbfs, rms
+from voiceagent.audio.levels import SILENCE_DBFS, VoicedTimeline, dbfs, first_audible_sample, rms
 from voiceagent.audio.resample import StreamResampler, resample
 from voiceagent.errors import MediaError
 
@@ -30,6 +30,14 @@ def test_voiced_spans_are_timed_to_five_milliseconds_and_joined() -> None:
     assert timeline.last_voiced_ms == 2100
     assert timeline.first_onset_after(1200) == 2000
     assert timeline.first_onset_after(2001) is None
+
+
+def test_audio_becomes_audible_in_the_first_loud_five_milliseconds() -> None:
+    silence = np.zeros(1000, dtype=np.int16)
+    assert first_audible_sample(np.concatenate([silence, tone(0.1, 16_000)]), 16_000) == 960
+    assert first_audible_sample(tone(0.1, 16_000), 16_000) == 0
+    for quiet in (silence, silence + 30, silence[:0], tone(0.1, 16_000)[:79]):
+        assert first_audible_sample(quiet, 16_000) == len(quiet)
 
 
 @settings(max_examples=20, deadline=None)

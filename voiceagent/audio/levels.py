@@ -26,6 +26,14 @@ def dbfs(pcm: NDArray[np.int16]) -> float:
     return max(SILENCE_DBFS, 20.0 * math.log10(value)) if value > 0 else SILENCE_DBFS
 
 
+def first_audible_sample(pcm: NDArray[np.int16], rate_hz: int, threshold_dbfs: float = -50.0) -> int:
+    """Where int16 audio, shape (samples,), becomes louder than that, to 5 ms; its length when it does not."""
+    step = rate_hz // 200
+    blocks = pcm[: len(pcm) // step * step].reshape(-1, step).astype(np.float32)
+    audible = np.flatnonzero(np.square(blocks).mean(axis=1) >= (10 ** (threshold_dbfs / 20) * FULL_SCALE) ** 2)
+    return int(audible[0]) * step if len(audible) else len(pcm)
+
+
 @dataclass(slots=True)
 class VoicedSpan:
     """A stretch of speech: from the first to the end of the last voiced 5 ms, on the caller's clock."""

@@ -11,6 +11,7 @@ from contextlib import aclosing
 import numpy as np
 from numpy.typing import NDArray
 
+from voiceagent.audio.levels import first_audible_sample
 from voiceagent.audio.resample import StreamResampler
 from voiceagent.call.clock import CallClock
 from voiceagent.call.tasks import CallTasks
@@ -22,6 +23,10 @@ from voiceagent.media.playout import RATE_HZ, Playout, Position
 from voiceagent.tts.engine import TtsEngine
 
 SILENCE = np.zeros(0, np.int16)
+MAX_TRIMMED_MS = 200.0
+"""Voices begin with up to so much silence. Before a reply it would only make the caller wait."""
+KEPT_MS = 10.0
+"""Of it, for a soft first sound."""
 
 
 class Speaking:
@@ -84,23 +89,57 @@ class Speaking:
                 self._post(ev.ClauseFailed(self._clock.now_ms(), action.reply_id, action.clause, str(error)))
 
     async def _synthesise(self, action: act.Speak) -> None:
-        resampler = StreamResampler(self._engine.sample_rate_hz, RATE_HZ)
-        words: list[ev.SpokenWord] = []
-        samples = 0
+        rate_hz = self._engine.sample_rate_hz
+        resampler = StreamResampler(rate_hz, RATE_HZ)
+        spoken = _Spoken(rate_hz, MAX_TRIMMED_MS if action.clause == 0 else 0.0)
         async with aclosing(self._engine.synthesise(action.text)) as chunks:
             async for chunk in chunks:
-                words.extend(chunk.words)
-                pcm = resampler.process(chunk.pcm)
-                samples += len(pcm)
-                self._put(action, pcm, samples, words, complete=False)
-        pcm = resampler.process(SILENCE, last=True)
-        self._put(action, pcm, samples + len(pcm), words, complete=True)
+                spoken.words.extend(chunk.words)
+                self._put(action, resampler.process(spoken.trimmed(chunk.pcm)), spoken, complete=False)
+        self._put(action, resampler.process(SILENCE, last=True), spoken, complete=True)
 
-    def _put(
-        self, action: act.Speak, pcm: NDArray[np.int16], samples: int, words: list[ev.SpokenWord], *, complete: bool
-    ) -> None:
-        duration_ms = samples * 1000.0 / RATE_HZ
+    def _put(self, action: act.Speak, pcm: NDArray[np.int16], spoken: _Spoken, *, complete: bool) -> None:
+        spoken.samples += len(pcm)
+        duration_ms = spoken.samples * 1000.0 / RATE_HZ
         now_ms = self._clock.now_ms()
-        self._post(ev.ClauseAudio(now_ms, action.reply_id, action.clause, duration_ms, tuple(words), complete))
+        self._post(ev.ClauseAudio(now_ms, action.reply_id, action.clause, duration_ms, spoken.heard_words(), complete))
         if not self._playout.push(action.reply_id, action.clause, pcm, complete=complete):
             raise EngineError(f"clause {action.clause} of reply {action.reply_id} was refused: the playout queue is full")
+
+
+class _Spoken:
+    """What there is of a clause so far, without the silence before it."""
+
+    def __init__(self, rate_hz: int, silence_ms: float) -> None:
+        """At most `silence_ms` of the engine's audio, which is at `rate_hz`, is left out."""
+        self.samples = 0
+        """At the playout's rate."""
+        self.words: list[ev.SpokenWord] = []
+        """With times as the engine tells them."""
+        self._rate_hz = rate_hz
+        self._silence_left = int(silence_ms * rate_hz / 1000)
+        self._kept = SILENCE
+        self._left_out_ms = 0.0
+
+    def trimmed(self, pcm: NDArray[np.int16]) -> NDArray[np.int16]:
+        """What is to be sent of the clause's next audio."""
+        if not self._silence_left:
+            return pcm
+        pcm = np.concatenate((self._kept, pcm))
+        audible = first_audible_sample(pcm, self._rate_hz)
+        cut = min(self._silence_left, max(0, audible - int(KEPT_MS * self._rate_hz / 1000)))
+        self._left_out_ms += cut * 1000.0 / self._rate_hz
+        self._silence_left -= cut
+        if audible == len(pcm) and self._silence_left:
+            self._kept = pcm[cut:]
+            return SILENCE
+        self._silence_left = 0
+        return pcm[cut:]
+
+    def heard_words(self) -> tuple[ev.SpokenWord, ...]:
+        """With times in the audio that is sent."""
+        left_out_ms = self._left_out_ms
+        return tuple(
+            ev.SpokenWord(word.text, max(0.0, word.start_ms - left_out_ms), max(0.0, word.end_ms - left_out_ms))
+            for word in self.words
+        )
