@@ -27,7 +27,7 @@ from voiceagent.models.espeak import Espeak
 from voiceagent.models.figures import Figure, at_least, at_most
 
 SAID_RATE_HZ = 16_000
-INTERRUPTIONS = {0.0: 1000, 0.05: 500}
+INTERRUPTIONS = {0.0: 1000, 0.05: 1000}
 """By the share of packets that is lost."""
 CALLS_AT_ONCE = 16
 UTTERANCES = 60
