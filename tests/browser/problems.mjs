@@ -1,5 +1,6 @@
 // Drives the page in Chromium through what can go wrong with a call, and prints the code and the text of each problem that was
-// shown, in order, as JSON. node problems.mjs URL full SERVER_PID | node problems.mjs URL key GOOD_KEY
+// shown, in order, as JSON. node problems.mjs URL full SERVER_PID | node problems.mjs URL memory
+// | node problems.mjs URL key GOOD_KEY
 import { chromium } from 'playwright-core';
 
 const [, , url, scenario, argument] = process.argv;
@@ -57,6 +58,15 @@ async function full() {
   await problem(second, 'server_unreachable');
 }
 
+async function memory() {
+  const first = await open({ microphone: true });
+  await first.click('#call');
+  await live(first);
+  const second = await open({ microphone: true });
+  await second.click('#call');
+  await problem(second, 'memory_full');
+}
+
 async function key() {
   const page = await open({ microphone: true });
   await page.click('#call');
@@ -71,7 +81,7 @@ async function key() {
 }
 
 try {
-  await { full, key }[scenario]();
+  await { full, memory, key }[scenario]();
   console.log(JSON.stringify({ shown, pageErrors }));
 } finally {
   await browser.close();

@@ -49,6 +49,16 @@ def test_every_problem_says_what_to_do_and_calling_again_works(tmp_path: Path) -
 
 
 @pytest.mark.browser
+def test_a_caller_for_whom_the_model_has_no_memory_is_told_so(tmp_path: Path) -> None:
+    chromium()
+    (tmp_path / "agent.yaml").write_text("admission: {kv_tokens: 3000, context_tokens_per_call: 2000}\n")
+    with running_server(tmp_path, "--config", str(tmp_path / "agent.yaml")) as server:
+        (problem,) = drive(server.url, "memory")
+    assert "All lines are busy" in problem["text"]
+    assert "memory of 3000 tokens holds 1 call" in problem["text"]
+
+
+@pytest.mark.browser
 def test_a_server_with_keys_asks_for_one_and_then_takes_the_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chromium()
     monkeypatch.setenv(KEYS_VARIABLE, "open-sesame")

@@ -26,6 +26,11 @@ def test_blocks_times_their_size() -> None:
     assert read_kv_capacity(two, 4096) == KvCapacity(349_440, 4096)
 
 
+def test_what_layers_of_several_kinds_share_is_counted_by_vllm() -> None:
+    shared = METRICS.replace('num_cpu_blocks="None"', 'kv_cache_size_tokens="98304"')
+    assert read_kv_capacity(shared, 4096) == KvCapacity(98_304, 4096)
+
+
 @pytest.mark.parametrize("text", ["", "llamacpp:kv_cache_tokens 5", METRICS.replace("1365", "None"), "<html>"])
 def test_others_do_not_tell(text: str) -> None:
     assert read_kv_capacity(text, 4096) is None

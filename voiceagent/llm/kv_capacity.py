@@ -1,5 +1,5 @@
-"""How much KV cache a vLLM server has, as it says itself: blocks and their size among its metrics, the longest sequence in its
-list of models. Other servers do not tell."""
+"""How much KV cache a vLLM server has, as it says itself among its metrics: in tokens, in older versions in blocks, which layers of
+several kinds share. The longest sequence stands in its list of models. Other servers do not tell."""
 
 from __future__ import annotations
 
@@ -17,10 +17,14 @@ def read_kv_capacity(metrics: str, longest_tokens: int | None) -> KvCapacity | N
     tokens = 0
     for found in _CONFIG.finditer(metrics):
         labels = dict(_LABEL.findall(found["labels"]))
-        blocks, size = labels.get("num_gpu_blocks", ""), labels.get("block_size", "")
-        if not (blocks.isdecimal() and size.isdecimal()):
+        size = labels.get("kv_cache_size_tokens", "")
+        blocks, block_size = labels.get("num_gpu_blocks", ""), labels.get("block_size", "")
+        if size.isdecimal():
+            tokens += int(size)
+        elif blocks.isdecimal() and block_size.isdecimal():
+            tokens += int(blocks) * int(block_size)
+        else:
             return None
-        tokens += int(blocks) * int(size)
     if not tokens:
         return None
     return KvCapacity(tokens, min(tokens, longest_tokens or tokens))
