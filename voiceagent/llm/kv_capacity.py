@@ -1,5 +1,5 @@
-"""How much KV cache a vLLM server has, as it says itself among its metrics: in tokens, in older versions in blocks, which layers of
-several kinds share. The longest sequence stands in its list of models. Other servers do not tell."""
+"""How much KV cache a vLLM server has, as it says itself among its metrics: in tokens, in older versions in blocks, which layers
+of several kinds share. The longest sequence stands in its list of models. Other servers do not tell."""
 
 from __future__ import annotations
 
