@@ -289,8 +289,10 @@ def test_stable_words_are_read_ahead() -> None:
     assert [[m.content for m in prefill.messages] for prefill in prefills] == [["Be brief."], ["Be brief.", "what is"]]
 
 
-def test_what_was_said_is_read_right_after_each_reply() -> None:
+def test_what_is_known_is_read_when_the_call_begins_and_after_each_reply() -> None:
     world = begun(instructions="Be brief.", greeting="Hello, how can I help you?")
+    first = next(action for action in world.actions if isinstance(action, act.Prefill))
+    assert [m.content for m in first.messages] == ["Be brief."]
     world.play_all()
     world.say("What is the time?")
     world.answer("It is noon.")

@@ -43,6 +43,7 @@ def step(state: State, event: ev.Event) -> tuple[State, tuple[act.Action, ...]]:
 def _call_started(step: Step, event: ev.CallStarted) -> None:
     step.set_timer(CALL_LIMIT, step.state.rules.max_call_ms)
     if step.state.rules.greeting:
+        replying.make_room(step)
         begin(step, Want("say", step.state.rules.greeting))
     else:
         replying.rest(step)

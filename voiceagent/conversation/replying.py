@@ -90,7 +90,8 @@ def rest(step: Step) -> None:
 
 
 def make_room(step: Step) -> None:
-    """Between two turns: shorten a long history, and have what is said by now read before it is needed."""
+    """Where no turn waits: shorten a long history, and have what is known of the next prompt read before it is needed. A
+    language model that sleeps wakes for it."""
     compact(step)
     known = known_history(step)
     if known and step.state.rules.max_guesses:
