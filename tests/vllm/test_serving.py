@@ -7,12 +7,14 @@ from contextlib import aclosing
 from pathlib import Path
 
 import aiohttp
+import pytest
 
 from bench.vllm_server import MODEL, VllmServer
 from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.errors import EngineError
 from voiceagent.llm.chat_wire import wire_message
 from voiceagent.llm.engine import Generated, GeneratedText
-from voiceagent.llm.openai import OpenAiEngine
+from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
 from voiceagent.llm.prompt import ChatPrompt
 from voiceagent.models.check_lm import demo_tools
 from voiceagent.resources import bundled_models_dir
@@ -47,3 +49,29 @@ async def test_the_server_reads_the_very_tokens_that_the_embedded_engine_reads(v
     body = {"model": MODEL, "messages": [wire_message(m) for m in (SYSTEM, WEATHER)], "tools": demo_tools()}
     async with aiohttp.ClientSession() as session, session.post(f"{vllm_server.root}/tokenize", json=body) as answer:
         assert (await answer.json())["tokens"] == ours
+
+
+async def test_arguments_keep_to_the_schema(engine: OpenAiEngine) -> None:
+    cities = {"city": {"enum": ["Rome", "Oslo"]}, "day": {"type": "string"}}
+    parameters = {"type": "object", "properties": cities, "required": ["city"]}
+    tool = {"type": "function", "function": {"name": "get_weather", "parameters": parameters}}
+    async with aclosing(engine.generate("strict", (SYSTEM, WEATHER), [tool])) as stream:
+        (call,) = [piece async for piece in stream]
+    assert isinstance(call, ToolCall)
+    assert json.loads(call.arguments)["city"] in ("Rome", "Oslo")
+
+
+async def test_a_conversation_beyond_the_context_is_shortened_and_answered(engine: OpenAiEngine) -> None:
+    history: list[Message] = []
+    for number in range(60):
+        history += [Message("user", f"Question {number}: " + "why " * 50), Message("assistant", "Because " * 20)]
+    pieces = await generated(engine, *history, WEATHER)
+    assert pieces
+    assert engine.retries >= 1
+
+
+async def test_a_model_that_is_not_served_is_one_clear_line(vllm_server: VllmServer) -> None:
+    stranger = OpenAiEngine(OpenAiOptions(base_url=vllm_server.base_url, served_model="other"))
+    with pytest.raises(EngineError, match=f"no model 'other', it has {MODEL}"):
+        await generated(stranger, WEATHER)
+    await stranger.close()
