@@ -425,6 +425,28 @@ async def test_twenty_calls_leave_nothing_behind(media_server: MediaServer) -> N
     assert after == before
 
 
+async def test_events_that_wait_when_the_connection_closes_are_lost_without_an_error(media_server: MediaServer) -> None:
+    async def chatter(leg: WebRtcLeg) -> None:
+        async for _ in leg.client_events():
+            sctp = leg._peer.sctp
+            assert sctp is not None
+            await sctp.transport.stop()  # as when the connection breaks: the data channel does not know yet
+            leg.send_event({"text": "hello"})
+            await asyncio.sleep(0)
+            await leg.close()
+
+    errors: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: errors.append(context))
+    media_server.behaviour = chatter
+    async with asyncio.timeout(20):
+        async with Caller(media_server.url) as caller:
+            caller.send_event({"type": "hello"})
+            await caller.wait_ended()
+        await media_server.finish()
+    gc.collect()
+    assert errors == []
+
+
 async def settled(process: psutil.Process) -> tuple[int, int, int, int]:
     """(asyncio tasks, open sockets, file descriptors, threads), once what is ending has ended."""
     counts = (-1, -1, -1, -1)

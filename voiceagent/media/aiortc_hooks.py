@@ -6,13 +6,14 @@ call, and does not gather loopback addresses. So our own jitter buffer takes RTP
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 import aioice.ice
 import aiortc
 import pylibsrtp
-from aiortc import RTCIceTransport, RTCRtpReceiver
+from aiortc import RTCIceTransport, RTCPeerConnection, RTCRtpReceiver
 from aiortc.rtcdtlstransport import RTCDtlsTransport
 from aiortc.rtcrtpreceiver import StreamStatistics
 from aiortc.rtp import RtpPacket, is_rtcp
@@ -26,6 +27,7 @@ _SRTP_SESSION = "_rx_srtp"
 _HEADER_EXTENSIONS = "_rtp_header_extensions_map"
 _ICE_CONNECTION = "_connection"
 _DATA_RECEIVED = "data_received"
+_SEND_DATA = "_send_data"
 _RTP_HOOK = "_handle_rtp_packet"
 _REMOTE_STREAMS = "_RTCRtpReceiver__remote_streams"
 _DECODER_QUEUE = "_RTCRtpReceiver__decoder_queue"
@@ -64,6 +66,9 @@ def check() -> None:
         problems.append("RTCDtlsTransport counts packets elsewhere")
     if _SRTP_SESSION not in transport_fields or _HEADER_EXTENSIONS not in transport_fields:
         problems.append("RTCDtlsTransport keeps what opens its packets elsewhere")
+    send_data = getattr(RTCDtlsTransport, _SEND_DATA, None)
+    if send_data is None or list(inspect.signature(send_data).parameters) != ["self", "data"]:
+        problems.append(f"RTCDtlsTransport.{_SEND_DATA} moved")
     if _ICE_CONNECTION not in RTCIceTransport.__init__.__code__.co_names:
         problems.append("RTCIceTransport keeps its connection elsewhere")
     data_received = getattr(aioice.ice.Connection, _DATA_RECEIVED, None)
@@ -119,6 +124,21 @@ def _take_at_once(transport: RTCDtlsTransport, take: Callable[[RtpPacket], None]
         take(packet)
 
     setattr(connection, _DATA_RECEIVED, data_received)
+
+
+def lose_late_data(peer: RTCPeerConnection) -> None:
+    """What the data channel still has to send when the connection closes is lost, as it must be; as shipped, each piece is the
+    unhandled error of a task. Call it once both descriptions are set."""
+    if peer.sctp is None:
+        return
+    transport = peer.sctp.transport
+    send: Callable[[bytes], Awaitable[None]] = getattr(transport, _SEND_DATA)
+
+    async def send_data(data: bytes) -> None:
+        with suppress(ConnectionError):
+            await send(data)
+
+    setattr(transport, _SEND_DATA, send_data)
 
 
 def packets_received(transport: RTCDtlsTransport) -> int:

@@ -105,6 +105,7 @@ class WebRtcLeg:
             detail = str(error) or type(error).__name__
             raise MediaError(f"the offer cannot be answered: {detail}; expected audio with Opus") from error
         aiortc_hooks.take_rtp(transceiver.receiver, self._receiver.receive, opus.RTP_CLOCK_HZ)
+        aiortc_hooks.lose_late_data(peer)
         transceiver.receiver.transport.on("statechange", self._on_transport_state)
         self._last_packet_s = self._loop.time()
         self._watch = self._loop.call_later(WATCH_INTERVAL_S, self._on_watch)
