@@ -10,6 +10,7 @@ import threading
 import time
 import wave
 from collections.abc import Iterator
+from typing import Any
 
 import aiortc.rtcrtpreceiver
 import numpy as np
