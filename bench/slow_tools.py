@@ -53,6 +53,8 @@ ORDER_DIGITS = 5
 ROUNDS = 4
 """Calls with each of the sentences once, and other arguments each time. The one before them is not measured: in it the servers
 learn that their tools are slow."""
+LESSONS = 9
+"""Requests in which each tool has run once."""
 SLOW_S, VERY_SLOW_S = 0.8, 3.0
 TOOLS = """
 import asyncio
@@ -84,7 +86,8 @@ NOTES = """
 A third of the requests names no argument, a third has it in the middle, a third at its end, where the tool cannot be begun before
 the last word is understood. Each round draws other cities and orders. "Waiting" is the same agent with `turn.max_lookups: 0`: it
 begins its answer in the pause, but runs tools only after the commit. Both are asked at the same time. Fillers are off in that
-part, so that what is timed is the answer.
+part, so that what is timed is the answer. The tool of 3 s is bridged with fillers and does not run ahead; that server knows from
+earlier calls how slow it is, too. Times count from the end of the caller's words: what it takes to find that end is in all of them.
 """
 
 
@@ -118,6 +121,7 @@ async def measure(options: argparse.Namespace) -> Iterable[Figure]:
             wasted = (await _lookups(one)) - before
         bridged = Asked()
         async with running("--config", str(_agent(folder / "bridged", VERY_SLOW_S, "turn: {max_lookups: 0}"))) as server:
+            await _ask(server, calls[0][:LESSONS], Asked())
             await _ask(server, calls[1], bridged)
     return _rows(early, late, bridged, wasted)
 

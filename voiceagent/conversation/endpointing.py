@@ -76,6 +76,7 @@ LAST_WORDS: Mapping[str, frozenset[str]] = {
     "polite": _words("please thanks thank bye goodbye"),
 }
 """Closed classes of the last word; the first that holds it counts."""
+QUESTION_WORDS = _words("what when where who which how why")
 OPENERS = _words(
     """okay ok oh um uh please well so and hello hi hey there now alright right great good perfect fine sorry no yes actually
     morning evening afternoon this is thank you thanks"""
@@ -158,12 +159,19 @@ def _ending(text: str, words: list[str]) -> dict[str, float]:
     }
     if _is_stock(text):
         return found | {"stock": 1.0}
+    if asks and _asks_indirectly(words):
+        return found
     if asks and last in PREPOSITIONS | AUXILIARIES:
         return found | {"stranded": 1.0}
     if words[-2:] == ["thank", "you"]:
         return found | {"last_polite": 1.0}
     kind = next((name for name, members in LAST_WORDS.items() if last in members), "")
     return found | ({f"last_{kind}": 1.0} if kind else _number(words) if _is_number(last) else {})
+
+
+def _asks_indirectly(words: list[str]) -> bool:
+    """Whether it ends as a question inside another does, with its verb: "do you know what day it is"."""
+    return words[-2:] == ["it", "is"] and not QUESTION_WORDS.isdisjoint(words[1:-2])
 
 
 def _is_stock(text: str) -> bool:
@@ -197,8 +205,13 @@ def _sentence(text: str, words: list[str], sentences: list[list[str]]) -> dict[s
         "one_word": float(len(words) == 1),
         "several_sentences": float(len(sentences) > 1),
         "introduces": float(current[:2] == ["this", "is"] or {"my", "name"} <= set(current[:3])),
-        "condition": float(current[0] in {"if", "when", "because"} and "," not in text[:-1]),
+        "condition": float(_is_condition(current) and "," not in text[:-1]),
     }
+
+
+def _is_condition(sentence: list[str]) -> bool:
+    """Whether it begins like half a sentence ("when I am home"), not like a question ("when will it arrive")."""
+    return sentence[0] in {"if", "because"} or (sentence[0] == "when" and not AUXILIARIES.intersection(sentence[1:2]))
 
 
 def _needs(words: list[str]) -> dict[str, float]:

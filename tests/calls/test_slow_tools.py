@@ -1,0 +1,131 @@
+"""The example of slow tools in whole calls over real WebRTC: bridged, run ahead, confirmed, begun with what is known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from tests.calls.conftest import Said
+from tests.llm.faulty_server import chunk
+from tests.server_process import ServerProcess, running_server
+from voiceagent.conversation import actions as act
+from voiceagent.conversation.reply import PENDING_TOOL
+from voiceagent.media.caller import Caller
+from voiceagent.media.dialogue import Dialogue, Exchange
+from voiceagent.store.event_log import event_logs_dir, read_log
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "slow"
+WEATHER = "What's the weather in Paris tomorrow?"
+BOOKING = "Book a table for 4 people on Friday at 7 PM."
+BOTH = "What's the weather in Rome?"
+
+
+@pytest.fixture(scope="module")
+def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    with running_server(tmp_path_factory.mktemp("slow"), "--config", str(EXAMPLE / "agent.yaml"), "--event-logs", "9") as server:
+        yield server
+
+
+async def ask(server: ServerProcess, said: Said, *requests: str) -> list[Exchange]:
+    """One call."""
+    async with Caller(server.url) as caller, Dialogue(caller) as dialogue:
+        await dialogue.wait_greeting()
+        for request in requests:
+            await dialogue.turn(request, *await said(request))
+        return dialogue.exchanges
+
+
+def decided(server: ServerProcess) -> list[act.Action]:
+    """All that the turn engine decided in the latest call."""
+    latest = max(event_logs_dir(server.data).iterdir(), key=lambda log: log.stat().st_mtime)
+    return [action for step in read_log(latest)[1] for action in step.actions]
+
+
+async def test_a_slow_tool_is_bridged_first_and_runs_ahead_once_it_is_known_to_be_slow(slow: ServerProcess, said: Said) -> None:
+    (first,) = await ask(slow, said, WEATHER)
+    assert first.heard.startswith("I am")
+    assert "sunny in Paris tomorrow" in first.heard
+    (second,) = await ask(slow, said, WEATHER)
+    assert "sunny in Paris tomorrow" in second.heard
+    actions = decided(slow)
+    assert not [action for action in actions if isinstance(action, act.RunTool)]
+    saved_ms = [action.saved_ms for action in actions if isinstance(action, act.LookUpEnded) and action.used]
+    assert len(saved_ms) == 1
+    assert saved_ms[0] > 0
+    async with aiohttp.ClientSession() as session, session.get(f"{slow.url}/metrics") as answer:
+        assert 'voiceagent_lookups_total{outcome="used"}' in await answer.text()
+
+
+async def test_what_leaves_something_behind_runs_once_and_after_a_yes(slow: ServerProcess, said: Said) -> None:
+    asked, booked = await ask(slow, said, BOOKING, "Yes, please.")
+    assert asked.heard == "Shall I book a table for 4 on Friday at 7 PM?"
+    assert "asked to confirm" in asked.tools[0]["output"]
+    assert json.loads(booked.tools[0]["output"]) == {"booked": "table", "people": 4, "day": "Friday", "time": "7 PM"}
+    actions = decided(slow)
+    names = [type(action).__name__ for action in actions if isinstance(action, (act.CallerFinal, act.RunTool, act.LookUp))]
+    assert names == ["CallerFinal", "CallerFinal", "RunTool"]
+
+
+class TwoAtOnce:
+    """A language model that asks for two tools at once, which the bundled one does not; then it says what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[list[str]] = []
+        """The tools' results in each prompt that asked for words."""
+
+    async def models(self, _: web.Request) -> web.Response:
+        return web.json_response({"object": "list", "data": [{"id": "two", "object": "model", "created": 0, "owned_by": "test"}]})
+
+    async def complete(self, request: web.Request) -> web.StreamResponse:
+        body: dict[str, Any] = await request.json()
+        results = [message["content"] for message in body["messages"] if message["role"] == "tool"]
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        if not results:
+            for index, (name, arguments) in enumerate((("get_time", "{}"), ("get_weather", '{"city": "Rome"}'))):
+                call = {"index": index, "id": f"call{index}", "function": {"name": name, "arguments": arguments}}
+                await response.write(chunk({"tool_calls": [call]}))
+        else:
+            self.told.append(results)
+            text = "It is noon." if results[-1] == PENDING_TOOL else "And it is sunny in Rome."
+            await response.write(chunk({"content": text}))
+        await response.write(b"data: [DONE]\n\n")
+        return response
+
+
+@asynccontextmanager
+async def two_at_once() -> AsyncIterator[tuple[TwoAtOnce, str]]:
+    model = TwoAtOnce()
+    app = web.Application()
+    app.router.add_get("/v1/models", model.models)
+    app.router.add_post("/v1/chat/completions", model.complete)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield model, f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    finally:
+        await runner.cleanup()
+
+
+async def test_a_reply_begins_with_the_quick_tool_and_goes_on_with_the_slow_one(tmp_path: Path, said: Said) -> None:
+    async with two_at_once() as (model, url):
+        settings = f"tools: [{EXAMPLE / 'tools.py'}]\nturn: {{max_lookups: 0}}\nllm: {{base_url: '{url}', model: two}}\n"
+        (tmp_path / "agent.yaml").write_text(f"{settings}phrases: {{greeting: Hello.}}\n")
+        with running_server(tmp_path, "--config", str(tmp_path / "agent.yaml"), "--event-logs", "1") as server:
+            (turn,) = await ask(server, said, BOTH)
+            actions = decided(server)
+    assert turn.heard == "It is noon. And it is sunny in Rome."
+    assert [tool["name"] for tool in turn.tools] == ["get_time", "get_weather"]
+    assert [results[-1] == PENDING_TOOL for results in model.told] == [True, False]
+    assert all("time" in results[0] for results in model.told)
+    begun = next(i for i, action in enumerate(actions) if isinstance(action, act.ReplyHeard) and action.heard.startswith("It"))
+    ended = [i for i, action in enumerate(actions) if isinstance(action, act.ToolEnded)]
+    assert ended[0] < begun < ended[1]
