@@ -87,7 +87,7 @@ A third of the requests names no argument, a third has it in the middle, a third
 the last word is understood. Each round draws other cities and orders. "Waiting" is the same agent with `turn.max_lookups: 0`: it
 begins its answer in the pause, but runs tools only after the commit. Both are asked at the same time. Fillers are off in that
 part, so that what is timed is the answer. The tool of 3 s is bridged with fillers and does not run ahead; that server knows from
-earlier calls how slow it is, too. Times count from the end of the caller's words: what it takes to find that end is in all of them.
+earlier calls how slow it is, too. Times count from the end of the caller's words: what it takes to find that end is in all.
 """
 
 
