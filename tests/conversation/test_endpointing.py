@@ -68,6 +68,11 @@ def test_a_code_with_too_few_digits_is_waited_for_longer() -> None:
     assert holds("Order 48.", LEVEL).endpoint_ms > holds("Order 48213.", LEVEL).endpoint_ms
 
 
+def test_a_question_is_not_taken_for_half_a_sentence() -> None:
+    assert holds("When will it arrive?", LEVEL).endpoint_ms < holds("When I will be there?", LEVEL).endpoint_ms
+    assert holds("Do you know what day it is?", LEVEL).endpoint_ms < holds("Do you know what day is?", LEVEL).endpoint_ms
+
+
 def test_a_guess_is_begun_at_once_where_an_end_is_likely() -> None:
     assert holds("What time is it?").eager_ms == 0
 
