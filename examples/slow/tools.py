@@ -32,6 +32,6 @@ async def get_weather(city: str = "", day: Day = "") -> dict[str, Any]:
 @tool(effect="external", confirm="Shall I book a table for {people} on {day} at {time}?", filler="I am booking it.")
 async def book_table(people: int, day: Day, time: Time) -> dict[str, Any]:
     """Book a table."""
-    await asyncio.sleep(1.0)
+    await asyncio.sleep(2.0)
     bookings.append({"people": people, "day": day, "time": time})
     return {"booked": "table", **bookings[-1]}

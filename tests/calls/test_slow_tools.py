@@ -73,6 +73,23 @@ async def test_what_leaves_something_behind_runs_once_and_after_a_yes(slow: Serv
     assert names == ["CallerFinal", "CallerFinal", "RunTool"]
 
 
+async def test_an_interrupted_booking_goes_on_to_its_end_and_is_told(slow: ServerProcess, said: Said) -> None:
+    async with Caller(slow.url) as caller, Dialogue(caller) as dialogue:
+        await dialogue.wait_greeting()
+        await dialogue.turn(BOOKING, *await said(BOOKING))
+        since = dialogue.event_count
+        stop, _ = await said("Stop.")
+        exchanges = await dialogue.turn(
+            "Yes, please.", *await said("Yes, please."), interrupt_with=("Stop.", stop), interrupt_after_s=0.3
+        )
+        booked = await dialogue.wait_event(
+            lambda event: event.type == "voiceagent.tool" and event.data["status"] == "completed", since, "the booking's end"
+        )
+    assert exchanges[0].unheard
+    assert json.loads(booked.data["output"])["booked"] == "table"
+    assert len([action for action in decided(slow) if isinstance(action, act.RunTool)]) == 1
+
+
 class TwoAtOnce:
     """A language model that asks for two tools at once, which the bundled one does not; then it says what it is told."""
 
