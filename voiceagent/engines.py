@@ -70,25 +70,30 @@ def load_tts(spec: EngineSpec) -> TtsEngine:
 
 
 def _create_llm(spec: EngineSpec, llm: LlmSettings) -> LlmEngine:
-    """`llm.base_url` goes before $VOICEAGENT_LLM_URL, and that before the profile's server."""
+    """The profile's language model, or the server that the agent names, with the standby that the agent names."""
     chosen = {"temperature": llm.temperature, "max_tokens": llm.max_tokens}
-    if not llm.base_url and spec.engine != "openai":
-        local: LlmEngine = _create("llm", EngineSpec(spec.engine, spec.model, {**spec.options, **chosen}))
-        return local
-    if llm.base_url:
-        base = {"base_url": llm.base_url, "served_model": llm.model}
+    if llm.base_url or not spec.is_local:
+        first: LlmEngine = _plugin("llm", "openai")(None, {**_server(spec, llm), **chosen})
     else:
-        base = {**spec.options, **({"base_url": os.environ[SERVER_VARIABLE]} if os.environ.get(SERVER_VARIABLE) else {})}
-    names = ("api_key_env", "first_token_timeout_s", "inactivity_timeout_s", "total_timeout_s")
-    server: LlmEngine = _plugin("llm", "openai")(None, {**base, **{name: getattr(llm, name) for name in names}, **chosen})
+        first = _create("llm", EngineSpec(spec.engine, spec.model, {**spec.options, **chosen}))
     if not llm.fallback:
-        return server
+        return first
     standby = profile(llm.fallback).llm
     if not standby.is_local:
         raise ConfigError(
             f"llm.fallback: the profile {llm.fallback} needs a server too; name one that does not, such as embedded"
         )
-    return FallbackEngine(server, _create("llm", EngineSpec(standby.engine, standby.model, {**standby.options, **chosen})))
+    return FallbackEngine(first, _create("llm", EngineSpec(standby.engine, standby.model, {**standby.options, **chosen})))
+
+
+def _server(spec: EngineSpec, llm: LlmSettings) -> dict[str, Any]:
+    """Options for `openai`: `llm.base_url` goes before $VOICEAGENT_LLM_URL, and that before the profile's server."""
+    address: dict[str, Any] = {"base_url": llm.base_url, "served_model": llm.model}
+    if not llm.base_url:
+        named = os.environ.get(SERVER_VARIABLE)
+        address = {**spec.options, **({"base_url": named} if named else {})}
+    names = ("api_key_env", "first_token_timeout_s", "inactivity_timeout_s", "total_timeout_s")
+    return {**address, **{name: getattr(llm, name) for name in names}}
 
 
 def _create(kind: str, spec: EngineSpec) -> Any:

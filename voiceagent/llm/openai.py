@@ -8,6 +8,7 @@ later ends the reply: what was said stays said. A reply that takes too long as a
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
@@ -22,6 +23,8 @@ from voiceagent.llm.chat_wire import ToolCalls
 from voiceagent.llm.engine import Generated, GeneratedText, KvCapacity, ToolSchema, Urgency
 from voiceagent.llm.replica import Remedy, Replica, ReplicaError
 from voiceagent.llm.trimming import Trimming
+
+log = logging.getLogger(__name__)
 
 WORTH_READING_AHEAD = 60
 """Characters: prefix caches work in blocks of 16 tokens or so, and less than that fills none."""
@@ -101,9 +104,10 @@ class OpenAiEngine:
 
     async def prefill(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
         """See `LlmEngine.prefill`: a request for one token, which fills the server's prefix cache. What is too little to fill a
-        block of it is left to the generation."""
+        block of it is left to the generation, and all of it while others wait."""
         length = _characters(messages)
-        if abs(length - self._read_ahead.get(call_id, -WORTH_READING_AHEAD)) < WORTH_READING_AHEAD:
+        known = self._read_ahead.get(call_id, -WORTH_READING_AHEAD)
+        if abs(length - known) < WORTH_READING_AHEAD or self.load >= 1:
             return
         _keep(self._read_ahead, call_id, length)
         async with aclosing(self._deltas(call_id, messages, tools, Urgency.AHEAD, 1)) as deltas:
@@ -143,6 +147,7 @@ class OpenAiEngine:
                 else:
                     raise
                 self.retries += 1
+                log.warning("asked again: %s", error)
 
     async def _timed(self, replica: Replica, deltas: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
         """Deltas within the timeouts. Raises ReplicaError."""

@@ -55,8 +55,9 @@ class Replica:
     """A server, known by its address."""
 
     def __init__(self, base_url: str, model: str, api_key_env: str, read_timeout_s: float) -> None:
+        """`model` is the one to ask for; empty: the first that the server lists."""
         self.base_url = base_url
-        self.model = model
+        self.model = ""
         self.server: Server = UNKNOWN
         self.longest_tokens = 0
         """Of a prompt and its reply; 0 where the server does not say."""
@@ -64,6 +65,7 @@ class Replica:
         """When it last failed, on the monotonic clock."""
         self.running = 0
         """Streams that are open."""
+        self._wanted = model
         self._key_env = api_key_env
         self._refused: set[str] = set()
         """What this server turned out not to take: `priority`, `strict`."""
@@ -90,7 +92,7 @@ class Replica:
         return self._load.value
 
     async def probe(self) -> None:
-        """Ask once what it serves. Raises ReplicaError."""
+        """Ask what it serves, unless that is known. Raises ReplicaError."""
         async with self._probing:
             if self._known:
                 return
@@ -98,14 +100,15 @@ class Replica:
                 listed = (await self._client.models.list()).data
             except (openai.OpenAIError, httpx2.HTTPError, ValueError) as error:
                 raise self.explained(error) from error
-            model = next((one for one in listed if one.id == self.model or not self.model), None)
+            model = next((one for one in listed if self._wanted in ("", one.id)), None)
             if model is None:
                 have = ", ".join(one.id for one in listed[:5]) or "none"
-                raise ReplicaError(f"{self.base_url}: there is no model {self.model!r}, it has {have}; name one with llm.model")
+                raise ReplicaError(f"{self.base_url}: there is no model {self._wanted!r}, it has {have}; name one with llm.model")
             self.model = model.id
             self.server = server_of(str(model.owned_by or ""))
             self.longest_tokens = int(getattr(model, "max_model_len", None) or 0)
-            if self.server.gauges is not None:
+            self._refused.clear()
+            if self._load is None and self.server.gauges is not None:
                 self._load = ServerLoad(self.base_url, self.server.gauges, self._http)
             self._known = True
 
@@ -200,8 +203,9 @@ class Replica:
         )
 
     def failed(self) -> None:
-        """It failed just now; when it is back, it may be another one."""
+        """It failed just now. When it is back, it may serve something else."""
         self.failed_s = time.monotonic()
+        self._known = False
 
     async def close(self) -> None:
         """Close its connections."""

@@ -34,8 +34,6 @@ class Server:
     """Whether the greater number goes first."""
     strict_tools: bool = False
     """Whether `strict` in a tool keeps the model's arguments to the tool's schema."""
-    template_options: bool = False
-    """Whether `chat_template_kwargs` reach the chat template."""
     gauges: Gauges | None = None
 
     def priority_field(self, urgency: Urgency) -> dict[str, Any]:
@@ -52,7 +50,7 @@ VLLM_GAUGES = Gauges("vllm:num_requests_running", "vllm:num_requests_waiting", "
 
 SERVERS = (
     # docs.vllm.ai, "OpenAI-Compatible Server" and "Tool Calling"; run with 0.32: priorities need --scheduling-policy priority.
-    Server("vLLM", ("vllm",), "priority", strict_tools=True, template_options=True, gauges=VLLM_GAUGES),
+    Server("vLLM", ("vllm",), "priority", strict_tools=True, gauges=VLLM_GAUGES),
     # docs.sglang.ai, "Server Arguments": --enable-priority-scheduling, the greater first; gauges need --enable-metrics.
     Server(
         "SGLang",
@@ -60,13 +58,12 @@ SERVERS = (
         "priority",
         urgent_is_high=True,
         strict_tools=True,
-        template_options=True,
         gauges=Gauges("sglang:num_running_reqs", "sglang:num_queue_reqs", "sglang:token_usage"),
     ),
     # nvidia.github.io/TensorRT-LLM, "trtllm-serve": its /metrics are iteration statistics in JSON, not Prometheus gauges.
-    Server("TensorRT-LLM", ("tensorrt_llm",), template_options=True),
+    Server("TensorRT-LLM", ("tensorrt_llm",)),
     # docs.nvidia.com/dynamo, "Priority Scheduling": the greater first, whatever engine is behind it.
-    Server("Dynamo", ("nvidia", "dynamo"), "nvext.agent_hints.priority", urgent_is_high=True, template_options=True),
+    Server("Dynamo", ("nvidia", "dynamo"), "nvext.agent_hints.priority", urgent_is_high=True),
     # docs.litellm.ai, "Request Prioritization": the lower first; what a provider does not know is left out by the proxy.
     Server("LiteLLM", ("openai", "litellm"), "priority"),
     # docs.ollama.com, "OpenAI compatibility": neither priorities nor template options; a model's own template decides.

@@ -215,9 +215,9 @@ class VllmEngine:
     async def kv_capacity(self) -> KvCapacity | None:
         """See `LlmEngine.kv_capacity`."""
         cache = self._engine.vllm_config.cache_config
-        if not cache.num_gpu_blocks:
+        tokens = getattr(cache, "kv_cache_size_tokens", None) or (cache.num_gpu_blocks or 0) * cache.block_size
+        if not tokens:
             return None
-        tokens = cache.num_gpu_blocks * cache.block_size
         return KvCapacity(tokens, min(tokens, self.options.context_tokens))
 
     async def forget(self, call_id: str) -> None:
