@@ -62,6 +62,9 @@ class FaultyServer:
             await response.write(b'data: {"error": {"message": "EngineCore encountered an issue", "code": 500}}\n\n')
         elif self.fault == "endless":
             await self._talk(response)
+        elif self.fault == "raw tools":
+            for piece in ("<tool", '_call>\n{"name": "get_time", "argu', 'ments": {"city": "Oslo"}}\n</tool_call>'):
+                await response.write(chunk({"content": piece}))
         elif self.fault == "tools":
             await response.write(chunk({"tool_calls": [{"index": 0, "id": "a", "function": {"name": "get_", "arguments": ""}}]}))
             await response.write(chunk({"tool_calls": [{"index": 0, "function": {"name": "time", "arguments": '{"city"'}}]}))

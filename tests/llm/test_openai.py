@@ -37,13 +37,20 @@ async def generated(model: OpenAiEngine, messages: tuple[Message, ...] = HELLO) 
 
 async def test_text_streams_and_the_first_listed_model_is_asked(server: FaultyServer) -> None:
     found = await generated(engine(server))
-    assert found == [GeneratedText("Hello "), GeneratedText("there.")]
+    assert found == [GeneratedText("Hello"), GeneratedText(" there.")]
     assert server.requests[0]["model"] == "m"
 
 
 async def test_a_tool_call_that_comes_in_pieces_is_given_out_whole(server: FaultyServer) -> None:
     server.fault = "tools"
     assert await generated(engine(server)) == [ToolCall("a", "get_time", '{"city": "Oslo"}')]
+
+
+async def test_a_tool_call_that_the_server_takes_for_text_is_not_spoken(server: FaultyServer) -> None:
+    server.fault = "raw tools"
+    assert [(call.name, call.arguments) for call in await generated(engine(server)) if isinstance(call, ToolCall)] == [
+        ("get_time", '{"city": "Oslo"}')
+    ]
 
 
 async def test_tool_results_are_sent_as_the_api_wants_them(server: FaultyServer) -> None:

@@ -16,7 +16,7 @@ from voiceagent.llm.fallback import FallbackEngine
 from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
 
 HELLO = (Message("user", "Hello."),)
-SPOKEN = [GeneratedText("Hello "), GeneratedText("there.")]
+SPOKEN = [GeneratedText("Hello"), GeneratedText(" there.")]
 TOOL: ToolSchema = {"type": "function", "function": {"name": "get_time", "parameters": {"type": "object", "properties": {}}}}
 
 

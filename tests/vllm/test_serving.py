@@ -44,6 +44,12 @@ async def test_a_tool_call_comes_whole_and_its_result_is_answered(engine: OpenAi
     assert "Paris" in "".join(piece.text for piece in answer if isinstance(piece, GeneratedText))
 
 
+async def test_a_tool_without_arguments_is_called_with_none(engine: OpenAiEngine) -> None:
+    (call,) = await generated(engine, Message("user", "What's the date today?"))
+    assert isinstance(call, ToolCall)
+    assert (call.name, json.loads(call.arguments)) == ("get_date", {})
+
+
 async def test_the_server_reads_the_very_tokens_that_the_embedded_engine_reads(vllm_server: VllmServer) -> None:
     ours = ChatPrompt(Path(bundled_models_dir() / "lm" / "onnx")).ids((SYSTEM, WEATHER), demo_tools())
     body = {"model": MODEL, "messages": [wire_message(m) for m in (SYSTEM, WEATHER)], "tools": demo_tools()}

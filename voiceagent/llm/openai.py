@@ -21,6 +21,7 @@ from voiceagent.conversation.history import Message
 from voiceagent.errors import ConfigError
 from voiceagent.llm.chat_wire import ToolCalls
 from voiceagent.llm.engine import Generated, GeneratedText, KvCapacity, ToolSchema, Urgency
+from voiceagent.llm.hermes import HermesParser
 from voiceagent.llm.replica import Remedy, Replica, ReplicaError
 from voiceagent.llm.trimming import Trimming
 
@@ -87,18 +88,20 @@ class OpenAiEngine:
     async def generate(
         self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
     ) -> AsyncGenerator[Generated, None]:
-        """See `LlmEngine.generate`."""
+        """See `LlmEngine.generate`. A tool call that the server's parser took for text, or that it has no parser for, is found in
+        the text: it must not be spoken."""
         self._generations += 1
         _keep(self._read_ahead, call_id, _characters(messages))
         try:
-            calls = ToolCalls()
+            calls, unparsed = ToolCalls(), HermesParser()
             async with aclosing(self._deltas(call_id, messages, tools, urgency, self.options.max_tokens)) as deltas:
                 async for delta in deltas:
                     calls.add(delta.tool_calls or ())
-                    if delta.content:
-                        yield GeneratedText(delta.content)
-            for call in calls.complete():
-                yield call
+                    for piece in unparsed.feed(delta.content or ""):
+                        yield piece
+            for piece in [*unparsed.finish(), *calls.complete()]:
+                if not isinstance(piece, GeneratedText) or piece.text.strip():
+                    yield piece
         finally:
             self._generations -= 1
 
