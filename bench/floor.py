@@ -47,8 +47,8 @@ NOISE_TRIALS = 12
 """Of each kind."""
 HISS_DB = -65.0
 NOTES = """Sounds are generated; signs of listening, commands and sentences are spoken by espeak-ng in held-out voices at
-their rates, "mm-hm" short and long. The interruptions that fail are mostly a "No." in a British voice: the bundled Whisper, which
-was trained on none, writes nothing for it, and speech without words is taken for a sign of listening."""
+their rates, "mm-hm" short and long. The bundled Whisper was trained on such words, in other voices: what takes the floor is
+decided by words, and speech for which it writes nothing is taken for a sign of listening."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ if [ "${1:-}" = --tiny ]; then
 else
   out=models/train/out/speech bundled=models/bundled
   tiny="" espeak_clips=60000 piper_clips=7000 short_espeak_clips=30000 short_piper_clips=3000
-  stt_limit="--minutes 82" short_limit="--steps 5000" voice_limit="--minutes 10"
+  stt_limit="--minutes 82" short_limit="--steps 4600" voice_limit="--minutes 10"
 fi
 mkdir -p "$out/voice" "$out/corpus" "$bundled/whisper" "$bundled/voice"
 run() {
