@@ -24,6 +24,7 @@ from voiceagent.models.registry import Profile, registry
 from voiceagent.models.registry import profile as find_profile
 from voiceagent.resources import default_budgets_file
 
+KV_DTYPES = ("auto", "fp32", "bf16", "fp16", "fp8")
 POSITIVE = click.FloatRange(min=0, min_open=True, max=1e6)
 
 
@@ -49,7 +50,7 @@ average: measure before you rely on it. Exit code 1 when not even one call fits.
 @click.option("--tflops", type=POSITIVE, help="Its dense 16-bit operations, 10¹² a second.")
 @click.option("--gpus", default=1, show_default=True, type=click.IntRange(1, 64), help="GPUs that share the model.")
 @click.option("--weights", type=click.Choice(list(WEIGHT_BITS)), help="The layers' type. Default: the model's own.")
-@click.option("--kv-dtype", default="auto", show_default=True, type=click.Choice(["auto", *WEIGHT_BITS]), help="Of the KV cache.")
+@click.option("--kv-dtype", default="auto", show_default=True, type=click.Choice(KV_DTYPES), help="Of the KV cache.")
 @click.option("--context", default=8192, show_default=True, type=click.IntRange(1, 10_000_000), help="Tokens of a conversation.")
 @click.option("--profile", default="gpu", show_default=True, help="Whose latency budget, recogniser and voice.")
 @click.option("--budgets", type=click.Path(path_type=Path), help="Latency budgets. Default: the shipped latency_budgets.yaml.")
