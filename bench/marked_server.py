@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -57,6 +57,7 @@ class Numbered:
     """A language model whose replies say which one they are."""
 
     load = 0.0
+    problems: ClassVar[dict[str, int]] = {}
 
     def __init__(self) -> None:
         self._numbers: Counter[str] = Counter()

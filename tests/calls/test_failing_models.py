@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import aiohttp
+
 from tests.calls.conftest import Said
 from tests.server_process import running_server
 from voiceagent.media.caller import Caller
@@ -28,6 +30,8 @@ async def test_the_standby_answers_for_a_dead_server(tmp_path: Path, said: Said)
     with running_server(tmp_path, "--config", config) as server:
         async with Caller(server.url) as caller, Dialogue(caller) as dialogue:
             (turn,) = await dialogue.turn(WEATHER, *await said(WEATHER))
+        async with aiohttp.ClientSession() as session, session.get(f"{server.url}/metrics") as response:
+            assert 'voiceagent_llm_problems_total{problem="standby_answered"}' in await response.text()
     assert json.loads(turn.tools[0]["arguments"]) == {"city": "Paris", "day": "tomorrow"}
     assert "Paris" in turn.heard
 

@@ -186,6 +186,11 @@ class EmbeddedEngine:
         if job is not None:
             job.cancelled = True
 
+    @property
+    def problems(self) -> dict[str, int]:
+        """See `LlmEngine.problems`: it has none that it could make good."""
+        return {}
+
     async def kv_capacity(self) -> KvCapacity:
         """See `LlmEngine.kv_capacity`: the sessions that are kept, each as long as the context."""
         return KvCapacity(self.options.max_sessions * self.options.context_tokens, self.options.context_tokens)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -64,6 +64,11 @@ class LlmEngine(Protocol):
     @property
     def load(self) -> float:
         """How busy the engine is: 0 idle; from 1 on, what is asked now waits for others."""
+        ...
+
+    @property
+    def problems(self) -> Mapping[str, int]:
+        """What went wrong and was made good, and how often; by a slug."""
         ...
 
     async def kv_capacity(self) -> KvCapacity | None:

@@ -64,6 +64,11 @@ class FallbackEngine:
         """See `LlmEngine.load`."""
         return self._now.load
 
+    @property
+    def problems(self) -> dict[str, int]:
+        """See `LlmEngine.problems`."""
+        return {**self._first.problems, **self._standby.problems, "standby_answered": self.failures}
+
     async def kv_capacity(self) -> KvCapacity | None:
         """See `LlmEngine.kv_capacity`: of the first one, while it answers."""
         return await self._now.kv_capacity()

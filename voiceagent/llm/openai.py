@@ -193,6 +193,12 @@ class OpenAiEngine:
         """See `LlmEngine.load`: this process's requests, and what the least busy server says of its queue and its KV cache."""
         return max(self._generations / self.options.busy_generations, min(replica.load for replica in self.replicas))
 
+    @property
+    def problems(self) -> dict[str, int]:
+        """See `LlmEngine.problems`."""
+        unread = sum(replica.unread_gauges for replica in self.replicas)
+        return {"asked_again": self.retries, "reply_cut": self.cut_replies, "gauges_unread": unread}
+
     async def kv_capacity(self) -> KvCapacity | None:
         """See `LlmEngine.kv_capacity`: of all servers together."""
         each = [await replica.kv_capacity() for replica in self.replicas]

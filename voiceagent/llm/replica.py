@@ -91,6 +91,11 @@ class Replica:
         self._load.refresh()
         return self._load.value
 
+    @property
+    def unread_gauges(self) -> int:
+        """How often its gauges could not be read."""
+        return self._load.failures if self._load else 0
+
     async def probe(self) -> None:
         """Ask what it serves, unless that is known. Raises ReplicaError."""
         async with self._probing:

@@ -212,6 +212,11 @@ class VllmEngine:
             return 0.0
         return max(mine, 1.0 + self.gauges.waiting if self.gauges.waiting else 0.0, self.gauges.cache_usage / FULL_CACHE)
 
+    @property
+    def problems(self) -> dict[str, int]:
+        """See `LlmEngine.problems`: it has none that it could make good."""
+        return {}
+
     async def kv_capacity(self) -> KvCapacity | None:
         """See `LlmEngine.kv_capacity`."""
         cache = self._engine.vllm_config.cache_config

@@ -73,6 +73,7 @@ class AgentService:
             guards = await asyncio.to_thread(load_guards, self.agent.guard, self.agent.base_dir)
             engines = await load_engines(profile(self.agent.profile), self.agent.llm)
             store = TurnStore(turns_file(data_dir()))
+            metrics.llm = engines.llm
             try:
                 speech = await asyncio.to_thread(_speech, self.agent, engines)
                 await tools.open()
@@ -81,6 +82,7 @@ class AgentService:
                 await admission.learn(engines.llm.kv_capacity)
                 yield self._start_call(engines, tools, guards, speech, sources, metrics, store)
             finally:
+                metrics.llm = None
                 await tools.close()
                 await sources.close()
                 await engines.close()

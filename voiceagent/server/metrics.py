@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from voiceagent.latency.spans import Stage, TurnReport
+from voiceagent.llm.engine import LlmEngine
 
 BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0)
 LAG_BUCKETS_MS = (1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 100.0, 500.0)
@@ -60,6 +61,8 @@ class Metrics:
         self.context: Counter[str] = Counter()
         self.guarded: Counter[str] = Counter()
         self.blocked: Counter[str] = Counter()
+        self.llm: LlmEngine | None = None
+        """Asked how it is whenever the metrics are."""
         self._lag_ms = Histogram(LAG_BUCKETS_MS)
         self._stages: dict[Stage, Histogram] = {}
 
@@ -145,6 +148,8 @@ class Metrics:
             *_by("voiceagent_lookups_total", "Tools that ran ahead of the commit.", "outcome", self.lookups),
             *_one("voiceagent_lookup_saved_seconds_total", "counter", "Waiting that they saved.", round(self.lookup_saved_s, 3)),
             *_by("voiceagent_context_queries_total", "Questions to sources of context.", "outcome", self.context),
+            *_one("voiceagent_llm_load", "gauge", "From 1 on, language model requests wait.", self.llm.load if self.llm else 0.0),
+            *_by("voiceagent_llm_problems_total", "What was made good.", "problem", self.llm.problems if self.llm else {}),
             "# HELP voiceagent_stage_seconds How long the stages of turns took.",
             "# TYPE voiceagent_stage_seconds histogram",
         ]
