@@ -90,6 +90,14 @@ async def test_a_reply_that_takes_too_long_ends_with_what_was_said(first: Faulty
     await model.close()
 
 
+async def test_a_reply_that_has_not_begun_in_its_whole_time_has_failed(first: FaultyServer) -> None:
+    first.fault = "silent"
+    model = engine(first, total_timeout_s=0.2)
+    with pytest.raises(EngineError, match="nothing in time"):
+        await generated(model)
+    await model.close()
+
+
 async def test_a_conversation_that_is_too_long_loses_its_older_half_and_stays_without_it(first: FaultyServer) -> None:
     first.context_messages = 8
     model = engine(first)

@@ -10,6 +10,7 @@ from contextlib import aclosing
 
 import pytest
 
+from bench.vllm_load import CLIENT
 from bench.vllm_server import VllmServer
 from tests.vllm.watch import RUNNING, WAITING, Watch
 from voiceagent.conversation.history import Message
@@ -18,18 +19,6 @@ from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
 LONG_REPLY = 2000
 CANCELLATIONS = 500
 AT_ONCE = 5
-CLIENT = f"""
-import asyncio, sys
-from voiceagent.conversation.history import Message
-from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
-
-async def main():
-    engine = OpenAiEngine(OpenAiOptions(base_url=sys.argv[1], max_tokens={LONG_REPLY}, request={{"ignore_eos": True}}))
-    async for _ in engine.generate("call", [Message("user", "What can you do?")], []):
-        print("speaks", flush=True)
-
-asyncio.run(main())
-"""
 
 
 @pytest.fixture

@@ -156,21 +156,21 @@ class OpenAiEngine:
         """Deltas within the timeouts. Raises ReplicaError."""
         options, loop = self.options, asyncio.get_running_loop()
         ends_s = loop.time() + options.total_timeout_s
-        limit_s = options.first_token_timeout_s
+        limit_s, begun = options.first_token_timeout_s, False
         async with aclosing(deltas):
             while True:
                 try:
                     async with asyncio.timeout_at(min(loop.time() + limit_s, ends_s)):
                         delta = await anext(deltas, None)
                 except TimeoutError as error:
-                    if loop.time() >= ends_s:
+                    if begun and loop.time() >= ends_s:
                         self.cut_replies += 1
                         return
                     raise replica.explained(error) from error
                 if delta is None:
                     return
                 if delta.content or delta.tool_calls:
-                    limit_s = options.inactivity_timeout_s
+                    limit_s, begun = options.inactivity_timeout_s, True
                 yield delta
 
     def _choose(self, call_id: str, tried: Sequence[Replica]) -> Replica:
