@@ -116,9 +116,10 @@ class Hearing:
         holds = self._holds
         if holds is None:
             return
-        if progress.silence_ms >= holds.endpoint_ms:
+        silence_ms = progress.silence_ms + FRAME_MS / 2  # to the nearest frame, not to the next
+        if silence_ms >= holds.endpoint_ms:
             self._end(progress)
-        elif self._eager_due and progress.silence_ms >= holds.eager_ms:
+        elif self._eager_due and silence_ms >= holds.eager_ms:
             self._eager_due = False
             self._post(ev.SilenceReached(self._clock.now_ms(), self._utterance_id, self._pause_id))
 

@@ -25,7 +25,7 @@ from voiceagent.tts.engine import TtsEngine
 SILENCE = np.zeros(0, np.int16)
 MAX_TRIMMED_MS = 200.0
 """Voices begin with up to so much silence. Before a reply it would only make the caller wait."""
-KEPT_MS = 10.0
+KEPT_MS = 5.0
 """Of it, for a soft first sound."""
 
 
