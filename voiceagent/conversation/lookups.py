@@ -133,7 +133,8 @@ def end_lookups(step: Step) -> None:
             step.do(act.CancelLookUp(run.lookup_id))
         if not run.used:
             step.do(act.LookUpEnded(run.lookup_id, run.name, False, 0.0))
-    step.put(lookups=(), foreseen=None)
+    if step.state.lookups or step.state.foreseen is not None:
+        step.put(lookups=(), foreseen=None)
 
 
 def _put(step: Step, run: Lookup) -> None:
