@@ -84,7 +84,7 @@ class EventLog:
         if self._left_bytes:
             named = [[type(action).__name__, action] for action in decided]
             self._write(_ENCODER.encode([type(event).__name__, event, named]))
-            if any(isinstance(action, ReplyEnded) for action in decided):
+            if self._left_bytes and any(isinstance(action, ReplyEnded) for action in decided):
                 self._flush()
 
     def close(self) -> None:
