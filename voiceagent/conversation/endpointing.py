@@ -71,7 +71,7 @@ LAST_WORDS: Mapping[str, frozenset[str]] = {
         said say ask waiting calling very too really more next last"""
     ),
     "half_day": _words("am pm noon midnight o'clock"),
-    "day": _words("monday tuesday wednesday thursday friday saturday sunday today tonight tomorrow"),
+    "day": _words("monday tuesday wednesday thursday friday saturday sunday today tonight tomorrow now"),
     "month": _words("january february march april june july august september october november december"),
     "polite": _words("please thanks thank bye goodbye"),
 }
