@@ -228,7 +228,8 @@ async def _interrupt(caller: Caller, listener: Listener, measured: Measured, utt
     await _reply(listener)
     onset_ms = caller.said.spans[min(spans, len(caller.said.spans) - 1)].onset_ms
     heard = [frame for frame in listener.frames[max(0, since - 10) :] if not frame.concealed]
-    following = next(frame.at_ms for frame in heard if frame.at_ms > dropped_ms and frame.tone not in (tone, -1))
+    later = (frame.at_ms for frame in heard if frame.at_ms > dropped_ms and frame.tone not in (tone, -1))
+    following = next(later, dropped_ms)  # no frame of the next reply may have come clearly yet
     mine = [frame for frame in heard if frame.tone == tone or (frame.tone < 0 and frame.at_ms < following)]
     stopped_ms = silence_after(mine, onset_ms)
     measured.stops_ms.append(stopped_ms - onset_ms)
