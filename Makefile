@@ -36,13 +36,13 @@ browser: setup
 serve: setup
 	@exec $(BIN)/voiceagent serve $(ARGS)
 
-#: make test         all tests; options for pytest in ARGS
+#: make test         all tests but those on the real vLLM; options for pytest in ARGS
 test: setup browser
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest --ignore tests/vllm $(ARGS)
 
 #: make test-fast    the tests that need no browser, without whole calls
 test-fast: setup
-	@$(BIN)/python -m pytest -m "not browser" --ignore tests/calls $(ARGS)
+	@$(BIN)/python -m pytest -m "not browser" --ignore tests/calls --ignore tests/vllm $(ARGS)
 
 #: make test-nemo    the guard's adapter on the real NeMo Guardrails, in an environment of its own
 test-nemo: $(NEMO_VENV)/.installed

@@ -22,7 +22,7 @@ from voiceagent.models.registry import profile
 HERE = Path(__file__).parent
 RATE_HZ = 48_000
 SCRIPT: tuple[str | float, ...] = (
-    *(4.0, "What's the weather in Paris tomorrow?", 7.0, "What can you do?"),
+    *(4.0, "What's the weather in Paris tomorrow?", 11.0, "What can you do?"),
     *(3.0, "What time is it in Berlin?", 6.0, "What can you do?", 3.0, "Stop.", 30.0),
 )
 """What the caller says, and pauses in seconds. The first interruption is a sentence: the agent must be silent while it lasts.
