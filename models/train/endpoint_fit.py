@@ -37,8 +37,8 @@ MOST_CUT_OFF, MOST_MEDIAN_MS = 0.04, 250.0
 would be 20 ms shorter, but half of the turns would be answered later than people answer."""
 MOST_WASTED = 0.5
 """Guesses a turn that may be thrown away."""
-L2 = 0.5
-OTHER_WRITING = 0.15
+L2 = 2.0
+OTHER_WRITING = 0.4
 """Weight of a row with other recognisers' writing."""
 Array = NDArray[np.float64]
 
