@@ -137,7 +137,7 @@ async def test_a_seat_that_rests_costs_nothing_until_it_is_due() -> None:
     ticker = ticker_on(clock)
     seat = ticker.seat()
     clock.run_until(clock.now_s)
-    resting = asyncio.ensure_future(seat.rest(20 * PHASES))
+    resting = asyncio.ensure_future(seat.rest(PHASES, 20 * PHASES))
     await asyncio.sleep(0)
     assert clock.run_until(clock.now_s + 0.4 - SLOT_S) <= 1, "the timer that was armed already, and then none"
     await asyncio.sleep(0)
@@ -153,19 +153,37 @@ async def test_a_seat_that_hurries_is_due_at_once_and_each_frame_from_then_on() 
     seat, other = ticker.seat(), ticker.seat()
     origin_s = clock.now_s
     clock.run_until(origin_s + 0.101)
-    resting = asyncio.ensure_future(seat.rest(1000))
+    resting = asyncio.ensure_future(seat.rest(PHASES, 1000))
     await asyncio.sleep(0)
     clock.run_until(origin_s + 0.1375)
     seat.hurry()
     slot = await asyncio.wait_for(resting, 5)
     assert slot == int(0.1375 / SLOT_S)
     seat.hurry()
+    assert await ticked(seat, slot - 1) == slot, "it is not due twice"
     clock.run_until(origin_s + (slot + 3 * PHASES + 0.5) * SLOT_S)
     assert await ticked(seat, slot) == slot + 3 * PHASES
     assert await ticked(other, 0) % PHASES == other.slot % PHASES
     seat.leave()
     seat.hurry()
     assert ticker.seats == 1
+
+
+async def test_a_seat_that_hurries_before_its_last_frame_is_over_waits_for_that() -> None:
+    clock = Clock()
+    seat = ticker_on(clock).seat()
+    origin_s = clock.now_s
+    clock.run_until(origin_s)
+    resting = asyncio.ensure_future(seat.rest(PHASES, 1000))
+    await asyncio.sleep(0)
+    clock.run_until(origin_s + SLOT_S)
+    seat.hurry()
+    await asyncio.sleep(0)
+    assert not resting.done()
+    clock.run_until(origin_s + (PHASES + 0.5) * SLOT_S)
+    assert await asyncio.wait_for(resting, 5) == PHASES
+    clock.run_until(origin_s + (2 * PHASES + 0.5) * SLOT_S)
+    assert await ticked(seat, PHASES) == 2 * PHASES
 
 
 async def test_all_legs_of_an_event_loop_share_one_while_there_are_any() -> None:

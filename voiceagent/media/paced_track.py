@@ -112,7 +112,8 @@ class PacedTrack(MediaStreamTrack):
             self._first = self._wanted = await self._seat.tick(-1)
             return
         if self._idle is not None and self._silent_frames > QUIET_AFTER_FRAMES and self._idle():
-            self._wanted = max(self._wanted, await self._seat.rest(self._wanted + (QUIET_FRAMES - 1) * PHASES))
+            quiet_until = self._wanted + (QUIET_FRAMES - 1) * PHASES
+            self._wanted = max(self._wanted, await self._seat.rest(self._wanted, quiet_until))
             return
         late_frames = (await self._seat.tick(self._wanted - 1) - self._wanted) // PHASES
         if late_frames > MAX_LATE_FRAMES:

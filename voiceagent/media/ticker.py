@@ -19,7 +19,7 @@ class Seat:
     """A leg's place: `tick` returns once a frame is due. Time is counted in slots since the ticker began. Leave it with
     `leave`."""
 
-    __slots__ = ("_left", "_newest", "_resting", "_ticker", "_waiter", "slot")
+    __slots__ = ("_earliest", "_left", "_newest", "_resting", "_ticker", "_waiter", "slot")
 
     def __init__(self, ticker: Ticker, slot: int) -> None:
         self.slot = slot
@@ -28,6 +28,7 @@ class Seat:
         self._newest = -1
         self._left = False
         self._resting = False
+        self._earliest = 0
         self._waiter: asyncio.Future[None] | None = None
 
     async def tick(self, after: int) -> int:
@@ -38,21 +39,26 @@ class Seat:
             await self._waiter
         return self._newest
 
-    async def rest(self, until: int) -> int:
-        """Like `tick`, but no frame is due before slot `until`, unless `hurry` is called."""
+    async def rest(self, earliest: int, until: int) -> int:
+        """Like `tick`, but no frame is due before slot `until`, unless `hurry` is called; then none before `earliest`."""
         if self._left or self._newest >= until:
             return self._newest
         self._ticker.move(self, until)
-        self._resting = True
+        self._resting, self._earliest = True, earliest
         try:
             return await self.tick(self._newest)
         finally:
             self._resting = False
 
     def hurry(self) -> None:
-        """There is something to say: a seat that rests is due now, and each frame's time from now."""
-        if self._resting and not self._left:
-            now = self._ticker.now
+        """There is something to say: a seat that rests is due now, or once its last frame is over, and each frame from then."""
+        if not self._resting or self._left:
+            return
+        self._resting = False
+        now = self._ticker.now
+        if now < self._earliest:
+            self._ticker.move(self, self._earliest)
+        else:
             self._ticker.move(self, now + PHASES)
             self.due(now)
 
