@@ -16,9 +16,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import aiohttp
+import msgspec
 
 from bench.vllm_load import LONG_REPLY, Watch, calls_at_once, cancellations, conversation, deaths, engine, long_context
-from bench.vllm_server import BLOCK_TOKENS, CONTEXT_TOKENS, CPU_ENVIRONMENT, VllmServer, installed, serving
+from bench.vllm_server import CPU_ENVIRONMENT, VllmServer, installed, serving
 from bench.vllm_shapes import make_shape
 from voiceagent.errors import ConfigError
 from voiceagent.latency.percentiles import percentile
@@ -26,6 +27,7 @@ from voiceagent.llm.engine import LlmEngine
 from voiceagent.llm.vllm import VllmEngine, VllmOptions
 from voiceagent.models.check_lm import demo_tools
 from voiceagent.models.figures import Figure, at_most
+from voiceagent.models.registry import profile
 from voiceagent.resources import bundled_models_dir
 
 BUNDLED = "micro"
@@ -37,9 +39,11 @@ NGRAMS = '{"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 
 NOTES = """
 The server is `vllm serve` with the options of `bench/vllm_server.py`, the client is our engine over HTTP on the same machine;
 times are the client's. A conversation is read ahead as in a call: what was said after each reply, the caller's words while they
-are spoken; what is timed is the turn's own request for one token. A step of this small model takes about 5 ms, so that what grows
-with the prompt shows: the server renders and tokenises all of it anew, and one CPU thread attends to 2,300 tokens; in process
-only the latter is left. Nothing of the prompt is computed again but its last, unfilled block. The context "read ahead" was read
+are spoken; what is timed is the turn's own request for one token. The profiles `vllm-cpu` and `vllm-inside` leave the older half
+of a long conversation out (`long_tokens`), as `embedded` does: the bundled model learned from short talks. With nothing left
+out it shows what grows with the prompt, as a step of this small model takes about 5 ms: the server renders and tokenises all of
+it anew, and one CPU thread attends to 2,300 tokens. Nothing of the prompt is computed again but its last, unfilled block.
+The context "read ahead" was read
 with the caller's first words; "not read" is another one of the same length. A cancellation is timed from the moment the stream is
 closed until `vllm:num_requests_running` and `…_waiting` are seen to be 0, the question to `/metrics` included. Calls at a time
 have prompts of about 300 tokens of their own and replies of 64 tokens. N-grams are guessed 4 tokens at a time and checked
@@ -77,12 +81,7 @@ def _version() -> Figure:
 
 async def _in_process() -> list[Figure]:
     os.environ.update(CPU_ENVIRONMENT)
-    options = VllmOptions(
-        context_tokens=CONTEXT_TOKENS,
-        max_tokens=1,
-        dtype="float32",
-        engine={"enforce_eager": True, "block_size": BLOCK_TOKENS},
-    )
+    options = msgspec.convert({**profile("vllm-inside").llm.options, "max_tokens": 1}, VllmOptions)
     talker = await asyncio.to_thread(VllmEngine, bundled_models_dir() / "lm" / "safetensors", options)
     try:
         return await _turns(talker, "in process, ")
@@ -107,13 +106,18 @@ async def _turns(talker: LlmEngine, label: str = "") -> list[Figure]:
 
 
 async def _bundled(server: VllmServer) -> list[Figure]:
-    talker = engine(server, 1, random_weights=False)
+    long_tokens = profile("vllm-cpu").llm.options["long_tokens"]
+    talker = engine(server, 1, random_weights=False, long_tokens=long_tokens)
     turns = await _turns(talker)
+    whole = engine(server, 1, random_weights=False)
+    unabridged = await _turns(whole, "nothing left out, ")
+    await whole.close()
     contexts = [await long_context(talker, number, CONTEXT_WORDS) for number in range(CONTEXTS)]
     await talker.close()
     cold, warm = (statistics.median(context[index] for context in contexts) for index in (0, 1))
     return [
         *turns,
+        *unabridged,
         Figure("time to first token, a context of 3,000 tokens not read", cold, "ms", "", True),
         Figure("time to first token, a context of 3,000 tokens read ahead", warm, "ms", "", True),
         at_most("read ahead against not read", warm / cold, 0.25, "x"),

@@ -44,11 +44,18 @@ asyncio.run(main())
 """
 
 
-def engine(server: VllmServer, max_tokens: int, *, random_weights: bool, timeout_s: float = 60.0) -> OpenAiEngine:
+def engine(
+    server: VllmServer, max_tokens: int, *, random_weights: bool, timeout_s: float = 60.0, long_tokens: int | None = None
+) -> OpenAiEngine:
     """An engine whose replies have just so many tokens."""
     request: dict[str, Any] = {"ignore_eos": True, **({"allowed_token_ids": KNOWN_IDS} if random_weights else {})}
     options = OpenAiOptions(
-        server.base_url, max_tokens=max_tokens, first_token_timeout_s=timeout_s, total_timeout_s=300.0, request=request
+        server.base_url,
+        max_tokens=max_tokens,
+        first_token_timeout_s=timeout_s,
+        total_timeout_s=300.0,
+        request=request,
+        long_tokens=long_tokens,
     )
     return OpenAiEngine(options)
 

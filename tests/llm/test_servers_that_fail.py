@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from typing import ClassVar
@@ -115,6 +116,22 @@ async def test_a_conversation_that_is_too_long_loses_its_older_half_and_stays_wi
     assert [message["content"] for message in first.requests[-1]["messages"]][: len(sent)] == sent
     assert refused >= 1
     assert len(first.requests) == refused + 2
+    await model.close()
+
+
+async def test_a_conversation_that_is_old_enough_loses_its_older_half_before_the_server_complains(first: FaultyServer) -> None:
+    model = engine(first, long_tokens=100)
+    talk = [Message("system", "Be kind. " * 50)]
+    sent = []
+    for turn in range(24):
+        talk.append(Message("user", f"Question {turn}, please."))
+        assert await generated(model, talk) == SPOKEN
+        sent.append([message["content"] for message in first.requests[-1]["messages"]])
+        talk.append(Message("assistant", "Hello there."))
+    assert all(contents[0] == talk[0].content for contents in sent)
+    assert all(sum(map(len, contents[1:])) <= 400 for contents in sent)
+    grew = sum(later[: len(earlier)] == earlier for earlier, later in itertools.pairwise(sent))
+    assert grew >= 18, "what was left out stays out, and the prompt grows again"
     await model.close()
 
 

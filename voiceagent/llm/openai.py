@@ -31,6 +31,8 @@ WORTH_READING_AHEAD = 60
 """Characters: prefix caches work in blocks of 16 tokens or so, and less than that fills none."""
 MAX_CALLS = 4096
 MAX_SHORTENINGS = 4
+CHARACTERS_PER_TOKEN = 4
+"""About so many in English; the server counts its own."""
 
 
 class OpenAiOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,6 +55,9 @@ class OpenAiOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """With so many generations at a time nothing is guessed: the server has enough to do."""
     enable_thinking: bool | None = None
     """Given to the server's chat template where set."""
+    long_tokens: int | None = None
+    """A conversation of more, by estimate and without the instructions, loses its older half. None: when the server finds it too
+    long."""
     request: dict[str, Any] = {}
     """Further fields of every request that the server knows, such as top_k or repetition_penalty."""
 
@@ -129,7 +134,7 @@ class OpenAiEngine:
             replica = self._choose(call_id, tried)
             begun = False
             try:
-                fitted = self._trimming.fitted(call_id, messages)
+                fitted = self._fitted(call_id, messages)
                 async with aclosing(self._timed(replica, replica.stream(fitted, tools, urgency, request))) as deltas:
                     async for delta in deltas:
                         begun = begun or bool(delta.content or delta.tool_calls)
@@ -151,6 +156,15 @@ class OpenAiEngine:
                     raise
                 self.retries += 1
                 log.warning("asked again: %s", error)
+
+    def _fitted(self, call_id: str, messages: Sequence[Message]) -> list[Message]:
+        """The conversation without what is too old to be worth its time."""
+        fitted = self._trimming.fitted(call_id, messages)
+        limit = self.options.long_tokens
+        if limit is None or _characters(fitted[1:]) <= limit * CHARACTERS_PER_TOKEN:
+            return fitted
+        self._trimming.shorten(call_id, messages)
+        return self._trimming.fitted(call_id, messages)
 
     async def _timed(self, replica: Replica, deltas: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
         """Deltas within the timeouts. Raises ReplicaError."""
