@@ -15,6 +15,7 @@ from typing import Any
 
 import aiohttp
 
+from bench.context import REPLY, SAID, SYSTEM
 from bench.vllm_server import VllmServer, read_metrics
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
@@ -22,11 +23,6 @@ from voiceagent.llm.engine import LlmEngine, ToolSchema, Urgency
 from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
 
 RUNNING, WAITING = "vllm:num_requests_running", "vllm:num_requests_waiting"
-SYSTEM = Message("system", "You are a friendly voice assistant. Answer in one or two short sentences.")
-SAID = ("Thank you very much.", "Hello, can you hear me?", "What can you do for me?", "Thanks, that is very kind of you.")
-REPLY = (
-    "You are welcome, I am glad that I could help. This was turn {number} of our talk, and all of it went well. Is there anything"
-)
 KNOWN_IDS = list(range(2000))
 """Ids that the bundled tokenizer has words for; a model with random weights would name others."""
 LONG_REPLY = 1000

@@ -33,9 +33,9 @@ caller sent and received, by the same code for all.
 the CPU-seconds), the Piper voice, the tools, the instructions, the caller, the machine.
 
 **Where there was a choice, Pipecat got the better one.** Its Whisper encodes only the audio there is (voiceagent's class: stock
-faster-whisper pads to 30 s); its voice runs on one thread; it logs warnings only; its models are loaded before a call is
-measured; the tools run in its process. An answer that ended by itself while it was interrupted counts as stopped then, which
-helps whoever stops later.
+faster-whisper pads to 30 s); its voice and its BLAS run on one thread; it logs warnings only; its models are loaded before a
+call is measured; the tools run in its process. An answer that ended by itself while it was interrupted counts as stopped then,
+which helps whoever stops later.
 
 **Pipecat, defaults:** as its documentation builds a bot: SmallWebRTC, Silero (0.2 s to start, 0.2 s to stop), Smart Turn v3,
 segmented Whisper, Piper sentence by sentence. Smart Turn takes some of the synthetic questions for unfinished and waits its 3 s:

@@ -63,3 +63,10 @@ def test_it_runs_as_a_module() -> None:
     ended = subprocess.run([sys.executable, "-m", "voiceagent", "--version"], capture_output=True, text=True, check=False)
     assert ended.returncode == 0
     assert ended.stdout.startswith("voiceagent, version ")
+
+
+def test_blas_gets_one_thread_before_numpy_is_imported() -> None:
+    program = "import sys, os, voiceagent.cli; print(os.environ['OPENBLAS_NUM_THREADS'], 'numpy' in sys.modules)"
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    run = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["1", "False"]

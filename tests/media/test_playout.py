@@ -30,6 +30,30 @@ def test_audio_comes_out_in_frames_and_the_last_is_padded() -> None:
     assert playout.frames_sent == 3
 
 
+def test_a_leg_at_rest_is_told_when_there_is_something_to_say() -> None:
+    told = 0
+
+    def ready() -> None:
+        nonlocal told
+        told += 1
+        assert not playout.idle
+
+    playout = Playout(on_ready=ready)
+    playout.hold(1)
+    playout.push(1, 0, ones(480), complete=True)
+    assert (told, playout.idle) == (0, True), "what is held is nothing to say"
+    playout.release(1)
+    assert told == 1
+    playout.hold(1)
+    playout.push(2, 0, ones(480), complete=True)
+    assert told == 1, "a held reply holds up those behind it"
+    playout.drop(1)
+    assert told == 2
+    drain(playout)
+    playout.drop(2)
+    assert (told, playout.idle) == (2, True)
+
+
 def test_a_frame_joins_clauses_and_reports_each() -> None:
     sent: list[Position] = []
     playout = Playout(sent.append)

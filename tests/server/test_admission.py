@@ -94,6 +94,19 @@ async def test_a_language_model_that_starts_later_is_asked_again_with_each_call(
     assert asked == 3
 
 
+async def test_who_waits_is_not_let_in_where_the_memory_turned_out_smaller() -> None:
+    door = admission(3, length=1)
+    for _ in range(3):
+        await door.admit()
+    task = await waiting(door)
+    door.fit(KvCapacity(20_000, 8192))
+    door.release()
+    await asyncio.sleep(0)
+    assert not task.done(), "two calls fit, and two are still there"
+    door.release()
+    await task
+
+
 async def test_who_waits_longest_is_let_in_first() -> None:
     door = admission(length=2)
     await door.admit()

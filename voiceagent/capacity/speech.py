@@ -9,4 +9,5 @@ SPEECH_COSTS = {
     "piper-ljspeech": 0.08,
 }
 """By model. Recognition streams, a decode every 180 ms (bench/results/transcription.md; small.en on random weights of its shape).
-The bundled voice says sentences of nineteen words, published ones are of the `medium` shape (bench/results/synthesis.md)."""
+A published voice is of the `medium` shape and says nineteen words (bench/results/synthesis.md); the bundled one was timed by
+hand."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -49,6 +50,16 @@ class Message:
             return self.content
         notes = "\n\n".join(f"[{chunk.source}]\n{chunk.text}" for chunk in self.context)
         return f"{CONTEXT_HEAD}\n\n{notes}\n\n{self.content}"
+
+
+CHARACTERS_PER_TOKEN = 4
+"""About so many in English; the true tokens are the language model's."""
+
+
+def estimated_tokens(messages: Sequence[Message]) -> float:
+    """What messages take of a prompt, without a tokenizer."""
+    characters = sum(len(message.prompted) + sum(len(call.arguments) for call in message.tool_calls) for message in messages)
+    return characters / CHARACTERS_PER_TOKEN
 
 
 def read_arguments(text: str) -> dict[str, Any] | None:

@@ -31,8 +31,6 @@ WORTH_READING_AHEAD = 60
 """Characters: prefix caches work in blocks of 16 tokens or so, and less than that fills none."""
 MAX_CALLS = 4096
 MAX_SHORTENINGS = 4
-CHARACTERS_PER_TOKEN = 4
-"""About so many in English; the server counts its own."""
 
 
 class OpenAiOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,7 +82,7 @@ class OpenAiEngine:
         self._read_ahead: OrderedDict[str, int] = OrderedDict()
         """By call: how many characters of its prompt the server has read."""
         self._homes: OrderedDict[str, Replica] = OrderedDict()
-        self._trimming = Trimming()
+        self._trimming = Trimming(options.long_tokens)
         self.retries = 0
         """Requests that were made again, elsewhere or shorter."""
         self.cut_replies = 0
@@ -134,7 +132,7 @@ class OpenAiEngine:
             replica = self._choose(call_id, tried)
             begun = False
             try:
-                fitted = self._fitted(call_id, messages)
+                fitted = self._trimming.fitted(call_id, messages)
                 async with aclosing(self._timed(replica, replica.stream(fitted, tools, urgency, request))) as deltas:
                     async for delta in deltas:
                         begun = begun or bool(delta.content or delta.tool_calls)
@@ -156,15 +154,6 @@ class OpenAiEngine:
                     raise
                 self.retries += 1
                 log.warning("asked again: %s", error)
-
-    def _fitted(self, call_id: str, messages: Sequence[Message]) -> list[Message]:
-        """The conversation without what is too old to be worth its time."""
-        fitted = self._trimming.fitted(call_id, messages)
-        limit = self.options.long_tokens
-        if limit is None or _characters(fitted[1:]) <= limit * CHARACTERS_PER_TOKEN:
-            return fitted
-        self._trimming.shorten(call_id, messages)
-        return self._trimming.fitted(call_id, messages)
 
     async def _timed(self, replica: Replica, deltas: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
         """Deltas within the timeouts. Raises ReplicaError."""

@@ -1,12 +1,12 @@
-"""What to leave out of a conversation that a server finds too long: its older half, turn by turn. What was left out stays out, so
-that the prompts that follow go on growing from one beginning."""
+"""What to leave out of a conversation that is long, or that a server finds too long: its older half, turn by turn. What was left
+out stays out, so that the prompts that follow go on growing from one beginning."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from voiceagent.conversation.history import Message
+from voiceagent.conversation.history import Message, estimated_tokens
 
 MAX_CALLS = 4096
 
@@ -14,12 +14,21 @@ MAX_CALLS = 4096
 class Trimming:
     """How much of each call's conversation is left out by now."""
 
-    def __init__(self) -> None:
+    def __init__(self, long_tokens: int | None = None) -> None:
+        """A conversation of more than `long_tokens`, by estimate and without the instructions, is long; None: none is."""
+        self._long_tokens = long_tokens
         self._left_out: OrderedDict[str, tuple[int, Message]] = OrderedDict()
         """By call: how many messages, and the last of them."""
 
     def fitted(self, call_id: str, messages: Sequence[Message]) -> list[Message]:
         """The conversation without what is left out of it."""
+        kept = self._kept(call_id, messages)
+        if self._long_tokens is None or estimated_tokens(kept[_after_instructions(kept) :]) <= self._long_tokens:
+            return kept
+        self.shorten(call_id, messages)
+        return self._kept(call_id, messages)
+
+    def _kept(self, call_id: str, messages: Sequence[Message]) -> list[Message]:
         first = _after_instructions(messages)
         count, last = self._left_out.get(call_id, (0, None))
         if not count or first + count >= len(messages) or messages[first + count - 1] != last:
@@ -29,7 +38,7 @@ class Trimming:
     def shorten(self, call_id: str, messages: Sequence[Message]) -> bool:
         """Leave out the older half of what is still said of it. False when only one turn is left."""
         first = _after_instructions(messages)
-        kept = self.fitted(call_id, messages)
+        kept = self._kept(call_id, messages)
         left_out = len(messages) - len(kept)
         turns = [index for index, message in enumerate(messages) if message.role == "user" and index > first + left_out]
         if not turns:

@@ -90,8 +90,8 @@ class Admission:
         await self._wait(is_there)
 
     def release(self) -> None:
-        """Give a place back: to who waits longest, if anyone does."""
-        while self._queue:
+        """Give a place back: to who waits longest, if anyone does and there is room for as many calls still."""
+        while self._queue and self._admitted <= self._limit:
             waiting = self._queue.popleft()
             if waiting.is_there():
                 waiting.place.set_result(None)
