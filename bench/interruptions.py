@@ -47,11 +47,12 @@ YIELD_TIMEOUT_S = 3.0
 """The agent that has not dropped its reply so long after the interruption has not yielded."""
 QUIET_DBFS = -45.0
 STEP_SAMPLES = RATE_HZ * 5 // 1000
-NOTES = """Replies are ten seconds of a tone each, written and synthesised piece by piece; the VAD, Whisper, the turn engine, the
-playout and WebRTC are those of `voiceagent serve`. The interruptions are sentences of the held-out list in its voices, at random
-moments. A packet that was lost and is made up from the one before it is not a frame received; one that is of no tone is taken
-for the end of the reply before it. Where the agent went on for a moment first, the sentence began with a word that might have
-been a sign of listening ("Good. In Venice, please.")."""
+NOTES = """Replies are ten seconds of a tone each, written and synthesised piece by piece; the VAD, Whisper, the turn engine,
+the playout and WebRTC are those of `voiceagent serve`. The interruptions are sentences of the held-out list in its voices, at
+random moments. A packet that was lost and is made up from the one before it is not a frame received. A frame that is of no
+tone is taken for the beginning of the next reply where that one's tone follows within 60 ms, else for the end of the reply
+before it. Where the agent went on for a moment first, the sentence began with a word that might have been a sign of listening
+("Good. In Venice, please.")."""
 
 Speech = NDArray[np.int16]
 
@@ -228,13 +229,25 @@ async def _interrupt(caller: Caller, listener: Listener, measured: Measured, utt
     await _reply(listener)
     onset_ms = caller.said.spans[min(spans, len(caller.said.spans) - 1)].onset_ms
     heard = [frame for frame in listener.frames[max(0, since - 10) :] if not frame.concealed]
-    later = (frame.at_ms for frame in heard if frame.at_ms > dropped_ms and frame.tone not in (tone, -1))
-    following = next(later, dropped_ms)  # no frame of the next reply may have come clearly yet
-    mine = [frame for frame in heard if frame.tone == tone or (frame.tone < 0 and frame.at_ms < following)]
+    mine = frames_of(heard, tone)
     stopped_ms = silence_after(mine, onset_ms)
     measured.stops_ms.append(stopped_ms - onset_ms)
     measured.hesitated += any(stopped_ms < frame.at_ms <= dropped_ms for frame in mine)
     measured.stale_frames += sum(frame.at_ms > dropped_ms for frame in mine)
+
+
+def frames_of(frames: Sequence[ToneFrame], tone: int) -> list[ToneFrame]:
+    """A reply's frames: those of its tone, and those of no tone, unless one of another tone comes within `GAP_MS` behind them:
+    then they are that reply's beginning."""
+    mine: list[ToneFrame] = []
+    following: ToneFrame | None = None
+    for frame in reversed(frames):
+        begins_another = following is not None and following.tone != tone and following.at_ms - frame.at_ms <= GAP_MS
+        if frame.tone >= 0:
+            following = frame
+        if frame.tone == tone or (frame.tone < 0 and not begins_another):
+            mine.append(frame)
+    return mine[::-1]
 
 
 def silence_after(frames: Sequence[ToneFrame], onset_ms: float) -> float:

@@ -76,13 +76,11 @@ def read_metrics(text: str) -> dict[str, float]:
 
 
 @contextmanager
-def serving(log: Path, *options: str, model: Path | None = None, cpu: bool = True) -> Iterator[VllmServer]:
-    """Serve a model's folder (the bundled one) until the block ends; its output goes to `log`. Raises RuntimeError when it ends
-    before it is ready: that takes it 25 to 70 seconds."""
+def serving(log: Path, *options: str, model: Path | None = None, cpu: bool = True, port: int = 0) -> Iterator[VllmServer]:
+    """Serve a model's folder (the bundled one) until the block ends, on a free port where none is given, logging to `log`.
+    Raises RuntimeError when it ends before it is ready: that takes it 25 to 70 seconds."""
     folder = model or bundled_models_dir() / "lm" / "safetensors"
-    with socket.socket() as reserved:
-        reserved.bind(("127.0.0.1", 0))
-        port = reserved.getsockname()[1]
+    port = port or free_port()
     command = [
         sys.executable,
         "-m",
@@ -108,6 +106,14 @@ def serving(log: Path, *options: str, model: Path | None = None, cpu: bool = Tru
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def free_port() -> int:
+    """A port of loopback that nobody listens at."""
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        port: int = reserved.getsockname()[1]
+        return port
 
 
 def _nice() -> list[str]:

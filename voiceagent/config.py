@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import yaml
@@ -100,6 +100,14 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether the language model sums that half up."""
 
 
+class EngineOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Options of the profile's engines, in place of the profile's own; each engine checks its names and values."""
+
+    stt: dict[str, Any] = {}
+    llm: dict[str, Any] = {}
+    tts: dict[str, Any] = {}
+
+
 class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One agent: `agent.yaml`."""
 
@@ -113,6 +121,7 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     phrases: Phrases = Phrases()
     turn: TurnSettings = TurnSettings()
     llm: LlmSettings = LlmSettings()
+    options: EngineOptions = EngineOptions()
     guard: GuardSettings = GuardSettings()
     speech: SpeechSettings = SpeechSettings()
     admission: AdmissionSettings = AdmissionSettings()

@@ -12,7 +12,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from voiceagent.config import LlmSettings
+from voiceagent.config import EngineOptions, LlmSettings
 from voiceagent.errors import ConfigError
 from voiceagent.llm.engine import LlmEngine
 from voiceagent.llm.fallback import FallbackEngine
@@ -46,15 +46,19 @@ class Engines:
         await self.tts.close()
 
 
-async def load_engines(profile: Profile, llm: LlmSettings) -> Engines:
+async def load_engines(profile: Profile, llm: LlmSettings, options: EngineOptions) -> Engines:
     """Load a profile's engines off the event loop. `llm.base_url` replaces the profile's language model by the server there.
     Raises ModelError, ConfigError."""
     require(profile.name)
-    return await asyncio.to_thread(_load, profile, llm)
+    return await asyncio.to_thread(_load, profile, llm, options)
 
 
-def _load(profile: Profile, llm: LlmSettings) -> Engines:
-    return Engines(stt=load_stt(profile.stt), llm=_create_llm(profile.llm, llm), tts=load_tts(profile.tts))
+def _load(profile: Profile, llm: LlmSettings, options: EngineOptions) -> Engines:
+    return Engines(
+        stt=load_stt(profile.stt.with_options(options.stt)),
+        llm=_create_llm(profile.llm, llm, options.llm),
+        tts=load_tts(profile.tts.with_options(options.tts)),
+    )
 
 
 def load_stt(spec: EngineSpec) -> SttEngine:
@@ -69,13 +73,13 @@ def load_tts(spec: EngineSpec) -> TtsEngine:
     return voice
 
 
-def _create_llm(spec: EngineSpec, llm: LlmSettings) -> LlmEngine:
+def _create_llm(spec: EngineSpec, llm: LlmSettings, options: Mapping[str, Any]) -> LlmEngine:
     """The profile's language model, or the server that the agent names, with the standby that the agent names."""
     chosen = {"temperature": llm.temperature, "max_tokens": llm.max_tokens}
     if llm.base_url or not spec.is_local:
-        first: LlmEngine = _plugin("llm", "openai")(None, {**_server(spec, llm), **chosen})
+        first: LlmEngine = _plugin("llm", "openai")(None, {**_server(spec, llm), **chosen, **options})
     else:
-        first = _create("llm", EngineSpec(spec.engine, spec.model, {**spec.options, **chosen}))
+        first = _create("llm", spec.with_options({**chosen, **options}))
     if not llm.fallback:
         return first
     standby = profile(llm.fallback).llm
@@ -83,7 +87,7 @@ def _create_llm(spec: EngineSpec, llm: LlmSettings) -> LlmEngine:
         raise ConfigError(
             f"llm.fallback: the profile {llm.fallback} needs a server too; name one that does not, such as embedded"
         )
-    return FallbackEngine(first, _create("llm", EngineSpec(standby.engine, standby.model, {**standby.options, **chosen})))
+    return FallbackEngine(first, _create("llm", standby.with_options(chosen)))
 
 
 def _server(spec: EngineSpec, llm: LlmSettings) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from bench.interruptions import ToneFrame, silence_after, tone_of
+from bench.interruptions import ToneFrame, frames_of, silence_after, tone_of
 from bench.marked_server import RATE_HZ, TONES_HZ
 
 
@@ -21,3 +21,10 @@ def test_silence_begins_at_the_end_of_the_last_frame_before_a_gap() -> None:
     frames = [ToneFrame(at_ms, at_ms + 20.0, 1, False) for at_ms in (960.0, 980.0, 1000.0, 1020.0, 1060.0, 1080.0, 1400.0)]
     assert silence_after(frames, 990.0) == 1100.0
     assert silence_after(frames[:2], 1200.0) == 1200.0
+
+
+def test_a_frame_of_no_tone_is_the_next_replys_only_right_before_it() -> None:
+    tones = {0.0: 3, 20.0: -1, 300.0: -1, 900.0: -1, 920.0: -1, 940.0: 4, 960.0: -1, 980.0: 4}
+    frames = [ToneFrame(at_ms, at_ms + 20.0, tone, False) for at_ms, tone in tones.items()]
+    assert [frame.at_ms for frame in frames_of(frames, 3)] == [0.0, 20.0, 300.0]
+    assert [frame.at_ms for frame in frames_of(frames[:3], 3)] == [0.0, 20.0, 300.0]

@@ -42,6 +42,10 @@ def refused(outcome: Outcome, *said: str) -> None:
         ("tools: [missing.py]", ("missing.py",)),
         ("tools: [raises.py]", ("raises.py", "on purpose")),
         ("tools: [empty.py]", ("empty.py",)),
+        ("options: {video: {}}", ("video",)),
+        ("options: {stt: {stream: {policy: hope}}}", ("stt engine whisper", "policy")),
+        ("options: {llm: {max_sesions: 3}}", ("llm engine embedded", "max_sesions")),
+        ("options: {tts: {speaker_id: 7}}", ("speaker_id is 7",)),
     ],
 )
 def test_a_bad_agent_is_refused(voiceagent: Run, tmp_path: Path, text: str, said: tuple[str, ...]) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from voiceagent.errors import ConfigError, ModelError
 from voiceagent.models import registry as registry_module
-from voiceagent.models.registry import load_registry, profile, registry, require, resolve, size_text
+from voiceagent.models.registry import EngineSpec, load_registry, profile, registry, require, resolve, size_text
 from voiceagent.resources import registry_file
 
 GOOD = """
@@ -50,6 +50,13 @@ def test_an_unknown_profile_or_model_is_told_with_the_known_ones() -> None:
         profile("tpu")
     with pytest.raises(ConfigError, match="no model 'hal'; the registry has micro-whisper, "):
         resolve("hal")
+
+
+def test_options_go_over_the_profiles() -> None:
+    spec = EngineSpec("e", "m", {"threads": 1, "stream": {"policy": "agreement", "trim_after_s": 12}})
+    ours = spec.with_options({"threads": 2, "stream": {"policy": "alignatt"}})
+    assert ours == EngineSpec("e", "m", {"threads": 2, "stream": {"policy": "alignatt", "trim_after_s": 12}})
+    assert spec.options["threads"] == 1
 
 
 @pytest.mark.parametrize(

@@ -140,3 +140,5 @@ def test_options_are_checked() -> None:
         create(VOICE, {"speed": 2})
     with pytest.raises(ConfigError, match="needs a model"):
         create(None, {})
+    with pytest.raises(ConfigError, match=r"speaker_id is 7; voice\.onnx expects 0: it has one speaker"):
+        create(VOICE, {"speaker_id": 7})

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
@@ -87,6 +87,14 @@ class EngineSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def is_local(self) -> bool:
         """Whether this process loads the model; else a server does that `options` names."""
         return self.engine not in REMOTE_ENGINES
+
+    def with_options(self, options: Mapping[str, Any]) -> EngineSpec:
+        """The same with other options; a mapping among them, such as `stream`, is merged with the one it goes over."""
+        merged = dict(self.options)
+        for name, value in options.items():
+            below = merged.get(name)
+            merged[name] = {**below, **value} if isinstance(below, dict) and isinstance(value, dict) else value
+        return EngineSpec(self.engine, self.model, merged)
 
 
 class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -71,7 +71,7 @@ class AgentService:
                 Sources.from_config, self.agent.context, self.agent.base_dir, data_dir(), metrics.context_asked
             )
             guards = await asyncio.to_thread(load_guards, self.agent.guard, self.agent.base_dir)
-            engines = await load_engines(profile(self.agent.profile), self.agent.llm)
+            engines = await load_engines(profile(self.agent.profile), self.agent.llm, self.agent.options)
             store = TurnStore(turns_file(data_dir()))
             metrics.llm = engines.llm
             try:

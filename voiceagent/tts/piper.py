@@ -55,13 +55,17 @@ class PiperEngine:
 
     def __init__(self, path: Path, options: PiperOptions | None = None) -> None:
         """Load a folder that holds one `.onnx` and its `.onnx.json`, or the `.onnx` itself, and speak a few words to see that it
-        works. Raises ModelError."""
+        works. Raises ModelError, ConfigError."""
         from piper import PiperVoice  # GPL-3.0 and slow to import: only where a Piper voice is used
         from piper.config import PiperConfig
 
         self.options = options or PiperOptions()
         model = _model_file(path)
         config = _config(model)
+        speakers = int(config.get("num_speakers", 1))
+        if self.options.speaker_id is not None and not 0 <= self.options.speaker_id < speakers:
+            known = f"0 to {speakers - 1}" if speakers > 1 else "0: it has one speaker"
+            raise ConfigError(f"tts engine piper: speaker_id is {self.options.speaker_id}; {model.name} expects {known}")
         try:
             self._piper = PiperVoice(session=None, config=PiperConfig.from_dict(config))
             self.sample_rate_hz = int(config["audio"]["sample_rate"])
