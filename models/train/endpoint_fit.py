@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from models.train.endpoint_hear import HeardPause, HeardTurn, read_turns
 from models.train.endpoint_score import Score, score
-from voiceagent.conversation.endpointing import EndpointModel, PauseEvidence, features
+from voiceagent.conversation.endpoint_features import PauseEvidence, features
+from voiceagent.conversation.endpointing import EndpointModel
 
 PAUSE_MS = 300.0
 """Silences from here on are learned from: shorter ones stand inside words and at commas, and endanger few holds."""

@@ -25,7 +25,7 @@ from models.train.endpoint_speak import SpokenTurn, speak_turn, voices
 from models.train.endpoint_turns import Part, Turn, draw_turn
 from models.train.stt_speak import espeak_speaker, piper_speaker
 from voiceagent.audio.prosody import prosody_of
-from voiceagent.conversation.endpointing import PauseEvidence, Prosody
+from voiceagent.conversation.endpoint_features import PauseEvidence, Prosody
 from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.engine import SttEngine
 from voiceagent.stt.stream import UtteranceTranscriber

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from voiceagent.conversation.endpoint_features import PauseEvidence, Prosody, features
 from voiceagent.conversation.endpoint_weights import TRAINED
-from voiceagent.conversation.endpointing import EndpointModel, Holds, PauseEvidence, Prosody, features
+from voiceagent.conversation.endpointing import EndpointModel, Holds
 
 MODEL = EndpointModel()
 FALLING, LEVEL = Prosody(4.0, 4.0), Prosody(0.2, 0.0)

@@ -11,7 +11,7 @@ from tests.conversation.world import World
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
-from voiceagent.conversation.endpointing import Prosody
+from voiceagent.conversation.endpoint_features import Prosody
 from voiceagent.conversation.history import Chunk
 from voiceagent.conversation.reply import PENDING_TOOL
 from voiceagent.conversation.state import Phase, Rules, ToolRule

@@ -8,7 +8,7 @@ from typing import Any
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
-from voiceagent.conversation.endpointing import Prosody
+from voiceagent.conversation.endpoint_features import Prosody
 from voiceagent.conversation.state import Rules, State
 
 FRAME_MS = 20.0

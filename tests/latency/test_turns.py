@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
-from voiceagent.conversation.endpointing import Prosody
+from voiceagent.conversation.endpoint_features import Prosody
 from voiceagent.conversation.state import Rules
 from voiceagent.latency.spans import Stage, TurnReport
 from voiceagent.latency.turns import TurnMeter

@@ -7,7 +7,8 @@ import pytest
 from tests.conversation.world import World
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
-from voiceagent.conversation.endpointing import EndpointModel, Prosody
+from voiceagent.conversation.endpoint_features import Prosody
+from voiceagent.conversation.endpointing import EndpointModel
 from voiceagent.conversation.replay import replay
 from voiceagent.conversation.state import Rules
 from voiceagent.store import event_log

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from voiceagent.conversation.endpointing import Prosody
+from voiceagent.conversation.endpoint_features import Prosody
 
 RATE_HZ = 16_000
 FRAME_SAMPLES = 640

@@ -8,7 +8,8 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.answering import begin
 from voiceagent.conversation.context import take_in
-from voiceagent.conversation.endpointing import Holds, PauseEvidence
+from voiceagent.conversation.endpoint_features import PauseEvidence
+from voiceagent.conversation.endpointing import Holds
 from voiceagent.conversation.lookups import foreseen
 from voiceagent.conversation.overlap import Overlap, Verdict, classify
 from voiceagent.conversation.replying import FINAL, OVERLAP, SILENCE, drop, rest

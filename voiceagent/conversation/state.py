@@ -8,7 +8,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from voiceagent.conversation.endpointing import EndpointModel, Prosody
+from voiceagent.conversation.endpoint_features import Prosody
+from voiceagent.conversation.endpointing import EndpointModel
 from voiceagent.conversation.events import Refusal
 from voiceagent.conversation.history import Chunk, Message, ToolCall
 from voiceagent.conversation.reply import Reply

@@ -13,7 +13,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
 from voiceagent.conversation.caller import EARLY_ANSWER_WORDS
-from voiceagent.conversation.endpointing import Prosody
+from voiceagent.conversation.endpoint_features import Prosody
 from voiceagent.conversation.history import Chunk
 from voiceagent.conversation.overlap import bare_words
 from voiceagent.conversation.state import Phase, Rules
