@@ -82,7 +82,7 @@ class Rules(Struct, frozen=True):
     endpointing: EndpointModel | None = None
     """Predicts from words and voice whether a pause is the end; None: every pause of `longest_hold_ms` is."""
     shortest_hold_ms: float = 200.0
-    longest_hold_ms: float = 1500.0
+    longest_hold_ms: float = 2100.0
     max_guesses: int = 3
     """Speculative replies in a turn; 0: none."""
     max_guess_tokens: int = 300
