@@ -83,10 +83,10 @@ def test_prefill_is_bound_by_operations_and_the_wait() -> None:
 def test_speech_takes_cores_or_a_part_of_the_gpu() -> None:
     made = planned(cores=10)
     assert limit(made, "stt").calls == limit(made, "tts").calls == 175  # 10 × 0.7 ÷ (0.1 × 0.4)
-    assert limit(made, "cpu").calls == 75  # 10 × 0.7 ÷ (0.0125 + 0.04 + 0.04)
+    assert limit(made, "cpu").calls == 72  # 10 × 0.7 ÷ (0.0167 + 0.04 + 0.04)
     on_gpu = planned(speech=SpeechCost(0.01, 0.1, stt_on_gpu=True), cores=10)
     assert limit(on_gpu, "stt").calls == 50  # 0.2 ÷ (0.01 × 0.4)
-    assert limit(on_gpu, "cpu").calls == 133
+    assert limit(on_gpu, "cpu").calls == 123
     decode = limit(on_gpu, "decode").calls
     assert decode is not None
     assert decode < (limit(made, "decode").calls or 0)

@@ -34,7 +34,7 @@ SPEECH_SHARE = 0.2
 """Of a GPU's time, at most, where speech recognition runs there too."""
 CPU_SHARE = 0.7
 """Of the cores: beyond that, queues grow."""
-MEDIA_CPU_S = 0.0125
+MEDIA_CPU_S = 0.0167
 """CPU-seconds a call-second of WebRTC (bench/results/media.md)."""
 MAX_CALLS = 100_000
 
