@@ -83,7 +83,8 @@ YES_OR_NO = _words(
 _STOCK = """how are you|how are you doing|how are you today|how is it going|how's it going|what's up|who are you|what are you|
 what's your name|what is your name|what can you do|what can i ask you|what do you know|what are you able to do|who made you|
 how can you help me|what can you help me with|how does this work|are you there|is anyone there|is anybody there|can you hear me|
-are you a robot|are you human|are you real|what day is it today|what is the date today|what is today's date|what did you say|
+are you a robot|are you human|are you real|what time is it|what time is it now|what's the time|what day is it|
+what day is it today|what's the date|what is the date today|what is today's date|what did you say|
 can you repeat that|could you repeat that|can you say that again|what was that|never mind|that's all|that is all"""
 STOCK = frozenset(" ".join(phrase.split()) for phrase in _STOCK.split("|"))
 """Sentences that are said in just these words, and end there."""
