@@ -237,17 +237,19 @@ async def _interrupt(caller: Caller, listener: Listener, measured: Measured, utt
 
 
 def frames_of(frames: Sequence[ToneFrame], tone: int) -> list[ToneFrame]:
-    """A reply's frames: those of its tone, and those of no tone, unless one of another tone comes within `GAP_MS` behind them:
-    then they are that reply's beginning."""
+    """A reply's frames: those of its tone; and those of no tone that come after one of it, unless another tone follows within
+    `GAP_MS`: then they are that reply's beginning."""
     mine: list[ToneFrame] = []
-    following: ToneFrame | None = None
-    for frame in reversed(frames):
-        begins_another = following is not None and following.tone != tone and following.at_ms - frame.at_ms <= GAP_MS
+    before = tone
+    for index, frame in enumerate(frames):
         if frame.tone >= 0:
-            following = frame
-        if frame.tone == tone or (frame.tone < 0 and not begins_another):
+            before = frame.tone
+        next_tone = next(
+            (later.tone for later in frames[index:] if later.tone >= 0 and later.at_ms - frame.at_ms <= GAP_MS), tone
+        )
+        if before == tone == next_tone:
             mine.append(frame)
-    return mine[::-1]
+    return mine
 
 
 def silence_after(frames: Sequence[ToneFrame], onset_ms: float) -> float:
