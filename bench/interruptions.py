@@ -50,9 +50,9 @@ STEP_SAMPLES = RATE_HZ * 5 // 1000
 NOTES = """Replies are ten seconds of a tone each, written and synthesised piece by piece; the VAD, Whisper, the turn engine,
 the playout and WebRTC are those of `voiceagent serve`. The interruptions are sentences of the held-out list in its voices, at
 random moments. A packet that was lost and is made up from the one before it is not a frame received. A frame that is of no
-tone is taken for the beginning of the next reply where that one's tone follows within 60 ms, else for the end of the reply
-before it. Where the agent went on for a moment first, the sentence began with a word that might have been a sign of listening
-("Good. In Venice, please.")."""
+tone is taken for the beginning of the next reply where sound goes on from it to that one's tone, else for the end of the
+reply before it. Where the agent went on for a moment first, the sentence began with a word that might have been a sign of
+listening ("Good. In Venice, please.")."""
 
 Speech = NDArray[np.int16]
 
@@ -228,8 +228,7 @@ async def _interrupt(caller: Caller, listener: Listener, measured: Measured, utt
         return
     await _reply(listener)
     onset_ms = caller.said.spans[min(spans, len(caller.said.spans) - 1)].onset_ms
-    heard = [frame for frame in listener.frames[max(0, since - 10) :] if not frame.concealed]
-    mine = frames_of(heard, tone)
+    mine = frames_of(listener.frames[max(0, since - 10) :], tone)
     stopped_ms = silence_after(mine, onset_ms)
     measured.stops_ms.append(stopped_ms - onset_ms)
     measured.hesitated += any(stopped_ms < frame.at_ms <= dropped_ms for frame in mine)
@@ -237,19 +236,26 @@ async def _interrupt(caller: Caller, listener: Listener, measured: Measured, utt
 
 
 def frames_of(frames: Sequence[ToneFrame], tone: int) -> list[ToneFrame]:
-    """A reply's frames: those of its tone; and those of no tone that come after one of it, unless another tone follows within
-    `GAP_MS`: then they are that reply's beginning."""
+    """A reply's frames, without those that were made up: the ones of its tone, and the ones of no tone that come after it. Those
+    of no tone from which sound goes on without a gap to another tone are that reply's beginning."""
     mine: list[ToneFrame] = []
-    before = tone
-    for index, frame in enumerate(frames):
-        if frame.tone >= 0:
-            before = frame.tone
-        next_tone = next(
-            (later.tone for later in frames[index:] if later.tone >= 0 and later.at_ms - frame.at_ms <= GAP_MS), tone
-        )
-        if before == tone == next_tone:
-            mine.append(frame)
+    owner = tone
+    for run in _without_gaps(frames):
+        owner = next((frame.tone for frame in run if frame.tone >= 0), owner)
+        for frame in run:
+            owner = frame.tone if frame.tone >= 0 else owner
+            if owner == tone and not frame.concealed:
+                mine.append(frame)
     return mine
+
+
+def _without_gaps(frames: Sequence[ToneFrame]) -> list[list[ToneFrame]]:
+    runs: list[list[ToneFrame]] = []
+    for frame in frames:
+        if not runs or frame.at_ms - runs[-1][-1].at_ms > GAP_MS:
+            runs.append([])
+        runs[-1].append(frame)
+    return runs
 
 
 def silence_after(frames: Sequence[ToneFrame], onset_ms: float) -> float:

@@ -23,8 +23,14 @@ def test_silence_begins_at_the_end_of_the_last_frame_before_a_gap() -> None:
     assert silence_after(frames[:2], 1200.0) == 1200.0
 
 
-def test_a_frame_of_no_tone_is_of_the_reply_before_it_or_the_one_right_after() -> None:
-    tones = {0.0: 3, 20.0: -1, 300.0: -1, 900.0: -1, 920.0: -1, 940.0: 4, 960.0: -1, 980.0: 4, 1000.0: -1, 1400.0: -1}
+def test_a_frame_of_no_tone_is_of_the_reply_before_it_or_the_one_that_it_leads_to() -> None:
+    tones = {0.0: 3, 20.0: -1, 300.0: -1, 900.0: -1, 920.0: -1, 980.0: 4, 1000.0: -1, 1020.0: 4, 1040.0: -1, 1400.0: -1}
     frames = [ToneFrame(at_ms, at_ms + 20.0, tone, False) for at_ms, tone in tones.items()]
     assert [frame.at_ms for frame in frames_of(frames, 3)] == [0.0, 20.0, 300.0]
     assert [frame.at_ms for frame in frames_of(frames[:3], 3)] == [0.0, 20.0, 300.0]
+
+
+def test_a_frame_that_was_made_up_is_not_received_but_no_gap_either() -> None:
+    tones = {0.0: 3, 500.0: -1, 520.0: -1, 560.0: -1, 600.0: 4}
+    frames = [ToneFrame(at_ms, at_ms + 20.0, tone, at_ms in (0.0, 520.0, 560.0)) for at_ms, tone in tones.items()]
+    assert frames_of(frames, 3) == []
