@@ -38,6 +38,8 @@ EVENTS_TIMEOUT_S = 20.0
 """The data channel's handshake waits for 3 s and more for each lost packet (RFC 9260 §16)."""
 GAP_MS = 60.0
 """The agent is silent where none of a reply was received for this long."""
+LOST_MS = 120.0
+"""Between two frames of one reply, at most: up to five packets in a row may be lost. Between two replies it is more."""
 SURE_FRAMES = 3
 SURE_MS = 100.0
 """A reply is being heard when so many frames of it came in so little time."""
@@ -252,7 +254,7 @@ def frames_of(frames: Sequence[ToneFrame], tone: int) -> list[ToneFrame]:
 def _without_gaps(frames: Sequence[ToneFrame]) -> list[list[ToneFrame]]:
     runs: list[list[ToneFrame]] = []
     for frame in frames:
-        if not runs or frame.at_ms - runs[-1][-1].at_ms > GAP_MS:
+        if not runs or frame.at_ms - runs[-1][-1].at_ms > LOST_MS:
             runs.append([])
         runs[-1].append(frame)
     return runs

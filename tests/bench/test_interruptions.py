@@ -31,6 +31,6 @@ def test_a_frame_of_no_tone_is_of_the_reply_before_it_or_the_one_that_it_leads_t
 
 
 def test_a_frame_that_was_made_up_is_not_received_but_no_gap_either() -> None:
-    tones = {0.0: 3, 500.0: -1, 520.0: -1, 560.0: -1, 600.0: 4}
-    frames = [ToneFrame(at_ms, at_ms + 20.0, tone, at_ms in (0.0, 520.0, 560.0)) for at_ms, tone in tones.items()]
+    received = [(0.0, 3, True), (500.0, -1, False), (602.0, -1, True), (602.0, -1, True), (620.0, 4, False)]
+    frames = [ToneFrame(at_ms, at_ms + 20.0, tone, concealed) for at_ms, tone, concealed in received]
     assert frames_of(frames, 3) == []
