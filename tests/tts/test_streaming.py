@@ -13,7 +13,7 @@ import pytest
 from piper import PiperVoice, SynthesisConfig
 
 from tests.tts.vits import HOP_SAMPLES, PLAIN, RATE_HZ, Shape, write_voice
-from voiceagent.errors import ModelError
+from voiceagent.errors import ConfigError
 from voiceagent.resources import bundled_models_dir
 from voiceagent.tts.chunks import FIRST_FRAMES, ChunkedVoice, Sentence
 from voiceagent.tts.engine import SpeechChunk
@@ -105,7 +105,7 @@ async def test_every_speaker_can_speak(make: Make) -> None:
 
 
 def test_a_speaker_that_the_voice_does_not_have_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="cannot be loaded as a Piper voice"):
+    with pytest.raises(ConfigError, match=r"speaker_id is 7; voice\.onnx expects 0 to 1"):
         PiperEngine(write_voice(tmp_path, Shape(speakers=2)), PiperOptions(speaker_id=7))
 
 

@@ -62,18 +62,17 @@ class PiperEngine:
         self.options = options or PiperOptions()
         model = _model_file(path)
         config = _config(model)
-        speakers = int(config.get("num_speakers", 1))
-        if self.options.speaker_id is not None and not 0 <= self.options.speaker_id < speakers:
-            known = f"0 to {speakers - 1}" if speakers > 1 else "0: it has one speaker"
-            raise ConfigError(f"tts engine piper: speaker_id is {self.options.speaker_id}; {model.name} expects {known}")
         try:
             self._piper = PiperVoice(session=None, config=PiperConfig.from_dict(config))
+            self._check_speaker(model)
             self.sample_rate_hz = int(config["audio"]["sample_rate"])
             self._sounds_alone = functools.lru_cache(maxsize=8192)(self._count_sounds)
             probe = self._inputs([phoneme for sentence in self._phonemes(PROBE) for phoneme in sentence])
             self._voice = load_voice(model, config, _session_options(self.options.threads), probe)
             spoken = np.concatenate(list(self._voice.begin(probe).chunks()))
             self._loudness = Loudness.of(spoken, self.options.volume)
+        except ConfigError:
+            raise
         except Exception as error:  # onnxruntime, piper and json share no base
             line = (str(error).splitlines() or [type(error).__name__])[0]
             raise ModelError(
@@ -83,6 +82,12 @@ class PiperEngine:
             log.warning("%s tells no phoneme times: word times are estimates", model)
         self._waiting = 0
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="piper")
+
+    def _check_speaker(self, model: Path) -> None:
+        speakers, chosen = self._piper.config.num_speakers, self.options.speaker_id
+        if chosen is not None and not 0 <= chosen < speakers:
+            known = f"0 to {speakers - 1}" if speakers > 1 else "0: it has one speaker"
+            raise ConfigError(f"tts engine piper: speaker_id is {chosen}; {model.name} expects {known}")
 
     async def synthesise(self, text: str) -> AsyncGenerator[SpeechChunk, None]:
         """See `TtsEngine.synthesise`."""
