@@ -63,6 +63,12 @@ LAST_WORDS: Mapping[str, frozenset[str]] = {
     "polite": _words("please thanks thank bye goodbye"),
 }
 """Closed classes of the last word; the first that holds it counts."""
+CLASS_OF: Mapping[str, str] = {word: name for name, members in reversed([*LAST_WORDS.items()]) for word in members}
+DATES = LAST_WORDS["day"] | LAST_WORDS["month"]
+NO_NAMES = DATES | {"i"}
+"""Written with a capital, but no name that ends a request."""
+STRANDED = PREPOSITIONS | AUXILIARIES
+"""Words that a question hardly ends with."""
 QUESTION_WORDS = _words("what when where who which how why")
 OPENERS = _words(
     """okay ok oh um uh please well so and hello hi hey there now alright right great good perfect fine sorry no yes actually
@@ -95,6 +101,7 @@ NUMBERS = _words(
 OPERATORS = _words("plus minus times divided")
 BOOKED = _words("table appointment reservation booking meeting haircut massage dentist")
 WEATHER = _words("weather forecast temperature rain raining snow sunny")
+CAN_BE_CALLED_OFF = BOOKED | {"timer", "order"}
 CALLED_OFF = _words("cancel delete stop end don't off")
 COMMANDS = _words(
     """set start book reserve cancel check change move make give tell find track send reschedule order buy call put add remove
@@ -162,13 +169,13 @@ def _ending(text: str, words: list[str]) -> dict[str, float]:
         return found | {"stock": 1.0}
     if asks and _asks_indirectly(words):
         return found
-    if asks and last in PREPOSITIONS | AUXILIARIES:
+    if asks and last in STRANDED:
         return found | {"stranded": 1.0}
     if words[-2:] == ["thank", "you"]:
         return found | {"last_polite": 1.0}
     if last in LAST_WORDS["polite"] and len(words) <= 2:
         return found
-    kind = next((name for name, members in LAST_WORDS.items() if last in members), "")
+    kind = CLASS_OF.get(last, "")
     return found | ({f"last_{kind}": 1.0} if kind else _number(words) if _is_number(last) else {})
 
 
@@ -180,12 +187,12 @@ def _request(text: str, sentence: list[str], *, open_end: bool) -> dict[str, flo
     """The form of the last sentence, without the words before what one wants."""
     wanted = list(itertools.dropwhile(OPENERS.__contains__, sentence)) or sentence[-1:]
     asks, last = text.endswith("?"), text.rstrip(".?!,").rpartition(" ")[2]
-    name = len(sentence) > 1 and last[:1].isupper() and last.lower() not in LAST_WORDS["day"] | LAST_WORDS["month"] | {"i"}
+    name = len(sentence) > 1 and last[:1].isupper() and last.lower() not in NO_NAMES
     return {
         "closed_end": float(not open_end),
         "asks_yes_or_no": float(asks and wanted[0] in QUESTION_AUXILIARIES and not _asks_indirectly(sentence)),
         "commands": float(wanted[0] in COMMANDS),
-        "calls_off": float(not CALLED_OFF.isdisjoint(wanted) and wanted[-1] in BOOKED | {"timer", "order"}),
+        "calls_off": float(not CALLED_OFF.isdisjoint(wanted) and wanted[-1] in CAN_BE_CALLED_OFF),
         "last_name": float(name),
         "last_name_of_place": float(name and sentence[-2] in PREPOSITIONS),
     }
@@ -244,7 +251,7 @@ def _needs(words: list[str]) -> dict[str, float]:
         return {}
     if "timer" in said:
         return {"number_missing": float(not numbers)}
-    day = bool(said & (LAST_WORDS["day"] | LAST_WORDS["month"]))
+    day = bool(said & DATES)
     if said & WEATHER:
         return {"weather_day_missing": float(not day)}
     if not said & BOOKED:
@@ -260,7 +267,7 @@ def _answer(words: list[str], asked: str) -> dict[str, float]:
     said = set(words)
     number = any(_is_number(word) for word in words)
     given = {
-        "day": bool(said & (LAST_WORDS["day"] | LAST_WORDS["month"])),
+        "day": bool(said & DATES),
         "time": bool(said & LAST_WORDS["half_day"]) or any(CLOCK.fullmatch(word) for word in words),
         "many": number,
         "number": number,
