@@ -111,6 +111,7 @@ COMMANDS = _words(
 QUESTION_AUXILIARIES = _words("is am are was were have has had do does did can could will would shall should may might")
 """Verbs that begin a question of yes or no."""
 CLOCK = re.compile(r"\d{1,2}:\d\d")
+MARK = re.compile(r"[^\w\s':]|_")
 SENTENCE_END = re.compile(r"(?<=[.?!])\s+")
 CODE_DIGITS = 5
 """Codes of so many digits are mostly complete."""
@@ -124,16 +125,23 @@ def features(evidence: PauseEvidence) -> dict[str, float]:
     found = {"bias": 1.0, **_voice(evidence, text)}
     if not words:
         return found | {"no_words": 1.0}
-    sentences = [bare for part in SENTENCE_END.split(text) if (bare := _bare(part))]
-    found |= _ending(text, words)
+    sentences = _sentences(text)
+    found |= _ending(text, words, sentences[-1])
     found |= _request(text, sentences[-1], open_end=not OPEN_ENDS.isdisjoint(found))
-    return found | _sentence(text, words, sentences) | _needs(words) | _answer(words, evidence.asked)
+    found |= _sentence(text, words, sentences)
+    found |= _needs(words)
+    found |= _answer(words, evidence.asked)
+    return found
 
 
 def _bare(text: str) -> list[str]:
-    """Words in lower case without the marks around them."""
-    words = ("".join(c for c in word if c.isalnum() or c in "':").strip(":'") for word in text.lower().split())
-    return [word for word in words if word]
+    """Words in lower case without marks."""
+    return [bare for word in MARK.sub("", text.lower()).split() if (bare := word.strip(":'"))]
+
+
+def _sentences(text: str) -> list[list[str]]:
+    """The words of each that has some."""
+    return [bare for part in SENTENCE_END.split(text) if (bare := _bare(part))]
 
 
 def _is_number(word: str) -> bool:
@@ -155,7 +163,7 @@ def _voice(evidence: PauseEvidence, text: str) -> dict[str, float]:
     }
 
 
-def _ending(text: str, words: list[str]) -> dict[str, float]:
+def _ending(text: str, words: list[str], sentence: list[str]) -> dict[str, float]:
     """The last mark and the last word."""
     last = words[-1]
     asks = text.endswith("?")
@@ -165,7 +173,7 @@ def _ending(text: str, words: list[str]) -> dict[str, float]:
         "ends_comma": float(text.endswith((",", "-", "…", "..."))),
         "asks_about_place": float(asks and words[-2:-1] != [] and words[-2] in PREPOSITIONS),
     }
-    if _is_stock(text):
+    if " ".join(sentence) in STOCK:
         return found | {"stock": 1.0}
     if asks and _asks_indirectly(words):
         return found
@@ -201,11 +209,6 @@ def _request(text: str, sentence: list[str], *, open_end: bool) -> dict[str, flo
 def _asks_indirectly(words: list[str]) -> bool:
     """Whether it ends as a question inside another does, with its verb: "do you know what day it is"."""
     return words[-2:] == ["it", "is"] and not QUESTION_WORDS.isdisjoint(words[1:-2])
-
-
-def _is_stock(text: str) -> bool:
-    """Whether the last sentence is one that people always say in the same words."""
-    return " ".join(_bare(SENTENCE_END.split(text)[-1])) in STOCK
 
 
 def _number(words: list[str]) -> dict[str, float]:

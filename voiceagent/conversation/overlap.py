@@ -4,11 +4,13 @@ reply is held at once, so the answer may wait for words."""
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import dataclass
 from typing import Literal
 
 Verdict = Literal["yield", "continue", "wait"]
 
+MARK = re.compile(r"[^\w\s]|_")
 COMMANDS = frozenset({"stop", "wait", "no", "nope", "cancel", "quiet", "enough", "pause", "never", "but", "actually", "sorry"})
 """Words that take the floor wherever they stand."""
 COMMAND_PHRASES = (("hold", "on"), ("hang", "on"), ("excuse", "me"), ("one", "moment"), ("just", "a"))
@@ -91,5 +93,4 @@ def is_echo(words: list[str], said: list[str]) -> bool:
 
 def bare_words(text: str) -> list[str]:
     """Words without case, punctuation and hyphens."""
-    bare = ("".join(character for character in word if character.isalnum()) for word in text.casefold().split())
-    return [word for word in bare if word]
+    return MARK.sub("", text.casefold()).split()
