@@ -234,19 +234,25 @@ async def _interrupt(caller: Caller, listener: Listener, measured: Measured, utt
     stopped_ms = silence_after(mine, onset_ms)
     measured.stops_ms.append(stopped_ms - onset_ms)
     measured.hesitated += any(stopped_ms < frame.at_ms <= dropped_ms for frame in mine)
-    measured.stale_frames += sum(frame.at_ms > dropped_ms for frame in mine)
+    stale = [frame for frame in mine if frame.at_ms > dropped_ms]
+    if stale:
+        after = [(round(f.at_ms - dropped_ms), f.tone, f.concealed) for f in listener.frames if f.at_ms > dropped_ms]
+        print(f"heard of tone {tone} after its end: {len(stale)} frames; ms, tone and whether made up: {after[:20]}")
+    measured.stale_frames += len(stale)
 
 
 def frames_of(frames: Sequence[ToneFrame], tone: int) -> list[ToneFrame]:
     """A reply's frames, without those that were made up: the ones of its tone, and the ones of no tone that come after it. Those
-    of no tone from which sound goes on without a gap to another tone are that reply's beginning."""
+    of no tone from which sound goes on without a gap to another tone are that reply's beginning. What was made up tells no
+    owner: behind a loss it is the tone of the reply before."""
     mine: list[ToneFrame] = []
     owner = tone
     for run in _without_gaps(frames):
-        owner = next((frame.tone for frame in run if frame.tone >= 0), owner)
-        for frame in run:
+        received = [frame for frame in run if not frame.concealed]
+        owner = next((frame.tone for frame in received if frame.tone >= 0), owner)
+        for frame in received:
             owner = frame.tone if frame.tone >= 0 else owner
-            if owner == tone and not frame.concealed:
+            if owner == tone:
                 mine.append(frame)
     return mine
 

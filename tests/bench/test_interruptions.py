@@ -34,3 +34,9 @@ def test_a_frame_that_was_made_up_is_not_received_but_no_gap_either() -> None:
     received = [(0.0, 3, True), (500.0, -1, False), (602.0, -1, True), (602.0, -1, True), (620.0, 4, False)]
     frames = [ToneFrame(at_ms, at_ms + 20.0, tone, concealed) for at_ms, tone, concealed in received]
     assert frames_of(frames, 3) == []
+
+
+def test_a_frame_made_up_of_the_reply_before_says_nothing_of_whose_the_next_one_is() -> None:
+    received = [(0.0, 3, False), (500.0, 3, True), (500.0, -1, False), (520.0, 4, False)]
+    frames = [ToneFrame(at_ms, at_ms + 20.0, tone, concealed) for at_ms, tone, concealed in received]
+    assert [frame.at_ms for frame in frames_of(frames, 3)] == [0.0]
