@@ -243,16 +243,16 @@ async def _interrupt(caller: Caller, listener: Listener, measured: Measured, utt
 
 def frames_of(frames: Sequence[ToneFrame], tone: int) -> list[ToneFrame]:
     """A reply's frames, without those that were made up: the ones of its tone, and the ones of no tone that come after it. Those
-    of no tone from which sound goes on without a gap to another tone are that reply's beginning. What was made up tells no
-    owner: behind a loss it is the tone of the reply before."""
+    of no tone from which sound goes on without a gap to another tone are that reply's beginning. What was made up with the
+    reply's tone tells nothing, for it may be made of the last that was received, long before; with another tone it does."""
     mine: list[ToneFrame] = []
     owner = tone
     for run in _without_gaps(frames):
-        received = [frame for frame in run if not frame.concealed]
-        owner = next((frame.tone for frame in received if frame.tone >= 0), owner)
-        for frame in received:
-            owner = frame.tone if frame.tone >= 0 else owner
-            if owner == tone:
+        telling = [frame for frame in run if frame.tone >= 0 and not (frame.concealed and frame.tone == tone)]
+        owner = telling[0].tone if telling else owner
+        for frame in run:
+            owner = frame.tone if frame in telling else owner
+            if owner == tone and not frame.concealed:
                 mine.append(frame)
     return mine
 

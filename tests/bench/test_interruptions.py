@@ -40,3 +40,9 @@ def test_a_frame_made_up_of_the_reply_before_says_nothing_of_whose_the_next_one_
     received = [(0.0, 3, False), (500.0, 3, True), (500.0, -1, False), (520.0, 4, False)]
     frames = [ToneFrame(at_ms, at_ms + 20.0, tone, concealed) for at_ms, tone, concealed in received]
     assert [frame.at_ms for frame in frames_of(frames, 3)] == [0.0]
+
+
+def test_a_frame_made_up_of_another_tone_says_that_the_next_reply_has_begun() -> None:
+    began = [(0.0, 3, False), (500.0, 4, True), (516.0, -1, False), (900.0, -1, False), (953.0, 5, True)]
+    frames = [ToneFrame(at_ms, at_ms + 20.0, tone, concealed) for at_ms, tone, concealed in began]
+    assert [frame.at_ms for frame in frames_of(frames, 3)] == [0.0]
