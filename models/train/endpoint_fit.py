@@ -31,7 +31,7 @@ SHORTEST_MS = 200.0
 LONGEST_MS = (2100.0,)
 """Tried too: 1500 and 1800, which cut off more at the same median."""
 RISK = (0.05, 0.055, 0.06, 0.065, 0.07, 0.075, 0.08, 0.085, 0.09, 0.1, 0.12, 0.14, 0.16)
-HESITATION_MS = (500.0, 550.0, 600.0, 650.0, 700.0, 775.0, 850.0, 1000.0)
+HESITATION_MS = (500.0, 550.0, 600.0, 625.0, 650.0, 700.0, 775.0, 850.0, 1000.0)
 GUESS_FROM = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 MOST_CUT_OFF, MOST_MEDIAN_MS = 0.04, 250.0
 """What the tuning turns must keep; of patterns that neither step has seen, more are cut off. With a median of 310 ms the mean
