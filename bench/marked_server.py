@@ -144,7 +144,8 @@ def service(max_calls: int) -> Service:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--max-calls", type=int, default=64)
     options = parser.parse_args()
-    asyncio.run(serve(make_app(service(options.max_calls)), "127.0.0.1", options.port))
+    app = make_app(service(options.max_calls))
+    asyncio.run(serve(app, "127.0.0.1", options.port, on_ready=lambda url: print(f"answers at {url}", flush=True)))

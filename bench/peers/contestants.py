@@ -3,9 +3,7 @@ own, so that its requests can be told from the others'. Each answers calls at an
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
 import sys
 import tempfile
 from collections.abc import AsyncIterator
@@ -18,14 +16,12 @@ import yaml
 
 from bench.llm_server import MODEL
 from bench.peers.caller import SmallWebRtcCaller
+from bench.program import ROOT, answering
 from bench.server import running
 from voiceagent.config import load_agent
 from voiceagent.media.caller import Caller
 from voiceagent.resources import bundled_models_dir, demo_agent_file
 
-READY_TIMEOUT_S = 120.0
-STOP_TIMEOUT_S = 10.0
-ROOT = Path(__file__).resolve().parents[2]
 OURS, DEFAULT, FASTEST = "voiceagent", "Pipecat, defaults", "Pipecat, fastest"
 
 
@@ -93,7 +89,7 @@ async def contestants(pipecat_python: Path) -> AsyncIterator[tuple[Contestant, .
         for name, settings in ((DEFAULT, "default"), (FASTEST, "fastest")):
             llm = await stack.enter_async_context(_language_model(folder, settings))
             command = (str(pipecat_python), *_pipecat(settings, llm.url))
-            url, process = await stack.enter_async_context(_answering(folder / f"{settings}.log", *command))
+            url, process = await stack.enter_async_context(answering(folder / f"{settings}.log", *command))
             found.append(Contestant(name, url, process, SmallWebRtcCaller, llm))
         yield tuple(found)
 
@@ -103,7 +99,7 @@ async def _language_model(folder: Path, name: str) -> AsyncIterator[Llm]:
     requests = folder / f"{name}.jsonl"
     requests.touch()
     command = (sys.executable, "-m", "bench.llm_server", "--log", str(requests))
-    async with _answering(folder / f"{name}-llm.log", *command) as (url, process):
+    async with answering(folder / f"{name}-llm.log", *command) as (url, process):
         yield Llm(url, process, requests)
 
 
@@ -124,39 +120,3 @@ def _pipecat(settings: str, llm_url: str) -> tuple[str, ...]:
         "-P", str(ROOT / "bench" / "peers" / "pipecat_server.py"), "--settings", settings, "--llm", llm_url,
         "--agent", str(demo_agent_file()), "--whisper", str(models / "whisper"), "--voice", str(models / "voice" / "voice.onnx"),
     )  # fmt: skip
-
-
-@asynccontextmanager
-async def _answering(log: Path, *command: str) -> AsyncIterator[tuple[str, psutil.Process]]:
-    """Run a program that prints `answers at URL`; the URL and its process."""
-    with log.open("wb") as errors:
-        environment = {"OPENBLAS_NUM_THREADS": "1", **os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
-        child = await asyncio.create_subprocess_exec(
-            *command, env=environment, stdout=asyncio.subprocess.PIPE, stderr=errors, cwd=ROOT
-        )
-    try:
-        yield await _url(child, log), psutil.Process(child.pid)
-    finally:
-        if child.returncode is None:
-            child.terminate()
-        try:
-            async with asyncio.timeout(STOP_TIMEOUT_S):
-                await child.wait()
-        except TimeoutError:
-            child.kill()
-            await child.wait()
-
-
-async def _url(child: asyncio.subprocess.Process, log: Path) -> str:
-    assert child.stdout is not None
-    with suppress(TimeoutError):
-        async with asyncio.timeout(READY_TIMEOUT_S):
-            async for line in child.stdout:
-                _, said, url = line.decode().partition("answers at ")
-                if said:
-                    return url.strip()
-    raise RuntimeError(f"{log.stem} did not become ready; its log ends: {_end_of(log)}")
-
-
-def _end_of(log: Path) -> str:
-    return log.read_text(encoding="utf-8")[-2000:]
