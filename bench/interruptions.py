@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import itertools
+import math
 import random
 import time
 from collections.abc import Iterator, Sequence
@@ -52,9 +53,9 @@ STEP_SAMPLES = RATE_HZ * 5 // 1000
 NOTES = """Replies are ten seconds of a tone each, written and synthesised piece by piece; the VAD, Whisper, the turn engine,
 the playout and WebRTC are those of `voiceagent serve`. The interruptions are sentences of the held-out list in its voices, at
 random moments. A packet that was lost and is made up from the one before it is not a frame received. A frame that is of no
-tone is taken for the beginning of the next reply where sound goes on from it to that one's tone, else for the end of the
-reply before it. Where the agent went on for a moment first, the sentence began with a word that might have been a sign of
-listening ("Good. In Venice, please.")."""
+tone is taken for the beginning of the next reply where sound goes on from it to that one's tone, or the server has announced
+that one; else for the end of the reply before it. Where the agent went on for a moment first, the sentence began with a word
+that might have been a sign of listening ("Good. In Venice, please.")."""
 
 Speech = NDArray[np.int16]
 
@@ -94,14 +95,18 @@ class Listener:
     def __init__(self) -> None:
         self.frames: list[ToneFrame] = []
         self.dropped_ms: list[float] = []
+        self.announced_ms: list[float] = []
+        """When the server said that a reply begins."""
         self.told = asyncio.Event()
         """Set once the server's events come."""
         self._heard = asyncio.Event()
 
     async def read(self, caller: Caller) -> None:
-        """Note when the server says that it dropped a reply."""
+        """Note when the server says that it dropped a reply, or begins one."""
         async for event in caller.events():
             self.told.set()
+            if event.type == "response.created":
+                self.announced_ms.append(event.received_ms)
             if event.type == "response.done" and event.data["response"]["status"] == "cancelled":
                 self.dropped_ms.append(event.received_ms)
                 self._heard.set()
@@ -230,7 +235,8 @@ async def _interrupt(caller: Caller, listener: Listener, measured: Measured, utt
         return
     await _reply(listener)
     onset_ms = caller.said.spans[min(spans, len(caller.said.spans) - 1)].onset_ms
-    mine = frames_of(listener.frames[max(0, since - 10) :], tone)
+    next_ms = next((at_ms for at_ms in listener.announced_ms if at_ms >= dropped_ms), math.inf)
+    mine = frames_of(listener.frames[max(0, since - 10) :], tone, next_ms)
     stopped_ms = silence_after(mine, onset_ms)
     measured.stops_ms.append(stopped_ms - onset_ms)
     measured.hesitated += any(stopped_ms < frame.at_ms <= dropped_ms for frame in mine)
@@ -241,10 +247,11 @@ async def _interrupt(caller: Caller, listener: Listener, measured: Measured, utt
     measured.stale_frames += len(stale)
 
 
-def frames_of(frames: Sequence[ToneFrame], tone: int) -> list[ToneFrame]:
-    """A reply's frames, without those that were made up: the ones of its tone, and the ones of no tone that come after it. Those
-    of no tone from which sound goes on without a gap to another tone are that reply's beginning. What was made up with the
-    reply's tone tells nothing, for it may be made of the last that was received, long before; with another tone it does."""
+def frames_of(frames: Sequence[ToneFrame], tone: int, next_ms: float = math.inf) -> list[ToneFrame]:
+    """A reply's frames, without those that were made up: the ones of its tone, and the ones of no tone that come after it until
+    the next reply is announced, at `next_ms`. Those of no tone from which sound goes on without a gap to another tone are that
+    reply's beginning. What was made up with the reply's tone tells nothing, for it may be made of the last that was received,
+    long before; with another tone it does."""
     mine: list[ToneFrame] = []
     owner = tone
     for run in _without_gaps(frames):
@@ -252,7 +259,7 @@ def frames_of(frames: Sequence[ToneFrame], tone: int) -> list[ToneFrame]:
         owner = telling[0].tone if telling else owner
         for frame in run:
             owner = frame.tone if frame in telling else owner
-            if owner == tone and not frame.concealed:
+            if owner == tone and not frame.concealed and (frame.tone == tone or frame.at_ms < next_ms):
                 mine.append(frame)
     return mine
 
