@@ -40,12 +40,12 @@ and in the bundled voice (which training heard, in other sentences).
 - *shown for good*: from the end of a word's sound until it is shown, stable or not, and stays in its place up to the final.
 - *stable*: until it is among the stable words; the last words become so with the final, begun after 100 ms of silence.
 - *offline*: the same model, the whole utterance in one decode, faster-whisper's own `transcribe`.
-- *WhisperLiveKit*: its LocalAgreement processor on its faster-whisper backend with the same CTranslate2 model, one thread,
-  fed in virtual time as its server feeds it. By its defaults it decodes whenever 40 ms of audio have come and it is free; *a
-  decode every 200 ms* is its `asr_coalesce_min_s` at our cadence. `bench/stt/peer.py` says what was set for the bundled
-  model, all in the peer's favour: 10 s windows, a third of what it would encode for a published model, and no prompts. VAD is
-  counted for neither. Its default policy, SimulStreaming, needs PyTorch weights, which this model has not. It never
-  decodes again what it has committed: what was wrong stays wrong.
+- *WhisperLiveKit*, ten utterances after ten of ours: its LocalAgreement processor on its faster-whisper backend with the same
+  CTranslate2 model, one thread, fed in virtual time as its server feeds it. By its defaults it decodes whenever 40 ms of audio
+  have come and it is free; *a decode every 200 ms* is its `asr_coalesce_min_s` at our cadence. `bench/stt/peer.py` says what
+  was set for the bundled model, all in the peer's favour: 10 s windows, a third of what it would encode for a published model,
+  and no prompts. VAD is counted for neither. Its default policy, SimulStreaming, needs PyTorch weights, which this model has
+  not. It never decodes again what it has committed: what was wrong stays wrong.
 - *base, small shape*: the decodes of both, logged on the bundled model and repeated on random weights of the published shape:
   as many runs of the encoder, as many tokens written, by as many beams; a decode that would begin while another runs is left
   out. Ours gives the encoder the audio and 2.6 s of padding, in steps of one second; faster-whisper gives it 30 s.
@@ -57,6 +57,8 @@ STREAMED_AT_ONCE = 64
 MONOLOGUE_MINUTES = 10
 EDGES_MS = (200.0, 400.0)
 """Of AlignAtt."""
+TURN_ABOUT = 10
+"""So many utterances are streamed by ours, then by the peer, then the next."""
 CADENCE_S = 0.2
 """Ours, and the peer's when it is told to wait for as much audio between two decodes."""
 ENCODER_FRAMES = 3000
@@ -118,13 +120,17 @@ async def measure(options: argparse.Namespace) -> Iterable[Figure]:
         figures += cost_of_eight(engine, [spoken.audio for spoken in utterances])
         figures += await streams_at_once(engine, utterances[:STREAMED_AT_ONCE])
         sample = utterances[:: len(utterances) // PEER_UTTERANCES][:PEER_UTTERANCES]
-        ours_logged = await _logged(engine, sample)
+        ours_logged: list[tuple[Streamed, list[Decode]]] = []
+        at_once: list[dict[str, Any]] = []
+        at_cadence: list[dict[str, Any]] = []
+        for start in range(0, len(sample), TURN_ABOUT):  # so that a machine that slows down does so for all of them
+            part = sample[start : start + TURN_ABOUT]
+            audio = [spoken.audio for spoken in part]
+            ours_logged += await _logged(engine, part)
+            at_once += peer_environment.stream(resolve(spec.model), audio, 0.0)
+            at_cadence += peer_environment.stream(resolve(spec.model), audio, CADENCE_S)
     finally:
         await engine.close()
-    at_once, at_cadence = (
-        peer_environment.stream(resolve(spec.model), [spoken.audio for spoken in sample], coalesce_s)
-        for coalesce_s in (0.0, CADENCE_S)
-    )
     figures += _peer_figures(sample, ours_logged, at_once, at_cadence)
     for shape in SHAPES:
         figures += _shape_figures(shape, ours_logged[:SHAPE_UTTERANCES], at_cadence[:SHAPE_UTTERANCES])
