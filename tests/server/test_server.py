@@ -143,6 +143,17 @@ async def test_a_call_that_fails_frees_everything_and_is_counted(open_server: Op
     assert (await client.post(CALLS, data=OFFER, headers=SDP)).status == 201
 
 
+async def test_what_a_calls_full_queues_let_go_of_is_counted(open_server: Open, switchboard: Switchboard) -> None:
+    client = await open_server()
+    response = await client.post(CALLS, data=OFFER, headers=SDP)
+    switchboard.legs[0].drops = {"heard frames": 2, "client events": 0}
+    await client.delete(response.headers["Location"])
+    await switchboard.legs[0].closed.wait()
+    told = await (await client.get("/metrics")).text()
+    assert 'voiceagent_queue_drops_total{queue="heard frames"} 2' in told
+    assert "client events" not in told
+
+
 async def test_the_server_says_when_it_is_ready(open_server: Open, switchboard: Switchboard) -> None:
     switchboard.load_gate.clear()
     client = await open_server(ready=False)

@@ -130,7 +130,7 @@ class Call:
                 self._tasks.cancel_all()
         except* Exception as failures:
             log.exception("call %s broke", self.call_id, exc_info=failures)
-            reason = "internal_error"
+            reason = "failed"
         finally:
             for timer in self._timers.values():
                 timer.cancel()

@@ -25,16 +25,15 @@ class EventChannel:
         self.dropped_out = 0
         self.dropped_in = 0
         """Binary, oversized, or more than the reader took."""
+        self.overflowed_out = 0
+        """Of those that were dropped: too many waited for a peer that has a channel."""
+        self.overflowed_in = 0
+        """And: more than the reader took."""
         self._channel: RTCDataChannel | None = None
         self._out: deque[str] = deque()
         self._in: deque[tuple[float, str]] = deque()
         self._changed = asyncio.Event()
         self._ended = False
-
-    @property
-    def is_open(self) -> bool:
-        """Whether messages go out at once."""
-        return self._channel is not None and self._channel.readyState == "open"
 
     def attach(self, channel: RTCDataChannel) -> None:
         """Use `channel`; what has waited is sent when it is open."""
@@ -51,6 +50,7 @@ class EventChannel:
             self._send_now(self._channel, text)
         elif self._ended or len(self._out) >= MAX_WAITING or (self._channel and self._channel.readyState != "connecting"):
             self.dropped_out += 1
+            self.overflowed_out += self._channel is not None and self._channel.readyState == "connecting" and not self._ended
         else:
             self._out.append(text)
 
@@ -73,6 +73,7 @@ class EventChannel:
     def _send_now(self, channel: RTCDataChannel, text: str) -> None:
         if channel.bufferedAmount > MAX_BUFFERED_BYTES:
             self.dropped_out += 1
+            self.overflowed_out += 1
             return
         try:
             channel.send(text)
@@ -85,8 +86,10 @@ class EventChannel:
             self._send_now(self._channel, self._out.popleft())
 
     def _on_message(self, message: str | bytes) -> None:
-        if not isinstance(message, str) or len(message) > MAX_MESSAGE_CHARS or len(self._in) >= MAX_WAITING:
+        is_full = len(self._in) >= MAX_WAITING
+        if not isinstance(message, str) or len(message) > MAX_MESSAGE_CHARS or is_full:
             self.dropped_in += 1
+            self.overflowed_in += is_full
             return
         self._in.append((asyncio.get_running_loop().time() * 1000.0, message))
         self._changed.set()

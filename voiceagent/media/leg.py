@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -44,6 +44,11 @@ class Leg(Protocol):
     @property
     def end_reason(self) -> str:
         """Why the connection ended: hangup, closed, lost. Empty while it is up."""
+        ...
+
+    @property
+    def drops(self) -> Mapping[str, int]:
+        """How many items its full queues let go of so far, by queue."""
         ...
 
     async def close(self) -> None:

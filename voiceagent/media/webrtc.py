@@ -141,7 +141,7 @@ class WebRtcLeg:
 
     @property
     def counters(self) -> dict[str, int]:
-        """What went wrong on this leg so far, by name; for metrics."""
+        """What went wrong on this leg so far, by name."""
         jitter = self._receiver.jitter.stats
         return {
             "heard_frames_dropped": self.dropped_frames,
@@ -155,6 +155,15 @@ class WebRtcLeg:
             "events_dropped_in": self._events.dropped_in,
             "events_dropped_out": self._events.dropped_out,
             "frames_skipped": self._track.skipped_frames,
+        }
+
+    @property
+    def drops(self) -> dict[str, int]:
+        """See `Leg.drops`."""
+        return {
+            "heard frames": self.dropped_frames,
+            "client events": self._events.overflowed_in,
+            "server events": self._events.overflowed_out,
         }
 
     async def wait_connected(self) -> bool:

@@ -120,5 +120,7 @@ class Calls:
             self._handles.pop(call_id, None)
             self._admission.release()
             self.metrics.call_ended(reason)
+            for queue, count in leg.drops.items():
+                self.metrics.queue_dropped(queue, count)
             await leg.close()
             log.info("call %s is over: %s", call_id, reason)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from voiceagent.latency.spans import Stage, TurnReport
 from voiceagent.llm.engine import LlmEngine
+from voiceagent.stt.engine import SttEngine
 
 BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0)
 LAG_BUCKETS_MS = (1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 100.0, 500.0)
@@ -62,7 +63,8 @@ class Metrics:
         self.guarded: Counter[str] = Counter()
         self.blocked: Counter[str] = Counter()
         self.llm: LlmEngine | None = None
-        """Asked how it is whenever the metrics are."""
+        self.stt: SttEngine | None = None
+        """Both are asked how they are whenever the metrics are."""
         self._lag_ms = Histogram(LAG_BUCKETS_MS)
         self._stages: dict[Stage, Histogram] = {}
 
@@ -136,7 +138,7 @@ class Metrics:
             *_by("voiceagent_calls_ended_total", "Calls that are over.", "reason", self.calls_ended),
             *_one("voiceagent_turns_total", "counter", "Turns that were measured.", self.turns_total),
             *_by("voiceagent_budget_misses_total", "Stages of turns that were over budget.", "stage", self.budget_misses),
-            *_by("voiceagent_queue_drops_total", "Items that a full queue let go of.", "queue", self.queue_drops),
+            *_by("voiceagent_queue_drops_total", "Items that a full queue let go of.", "queue", self._drops()),
             *_by("voiceagent_guesses_total", "Speculative replies, by what became of them.", "outcome", self.guesses),
             *_by("voiceagent_guess_tokens_total", "Tokens of speculative replies until then.", "outcome", self.guess_tokens),
             *_by("voiceagent_guard_hits_total", "What guards kept from being said or read.", "rule", self.guarded),
@@ -156,6 +158,10 @@ class Metrics:
         for stage, histogram in self._stages.items():
             lines += histogram.lines("voiceagent_stage_seconds", f'stage="{stage.value}"')
         return "\n".join(lines) + "\n"
+
+    def _drops(self) -> dict[str, int]:
+        partials = self.stt.dropped_partials if self.stt else 0
+        return {**self.queue_drops, **({"partial decodes": partials} if partials else {})}
 
 
 def _count(counter: Counter[str], label: str, count: int = 1) -> None:

@@ -33,7 +33,8 @@ class Measured:
     def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
         """Count the turn and keep its times."""
         self.metrics.turn(report, [miss.stage for miss in misses])
-        self.store.put(report)
+        if not self.store.put(report):
+            self.metrics.queue_dropped("measured turns")
 
     def ended(self) -> None:
         """The server counts that."""

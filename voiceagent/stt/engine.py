@@ -24,6 +24,11 @@ class SttEngine(Protocol):
     stream: StreamOptions
     """How this recogniser's utterances are windowed and become stable."""
 
+    @property
+    def dropped_partials(self) -> int:
+        """How many partial decodes were not made because newer ones took their place."""
+        ...
+
     async def transcribe(
         self, audio: NDArray[np.float32], *, prompt: str = "", word_times: bool = False, final: bool = False
     ) -> Hypothesis:

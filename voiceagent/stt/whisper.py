@@ -106,6 +106,11 @@ class WhisperEngine:
             raise EngineError(f"{duration_s:.1f} s of audio for one decode: at most {self.max_audio_s:g} s")
         return await self.queue.run(Window(audio, prompt if self.options.use_prompt else "", word_times), final=final)
 
+    @property
+    def dropped_partials(self) -> int:
+        """See `SttEngine.dropped_partials`."""
+        return self.queue.dropped_partials
+
     def _decode(self, windows: Sequence[Window]) -> list[Hypothesis]:
         try:
             return self.decoder.decode(windows)

@@ -1,0 +1,54 @@
+"""A call that breaks by a mistake of ours ends as `failed`, which is what the alert `CallsFail` asks for."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any, cast
+
+from tests.server.conftest import SilentLeg
+from voiceagent.call import Call
+from voiceagent.config import AgentConfig
+from voiceagent.engines import Engines
+from voiceagent.guard.checks import load_guards
+from voiceagent.guard.settings import GuardSettings
+from voiceagent.latency.budget_file import load_budgets
+from voiceagent.resources import default_budgets_file
+from voiceagent.speech.settings import SpeechSettings
+from voiceagent.speech.voice import Speech
+from voiceagent.tools.call_tools import CallTools
+from voiceagent.tools.toolset import ToolSet
+
+
+class BreakingLeg(SilentLeg):
+    """A connection whose audio raises what nobody foresaw."""
+
+    async def frames(self) -> AsyncIterator[Any]:
+        raise RuntimeError("on purpose")
+        yield
+
+
+class IdleEngine:
+    """Is asked for nothing in this call but to read ahead and to forget it."""
+
+    sample_rate_hz = 24_000
+    load = 0.0
+
+    def __init__(self) -> None:
+        self.forgotten: list[str] = []
+
+    async def prefill(self, *_: Any) -> None:
+        return None
+
+    async def forget(self, call_id: str) -> None:
+        self.forgotten.append(call_id)
+
+
+async def test_a_call_that_breaks_ends_as_failed_and_frees_what_it_had() -> None:
+    leg, engine = BreakingLeg(), cast(Any, IdleEngine())
+    tools, guards = CallTools(ToolSet()), load_guards(GuardSettings())
+    speech = Speech(SpeechSettings(), {}, ".", engine)
+    budgets = load_budgets(default_budgets_file())
+    call = Call("rtc_1", leg, AgentConfig(), Engines(engine, engine, engine), tools, guards, speech, budgets)
+    assert await call.run() == "failed"
+    assert leg.closed.is_set()
+    assert engine.forgotten == ["rtc_1"]
