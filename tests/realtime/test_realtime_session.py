@@ -230,6 +230,11 @@ def test_a_session_update_is_merged_and_its_instructions_are_exposed(session: Re
     assert say(session, type="session.update", session={"model": "x"}).instructions is None
 
 
+def test_an_agent_with_long_instructions_takes_updates_of_other_things() -> None:
+    session = RealtimeSession("rtc_1", instructions="x" * 20_000)
+    assert only(list(say(session, type="session.update", session={"model": "x"}).replies), "session.updated")
+
+
 PAINT = {"type": "function", "name": "paint", "description": "", "parameters": {}}
 
 

@@ -78,7 +78,7 @@ class SessionSettings:
     def update(self, changes: dict[str, Any], event_id: str | None = None) -> ErrorDetails | None:
         """Merge changes in. Returns what was left out and why, if the client must know. Raises ClientEventError when nothing
         was changed because a value has the wrong type or the session would grow too large."""
-        instructions = changes.get("instructions", self.instructions)
+        instructions = changes.get("instructions", "")  # those of the agent itself may be longer
         if not isinstance(instructions, str) or len(instructions) > MAX_INSTRUCTIONS_CHARACTERS:
             raise ClientEventError(
                 f"session.instructions must be text of at most {MAX_INSTRUCTIONS_CHARACTERS} characters.",

@@ -27,6 +27,7 @@ from voiceagent.media.ice import IceServers
 from voiceagent.media.leg import Leg
 from voiceagent.media.webrtc import WebRtcLeg
 from voiceagent.models.registry import profile
+from voiceagent.realtime.settings import MAX_INSTRUCTIONS_CHARACTERS
 from voiceagent.server.admission import Admission
 from voiceagent.server.app import Service
 from voiceagent.server.calls import StartCall
@@ -40,8 +41,6 @@ from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
 
 log = logging.getLogger(__name__)
-
-MAX_INSTRUCTIONS = 8000
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ class AgentService:
             guards = await asyncio.to_thread(load_guards, self.agent.guard, self.agent.base_dir)
             engines = await load_engines(profile(self.agent.profile), self.agent.llm, self.agent.options)
             store = TurnStore(turns_file(data_dir()))
-            metrics.llm = engines.llm
+            metrics.llm, metrics.stt = engines.llm, engines.stt
             try:
                 speech = await asyncio.to_thread(_speech, self.agent, engines)
                 await tools.open()
@@ -82,7 +81,7 @@ class AgentService:
                 await admission.learn(engines.llm.kv_capacity)
                 yield self._start_call(engines, tools, guards, speech, sources, metrics, store)
             finally:
-                metrics.llm = None
+                metrics.llm = metrics.stt = None
                 await tools.close()
                 await sources.close()
                 await engines.close()
@@ -101,11 +100,8 @@ class AgentService:
         store: TurnStore,
     ) -> StartCall:
         def start_call(leg: Leg, call_id: str, session: dict[str, Any]) -> Call:
-            agent = self.agent
+            agent = with_instructions(self.agent, session)
             call_tools = _call_tools(tools, session)
-            instructions = session.get("instructions")
-            if isinstance(instructions, str) and instructions:
-                agent = msgspec.structs.replace(agent, instructions=instructions[:MAX_INSTRUCTIONS])
             observers: list[CallObserver] = [Measured(metrics, store)]
             if self.event_logs:
                 observers.append(
@@ -114,6 +110,22 @@ class AgentService:
             return Call(call_id, leg, agent, engines, call_tools, guards, speech, self.budgets, observers, sources)
 
         return start_call
+
+
+def with_instructions(agent: AgentConfig, session: dict[str, Any]) -> AgentConfig:
+    """The agent with the instructions of the session settings that came with an offer; its own where there are none. Raises
+    Problem."""
+    instructions = session.get("instructions")
+    if not instructions:
+        return agent
+    if not isinstance(instructions, str) or len(instructions) > MAX_INSTRUCTIONS_CHARACTERS:
+        raise Problem(
+            400,
+            "invalid_session",
+            f"session.instructions must be text of at most {MAX_INSTRUCTIONS_CHARACTERS} characters.",
+            param="session.instructions",
+        )
+    return msgspec.structs.replace(agent, instructions=instructions)
 
 
 def _call_tools(agents: ToolSet, session: dict[str, Any]) -> CallTools:

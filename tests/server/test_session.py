@@ -1,0 +1,36 @@
+"""What the session settings beside an offer change of the agent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from voiceagent.config import AgentConfig
+from voiceagent.realtime.settings import MAX_INSTRUCTIONS_CHARACTERS
+from voiceagent.server.agent_service import with_instructions
+from voiceagent.server.problems import Problem
+
+AGENT = AgentConfig(instructions="Be brief.")
+
+
+@pytest.mark.parametrize("session", [{}, {"instructions": None}, {"instructions": ""}, {"voice": "any"}])
+def test_without_instructions_the_agents_stay(session: dict[str, Any]) -> None:
+    assert with_instructions(AGENT, session) == AGENT
+
+
+def test_the_agents_own_may_be_longer() -> None:
+    agent = AgentConfig(instructions="x" * (MAX_INSTRUCTIONS_CHARACTERS + 1))
+    assert with_instructions(agent, {}) == agent
+
+
+def test_instructions_are_taken_whole() -> None:
+    longest = "x" * MAX_INSTRUCTIONS_CHARACTERS
+    assert with_instructions(AGENT, {"instructions": longest}).instructions == longest
+
+
+@pytest.mark.parametrize("instructions", ["x" * (MAX_INSTRUCTIONS_CHARACTERS + 1), ["Be kind."], 7])
+def test_what_cannot_be_taken_whole_is_refused(instructions: object) -> None:
+    with pytest.raises(Problem, match="16000") as refused:
+        with_instructions(AGENT, {"instructions": instructions})
+    assert (refused.value.status, refused.value.code, refused.value.param) == (400, "invalid_session", "session.instructions")
