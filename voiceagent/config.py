@@ -19,6 +19,8 @@ from voiceagent.speech.settings import SpeechSettings
 from voiceagent.tools.settings import ToolEntry
 
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
+Timeout = Annotated[float, msgspec.Meta(gt=0)]
+"""In seconds; there is always one."""
 Milliseconds = Annotated[int, msgspec.Meta(ge=0)]
 
 
@@ -44,10 +46,10 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_call_s: Seconds = 3600.0
     """The longest call. 0: no limit."""
     reply_timeout_s: Seconds = 15.0
-    """A reply that has produced nothing for this long is given up with an apology."""
+    """A reply that has produced nothing for this long is given up with an apology. 0: never."""
     filler_after_ms: Milliseconds = 400
     """A tool that has no result for so long is bridged with one of `phrases.fillers` or of its own. 0: never."""
-    tool_timeout_s: Seconds = 10.0
+    tool_timeout_s: Timeout = 10.0
     """A tool that runs longer is ended, and the model is told so."""
     max_chunks: Annotated[int, msgspec.Meta(ge=0, le=50)] = 6
     """How many pieces of documents a turn's prompt may take in."""
@@ -82,15 +84,16 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     base_url: str = ""
     """Such as http://127.0.0.1:8000/v1; several servers of the same model, separated by commas."""
     model: str = ""
+    """The one to ask for there, or at the profile's server."""
     api_key_env: str = "VOICEAGENT_LLM_API_KEY"
     """The environment variable that holds the server's key."""
     temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] = 0.0
     max_tokens: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 200
-    first_token_timeout_s: Seconds = 10.0
+    first_token_timeout_s: Timeout = 10.0
     """A server that has sent nothing for so long is given up; another one is asked where there is one."""
-    inactivity_timeout_s: Seconds = 10.0
+    inactivity_timeout_s: Timeout = 10.0
     """A reply that has begun and pauses for so long is given up; what was said stays said."""
-    total_timeout_s: Seconds = 60.0
+    total_timeout_s: Timeout = 60.0
     """A reply that takes longer is ended there."""
     fallback: str = ""
     """The profile whose language model answers while the server does not; empty: none does."""

@@ -56,7 +56,7 @@ async def load_engines(profile: Profile, llm: LlmSettings, options: EngineOption
 def _load(profile: Profile, llm: LlmSettings, options: EngineOptions) -> Engines:
     return Engines(
         stt=load_stt(profile.stt.with_options(options.stt)),
-        llm=_create_llm(profile.llm, llm, options.llm),
+        llm=load_llm(profile.llm, llm, options.llm),
         tts=load_tts(profile.tts.with_options(options.tts)),
     )
 
@@ -73,8 +73,11 @@ def load_tts(spec: EngineSpec) -> TtsEngine:
     return voice
 
 
-def _create_llm(spec: EngineSpec, llm: LlmSettings, options: Mapping[str, Any]) -> LlmEngine:
-    """The profile's language model, or the server that the agent names, with the standby that the agent names."""
+def load_llm(spec: EngineSpec, llm: LlmSettings, options: Mapping[str, Any]) -> LlmEngine:
+    """The profile's language model, or the server that the agent names, with the standby that the agent names. Raises
+    ModelError, ConfigError."""
+    if llm.model and not llm.base_url and spec.is_local:
+        raise ConfigError(f"llm.model: {llm.model!r:.80} is asked of no server; name one with llm.base_url, or leave it out")
     chosen = {"temperature": llm.temperature, "max_tokens": llm.max_tokens}
     if llm.base_url or not spec.is_local:
         first: LlmEngine = _plugin("llm", "openai")(None, {**_server(spec, llm), **chosen, **options})
@@ -95,7 +98,7 @@ def _server(spec: EngineSpec, llm: LlmSettings) -> dict[str, Any]:
     address: dict[str, Any] = {"base_url": llm.base_url, "served_model": llm.model}
     if not llm.base_url:
         named = os.environ.get(SERVER_VARIABLE)
-        address = {**spec.options, **({"base_url": named} if named else {})}
+        address = {**spec.options, **{key: value for key, value in (("base_url", named), ("served_model", llm.model)) if value}}
     names = ("api_key_env", "first_token_timeout_s", "inactivity_timeout_s", "total_timeout_s")
     return {**address, **{name: getattr(llm, name) for name in names}}
 

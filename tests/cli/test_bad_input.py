@@ -46,6 +46,9 @@ def refused(outcome: Outcome, *said: str) -> None:
         ("options: {stt: {stream: {policy: hope}}}", ("stt engine whisper", "policy")),
         ("options: {llm: {max_sesions: 3}}", ("llm engine embedded", "max_sesions")),
         ("options: {tts: {speaker_id: 7}}", ("speaker_id is 7",)),
+        ("llm: {model: larger}", ("llm.model", "larger", "llm.base_url")),
+        ("llm: {total_timeout_s: 0}", ("total_timeout_s",)),
+        ("turn: {tool_timeout_s: 0}", ("tool_timeout_s",)),
     ],
 )
 def test_a_bad_agent_is_refused(voiceagent: Run, tmp_path: Path, text: str, said: tuple[str, ...]) -> None:
