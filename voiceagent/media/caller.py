@@ -121,11 +121,6 @@ class Caller:
         """Why the call is over: hangup (by us), ended (by the server), lost. Empty while it is up."""
         return self._end_reason
 
-    @property
-    def unsaid_ms(self) -> float:
-        """Speech that waits to be said."""
-        return self._waiting_samples * 1000.0 / RATE_HZ
-
     async def connect(self) -> None:
         """Make the call; returns when audio flows both ways. Raises MediaError in one line when it cannot be made."""
         aiortc_hooks.check()
@@ -202,12 +197,6 @@ class Caller:
         if len(speech):
             self._microphone.append(speech)
             self._waiting_samples += len(speech)
-
-    def hush(self) -> None:
-        """Say nothing more of what is queued."""
-        self._microphone.clear()
-        self._waiting_samples = 0
-        self._sending = None
 
     def send_event(self, event: dict[str, Any]) -> None:
         """Send one client event."""

@@ -68,12 +68,6 @@ class ItemRetrieved(ServerEvent, frozen=True, kw_only=True, tag="conversation.it
     item: Item
 
 
-class ItemDeleted(ServerEvent, frozen=True, kw_only=True, tag="conversation.item.deleted"):
-    """Answers `conversation.item.delete`."""
-
-    item_id: str
-
-
 class ItemTruncated(ServerEvent, frozen=True, kw_only=True, tag="conversation.item.truncated"):
     """The agent's message was cut at what was heard."""
 

@@ -15,7 +15,6 @@ from voiceagent.errors import ConfigError
 from voiceagent.server.problems import Problem
 
 KEYS_VARIABLE = "VOICEAGENT_KEYS"
-OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 _ALLOWED_HEADERS = "authorization, content-type, x-openai-agents-sdk"
 
 
