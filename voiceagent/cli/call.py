@@ -135,7 +135,7 @@ Examples:
 Exit codes: 0 every turn was answered, 1 it was not, 2 wrong usage."""
 )
 @click.option("--url", default="http://127.0.0.1:8080", show_default=True, help="The server.")
-@click.option("--token", envvar="VOICEAGENT_KEY", default="", help="A key of the server, if it asks for one.")
+@click.option("--token", envvar="VOICEAGENT_KEY", show_envvar=True, default="", help="A key of the server, if it asks for one.")
 @click.option("--say", "texts", multiple=True, required=True, help="Text, or a 16-bit WAV file; may be given several times.")
 @click.option(
     "--barge-in",

@@ -151,6 +151,7 @@ def _row(model: Model, profiles: list[str], cache: Path) -> dict[str, object]:
         "profiles": profiles,
         "size_bytes": model.size_bytes,
         "licence": model.licence,
+        "languages": list(model.languages),
         "source": model.source,
         "repository": model.repository,
         "revision": model.revision,

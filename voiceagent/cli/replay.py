@@ -25,7 +25,7 @@ MAX_TEXT = 40
     epilog="""\b
 Examples:
   voiceagent serve --event-logs 20       keep the event logs of the last 20 calls
-  voiceagent replay rtc_8f2c             what was decided in one, and whether it would be again
+  voiceagent replay rtc_8f2c…            what was decided in one, and whether it would be again
   voiceagent replay call.jsonl --quiet   only the verdict
 
 Exit codes: 0 every decision is the same, 1 one is not, 2 there is no such log or it cannot be read."""

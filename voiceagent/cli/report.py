@@ -25,7 +25,7 @@ NO_DATA = 2
     epilog="""\b
 Examples:
   voiceagent report                      the last 100 turns
-  voiceagent report --call call_8f2c     one call
+  voiceagent report --call rtc_8f2c…     one call, by its whole id
   voiceagent report --last 500 --gate    exit 1 when a percentile is over budget
   voiceagent report --json | jq .        for programs
 

@@ -42,7 +42,13 @@ bearer token is accepted, and only loopback addresses can be served."""
     type=click.IntRange(0, 10_000),
     help="Keep the event logs of the last N calls for `voiceagent replay`; they hold what was said. Default: none.",
 )
-@click.option("--log-level", default="warning", show_default=True, type=click.Choice(["debug", "info", "warning", "error"]))
+@click.option(
+    "--log-level",
+    default="warning",
+    show_default=True,
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    help="What is logged, to standard error.",
+)
 def serve(
     host: str,
     port: int,
