@@ -34,7 +34,7 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     longest_hold_ms: Milliseconds = 2100
     """The silence that ends any utterance."""
     max_guesses: Annotated[int, msgspec.Meta(ge=0, le=10)] = 3
-    """How many replies a turn may begin before it is known that the caller has finished. 0: none."""
+    """How many replies a turn may begin before it is known that the caller has finished. 0: none, and nothing is read ahead."""
     max_lookups: Annotated[int, msgspec.Meta(ge=0, le=16)] = 4
     """How many tools without effect a turn may run before it is known that the caller has finished. 0: none."""
     min_speech_ms: Milliseconds = 100

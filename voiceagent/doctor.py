@@ -21,9 +21,11 @@ from voiceagent.audio import opus
 from voiceagent.config import AgentConfig, data_dir, load_agent, models_cache_dir
 from voiceagent.errors import VoiceAgentError
 from voiceagent.latency.budget_file import load_budgets
+from voiceagent.media.ice import IceServers
 from voiceagent.models.checksums import check_sums
 from voiceagent.models.registry import registry, require
 from voiceagent.resources import bundled_models_dir, default_budgets_file, demo_agent_file, web_dir
+from voiceagent.server.auth import check_exposure, keys_from_environment
 from voiceagent.tools.toolset import ToolSet
 
 Status = Literal["ok", "warn", "fail"]
@@ -117,6 +119,7 @@ def _config(name: str, settings: Settings) -> Finding:
     path = settings.config or demo_agent_file()
     agent = _agent(settings)
     tools = ToolSet.from_config(agent.tools, agent.base_dir)
+    IceServers.from_settings(agent.ice)
     return Finding(name, "ok", f"{path}: agent {agent.name!r}, {len(tools.names)} tools")
 
 
@@ -140,6 +143,12 @@ def _udp(name: str, settings: Settings) -> Finding:
         if here.recv(64) != b"voiceagent":
             return Finding(name, "fail", "a datagram changed on its way", "look at the machine's firewall")
     return Finding(name, "ok", "datagrams pass on the loopback address; callers elsewhere need the server's UDP ports open")
+
+
+def _keys(name: str, settings: Settings) -> Finding:
+    keys = keys_from_environment()
+    check_exposure(settings.host, keys)
+    return Finding(name, "ok", f"{len(keys)} that clients may present" if keys else "none: this machine's programs need none")
 
 
 def _port(name: str, settings: Settings) -> Finding:
@@ -198,6 +207,7 @@ CHECKS: tuple[tuple[str, Callable[[str, Settings], Finding]], ...] = (
     ("profile", _profile),
     ("latency budgets", _budgets),
     ("UDP", _udp),
+    ("keys", _keys),
     ("port", _port),
     ("page", _page),
     ("microphone", _microphone),

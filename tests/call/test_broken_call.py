@@ -1,4 +1,4 @@
-"""A call that breaks by a mistake of ours ends as `failed`, which is what the alert `CallsFail` asks for."""
+"""A call that breaks by a mistake of ours ends as `failed`, which the alert `CallsFail` asks for, and the client is told."""
 
 from __future__ import annotations
 
@@ -21,6 +21,13 @@ from voiceagent.tools.toolset import ToolSet
 
 class BreakingLeg(SilentLeg):
     """A connection whose audio raises what nobody foresaw."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[dict[str, Any]] = []
+
+    def send_event(self, event: dict[str, Any]) -> None:
+        self.told.append(event)
 
     async def frames(self) -> AsyncIterator[Any]:
         raise RuntimeError("on purpose")
@@ -50,5 +57,6 @@ async def test_a_call_that_breaks_ends_as_failed_and_frees_what_it_had() -> None
     budgets = load_budgets(default_budgets_file())
     call = Call("rtc_1", leg, AgentConfig(), Engines(engine, engine, engine), tools, guards, speech, budgets)
     assert await call.run() == "failed"
+    assert (leg.told[-1]["type"], leg.told[-1]["reason"]) == ("voiceagent.call_ended", "failed")
     assert leg.closed.is_set()
     assert engine.forgotten == ["rtc_1"]

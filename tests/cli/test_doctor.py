@@ -80,5 +80,21 @@ def test_an_unwritable_data_folder_is_a_warning(tmp_path: Path, monkeypatch: pyt
     assert found(Settings())["data folder"].status == "warn"
 
 
+def test_a_public_address_needs_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VOICEAGENT_KEYS", raising=False)
+    assert found(Settings())["keys"].status == "ok"
+    finding = found(Settings(host="0.0.0.0"))["keys"]
+    assert finding.status == "fail"
+    assert "VOICEAGENT_KEYS" in finding.detail
+    monkeypatch.setenv("VOICEAGENT_KEYS", "one, two")
+    assert found(Settings(host="0.0.0.0"))["keys"].detail.startswith("2 ")
+
+
+def test_a_turn_server_without_its_secret_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VOICEAGENT_TURN_SECRET", raising=False)
+    (tmp_path / "agent.yaml").write_text("ice: {urls: ['turn:turn.example.org:3478']}")
+    assert "VOICEAGENT_TURN_SECRET" in found(Settings(config=tmp_path / "agent.yaml"))["agent"].detail
+
+
 def test_a_public_address_needs_https_for_the_microphone() -> None:
     assert found(Settings(host="0.0.0.0"))["microphone"].status == "warn"

@@ -16,8 +16,6 @@ class StreamResampler:
         """`quality` is one of soxr's: QQ, LQ, MQ, HQ, VHQ; the lower, the less delay. Raises MediaError for a rate below 1 Hz."""
         if from_hz < 1 or to_hz < 1:
             raise MediaError(f"cannot resample from {from_hz} Hz to {to_hz} Hz; expected rates above zero, such as 16000")
-        self.from_hz = from_hz
-        self.to_hz = to_hz
         self._stream = None if from_hz == to_hz else soxr.ResampleStream(from_hz, to_hz, 1, dtype="int16", quality=quality)
 
     def process(self, pcm: NDArray[np.int16], *, last: bool = False) -> NDArray[np.int16]:

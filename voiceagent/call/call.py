@@ -131,6 +131,7 @@ class Call:
         except* Exception as failures:
             log.exception("call %s broke", self.call_id, exc_info=failures)
             reason = "failed"
+            self._send(self._session.on_end(reason, self._clock.now_ms()))
         finally:
             for timer in self._timers.values():
                 timer.cancel()

@@ -34,7 +34,6 @@ class AudioReceiver:
         self.payload_type = payload_type
         self.ignored = 0
         """Packets that were not Opus."""
-        self.last_packet_ms: float | None = None
         self._deliver = deliver
         self._decoder = opus.Decoder(rate_hz)
         self._frame_samples = rate_hz * FRAME_MS // 1000
@@ -53,7 +52,6 @@ class AudioReceiver:
         if (packet.payload and not samples) or self.payload_type not in (None, packet.payload_type):
             self.ignored += 1
             return
-        self.last_packet_ms = now_ms
         self._make(
             self.jitter.push(
                 AudioPacket(

@@ -69,7 +69,6 @@ class Relay:
         if impairment.jitter_ms < 0 or impairment.delay_ms < 0:
             raise MediaError(f"{impairment.jitter_ms} ms of jitter, {impairment.delay_ms} ms of delay: expected none below 0")
         self.impairment = impairment
-        self.relayed = 0
         self.lost = 0
         self._random = random.Random(impairment.seed)
         self._server: Address = ("", 0)
@@ -147,7 +146,6 @@ class Relay:
         if self._random.random() < what.loss or len(self._timers) >= MAX_IN_FLIGHT:
             self.lost += 1
             return
-        self.relayed += 1
         delay_s = (what.delay_ms + self._random.uniform(0.0, what.jitter_ms)) / 1000.0
         if delay_s <= 0:
             side.send(data, to)

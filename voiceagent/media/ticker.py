@@ -85,8 +85,6 @@ class Ticker:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
-        self.lag_ms = 0.0
-        """How late the timer fired last."""
         self._agenda: dict[int, dict[Seat, None]] = {}
         """By slot: who is due then."""
         self._timer: asyncio.TimerHandle | None = None
@@ -162,7 +160,6 @@ class Ticker:
     def _fire(self) -> None:
         self._timer = None
         elapsed_s = self.loop.time() - self._origin_s
-        self.lag_ms = max(0.0, (elapsed_s - self._armed * SLOT_S) * 1000.0)
         now = max(self._armed, int(elapsed_s / SLOT_S))
         for slot in sorted(slot for slot in self._agenda if slot <= now):
             newest = now - (now - slot) % PHASES

@@ -33,6 +33,6 @@ class StreamOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     trim_after_s: Positive = 12.0
     """A window longer than this lets go of the audio of its committed words."""
     max_buffer_s: Positive = 120.0
-    """The oldest audio beyond this is lost (and counted): decodes have not come for that long."""
+    """The oldest audio beyond this is lost: decodes have not come for that long."""
     limits: GateLimits = GateLimits()
     """Beyond these a decode is not believed."""

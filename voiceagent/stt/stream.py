@@ -65,7 +65,6 @@ class UtteranceTranscriber:
     def __init__(self, engine: SttEngine, options: StreamOptions | None = None) -> None:
         """`options`: the engine's own, unless given."""
         self.options = options or engine.stream
-        self.lost_s = 0.0
         self._engine = engine
         self._utterance_id = -1
         self._clear()
@@ -99,7 +98,6 @@ class UtteranceTranscriber:
         excess = self._audio.end - self._audio.start - int(self.options.max_buffer_s * RATE_HZ)
         if excess > 0:
             self._audio.let_go(self._audio.start + excess)
-            self.lost_s += excess / RATE_HZ
 
     async def partial(self) -> PartialText | None:
         """Decode the utterance so far; None when nothing was said since the last decode, when the decode gave way to
