@@ -61,8 +61,10 @@ async def test_an_interruption_stops_the_reply_and_history_keeps_what_was_heard(
             for event in dialogue.events_since(0)
             if event.type == "response.done" and event.data["response"]["status"] == "cancelled"
         ]
+        kept = [event.data["item"] for event in dialogue.events_since(0) if event.type == "conversation.item.done"]
     assert first.heard
     assert first.unheard
+    assert [item["content"][0]["transcript"] for item in kept if item.get("status") == "incomplete"] == [first.heard]
     assert "Berlin" in second.caption
     assert "Berlin" in second.heard
     assert cleared

@@ -1,4 +1,4 @@
-"""The example's tools in whole calls over real WebRTC: a webhook, an MCP server, a Python function, a tool of the client's."""
+"""The example's tools in whole calls over real WebRTC: a webhook, an MCP server, a tool of the client's."""
 
 from __future__ import annotations
 
