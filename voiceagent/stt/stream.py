@@ -200,7 +200,7 @@ class UtteranceTranscriber:
                 words, cut = words[:count], start + int(cut_s * RATE_HZ)
             refused = rejection(hypothesis, (min(end, self._voiced_end) - start) / SAMPLES_PER_MS, self.options.limits)
             if refused:
-                log.info("utterance %d: %r is not believed: %s", utterance_id, hypothesis.text, refused)
+                log.info("utterance %d: %d words are not believed: %s", utterance_id, len(hypothesis.words), refused)
                 rejected = refused
             else:
                 committed += [word.text for word in words]
