@@ -11,8 +11,10 @@ from typing import Any
 import yaml
 
 from tests.programs import program
+from voiceagent.latency.budget_file import load_budgets
 from voiceagent.latency.spans import Span, Stage, TurnReport
-from voiceagent.server.metrics import Metrics
+from voiceagent.resources import default_budgets_file
+from voiceagent.server.metrics import BUCKETS_S, Metrics
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 DASHBOARD: dict[str, Any] = json.loads((DEPLOY / "grafana" / "dashboards" / "voiceagent.json").read_text())
@@ -54,6 +56,15 @@ def test_every_stage_asked_for_is_one() -> None:
     assert stages == {"voice_to_voice", "barge_in_stop"}
     assert stages <= {stage.value for stage in Stage}
     assert all(f'stage="{stage}"' in exported() for stage in stages)
+
+
+def test_limits_on_latency_are_those_of_the_gpu_profile_or_the_next_bucket() -> None:
+    limits = load_budgets(default_budgets_file()).of("gpu")
+    found = {stage: float(limit) for text in ASKED for stage, limit in re.findall(r'stage="(\w+)".* > ([\d.]+)$', text)}
+    assert set(found) == {"voice_to_voice", "barge_in_stop"}
+    for stage, limit_s in found.items():
+        p95_s = limits[Stage(stage)].p95_ms / 1000
+        assert limit_s in (p95_s, min(bound for bound in BUCKETS_S if bound >= p95_s))
 
 
 def test_prometheus_takes_its_configuration_and_rules() -> None:
