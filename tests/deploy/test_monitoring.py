@@ -34,7 +34,7 @@ def exported() -> str:
     metrics.guess_ended("x", 1)
     metrics.look_up_ended(used=True, saved_ms=1)
     metrics.withheld("output", "x")
-    metrics.queue_dropped("x")
+    metrics.leg_ended({"packets_lost": 1}, {"x": 1})
     metrics.loop_lag(1.0)
     return metrics.render()
 

@@ -29,6 +29,7 @@ class SilentLeg:
         self.playout = Playout()
         self.closed = asyncio.Event()
         self.end_reason = ""
+        self.counters: dict[str, int] = {}
         self.drops: dict[str, int] = {}
 
     async def frames(self) -> AsyncIterator[Any]:

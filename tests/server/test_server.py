@@ -143,15 +143,18 @@ async def test_a_call_that_fails_frees_everything_and_is_counted(open_server: Op
     assert (await client.post(CALLS, data=OFFER, headers=SDP)).status == 201
 
 
-async def test_what_a_calls_full_queues_let_go_of_is_counted(open_server: Open, switchboard: Switchboard) -> None:
+async def test_what_a_call_lost_on_the_way_and_in_full_queues_is_counted(open_server: Open, switchboard: Switchboard) -> None:
     client = await open_server()
     response = await client.post(CALLS, data=OFFER, headers=SDP)
+    switchboard.legs[0].counters = {"packets_received": 500, "packets_lost": 7}
     switchboard.legs[0].drops = {"heard frames": 2, "client events": 0}
     await client.delete(response.headers["Location"])
     await switchboard.legs[0].closed.wait()
     told = await (await client.get("/metrics")).text()
     assert 'voiceagent_queue_drops_total{queue="heard frames"} 2' in told
     assert "client events" not in told
+    assert 'voiceagent_media_total{event="packets_received"} 500' in told
+    assert 'voiceagent_media_total{event="packets_lost"} 7' in told
 
 
 async def test_the_server_says_when_it_is_ready(open_server: Open, switchboard: Switchboard) -> None:

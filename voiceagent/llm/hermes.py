@@ -67,9 +67,9 @@ class HermesParser:
             data = json.loads(text)
             name, arguments = data["name"], data.get("arguments", {})
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise EngineError(f"the language model wrote a tool call that cannot be read: {text.strip()[:200]!r}") from error
+            raise EngineError(f"the language model wrote a tool call of {len(text)} characters that cannot be read") from error
         if not isinstance(name, str) or not isinstance(arguments, dict):
-            raise EngineError(f"the language model wrote a tool call without a name and arguments: {text.strip()[:200]!r}")
+            raise EngineError(f"the language model wrote a tool call of {len(text)} characters without a name and arguments")
         return ToolCall(self._new_call_id(), name, json.dumps(arguments, ensure_ascii=False))
 
 

@@ -47,6 +47,11 @@ class Leg(Protocol):
         ...
 
     @property
+    def counters(self) -> Mapping[str, int]:
+        """What became of packets, frames and events on this connection so far, by name."""
+        ...
+
+    @property
     def drops(self) -> Mapping[str, int]:
         """How many items its full queues let go of so far, by queue."""
         ...

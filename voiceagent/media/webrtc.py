@@ -141,9 +141,10 @@ class WebRtcLeg:
 
     @property
     def counters(self) -> dict[str, int]:
-        """What went wrong on this leg so far, by name."""
+        """See `Leg.counters`."""
         jitter = self._receiver.jitter.stats
         return {
+            "packets_received": jitter.received,
             "heard_frames_dropped": self.dropped_frames,
             "packets_lost": jitter.lost,
             "packets_late": jitter.late,

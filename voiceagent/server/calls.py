@@ -120,7 +120,6 @@ class Calls:
             self._handles.pop(call_id, None)
             self._admission.release()
             self.metrics.call_ended(reason)
-            for queue, count in leg.drops.items():
-                self.metrics.queue_dropped(queue, count)
+            self.metrics.leg_ended(leg.counters, leg.drops)
             await leg.close()
             log.info("call %s is over: %s", call_id, reason)

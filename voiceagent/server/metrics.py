@@ -54,6 +54,7 @@ class Metrics:
         self.turns_total = 0
         self.budget_misses: Counter[str] = Counter()
         self.queue_drops: Counter[str] = Counter()
+        self.media: Counter[str] = Counter()
         self.guesses: Counter[str] = Counter()
         self.guess_tokens: Counter[str] = Counter()
         self.tools: Counter[str] = Counter()
@@ -119,6 +120,13 @@ class Metrics:
         if count > 0:
             _count(self.queue_drops, queue, count)
 
+    def leg_ended(self, counters: Mapping[str, int], drops: Mapping[str, int]) -> None:
+        """A call's connection is over: see `Leg.counters` and `Leg.drops`."""
+        for event, count in counters.items():
+            _count(self.media, event, count)
+        for queue, count in drops.items():
+            self.queue_dropped(queue, count)
+
     def loop_blocked(self, where: str) -> None:
         """Something ran on the event loop for too long; `where` names it."""
         _count(self.blocked, where)
@@ -139,6 +147,7 @@ class Metrics:
             *_one("voiceagent_turns_total", "counter", "Turns that were measured.", self.turns_total),
             *_by("voiceagent_budget_misses_total", "Stages of turns that were over budget.", "stage", self.budget_misses),
             *_by("voiceagent_queue_drops_total", "Items that a full queue let go of.", "queue", self._drops()),
+            *_by("voiceagent_media_total", "What became of packets and frames, as calls ended.", "event", self.media),
             *_by("voiceagent_guesses_total", "Speculative replies, by what became of them.", "outcome", self.guesses),
             *_by("voiceagent_guess_tokens_total", "Tokens of speculative replies until then.", "outcome", self.guess_tokens),
             *_by("voiceagent_guard_hits_total", "What guards kept from being said or read.", "rule", self.guarded),
