@@ -175,3 +175,18 @@ def test_whatever_is_given_as_a_schema_it_is_refused_or_it_checks(schema: dict[s
     Draft202012Validator.check_schema(taken.parameters)
     with suppress(ToolError):
         assert isinstance(taken.parse(given if isinstance(given, str) else json.dumps(given)), dict)
+
+
+@pytest.mark.parametrize("number", ["1" + "0" * 400, "-1" + "0" * 400, '"nan"', '"inf"', '"1e999"'])
+@pytest.mark.parametrize("limits", [{"multipleOf": 0.01}, {"minimum": 0, "maximum": 100}])
+def test_a_number_that_is_none_or_too_large_is_the_models_mistake(number: str, limits: dict[str, Any]) -> None:
+    schema = ArgumentSchema({"type": "object", "properties": {"x": {"type": "number", **limits}}})
+    with pytest.raises(ToolError, match="Wrong arguments"):
+        schema.parse(f'{{"x": {number}}}')
+
+
+def test_arguments_that_nest_too_deep_to_be_compared_are_the_models_mistake() -> None:
+    schema = ArgumentSchema({"type": "object", "properties": {"x": {"type": "array", "uniqueItems": True}}})
+    deep = "[" * 600 + "]" * 600
+    with pytest.raises(ToolError, match="nest too deep"):
+        schema.parse(f'{{"x": [{deep}, {deep}]}}')

@@ -40,6 +40,11 @@ def test_other_words_predict_nothing(foresight: Foresight, words: str) -> None:
     assert foresight.predict(words) is None
 
 
+def test_a_sign_that_only_looks_like_a_number_is_none(foresight: Foresight) -> None:
+    assert foresight.predict("Book a table for ² on Tuesday at") is None
+    assert foresight.predict("Book a table for ① on Tuesday at") is None
+
+
 def learned(*lessons: tuple[str, str, str]) -> Foresight:
     """It has seen each twice."""
     seen = Foresight()

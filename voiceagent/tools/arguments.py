@@ -5,8 +5,10 @@ take for ever (recursion, other people's regular expressions) is left out or ref
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from jsonschema import Draft202012Validator
@@ -87,7 +89,10 @@ class ArgumentSchema:
             for name, value in json_object(arguments).items()
             if value is not None or name in self._required or "null" in _types(self._properties.get(name))
         }
-        problem = best_match(self._validator.iter_errors(given))
+        try:
+            problem = best_match(self._validator.iter_errors(given))
+        except (OverflowError, RecursionError) as error:  # a multiple of 0.01 is looked for in a number that no float holds
+            raise ToolError("Wrong arguments: a number is too large, or they nest too deep.") from error
         if problem is None:
             return given
         where = ".".join(str(step) for step in problem.absolute_path)
@@ -159,10 +164,11 @@ def _lenient(value: Any, schema: Any) -> Any:
     if isinstance(value, str) and "string" not in types:
         if value in ("true", "false") and "boolean" in types:
             return value == "true"
-        try:
-            return int(value) if "integer" in types else float(value) if "number" in types else value
-        except ValueError:
-            return value
+        with suppress(ValueError):
+            if "integer" in types:
+                return int(value)
+            if "number" in types and math.isfinite(number := float(value)):  # "nan" would pass every limit, and JSON has none
+                return number
     return value
 
 

@@ -125,7 +125,7 @@ def _fit(pattern: Pattern, heard: Sequence[str]) -> Fit | None:
         if not isinstance(part, Slot):
             if words[0].casefold() != part:
                 return None
-        elif part.is_number and not words[0].isdigit():
+        elif part.is_number and not words[0].isdecimal():  # "²" is a digit, but no number
             return None
         elif len(words) < part.words:
             return Fit(at, None)
