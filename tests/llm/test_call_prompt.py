@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voiceagent.conversation.history import Chunk, Message
+from voiceagent.conversation.history import Chunk, Message, ToolCall
 from voiceagent.errors import EngineError
 from voiceagent.llm.call_prompt import AHEAD, CallPrompt
 from voiceagent.llm.prompt import ChatPrompt
@@ -68,3 +68,9 @@ def test_a_turn_that_does_not_fit_loses_its_documents_before_it_fails() -> None:
     assert prompt.ids([SYSTEM, told], []) == FORMAT.ids([SYSTEM, Message("user", "When is breakfast?")], [])
     with pytest.raises(EngineError, match="does not fit"):
         prompt.ids([SYSTEM, Message("user", "word " * 500)], [])
+
+
+def test_arguments_that_are_no_json_do_not_stop_the_conversation() -> None:
+    for arguments in ("{", "[" * 10_000):
+        asked = Message("assistant", "", (ToolCall("call_1", "get_time", arguments),))
+        assert FORMAT.ids([SYSTEM, Message("user", "What time is it?"), asked], TOOLS)

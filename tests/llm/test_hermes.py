@@ -52,7 +52,10 @@ def test_a_call_without_its_closing_tag_counts_when_it_is_complete() -> None:
     assert parsed(['<tool_call>{"name": "a", "arguments": {}}']) == [ToolCall("id", "a", "{}")]
 
 
-@pytest.mark.parametrize("body", ["{", "[]", '{"arguments": {}}', '{"name": 3}', '{"name": "a", "arguments": []}'])
+@pytest.mark.parametrize(
+    "body",
+    ["{", "[]", '{"arguments": {}}', '{"name": 3}', '{"name": "a", "arguments": []}', '{"name": "a", "arguments": ' + "[" * 5000],
+)
 def test_a_call_that_cannot_be_read_is_one_clear_error(body: str) -> None:
     with pytest.raises(EngineError, match="tool call"):
         parsed([f"<tool_call>{body}</tool_call>"])

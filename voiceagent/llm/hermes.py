@@ -66,11 +66,12 @@ class HermesParser:
         try:
             data = json.loads(text)
             name, arguments = data["name"], data.get("arguments", {})
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            written = json.dumps(arguments, ensure_ascii=False)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise EngineError(f"the language model wrote a tool call of {len(text)} characters that cannot be read") from error
         if not isinstance(name, str) or not isinstance(arguments, dict):
             raise EngineError(f"the language model wrote a tool call of {len(text)} characters without a name and arguments")
-        return ToolCall(self._new_call_id(), name, json.dumps(arguments, ensure_ascii=False))
+        return ToolCall(self._new_call_id(), name, written)
 
 
 def _possible_tag(text: str) -> int:

@@ -33,7 +33,7 @@ def template_message(message: Message) -> dict[str, Any]:
 def _object(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
 
 
