@@ -31,11 +31,18 @@ class FaultyServer:
         self.owner = "x"
         self.context_messages = 1000
         self.metrics_text = ""
+        self.models_body = ""
+        """Instead of the list of models."""
+        self.stream_body = b""
+        """Instead of a reply's events."""
         self.url = ""
         self.disconnected = asyncio.Event()
         self.requests: list[dict[str, Any]] = []
 
     async def models(self, _: web.Request) -> web.Response:
+        if self.models_body:
+            kind = "application/json" if self.models_body[0] in "[{" else "text/html"
+            return web.Response(text=self.models_body, content_type=kind)
         model = {"id": "m", "object": "model", "created": 0, "owned_by": self.owner}
         return web.json_response({"object": "list", "data": [model]})
 
@@ -56,7 +63,9 @@ class FaultyServer:
             await self._hang()
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
-        if self.fault == "garbage":
+        if self.stream_body:
+            await response.write(self.stream_body)
+        elif self.fault == "garbage":
             await response.write(b"data: {not json\n\n")
         elif self.fault == "gives up":
             await response.write(b'data: {"error": {"message": "EngineCore encountered an issue", "code": 500}}\n\n')

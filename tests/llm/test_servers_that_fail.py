@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import pytest
 
-from tests.llm.faulty_server import FaultyServer, faulty_server
+from tests.llm.faulty_server import FaultyServer, chunk, faulty_server
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
 from voiceagent.llm.engine import Generated, GeneratedText, KvCapacity, LlmEngine, ToolSchema, Urgency
@@ -54,6 +54,38 @@ async def test_another_server_answers_what_one_fails_to_begin(first: FaultyServe
     asked = len(first.requests)
     assert await generated(model) == SPOKEN
     assert len(first.requests) == asked
+    await model.close()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"data: 5\n\n",
+        b'data: "Hello"\n\n',
+        b'data: {"choices": {"a": 1}}\n\n',
+        b'data: {"choices": [5]}\n\n',
+        chunk({"content": 5}),
+        chunk({"content": [{"type": "text", "text": "Hello"}]}),
+        chunk({"tool_calls": [5]}),
+        chunk({"tool_calls": [{"index": 0, "id": "a", "function": "get_time"}]}),
+        chunk({"tool_calls": [{"index": 0, "id": "a", "function": {"name": "get_time", "arguments": {"city": "Oslo"}}}]}),
+    ],
+)
+async def test_what_is_no_chunk_of_a_reply_is_the_servers_failure(first: FaultyServer, second: FaultyServer, body: bytes) -> None:
+    first.stream_body = body
+    model = engine(first, second)
+    assert await generated(model) == SPOKEN
+    assert len(first.requests) == 1
+    await model.close()
+
+
+@pytest.mark.parametrize("body", ["<html>Welcome</html>", "[1]", '{"object": "list"}', '{"data": null}', '{"data": ["m"]}'])
+async def test_what_is_no_list_of_models_is_the_servers_failure(first: FaultyServer, body: str) -> None:
+    first.models_body = body
+    model = engine(first)
+    with pytest.raises(EngineError, match="its list of models is none"):
+        await generated(model)
+    assert await model.kv_capacity() is None
     await model.close()
 
 

@@ -32,6 +32,24 @@ def wire_tool(tool: ToolSchema, *, strict: bool) -> ToolSchema:
     return {**tool, "function": {**tool["function"], "strict": True}} if strict else tool
 
 
+def read_delta(chunk: Any) -> Any:
+    """What a chunk of a stream adds; None where it adds nothing. Raises ValueError for what is no chunk: the official client
+    takes whatever a server writes, and checks no types."""
+    try:
+        delta = chunk.choices[0].delta if chunk.choices else None
+        if delta is None:
+            return None
+        texts = [delta.content]
+        for call in delta.tool_calls or ():
+            texts += [call.id] if call.function is None else [call.id, call.function.name, call.function.arguments]
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        raise ValueError("it streams what is no chunk of a reply") from error
+    wrong = next((text for text in texts if text is not None and not isinstance(text, str)), None)
+    if wrong is not None:
+        raise ValueError(f"it streams a {type(wrong).__name__} where text is expected")
+    return delta
+
+
 class ToolCalls:
     """Tool calls in the making: servers send them in pieces, by index."""
 

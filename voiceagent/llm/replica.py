@@ -17,7 +17,7 @@ from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
-from voiceagent.llm.chat_wire import wire_message, wire_tool
+from voiceagent.llm.chat_wire import read_delta, wire_message, wire_tool
 from voiceagent.llm.engine import KvCapacity, ToolSchema, Urgency
 from voiceagent.llm.kv_capacity import read_kv_capacity
 from voiceagent.llm.server_load import ServerLoad
@@ -102,16 +102,19 @@ class Replica:
             if self._known:
                 return
             try:
-                listed = (await self._client.models.list()).data
+                listed = [(str(one.id), one) for one in (await self._client.models.list()).data]
             except (openai.OpenAIError, httpx2.HTTPError, ValueError) as error:
                 raise self.explained(error) from error
-            model = next((one for one in listed if self._wanted in ("", one.id)), None)
+            except (AttributeError, TypeError) as error:  # the client takes whatever the server writes, a web page too
+                raise self.explained(ValueError("its list of models is none")) from error
+            model = next((one for name, one in listed if self._wanted in ("", name)), None)
             if model is None:
-                have = ", ".join(one.id for one in listed[:5]) or "none"
+                have = ", ".join(name for name, _ in listed[:5]) or "none"
                 raise ReplicaError(f"{self.base_url}: there is no model {self._wanted!r}, it has {have}; name one with llm.model")
-            self.model = model.id
+            longest = getattr(model, "max_model_len", None)
+            self.model = str(model.id)
             self.server = server_of(str(model.owned_by or ""))
-            self.longest_tokens = int(getattr(model, "max_model_len", None) or 0)
+            self.longest_tokens = longest if isinstance(longest, int) else 0
             self._refused.clear()
             if self._load is None and self.server.gauges is not None:
                 self._load = ServerLoad(self.base_url, self.server.gauges, self._http)
@@ -135,8 +138,9 @@ class Replica:
         try:
             async with await self._open(messages, tools, urgency, request) as chunks:
                 async for chunk in chunks:
-                    if chunk.choices:
-                        yield chunk.choices[0].delta
+                    delta = read_delta(chunk)
+                    if delta is not None:
+                        yield delta
         except (openai.OpenAIError, httpx2.HTTPError, ValueError) as error:
             raise self.explained(error) from error
         finally:
