@@ -420,3 +420,11 @@ def test_an_error_names_the_client_event_that_caused_it(session: RealtimeSession
     error = error_of(say(session, type="conversation.item.truncate", event_id="mine", item_id="x", audio_end_ms=-1))
     assert error["event_id"] == "mine"
     assert error["param"] == "audio_end_ms"
+
+
+@pytest.mark.parametrize("depth", [70, 500, 5000])
+def test_a_session_that_nests_too_deep_is_refused_and_leaves_no_trace(session: RealtimeSession, depth: int) -> None:
+    text = json.dumps({"type": "session.update", "session": {"model": "DEEP"}}).replace('"DEEP"', "[" * depth + "]" * depth)
+    assert error_of(session.on_client(text, 1000.0))["code"] in ("invalid_value", "invalid_json")
+    (updated,) = say(session, type="session.update", session={"model": "mine"}).replies
+    assert updated["session"]["model"] == "mine"

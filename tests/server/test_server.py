@@ -109,10 +109,15 @@ async def test_an_offer_that_cannot_be_used_is_one_clear_line(
     assert (await client.post(CALLS, data=OFFER, headers=SDP)).status == 201, "the server goes on serving"
 
 
-async def test_a_bad_session_is_refused(open_server: Open) -> None:
+@pytest.mark.parametrize(
+    "session",
+    ["[1", "[1]", "[" * 50_000, '{"a": ' + "[" * 200 + "]" * 200 + "}", '{"speed": NaN}', '{"instructions": "\\ud800"}'],
+    ids=["cut", "list", "bottomless", "deep", "no number", "no character"],
+)
+async def test_a_bad_session_is_refused(open_server: Open, session: str) -> None:
     client = await open_server()
     form = aiohttp.FormData({"sdp": OFFER})
-    form.add_field("session", "[1", content_type="application/json")
+    form.add_field("session", session, content_type="application/json")
     assert (await error_of(await client.post(CALLS, data=form), 400))["param"] == "session"
 
 

@@ -6,7 +6,7 @@ shows it."""
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -18,6 +18,8 @@ from voiceagent.realtime.server_events import ErrorDetails
 
 MAX_SESSION_BYTES = 65_536
 MAX_INSTRUCTIONS_CHARACTERS = 16_000
+MAX_DEPTH = 64
+"""Levels of lists and objects: far less than Python can copy and write."""
 _FIXED = frozenset({"id", "object", "type", "output_modalities", "tools", "tool_choice", "voiceagent"})
 
 OfferTools = Callable[[object], list[dict[str, Any]]]
@@ -77,13 +79,20 @@ class SessionSettings:
 
     def update(self, changes: dict[str, Any], event_id: str | None = None) -> ErrorDetails | None:
         """Merge changes in. Returns what was left out and why, if the client must know. Raises ClientEventError when nothing
-        was changed because a value has the wrong type or the session would grow too large."""
+        was changed because a value has the wrong type or the session would grow too large or too deep."""
         instructions = changes.get("instructions", "")  # those of the agent itself may be longer
         if not isinstance(instructions, str) or len(instructions) > MAX_INSTRUCTIONS_CHARACTERS:
             raise ClientEventError(
                 f"session.instructions must be text of at most {MAX_INSTRUCTIONS_CHARACTERS} characters.",
                 code="invalid_value",
                 param="session.instructions",
+                event_id=event_id,
+            )
+        if nests_deeper(changes, MAX_DEPTH):
+            raise ClientEventError(
+                f"The session nests deeper than {MAX_DEPTH} levels; make it flatter.",
+                code="invalid_value",
+                param="session",
                 event_id=event_id,
             )
         merged = copy.deepcopy(self.session)
@@ -121,6 +130,20 @@ class SessionSettings:
                 event_id=event_id,
             )
         return None
+
+
+def nests_deeper(value: object, levels: int) -> bool:
+    """Whether JSON that was read holds lists and objects within each other more than so many levels deep."""
+    layer = [value]
+    for _ in range(levels):
+        layer = [child for one in layer for child in _children(one)]
+    return any(isinstance(one, dict | list) for one in layer)
+
+
+def _children(value: object) -> Iterable[object]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
 
 
 def _merge(target: dict[str, Any], changes: dict[str, Any]) -> None:

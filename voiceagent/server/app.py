@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler, Middleware
 
@@ -18,6 +18,7 @@ from voiceagent import __version__
 from voiceagent.latency.budgets import Limits
 from voiceagent.latency.spans import WHOLES, Stage
 from voiceagent.media.ice import NO_ICE_SERVERS, IceServers
+from voiceagent.realtime.settings import MAX_DEPTH, nests_deeper
 from voiceagent.resources import web_dir
 from voiceagent.server.admission import Admission
 from voiceagent.server.auth import Gate
@@ -173,11 +174,13 @@ async def _field(value: str | bytearray | bytes | web.FileField | None) -> str:
 
 def _session(text: str) -> dict[str, Any]:
     try:
-        session = json.loads(text or "{}")
-    except ValueError as error:
+        session = msgspec.json.decode(text or "{}")
+    except (msgspec.DecodeError, RecursionError) as error:
         raise Problem(400, "invalid_session", f"The session is not valid JSON ({error}).", param="session") from error
-    if not isinstance(session, dict):
-        raise Problem(400, "invalid_session", "The session must be a JSON object.", param="session")
+    if not isinstance(session, dict) or nests_deeper(session, MAX_DEPTH):
+        raise Problem(
+            400, "invalid_session", f"The session must be a JSON object of at most {MAX_DEPTH} levels.", param="session"
+        )
     return session
 
 
