@@ -79,14 +79,13 @@ class Gate:
         }
 
     def _origin_allowed(self, origin: str) -> bool:
-        return bool(self._keys) or is_loopback(urlsplit(origin).hostname or "")
+        return bool(self._keys) or is_loopback(_host_of(origin))
 
     def _check_origin(self, request: web.Request) -> None:
         if self._keys:
             return
-        host = urlsplit(f"//{request.host}").hostname or ""
         origin = request.headers.get("Origin")
-        if not is_loopback(host) or (origin is not None and not self._origin_allowed(origin)):
+        if not is_loopback(_host_of(f"//{request.host}")) or (origin is not None and not self._origin_allowed(origin)):
             raise Problem(
                 403,
                 "origin_not_allowed",
@@ -99,9 +98,17 @@ class Gate:
         if not self._keys or not protected:
             return
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        given = token.strip().encode()
+        given = token.strip().encode(errors="surrogateescape")  # aiohttp's way to keep bytes that are no UTF-8
         known = [hmac.compare_digest(given, key) for key in self._keys]
         if scheme.lower() != "bearer" or not any(known):
             raise Problem(
                 401, "invalid_api_key", "The key is missing or wrong; send `Authorization: Bearer KEY` with a key of this server."
             )
+
+
+def _host_of(url: str) -> str:
+    """The name or address in a URL; empty where there is none that can be read."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
