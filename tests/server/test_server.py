@@ -13,7 +13,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from yarl import URL
 
 from tests.server.conftest import MakeService, Switchboard
-from voiceagent.capacity.settings import AdmissionSettings
+from voiceagent.capacity.settings import AdmissionSettings, QueueSettings
 from voiceagent.errors import ConfigError, ModelError
 from voiceagent.latency.spans import Span, Stage, TurnReport
 from voiceagent.media.ice import IceServers, IceSettings
@@ -280,6 +280,22 @@ async def test_stopping_hangs_up_every_call_and_frees_the_engines(make_service: 
     assert [await call.end for call in switchboard.calls] == ["server_stopping"] * 3
     assert all(leg.closed.is_set() for leg in switchboard.legs)
     assert not switchboard.engines_open
+
+
+async def test_stopping_does_not_wait_for_who_waits_for_a_place(make_service: MakeService) -> None:
+    service = make_service(admission=AdmissionSettings(max_calls=1, queue=QueueSettings(length=1, wait_s=60)))
+    app = make_app(service)
+    client: Client = TestClient(TestServer(app))
+    await client.start_server()
+    await app[READINESS].wait()
+    await client.post(CALLS, data=OFFER, headers=SDP)
+    second = asyncio.create_task(client.post(CALLS, data=OFFER, headers=SDP))
+    while "voiceagent_calls_waiting 1\n" not in await (await client.get("/metrics")).text():
+        continue
+    stopping = asyncio.create_task(client.server.close())
+    assert (await error_of(await second, 503))["code"] == "server_stopping"
+    await stopping
+    await client.close()
 
 
 async def test_a_call_that_does_not_hang_up_is_ended_anyway(

@@ -69,6 +69,9 @@ def make_app(service: Service) -> web.Application:
             await app[CALLS].close(HANG_UP_GRACE_S)
             await app[READINESS].close()
 
+    async def refuse_callers(_: web.Application) -> None:
+        await service.admission.close()
+
     async def metrics(_: web.Request) -> web.Response:
         return web.Response(text=service.metrics.render(), headers={hdrs.CONTENT_TYPE: "text/plain; version=0.0.4"})
 
@@ -80,6 +83,7 @@ def make_app(service: Service) -> web.Application:
         return web.json_response({"iceServers": servers}, headers={hdrs.CACHE_CONTROL: "no-store"})
 
     app.cleanup_ctx.append(lifetime)
+    app.on_shutdown.append(refuse_callers)  # before the open requests are waited for: who waits for a place is one of them
     page = serve_page(service.web_folder or web_dir())
     app.router.add_get("/healthz", _healthz)
     app.router.add_get("/readyz", _readyz)

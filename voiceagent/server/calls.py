@@ -85,7 +85,6 @@ class Calls:
 
     async def close(self, grace_s: float) -> None:
         """Hang up all calls and wait for them; those that have not ended after `grace_s` are cancelled."""
-        await self._admission.close()
         for handle in list(self._handles.values()):
             handle.hang_up("server_stopping")
         tasks = set(self._tasks)
