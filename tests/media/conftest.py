@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from aiohttp import web
 
@@ -15,6 +17,18 @@ from voiceagent.media.leg import HeardFrame
 from voiceagent.media.webrtc import WebRtcLeg
 
 Behaviour = Callable[[WebRtcLeg], Awaitable[None]]
+
+
+def tone(seconds: float, hz: float = 440.0, rate_hz: int = 24_000, amplitude: float = 8000.0) -> np.ndarray:
+    return (amplitude * np.sin(2 * np.pi * hz * np.arange(int(seconds * rate_hz)) / rate_hz)).astype(np.int16)
+
+
+@pytest.fixture(autouse=True)
+def in_time() -> Iterator[None]:
+    """Nothing here may take a minute, whatever it waits for."""
+    started_s = time.monotonic()
+    yield
+    assert time.monotonic() - started_s < 60
 
 
 async def echo(leg: WebRtcLeg) -> None:

@@ -1,0 +1,248 @@
+"""How a WebRTC leg's connection comes up, or is refused, how it ends, and what it leaves behind: real aiortc on both ends, in one
+process."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import threading
+from typing import Any
+
+import aiortc.rtcrtpreceiver
+import psutil
+import pytest
+from aiohttp import web
+from aiortc import RTCConfiguration, RTCPeerConnection, RTCSessionDescription
+
+from tests.media.conftest import MediaServer, echo, listen, tone
+from voiceagent.errors import MediaError
+from voiceagent.media import aiortc_hooks
+from voiceagent.media.caller import Caller
+from voiceagent.media.impairment import Impairment, Relay
+from voiceagent.media.ticker import Ticker
+from voiceagent.media.webrtc import WebRtcLeg, opus_only
+
+
+async def offer_of(*, audio: bool = True, data: bool = True, video_line: bool = False) -> tuple[RTCPeerConnection, str]:
+    peer = RTCPeerConnection(RTCConfiguration(iceServers=[]))
+    if audio:
+        peer.addTransceiver("audio").setCodecPreferences(opus_only())
+    if data:
+        peer.createDataChannel("oai-events")
+    await peer.setLocalDescription(await peer.createOffer())
+    return peer, peer.localDescription.sdp
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda sdp: "", "starts with ''; expected a session description"),
+        (lambda sdp: "hello", "starts with 'hello'"),
+        (lambda sdp: "v=0\r\nm=audio", "malformed"),
+        (lambda sdp: "v=0\r\nm=audio x y z\r\n", "malformed"),
+        (lambda sdp: sdp.replace("m=audio 9", "m=audio 0").replace("m=audio", "m=audio"), None),
+        (lambda sdp: sdp.replace("opus/48000", "speex/16000"), "no Opus"),
+        (lambda sdp: sdp.replace("a=ice-ufrag", "a=x-ufrag"), "a=ice-ufrag"),
+        (lambda sdp: sdp.replace("a=fingerprint", "a=x-fingerprint"), "a=fingerprint"),
+        (lambda sdp: "v=0\r\n" + "a=x\r\n" * 30_000, "characters long"),
+        (lambda sdp: sdp[: len(sdp) // 2], None),
+        (lambda sdp: sdp.replace("a=mid:0", "a=mid:7"), None),
+    ],
+)
+async def test_a_bad_offer_is_one_clear_line_or_answered(change, message: str | None) -> None:
+    peer, sdp = await offer_of()
+    await peer.close()
+    said = ""
+    try:
+        leg, _ = await WebRtcLeg.answer(change(sdp))
+        await leg.close()
+    except MediaError as error:
+        said = str(error)
+    assert (message or "") in said
+    assert "\n" not in said
+
+
+async def test_an_offer_without_audio_is_refused() -> None:
+    peer, sdp = await offer_of(audio=False)
+    await peer.close()
+    with pytest.raises(MediaError, match=r"no audio \(it offers application\)"):
+        await WebRtcLeg.answer(sdp)
+
+
+async def test_the_answer_asks_for_error_correction_and_nothing_but_opus() -> None:
+    peer, sdp = await offer_of()
+    leg, answer = await WebRtcLeg.answer(sdp)
+    assert "useinbandfec=1" in answer
+    assert "opus/48000/2" in answer
+    assert "PCMU" not in answer
+    await leg.close()
+    await peer.close()
+
+
+async def test_an_offer_without_candidates_connects(media_server: MediaServer) -> None:
+    """As SDKs send it: no candidates, none trickled; the server learns the address from the packets."""
+    peer, sdp = await offer_of()
+    bare = "".join(line for line in sdp.splitlines(keepends=True) if not line.startswith(("a=candidate", "a=end-of")))
+    leg, answer = await WebRtcLeg.answer(bare)
+    await peer.setRemoteDescription(RTCSessionDescription(sdp=answer, type="answer"))
+    async with asyncio.timeout(10):
+        assert await leg.wait_connected()
+    await peer.close()
+    await leg.close()
+
+
+async def test_a_machine_with_only_loopback_connects_to_itself(
+    media_server: MediaServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aiortc_hooks, "_gathered_host_addresses", lambda use_ipv4, use_ipv6: [])
+    media_server.behaviour = echo
+    async with asyncio.timeout(20), Caller(media_server.url) as caller:
+        caller.say(tone(0.5))
+        await caller.wait_heard(0.0)
+        assert "127.0.0.1" in caller._peer.localDescription.sdp  # type: ignore[union-attr]
+
+
+async def test_other_machines_gather_what_they_did(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(aiortc_hooks, "_gathered_host_addresses", lambda use_ipv4, use_ipv6: ["192.0.2.9"])
+    assert aiortc_hooks._host_addresses(True, True) == ["192.0.2.9"]
+
+
+def test_the_private_interface_of_aiortc_is_where_we_expect_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    aiortc_hooks.check()
+    monkeypatch.setattr(aiortc_hooks.aiortc, "__version__", "1.17.0")
+    monkeypatch.delattr(aiortc.rtcrtpreceiver.RTCRtpReceiver, "_handle_rtp_packet")
+    with pytest.raises(MediaError, match=r"its version is 1.17.0; .*_handle_rtp_packet moved.*expected 1\.16"):
+        aiortc_hooks.check()
+
+
+async def test_the_leg_ends_when_the_caller_hangs_up(media_server: MediaServer) -> None:
+    async with asyncio.timeout(20):
+        async with Caller(media_server.url):
+            pass
+        await media_server.finish()
+    assert media_server.legs[0].end_reason == "hangup"
+
+
+async def test_the_leg_ends_when_the_event_channel_is_closed(media_server: MediaServer) -> None:
+    async def greet(leg: WebRtcLeg) -> None:
+        leg.send_event({"type": "hello"})
+        await listen(leg)
+
+    media_server.behaviour = greet
+    async with asyncio.timeout(20), Caller(media_server.url) as caller:
+        await anext(caller.events())
+        caller._events._channel.close()  # type: ignore[union-attr]
+        await media_server.finish()
+        assert media_server.legs[0].end_reason == "hangup"
+
+
+async def test_the_leg_is_lost_when_nothing_comes_any_more(media_server: MediaServer) -> None:
+    media_server.options = {"silence_timeout_s": 1.0}
+    relay = Relay(Impairment())
+    async with asyncio.timeout(20), Caller(media_server.url, relay=relay) as caller:
+        caller.say(tone(0.2))
+        await caller.wait_said()
+        relay.close()
+        await media_server.finish()
+        assert media_server.legs[0].end_reason == "lost"
+
+
+async def test_an_offer_that_no_one_follows_up_is_lost() -> None:
+    peer, sdp = await offer_of()
+    await peer.close()
+    leg, _ = await WebRtcLeg.answer(sdp, connect_timeout_s=0.6)
+    async with asyncio.timeout(10):
+        assert not await leg.wait_connected()
+        assert [frame async for frame in leg.frames()] == []
+    assert leg.end_reason == "lost"
+    await leg.close()
+
+
+async def test_calls_keep_no_threads_and_share_one_timer(media_server: MediaServer) -> None:
+    async with asyncio.timeout(20):
+        async with Caller(media_server.url) as one, Caller(media_server.url) as other:
+            for caller in (one, other):
+                caller.say(tone(0.3))
+                await caller.wait_said()
+            assert Ticker.of_running_loop().seats == 4
+            assert not [thread.name for thread in threading.enumerate() if "decoder" in thread.name]
+        await media_server.finish()
+    assert Ticker.of_running_loop().seats == 0
+
+
+async def test_twenty_calls_leave_nothing_behind(media_server: MediaServer) -> None:
+    async def cycle() -> None:
+        async with Caller(media_server.url) as caller:
+            caller.say(tone(0.05))
+            await caller.wait_said()
+        await media_server.finish()
+        media_server.legs.clear()
+
+    process = psutil.Process()
+    async with asyncio.timeout(50):
+        await cycle()
+        before = await settled(process)
+        for _ in range(20):
+            await cycle()
+        after = await settled(process)
+    assert after == before
+
+
+async def test_events_that_wait_when_the_connection_closes_are_lost_without_an_error(media_server: MediaServer) -> None:
+    async def chatter(leg: WebRtcLeg) -> None:
+        async for _ in leg.client_events():
+            sctp = leg._peer.sctp
+            assert sctp is not None
+            await sctp.transport.stop()  # as when the connection breaks: the data channel does not know yet
+            leg.send_event({"text": "hello"})
+            await asyncio.sleep(0)
+            await leg.close()
+
+    errors: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: errors.append(context))
+    media_server.behaviour = chatter
+    async with asyncio.timeout(20):
+        async with Caller(media_server.url) as caller:
+            caller.send_event({"type": "hello"})
+            await caller.wait_ended()
+        await media_server.finish()
+    gc.collect()
+    assert errors == []
+
+
+async def settled(process: psutil.Process) -> tuple[int, int, int, int]:
+    """(asyncio tasks, open sockets, file descriptors, threads), once what is ending has ended."""
+    counts = (-1, -1, -1, -1)
+    for _ in range(50):
+        gc.collect()
+        await asyncio.sleep(0.02)
+        now = (len(asyncio.all_tasks()), len(process.net_connections()), len(os.listdir("/proc/self/fd")), process.num_threads())
+        if now == counts:
+            break
+        counts = now
+    return counts
+
+
+async def test_the_caller_says_clearly_what_is_wrong() -> None:
+    with pytest.raises(MediaError, match=r"no server there .*voiceagent serve"):
+        await Caller("http://127.0.0.1:9").connect()
+    with pytest.raises(MediaError, match="is not a URL"):
+        await Caller("nonsense").connect()
+
+
+async def test_the_caller_repeats_what_the_server_refused() -> None:
+    async def refuse(request: web.Request) -> web.Response:
+        assert request.headers["Authorization"] == "Bearer secret"
+        return web.json_response({"error": {"message": "the server is full; try again later"}}, status=503)
+
+    app = web.Application()
+    app.router.add_post("/v1/realtime/calls", refuse)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        with pytest.raises(MediaError, match=r"refused the call \(503\): the server is full"):
+            await Caller(f"http://127.0.0.1:{runner.addresses[0][1]}", "secret").connect()
+    finally:
+        await runner.cleanup()
