@@ -6,14 +6,23 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
+import struct
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import aiortc.rtcrtpreceiver
 import psutil
 import pytest
 from aiohttp import web
-from aiortc import RTCConfiguration, RTCPeerConnection, RTCSessionDescription
+from aiortc import (
+    RTCConfiguration,
+    RTCPeerConnection,
+    RTCRtpHeaderExtensionParameters,
+    RTCRtpParameters,
+    RTCSessionDescription,
+)
+from aiortc.rtp import HeaderExtensionsMap, RtpPacket
 
 from tests.media.conftest import MediaServer, echo, listen, tone
 from voiceagent.errors import MediaError
@@ -114,6 +123,25 @@ def test_the_private_interface_of_aiortc_is_where_we_expect_it(monkeypatch: pyte
     monkeypatch.delattr(aiortc.rtcrtpreceiver.RTCRtpReceiver, "_handle_rtp_packet")
     with pytest.raises(MediaError, match=r"its version is 1.17.0; .*_handle_rtp_packet moved.*expected 1\.16"):
         aiortc_hooks.check()
+
+
+def test_a_packet_that_cannot_be_read_is_dropped() -> None:
+    level = RTCRtpHeaderExtensionParameters(id=1, uri="urn:ietf:params:rtp-hdrext:ssrc-audio-level")
+    extensions = HeaderExtensionsMap()
+    extensions.configure(RTCRtpParameters(headerExtensions=[level]))
+    connection = SimpleNamespace(data_received=None)
+    session = SimpleNamespace(unprotect=lambda data: data)
+    names = (aiortc_hooks._SRTP_SESSION, aiortc_hooks._HEADER_EXTENSIONS, aiortc_hooks._RECEIVED_PACKETS)
+    transport = SimpleNamespace(
+        transport=SimpleNamespace(_connection=connection), **dict(zip(names, (session, extensions, 0), strict=True))
+    )
+    taken: list[RtpPacket] = []
+    aiortc_hooks._take_at_once(transport, taken.append)  # type: ignore[arg-type]
+    header = struct.pack("!BBHLLHH", 0x90, 96, 7, 0, 1, 0xBEDE, 1)
+    for extension in (b"\x11\x01\x02\x00", b"\x1f\x01\x02\x00", b"\x10\x55\x00\x00"):  # two bytes for one, cut short, right
+        connection.data_received(header + extension + b"audio", 1)
+    assert [(packet.payload, packet.extensions.audio_level) for packet in taken] == [(b"audio", (False, 0x55))]
+    assert aiortc_hooks.packets_received(transport) == 3  # type: ignore[arg-type]
 
 
 async def test_the_leg_ends_when_the_caller_hangs_up(media_server: MediaServer) -> None:

@@ -6,6 +6,7 @@ call, and does not gather loopback addresses. So our own jitter buffer takes RTP
 from __future__ import annotations
 
 import inspect
+import struct
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
@@ -119,7 +120,7 @@ def _take_at_once(transport: RTCDtlsTransport, take: Callable[[RtpPacket], None]
         setattr(transport, _RECEIVED_PACKETS, packets_received(transport) + 1)
         try:
             packet = RtpPacket.parse(session.unprotect(data), getattr(transport, _HEADER_EXTENSIONS))
-        except (pylibsrtp.Error, ValueError):
+        except (pylibsrtp.Error, ValueError, struct.error):  # aiortc unpacks header extensions whatever their length
             return
         take(packet)
 
