@@ -80,9 +80,13 @@ class Hearing:
         self._vad_ms = 0.0
 
     async def run(self, frames: AsyncIterator[HeardFrame]) -> None:
-        """Hear until the leg ends."""
-        async for frame in frames:
-            self._hear(frame)
+        """Hear until the leg ends, and leave no decode to go on without it."""
+        try:
+            async for frame in frames:
+                self._hear(frame)
+        finally:
+            if self._transcriber is not None:
+                await self._transcriber.close()
 
     def _hear(self, frame: HeardFrame) -> None:
         began = time.perf_counter()
