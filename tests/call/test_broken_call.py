@@ -8,6 +8,8 @@ from typing import Any, cast
 from tests.server.conftest import SilentLeg
 from voiceagent.call import Call
 from voiceagent.config import AgentConfig
+from voiceagent.conversation import events as ev
+from voiceagent.conversation.state import Phase
 from voiceagent.engines import Engines
 from voiceagent.guard.checks import load_guards
 from voiceagent.guard.settings import GuardSettings
@@ -60,3 +62,6 @@ async def test_a_call_that_breaks_ends_as_failed_and_frees_what_it_had() -> None
     assert (leg.told[-1]["type"], leg.told[-1]["reason"]) == ("voiceagent.call_ended", "failed")
     assert leg.closed.is_set()
     assert engine.forgotten == ["rtc_1"]
+    call._post(ev.Played(1000.0, 1, 0, 20.0))  # a frame that was on its way
+    assert call.state.phase is Phase.ENDED
+    assert call._timers == {}

@@ -123,6 +123,7 @@ class Call:
 
     async def run(self) -> str:
         """Serve the call until it ends; why it ended. Everything of the call is freed then, also when this is cancelled."""
+        reason = "cancelled"
         try:
             async with asyncio.TaskGroup() as group:
                 self._wire(CallTasks(group))
@@ -133,6 +134,7 @@ class Call:
             reason = "failed"
             self._send(self._session.on_end(reason, self._clock.now_ms()))
         finally:
+            self.hang_up(reason)  # of a call that broke nothing that still comes means anything or sets a timer
             for timer in self._timers.values():
                 timer.cancel()
             self._timers.clear()
@@ -214,6 +216,7 @@ class Call:
 
     def _break(self, error: Exception) -> None:
         """A mistake of ours ends the call, whoever posted the event: the leg's pacer must not die of it silently."""
+        self._events.clear()
         if self._end_reason.done():
             log.exception("call %s broke while it ended", self.call_id, exc_info=error)
         else:
