@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import os
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -23,6 +24,8 @@ from voiceagent.llm.hermes import HermesParser
 from voiceagent.llm.prompt import ChatPrompt
 from voiceagent.llm.server_load import FULL_CACHE
 from voiceagent.llm.tool_grammar import structural_tag
+
+log = logging.getLogger(__name__)
 
 MAX_CALLS = 4096
 QUIET = {"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
@@ -184,8 +187,10 @@ class VllmEngine:
             self._falling_asleep = None
         async with self._waking:
             if self._nap is not None:
-                await self._nap
-                self._nap = None
+                await asyncio.wait([self._nap])  # whoever waits may be cancelled, the nap must not be
+                nap, self._nap = self._nap, None
+                if nap.exception() is not None:
+                    log.warning("vLLM could not sleep: %s", nap.exception())
             if self._sleeping:
                 await self._engine.wake_up()
                 self._sleeping = False
