@@ -71,6 +71,6 @@ def test_a_turn_that_does_not_fit_loses_its_documents_before_it_fails() -> None:
 
 
 def test_arguments_that_are_no_json_do_not_stop_the_conversation() -> None:
-    for arguments in ("{", "[" * 10_000):
+    for arguments in ("{", "[" * 10_000, '{"x": "\\ud83d"}'):
         asked = Message("assistant", "", (ToolCall("call_1", "get_time", arguments),))
         assert FORMAT.ids([SYSTEM, Message("user", "What time is it?"), asked], TOOLS)

@@ -54,7 +54,15 @@ def test_a_call_without_its_closing_tag_counts_when_it_is_complete() -> None:
 
 @pytest.mark.parametrize(
     "body",
-    ["{", "[]", '{"arguments": {}}', '{"name": 3}', '{"name": "a", "arguments": []}', '{"name": "a", "arguments": ' + "[" * 5000],
+    [
+        "{",
+        "[]",
+        '{"arguments": {}}',
+        '{"name": 3}',
+        '{"name": "a", "arguments": []}',
+        '{"name": "a", "arguments": ' + "[" * 5000,
+        '{"name": "a", "arguments": {"x": "\\ud83d"}}',
+    ],
 )
 def test_a_call_that_cannot_be_read_is_one_clear_error(body: str) -> None:
     with pytest.raises(EngineError, match="tool call"):

@@ -65,6 +65,7 @@ async def test_another_server_answers_what_one_fails_to_begin(first: FaultyServe
         b'data: {"choices": {"a": 1}}\n\n',
         b'data: {"choices": [5]}\n\n',
         chunk({"content": 5}),
+        chunk({"content": "Hello \ud83d"}),
         chunk({"content": [{"type": "text", "text": "Hello"}]}),
         chunk({"tool_calls": [5]}),
         chunk({"tool_calls": [{"index": 0, "id": "a", "function": "get_time"}]}),

@@ -84,6 +84,7 @@ def test_arguments_are_taken_as_models_write_them(arguments: str, parsed: dict[s
         ('{"to": null}', "to: None is not of type 'object'"),
         ('{"to": {"street": "Main"}, "count": "many"}', "count: 'many' is not of type 'integer'"),
         ("[" * 5000, "not valid JSON"),
+        ('{"to": "\ud83d"}', "not valid JSON"),
         ('{"to": "' + "x" * 40_000 + '"}', "longer than 32000 characters"),
         ('{"to": "' + "x" * 4000 + '"}', "…"),
     ],

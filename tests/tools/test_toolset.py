@@ -48,6 +48,12 @@ def unreadable() -> object:
 
 
 @tool
+def cut() -> str:
+    """Return a text that JavaScript has cut: in the middle of a character."""
+    return "Ana \ud83d"
+
+
+@tool
 def flood() -> str:
     """Return far too much."""
     return "x" * 1_000_000
@@ -59,7 +65,7 @@ async def hang() -> None:
     await asyncio.Event().wait()
 
 
-TOOLS = [where_am_i, add, explode, refuse, unreadable, flood, hang]
+TOOLS = [where_am_i, add, explode, refuse, unreadable, cut, flood, hang]
 
 
 async def run(name: str, arguments: str = "{}", timeout_s: float = 5.0) -> tuple[Any, bool]:
@@ -96,6 +102,10 @@ async def test_every_failure_is_a_sentence_for_the_model(name: str, said: str) -
     output, ok = await run(name)
     assert not ok
     assert output["error"].startswith(said)
+
+
+async def test_half_a_character_is_told_as_one_that_is_not_known() -> None:
+    assert await run("cut") == ({"result": "Ana \ufffd"}, True)
 
 
 async def test_a_tool_that_hangs_is_ended() -> None:

@@ -44,9 +44,11 @@ def read_delta(chunk: Any) -> Any:
             texts += [call.id] if call.function is None else [call.id, call.function.name, call.function.arguments]
     except (AttributeError, IndexError, KeyError, TypeError) as error:
         raise ValueError("it streams what is no chunk of a reply") from error
-    wrong = next((text for text in texts if text is not None and not isinstance(text, str)), None)
-    if wrong is not None:
-        raise ValueError(f"it streams a {type(wrong).__name__} where text is expected")
+    for text in texts:
+        if not isinstance(text, str | None):
+            raise ValueError(f"it streams a {type(text).__name__} where text is expected")
+        if text is not None:
+            text.encode()  # half a surrogate pair could be neither spoken nor sent back as history
     return delta
 
 

@@ -67,6 +67,7 @@ class HermesParser:
             data = json.loads(text)
             name, arguments = data["name"], data.get("arguments", {})
             written = json.dumps(arguments, ensure_ascii=False)
+            written.encode()  # half a surrogate pair is no character
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise EngineError(f"the language model wrote a tool call of {len(text)} characters that cannot be read") from error
         if not isinstance(name, str) or not isinstance(arguments, dict):

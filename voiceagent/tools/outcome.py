@@ -24,7 +24,7 @@ class ToolOutcome:
 
 def failed(sentence: str) -> ToolOutcome:
     """The tool could not do it, and why."""
-    return ToolOutcome(json.dumps({"error": sentence}, ensure_ascii=False), False)
+    return ToolOutcome(_text({"error": sentence}), False)
 
 
 def succeeded(result: Any) -> ToolOutcome:
@@ -32,10 +32,17 @@ def succeeded(result: Any) -> ToolOutcome:
     if not isinstance(result, dict):
         result = {"result": result}
     try:
-        output = json.dumps(msgspec.to_builtins(result), ensure_ascii=False, allow_nan=False)
+        output = _text(msgspec.to_builtins(result))
     except (TypeError, ValueError, RecursionError) as error:
         log.warning("a tool's result is not JSON: %s", error)
         return failed("The tool's result cannot be read.")
     if len(output) > MAX_OUTPUT_CHARACTERS:
         return failed("The tool's result is too long.")
     return ToolOutcome(output, True)
+
+
+def _text(result: Any) -> str:
+    """JSON in whole characters: of a string that was cut inside a surrogate pair (JavaScript counts in halves of them) the half
+    can be neither sent nor tokenised. Raises TypeError, ValueError, RecursionError."""
+    text = json.dumps(result, ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

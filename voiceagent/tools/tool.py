@@ -77,7 +77,7 @@ def json_object(arguments: str) -> dict[str, Any]:
         raise ToolError(f"The arguments are longer than {MAX_ARGUMENT_CHARACTERS} characters.")
     try:
         given = msgspec.json.decode(arguments or "{}")
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise ToolError(f"The arguments are not valid JSON: {error}.") from error
     if not isinstance(given, dict):
         raise ToolError("The arguments must be a JSON object.")
