@@ -29,6 +29,7 @@ from voiceagent.errors import MediaError
 from voiceagent.media import aiortc_hooks
 from voiceagent.media.caller import Caller
 from voiceagent.media.impairment import Impairment, Relay
+from voiceagent.media.session_description import read_offer
 from voiceagent.media.ticker import Ticker
 from voiceagent.media.webrtc import WebRtcLeg, opus_only
 
@@ -87,6 +88,17 @@ async def test_the_answer_asks_for_error_correction_and_nothing_but_opus() -> No
     assert "PCMU" not in answer
     await leg.close()
     await peer.close()
+
+
+async def test_candidates_that_cannot_be_used_are_left_out() -> None:
+    peer, sdp = await offer_of(data=False)
+    await peer.close()
+    line = "a=candidate:1 1 {} 2130706431 {} {} typ host\r\n".format
+    lines = [line("udp", "198.51.100.1", 65_535), line("udp", "198.51.100.2", 65_536), line("udp", "198.51.100.3", 700_000)]
+    lines += [line("tcp", "198.51.100.4", 9), line("udp", "b5a3.local", 9)]
+    offer = read_offer(sdp + "".join(lines))
+    assert [number for number in range(1, 5) if f"198.51.100.{number} " in offer] == [1]
+    assert ".local" not in offer
 
 
 async def test_an_offer_without_candidates_connects(media_server: MediaServer) -> None:

@@ -1,7 +1,8 @@
 """Reads an SDP offer (RFC 8866, RFC 9429) and says in one line what is wrong with it; finishes the answer.
 
-What comes out of `read_offer` holds only candidates that can be used as they are: names that would need multicast DNS and TCP
-candidates go, and so does end-of-candidates, since a peer may be reachable from an address it did not list."""
+What comes out of `read_offer` holds only candidates that can be used as they are: names that would need multicast DNS, TCP
+candidates and ports that do not exist go, and so does end-of-candidates, since a peer may be reachable from an address it did
+not list."""
 
 from __future__ import annotations
 
@@ -14,7 +15,9 @@ from voiceagent.errors import MediaError
 MAX_SDP_CHARS = 65_536
 MAX_CANDIDATES = 32
 
-_CANDIDATE = re.compile(r"a=candidate:\S+ \d+ (?P<transport>\S+) \d+ (?P<host>\S+) ")
+MAX_PORT = 65_535
+
+_CANDIDATE = re.compile(r"a=candidate:\S+ \d+ (?P<transport>\S+) \d+ (?P<host>\S+) (?P<port>\d{1,5}) ")
 _OPUS = re.compile(r"^a=rtpmap:(\d+) opus/48000", re.IGNORECASE | re.MULTILINE)
 
 
@@ -70,6 +73,8 @@ def _with_usable_candidates(text: str) -> str:
         if line.startswith("a=candidate:"):
             match = _CANDIDATE.match(line)
             if match is None or match["transport"].lower() != "udp" or match["host"].endswith(".local"):
+                continue
+            if int(match["port"]) > MAX_PORT:  # asyncio closes a socket that is to send there
                 continue
             candidates += 1
             if candidates > MAX_CANDIDATES:
