@@ -27,6 +27,17 @@ def test_a_tool_result_goes_back_to_the_model() -> None:
     assert [m.role for m in world.state.history] == ["user", "assistant", "tool", "assistant"]
 
 
+@pytest.mark.parametrize(
+    "argument", ['"' + "9" * 5000 + '"', "[" * 600 + "]" * 600, "9" * 5000], ids=["digits", "deep", "number"]
+)
+def test_arguments_that_python_cannot_compare_are_those_of_a_tool_all_the_same(argument: str) -> None:
+    world = begun(tools={"find": ToolRule("none", (), "Shall I look for {order}?"), "ask": ToolRule("none")})
+    world.say("Where is my order?")
+    for number, name in enumerate(("ask", "find", "ask")):
+        world.feed(ev.ToolCallRequested(world.now_ms, 1, f"c{number}", name, f'{{"order": {argument}}}'))
+    assert [tool.name for tool in world.tools] == ["ask"]
+
+
 FIND = {"find": ToolRule("none")}
 
 

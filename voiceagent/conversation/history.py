@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from voiceagent.conversation.nesting import nests_deeper
+
 Role = Literal["system", "user", "assistant", "tool"]
 
 
@@ -63,9 +65,9 @@ def estimated_tokens(messages: Sequence[Message]) -> float:
 
 
 def read_arguments(text: str) -> dict[str, Any] | None:
-    """A tool call's arguments; None where the text is no JSON object, however wrong it is."""
+    """A tool call's arguments; None where the text is no JSON object, however wrong it is, or nests too deep to be looked at."""
     try:
         given = json.loads(text or "{}")
     except (ValueError, RecursionError):
         return None
-    return given if isinstance(given, dict) else None
+    return given if isinstance(given, dict) and not nests_deeper(given) else None

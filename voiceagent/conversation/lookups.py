@@ -18,6 +18,8 @@ from voiceagent.conversation.step import Step
 UNKNOWN = ToolRule()
 KEPT_FOR_REPLIES = 1
 """Of a turn's budget, so many runs are for what a reply asks for: what is only foreseen may be wrong each time."""
+MAX_DIGITS = 64
+"""Of what is compared as a number: Python makes none of thousands."""
 REMEMBERED_MESSAGES = 4
 """So many messages back an argument may have been said."""
 
@@ -39,7 +41,8 @@ def normalised(arguments: str) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, str):
         text = " ".join(value.casefold().split())
-        return int(text) if text.isascii() and text.isdigit() and not text.startswith("0") else text
+        is_number = len(text) <= MAX_DIGITS and text.isascii() and text.isdigit() and not text.startswith("0")
+        return int(text) if is_number else text
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, list):

@@ -6,20 +6,19 @@ shows it."""
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
 from voiceagent import __version__
+from voiceagent.conversation.nesting import MAX_LEVELS, nests_deeper
 from voiceagent.errors import ProtocolError
 from voiceagent.realtime.client_events import ClientEventError
 from voiceagent.realtime.server_events import ErrorDetails
 
 MAX_SESSION_BYTES = 65_536
 MAX_INSTRUCTIONS_CHARACTERS = 16_000
-MAX_DEPTH = 64
-"""Levels of lists and objects: far less than Python can copy and write."""
 _FIXED = frozenset({"id", "object", "type", "output_modalities", "tools", "tool_choice", "voiceagent"})
 
 OfferTools = Callable[[object], list[dict[str, Any]]]
@@ -88,9 +87,9 @@ class SessionSettings:
                 param="session.instructions",
                 event_id=event_id,
             )
-        if nests_deeper(changes, MAX_DEPTH):
+        if nests_deeper(changes):
             raise ClientEventError(
-                f"The session nests deeper than {MAX_DEPTH} levels; make it flatter.",
+                f"The session nests deeper than {MAX_LEVELS} levels; make it flatter.",
                 code="invalid_value",
                 param="session",
                 event_id=event_id,
@@ -130,20 +129,6 @@ class SessionSettings:
                 event_id=event_id,
             )
         return None
-
-
-def nests_deeper(value: object, levels: int) -> bool:
-    """Whether JSON that was read holds lists and objects within each other more than so many levels deep."""
-    layer = [value]
-    for _ in range(levels):
-        layer = [child for one in layer for child in _children(one)]
-    return any(isinstance(one, dict | list) for one in layer)
-
-
-def _children(value: object) -> Iterable[object]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
 
 
 def _merge(target: dict[str, Any], changes: dict[str, Any]) -> None:

@@ -15,10 +15,10 @@ from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler, Middleware
 
 from voiceagent import __version__
+from voiceagent.conversation.nesting import MAX_LEVELS, nests_deeper
 from voiceagent.latency.budgets import Limits
 from voiceagent.latency.spans import WHOLES, Stage
 from voiceagent.media.ice import NO_ICE_SERVERS, IceServers
-from voiceagent.realtime.settings import MAX_DEPTH, nests_deeper
 from voiceagent.resources import web_dir
 from voiceagent.server.admission import Admission
 from voiceagent.server.auth import Gate
@@ -181,9 +181,9 @@ def _session(text: str) -> dict[str, Any]:
         session = msgspec.json.decode(text or "{}")
     except (msgspec.DecodeError, RecursionError) as error:
         raise Problem(400, "invalid_session", f"The session is not valid JSON ({error}).", param="session") from error
-    if not isinstance(session, dict) or nests_deeper(session, MAX_DEPTH):
+    if not isinstance(session, dict) or nests_deeper(session):
         raise Problem(
-            400, "invalid_session", f"The session must be a JSON object of at most {MAX_DEPTH} levels.", param="session"
+            400, "invalid_session", f"The session must be a JSON object of at most {MAX_LEVELS} levels.", param="session"
         )
     return session
 
