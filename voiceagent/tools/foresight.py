@@ -1,5 +1,6 @@
 """What an agent's past calls teach about its next ones: how long each tool takes, and with which words callers ask for what. In
-memory only, and bounded; words are kept as patterns, with what callers filled in left out."""
+memory only, and bounded; words are kept as patterns, with what callers filled in left out. An argument that nobody said (a kind,
+a unit; or a caller's own number, from before) goes from call to call only once two calls had the same."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ SURE_AFTER = 2
 SURE_WORDS = 3
 """Of a sentence in which nothing is filled in, so many words must have been heard."""
 MAX_SLOT_WORDS = 4
+NOTHING = "{}"
 WEIGHT = 0.3
 """Of a tool's latest run in its typical time."""
 
@@ -43,12 +45,30 @@ class Fit:
     """What the caller filled in; None while some of it is still to come."""
 
 
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """How a pattern was learned."""
+
+    count: int = 0
+    calls: tuple[str, ...] = ()
+    """The first that taught it."""
+
+    def again(self, call_id: str) -> Lesson:
+        """It was taught once more."""
+        is_new = call_id not in self.calls and len(self.calls) < SURE_AFTER
+        return Lesson(self.count + 1, (*self.calls, call_id) if is_new else self.calls)
+
+    def is_for(self, call_id: str, fixed: str) -> bool:
+        """Whether it predicts in a call, with `fixed` besides what is filled in."""
+        return self.count >= SURE_AFTER and (fixed == NOTHING or len(self.calls) >= SURE_AFTER or call_id in self.calls)
+
+
 class Foresight:
     """One per agent, for all its calls."""
 
     def __init__(self) -> None:
         self._typical_ms: dict[str, float] = {}
-        self._patterns: OrderedDict[tuple[Pattern, str, str], int] = OrderedDict()
+        self._patterns: OrderedDict[tuple[Pattern, str, str], Lesson] = OrderedDict()
 
     def took(self, name: str, ms: float) -> None:
         """A run of a tool ended."""
@@ -59,9 +79,9 @@ class Foresight:
         """How long the tool's runs take; 0 while none is known."""
         return self._typical_ms.get(name, 0.0)
 
-    def learn(self, said: str, name: str, arguments: str) -> None:
-        """Words of a caller led to that tool call. Where none of its arguments stands in them they teach nothing: it was about
-        what had been said before."""
+    def learn(self, call_id: str, said: str, name: str, arguments: str) -> None:
+        """In a call the caller's words led to that tool call. Where none of its arguments stands in them they teach nothing: it
+        was about what had been said before."""
         given = read_arguments(arguments)
         if given is None:
             return
@@ -69,18 +89,18 @@ class Foresight:
         if given and not any(isinstance(part, Slot) for part in pattern):
             return
         key = (pattern, name, json.dumps(fixed, sort_keys=True))
-        self._patterns[key] = self._patterns.pop(key, 0) + 1
+        self._patterns[key] = self._patterns.pop(key, Lesson()).again(call_id)
         while len(self._patterns) > MAX_PATTERNS:
             self._patterns.popitem(last=False)
 
-    def predict(self, words: str) -> tuple[str, str] | None:
-        """The tool and the arguments that an utterance which has begun like this will lead to: of patterns whose arguments are
-        all there, that which fits most words; else the call that all it may still become leads to."""
+    def predict(self, call_id: str, words: str) -> tuple[str, str] | None:
+        """The tool and the arguments that a call's utterance which has begun like this will lead to: of patterns whose arguments
+        are all there, that which fits most words; else the call that all it may still become leads to."""
         heard = _words(words)
         fits = [
             (fit, name, fixed)
-            for (pattern, name, fixed), count in reversed(self._patterns.items())
-            if count >= SURE_AFTER and (fit := _fit(pattern, heard)) is not None
+            for (pattern, name, fixed), lesson in reversed(self._patterns.items())
+            if lesson.is_for(call_id, fixed) and (fit := _fit(pattern, heard)) is not None
         ]
         filled = [found for found in fits if found[0].arguments]
         if filled:
