@@ -10,8 +10,9 @@ import pytest
 
 from voiceagent.errors import ProtocolError
 from voiceagent.tools import tool
-from voiceagent.tools.call_tools import MAX_CLIENT_TOOLS, CallTools
+from voiceagent.tools.call_tools import MAX_AT_CLIENT, MAX_CLIENT_TOOLS, CallTools
 from voiceagent.tools.rule import ToolRule
+from voiceagent.tools.runner import MAX_RUNNING
 from voiceagent.tools.toolset import UNKNOWN, ToolSet
 
 PAINT = {
@@ -74,6 +75,22 @@ async def test_a_client_that_does_not_answer_is_waited_for_only_so_long(agents: 
     outcome = await tools.run("c1", "paint", '{"colour": "red"}', 0.01)
     assert json.loads(outcome.output) == {"error": "The tool paint took too long."}
     assert not tools.answer("c1", "{}")
+    await agents.close()
+
+
+async def test_a_client_that_never_answers_takes_no_place_of_other_tools(agents: ToolSet) -> None:
+    silent = [CallTools(agents) for _ in range(MAX_RUNNING // MAX_AT_CLIENT)]
+    runs = []
+    for tools in silent:
+        tools.offer([PAINT])
+        for number in range(MAX_AT_CLIENT):
+            runs.append(asyncio.create_task(tools.run(f"c{number}", "paint", '{"colour": "red"}', 60)))
+            await waiting(tools, f"c{number}")
+        assert "Too many" in (await tools.run("c", "paint", '{"colour": "red"}', 60)).output
+    assert (await CallTools(agents).run("c", "look", "", 5)).ok
+    for tools in silent:
+        tools.close()
+    assert {json.loads((await run).output)["error"] for run in runs} == {"The call ended before the tool did."}
     await agents.close()
 
 

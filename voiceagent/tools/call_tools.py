@@ -17,6 +17,8 @@ from voiceagent.tools.tool import NAME, Tool, ToolError
 from voiceagent.tools.toolset import ToolSet
 
 MAX_CLIENT_TOOLS = 32
+MAX_AT_CLIENT = 8
+"""Runs that a client may be asked for at a time: one that never answers must not take the places of other calls' tools."""
 MAX_DESCRIPTION_CHARACTERS = 2000
 
 
@@ -27,6 +29,7 @@ class CallTools:
         self.agents = agents
         self._offered: dict[str, _Offered] = {}
         self._waiting: dict[str, asyncio.Future[str]] = {}
+        self._at_client = agents.runner(MAX_AT_CLIENT)
 
     def offer(self, tools: object) -> list[dict[str, Any]]:
         """Take the client's tools, as the protocol's `session.tools` writes them, instead of those it offered before; gives them
@@ -62,7 +65,7 @@ class CallTools:
         tool = self._clients(name)
         if tool is None:
             return await self.agents.run(name, arguments, timeout_s)
-        return await self.agents.run_tool(_AtTheClient(tool, call_id, self._waiting), arguments, timeout_s)
+        return await self._at_client.run(_AtTheClient(tool, call_id, self._waiting), arguments, timeout_s)
 
     def answer(self, call_id: str, output: str) -> bool:
         """The client's result of the request; whether somebody waited for it."""

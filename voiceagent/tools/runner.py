@@ -22,11 +22,13 @@ _TOO_MANY = "Too many tools are running, try again later."
 
 
 class ToolRunner:
-    """The runs of all calls."""
+    """The runs of all calls, or those at one call's client."""
 
-    def __init__(self, ended: Callable[[str], None] = lambda outcome: None) -> None:
-        """`ended` counts what became of each: ok, failed, wrong_arguments, too_slow, too_many, cancelled."""
+    def __init__(self, ended: Callable[[str], None] = lambda outcome: None, most: int = MAX_RUNNING) -> None:
+        """`ended` counts what became of each: ok, failed, wrong_arguments, too_slow, too_many, cancelled. Beyond `most` at a time
+        none is begun."""
         self._ended = ended
+        self._most = most
         self._threads = Threads()
         self._runs: set[asyncio.Task[ToolOutcome]] = set()
 
@@ -38,7 +40,7 @@ class ToolRunner:
         except ToolError as error:
             self._ended("wrong_arguments")
             return failed(str(error))
-        if len(self._runs) >= MAX_RUNNING:
+        if len(self._runs) >= self._most:
             log.warning("tool %s refused: %d tools are running", tool.name, len(self._runs))
             self._ended("too_many")
             return failed(_TOO_MANY)

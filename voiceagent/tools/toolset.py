@@ -30,6 +30,7 @@ class ToolSet:
     ) -> None:
         """`ended` counts what became of each run, see `ToolRunner`. Raises ConfigError when two tools bear the same name."""
         self._sources = (ToolSource(tuple(tools)), *sources)
+        self._ended = ended
         self._runner = ToolRunner(ended)
         self.foresight = Foresight()
         """What the calls so far teach about the next."""
@@ -81,9 +82,9 @@ class ToolSet:
         self.foresight.took(name, (time.perf_counter() - began_s) * 1000.0)
         return outcome
 
-    async def run_tool(self, tool: Tool, arguments: str, timeout_s: float) -> ToolOutcome:
-        """Run a tool that is not of this set by the same rules, within the same bounds."""
-        return await self._runner.run(tool, arguments, timeout_s)
+    def runner(self, most: int) -> ToolRunner:
+        """Runs tools that are not of this set by the same rules, so many at a time; what became of them is counted with ours."""
+        return ToolRunner(self._ended, most)
 
     async def close(self) -> None:
         """Let no further tool start, end those that run, and free what the tools needed."""
