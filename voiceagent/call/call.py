@@ -184,6 +184,7 @@ class Call:
                 self._tools.answer(call_id, output)
             for event in outcome.events:
                 self._post(await self._admit(event))
+            await asyncio.sleep(0)  # many come in one packet; other calls' audio goes in between
 
     async def _admit(self, event: ev.Event) -> ev.Event:
         """What the client did; a typed message goes by the input guard, as a spoken one does."""
