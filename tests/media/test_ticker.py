@@ -102,7 +102,6 @@ async def test_times_are_absolute_however_late_the_timer_fires() -> None:
     clock.run_until(clock.now_s)
     assert await ticked(seat, 0) == PHASES
     assert min(clock.timers)[0] == origin_s + 2 * PHASES * SLOT_S
-    assert ticker.lag_ms > 3
 
 
 async def test_after_a_stall_a_seat_is_told_the_newest_frame() -> None:
