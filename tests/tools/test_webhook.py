@@ -170,6 +170,8 @@ tools:
             "NOT_SET_ANYWHERE; set it",
         ),
         ("{webhook: {name: a, description: b, url: 'http://h/', headers: {X: secret}}}", "unknown field `headers`"),
+        ("{webhook: {name: a, description: b, url: 'http://me:s3cret@h/'}}", "expected http://"),
+        ("{mcp: {url: 'http://me:s3cret@h/mcp?key=s3cret'}}", "expected http://"),
         ("{mcp: {}}", "names either `command`"),
         ("{mcp: {command: [x], url: 'http://h/'}}", "names either `command`"),
         ("{}", "has one key: `mcp` or `webhook`"),
@@ -181,3 +183,4 @@ def test_an_entry_that_cannot_be_used_is_one_line(tmp_path: Path, entry: str, sa
     with pytest.raises(ConfigError, match=said) as caught:
         ToolSet.from_config(load_agent(file).tools, tmp_path)
     assert "\n" not in str(caught.value)
+    assert "s3cret" not in str(caught.value)

@@ -17,7 +17,8 @@ def checked_url(owner: str, url: str) -> str:
     except ValueError:
         usable = False
     if not usable:
-        raise ConfigError(f"{owner}: url is {url!r:.200}, expected http://… or https://… without a password in it")
+        shown = "one with an @ in it" if "@" in url else f"{url!r:.200}"  # what goes to the log is no place for a password
+        raise ConfigError(f"{owner}: url is {shown}, expected http://… or https://… without a password in it")
     return url
 
 

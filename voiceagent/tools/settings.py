@@ -53,8 +53,8 @@ class McpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
     @property
     def label(self) -> str:
-        """What messages call it."""
-        return self.url or " ".join(self.command)[:80]
+        """What messages, and so the log, call it: an address without what may be a password or a token in it."""
+        return self.url.rpartition("@")[2].partition("?")[0] or " ".join(self.command)[:80]
 
 
 class WebhookSettings(RuleSettings, frozen=True, forbid_unknown_fields=True, kw_only=True):
