@@ -113,6 +113,15 @@ async def test_an_offer_without_candidates_connects(media_server: MediaServer) -
     await leg.close()
 
 
+@pytest.mark.parametrize("direction", ["", "a=recvonly\r\n"])
+async def test_an_offer_that_leaves_the_direction_open_means_both_or_the_sessions(direction: str) -> None:
+    peer, sdp = await offer_of()
+    await peer.close()
+    leg, answer = await WebRtcLeg.answer(sdp.replace("a=sendrecv\r\n", "").replace("m=audio", f"{direction}m=audio", 1))
+    await leg.close()
+    assert ("a=sendonly" if direction else "a=sendrecv") in answer
+
+
 async def test_a_machine_with_only_loopback_connects_to_itself(
     media_server: MediaServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

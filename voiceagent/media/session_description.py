@@ -2,11 +2,13 @@
 
 What comes out of `read_offer` holds only candidates that can be used as they are: names that would need multicast DNS, TCP
 candidates and ports that do not exist go, and so does end-of-candidates, since a peer may be reachable from an address it did
-not list."""
+not list. Media whose direction is left open get `sendrecv`, which is what that means (RFC 8866 §6.7) and aiortc wants written."""
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Iterator
 
 from aiortc import sdp
 
@@ -14,10 +16,10 @@ from voiceagent.errors import MediaError
 
 MAX_SDP_CHARS = 65_536
 MAX_CANDIDATES = 32
-
 MAX_PORT = 65_535
 
 _CANDIDATE = re.compile(r"a=candidate:\S+ \d+ (?P<transport>\S+) \d+ (?P<host>\S+) (?P<port>\d{1,5}) ")
+_DIRECTION = re.compile(r"a=(sendrecv|sendonly|recvonly|inactive)\s*$")
 _OPUS = re.compile(r"^a=rtpmap:(\d+) opus/48000", re.IGNORECASE | re.MULTILINE)
 
 
@@ -80,7 +82,17 @@ def _with_usable_candidates(text: str) -> str:
             if candidates > MAX_CANDIDATES:
                 continue
         lines.append(line)
-    return "\r\n".join(lines) + "\r\n"
+    return "\r\n".join(_with_directions(lines)) + "\r\n"
+
+
+def _with_directions(lines: list[str]) -> Iterator[str]:
+    starts = [index for index, line in enumerate(lines) if line.startswith("m=")]
+    default = next(filter(_DIRECTION.match, lines[: starts[0]]), "a=sendrecv")
+    yield from lines[: starts[0]]
+    for start, end in itertools.pairwise([*starts, len(lines)]):
+        yield from lines[start:end]
+        if not lines[start].startswith("m=application") and not any(map(_DIRECTION.match, lines[start:end])):
+            yield default
 
 
 def opus_payload_type(text: str) -> int:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,10 +82,11 @@ class AgentService:
                 yield self._start_call(engines, tools, guards, speech, sources, metrics, store)
             finally:
                 metrics.llm = metrics.stt = None
-                await tools.close()
-                await sources.close()
-                await engines.close()
-                store.close()
+                async with AsyncExitStack() as stack:  # each, whatever the one before it raises
+                    stack.callback(store.close)
+                    stack.push_async_callback(engines.close)
+                    stack.push_async_callback(sources.close)
+                    stack.push_async_callback(tools.close)
 
         return Service(answer, load, self.agent.profile, limits, metrics, admission, self.keys, ice)
 
