@@ -24,7 +24,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
 from voiceagent.conversation.endpointing import EndpointModel
-from voiceagent.conversation.state import Rules, State, ToolRule
+from voiceagent.conversation.state import Phase, Rules, State, ToolRule
 from voiceagent.engines import Engines
 from voiceagent.guard.checks import Guards, admit
 from voiceagent.latency.budgets import Budgets, check_turn
@@ -134,7 +134,8 @@ class Call:
             reason = "failed"
             self._send(self._session.on_end(reason, self._clock.now_ms()))
         finally:
-            self.hang_up(reason)  # of a call that broke nothing that still comes means anything or sets a timer
+            if self.state.phase is not Phase.ENDED:  # it broke: nothing that still comes may mean anything or set a timer
+                self.hang_up(reason)
             for timer in self._timers.values():
                 timer.cancel()
             self._timers.clear()
