@@ -196,11 +196,11 @@ def _request(text: str, sentence: list[str], *, open_end: bool) -> dict[str, flo
     wanted = list(itertools.dropwhile(OPENERS.__contains__, sentence)) or sentence[-1:]
     asks, last = text.endswith("?"), text.rstrip(".?!,").rpartition(" ")[2]
     name = len(sentence) > 1 and last[:1].isupper() and last.lower() not in NO_NAMES
-    asks_directly, first = asks and not _asks_indirectly(sentence), wanted[0].partition("'")[0]
+    asks_what = wanted[0].partition("'")[0] in QUESTION_WORDS or _asks_indirectly(sentence)
     return {
         "closed_end": float(not open_end),
-        "asks_what": float(asks_directly and first in QUESTION_WORDS and not open_end),
-        "asks_yes_or_no": float(asks_directly and wanted[0] in QUESTION_AUXILIARIES),
+        "asks_what": float(asks and asks_what and not open_end),
+        "asks_yes_or_no": float(asks and not asks_what and wanted[0] in QUESTION_AUXILIARIES),
         "commands": float(wanted[0] in COMMANDS),
         "calls_off": float(not CALLED_OFF.isdisjoint(wanted) and wanted[-1] in CAN_BE_CALLED_OFF),
         "last_name": float(name),
