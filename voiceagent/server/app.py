@@ -23,10 +23,12 @@ from voiceagent.resources import web_dir
 from voiceagent.server.admission import Admission
 from voiceagent.server.auth import Gate
 from voiceagent.server.calls import Answer, Calls
+from voiceagent.server.clients import CLIENT
 from voiceagent.server.loop_monitor import LoopMonitor
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.page import serve_page
 from voiceagent.server.problems import Problem, answer_problems
+from voiceagent.server.quotas import Quotas
 from voiceagent.server.readiness import Load, Readiness
 
 MAX_BODY_BYTES = 131_072
@@ -57,14 +59,15 @@ CALLS = web.AppKey("calls", Calls)
 
 def make_app(service: Service) -> web.Application:
     """The application. Starting it starts to load the engines; cleaning it up hangs up every call and frees them."""
-    gate = Gate(service.keys)
+    gate = Gate(service.keys, service.metrics)
+    quotas = Quotas(service.admission.settings.per_client, service.admission.settings.max_calls, keys=len(service.keys))
     app = web.Application(middlewares=[_headers(gate), answer_problems, gate.middleware()], client_max_size=MAX_BODY_BYTES)
-    app[CALLS] = Calls(service.answer, service.admission, service.metrics)
+    app[CALLS] = Calls(service.answer, service.admission, quotas, service.metrics)
 
     async def lifetime(app: web.Application) -> AsyncIterator[None]:
         app[READINESS] = Readiness(service.load)
         app[READINESS].open()
-        with LoopMonitor(service.metrics):
+        with LoopMonitor(service.metrics, pressure=service.admission.pressure):
             yield
             await app[CALLS].close(HANG_UP_GRACE_S)
             await app[READINESS].close()
@@ -127,7 +130,7 @@ async def _offer(request: web.Request) -> web.Response:
     try:
         start_call = request.app[READINESS].start_call()
         offer, session = await _read_offer(request)
-        call_id, sdp = await calls.answer(offer, session, start_call, lambda: _is_connected(request))
+        call_id, sdp = await calls.answer(offer, session, start_call, request[CLIENT], lambda: _is_connected(request))
     except Problem as problem:
         calls.metrics.call_refused(problem.code)
         raise
@@ -140,7 +143,7 @@ def _is_connected(request: web.Request) -> bool:
 
 
 async def _hang_up(request: web.Request) -> web.Response:
-    request.app[CALLS].hang_up(request.match_info["id"])
+    request.app[CALLS].hang_up(request.match_info["id"], request[CLIENT])
     return web.Response(status=200)
 
 
