@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 RETRY_AFTER_S = 15
 BUSY_RETRY_AFTER_S = 5
-CARRIED_ANYWAY = 2
+CARRIED_ANYWAY = 4
 """So many calls are not what makes the event loop late."""
 YOUNG_S = 3.0
 """How long it takes until a call's cost shows: the greeting, the first words."""
@@ -135,11 +135,12 @@ class Admission:
         event loop carries no more."""
         until_s = asyncio.get_running_loop().time() + YOUNG_WAIT_S
         while True:
-            if self.pressure.level >= 1.0 and self._admitted >= CARRIED_ANYWAY:
-                raise self._busy()
             now_s = asyncio.get_running_loop().time()
             while self._young and self._young[0] <= now_s - YOUNG_S:
                 self._young.popleft()
+            known = max(self._admitted - len(self._young) / 2, CARRIED_ANYWAY)  # young ones have shown half of their cost
+            if self._admitted >= CARRIED_ANYWAY and not self.pressure.carries(self._admitted + 1, known):
+                raise self._busy()
             if len(self._young) < max(MAX_YOUNG, self._admitted // 2) or self._admitted >= self._limit:
                 return
             grown_s = self._young[0] + YOUNG_S

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 WINDOW_BEATS = 30
 """Three seconds of `LoopMonitor`'s beats."""
-LAG_LIMIT_MS = 15.0
+LAG_LIMIT_MS = 25.0
 """Lateness that nine in ten beats must stay below: with 20 ms frames, later ones are heard as gaps."""
-LATE_LIMIT = 0.02
+LATE_LIMIT = 0.1
 """The share of timers that may be a whole frame late."""
 BUSY_LIMIT = 0.85
 """The share of its time that the loop may be at work."""
@@ -35,7 +35,9 @@ class Pressure:
     def __init__(self) -> None:
         self.level = 0.0
         """The worst of lag, late timers and work, each as a share of its limit."""
-        self._beats: deque[Beat] = deque(maxlen=WINDOW_BEATS)
+        self.busy = 0.0
+        """The share of the window that the loop was at work."""
+        self._beats: deque[Beat] = deque([Beat(0.0)] * WINDOW_BEATS, maxlen=WINDOW_BEATS)
 
     def add(self, beat: Beat) -> None:
         """A tenth of a second has passed."""
@@ -44,11 +46,14 @@ class Pressure:
         lags_ms = sorted(beat.lag_ms for beat in beats)
         timers = sum(beat.timers for beat in beats)
         late = sum(beat.late_timers for beat in beats) / timers if timers else 0.0
-        busy = sum(beat.busy for beat in beats) / WINDOW_BEATS
-        self.level = max(lags_ms[len(lags_ms) * 9 // 10] / LAG_LIMIT_MS, late / LATE_LIMIT, busy / BUSY_LIMIT)
+        self.busy = sum(beat.busy for beat in beats) / len(beats)
+        self.level = max(lags_ms[len(lags_ms) * 9 // 10] / LAG_LIMIT_MS, late / LATE_LIMIT, self.busy / BUSY_LIMIT)
+
+    def carries(self, calls: int, known: float) -> bool:
+        """Whether `calls` fit, when the window is what `known` calls cost."""
+        return self.level < 1.0 and self.busy * calls <= BUSY_LIMIT * known
 
     def why(self) -> str:
         """The window in words, for the log."""
-        busy = sum(beat.busy for beat in self._beats) / WINDOW_BEATS
-        lag_ms = max((beat.lag_ms for beat in self._beats), default=0.0)
-        return f"the event loop was at work for {busy:.0%} of the last 3 s, and at worst {lag_ms:.0f} ms late"
+        lag_ms = max(beat.lag_ms for beat in self._beats)
+        return f"the event loop was at work for {self.busy:.0%} of the last 3 s, and at worst {lag_ms:.0f} ms late"
