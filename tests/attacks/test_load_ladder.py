@@ -1,4 +1,4 @@
-"""More callers than the machine can carry: those who are let in are served within the budget, the others are told to call again."""
+"""More callers than the machine can carry: who is let in is served within the budget, the others are told to call again."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from voiceagent.token_bucket import TokenBucket
 
 EVENTS_PER_S, EVENTS_AT_ONCE = 20.0, 100.0
 """Client libraries send one or two a turn; a tool's results may come together."""
-WORK_EVENTS = 10.0
-"""So many events' worth is one that the language model must answer to: a typed message, new instructions, new tools."""
+WORK_PER_S, WORK_AT_ONCE = 2.0, 6.0
+"""Those that the language model has to do with: typed messages, new instructions, new tools."""
 BYTES_PER_S, BYTES_AT_ONCE = 16_384.0, 262_144.0
 PATIENCE = 100.0
 """Refused events that are only refused …"""
@@ -34,6 +34,7 @@ class EventAllowance:
 
     def __init__(self) -> None:
         self._events = TokenBucket(EVENTS_PER_S, EVENTS_AT_ONCE)
+        self._work = TokenBucket(WORK_PER_S, WORK_AT_ONCE)
         self._bytes = TokenBucket(BYTES_PER_S, BYTES_AT_ONCE)
         self._patience = TokenBucket(PATIENCE_PER_S, PATIENCE)
         self._told_s = float("-inf")
@@ -41,7 +42,7 @@ class EventAllowance:
     def take(self, at_ms: float) -> Verdict:
         """Whether the event that has come is read."""
         now_s = at_ms / 1000.0
-        if self._events.left(now_s) > 0 and self._bytes.left(now_s) > 0:
+        if all(bucket.left(now_s) > 0 for bucket in (self._events, self._work, self._bytes)):
             return Verdict.TAKEN
         self._patience.charge(1.0, now_s)
         if self._patience.left(now_s) < 0:
@@ -54,5 +55,6 @@ class EventAllowance:
     def charge(self, size_bytes: int, at_ms: float, *, work: bool) -> None:
         """An event was handled; `work` is whether the language model has to do with it."""
         now_s = at_ms / 1000.0
-        self._events.charge(WORK_EVENTS if work else 1.0, now_s)
+        self._events.charge(1.0, now_s)
+        self._work.charge(float(work), now_s)
         self._bytes.charge(size_bytes, now_s)

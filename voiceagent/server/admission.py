@@ -113,6 +113,8 @@ class Admission:
 
     def release(self) -> None:
         """Give a place back: to who waits longest, if anyone does and there is room for as many calls still."""
+        if self._young:
+            self._young.pop()  # a call that takes the place of another adds nothing
         while self._queue and self._admitted <= self._limit:
             waiting = self._queue.popleft()
             if waiting.is_there():

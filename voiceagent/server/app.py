@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -76,6 +77,7 @@ def make_app(service: Service) -> web.Application:
         await service.admission.close()
 
     async def metrics(_: web.Request) -> web.Response:
+        service.metrics.tasks = len(asyncio.all_tasks())
         return web.Response(text=service.metrics.render(), headers={hdrs.CONTENT_TYPE: "text/plain; version=0.0.4"})
 
     async def budgets(_: web.Request) -> web.Response:

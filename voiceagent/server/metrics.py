@@ -49,6 +49,8 @@ class Metrics:
         self.calls_waiting = 0
         self.call_places = 0
         """How many calls are carried at most."""
+        self.tasks = 0
+        """Of the event loop."""
         self.wrong_keys = 0
         self.pressure = 0.0
         """See `Pressure.level`."""
@@ -147,6 +149,7 @@ class Metrics:
             *_one("voiceagent_call_places", "gauge", "Calls that are carried at most.", self.call_places),
             *_by("voiceagent_calls_refused_total", "Offers that were refused.", "reason", self.calls_refused),
             *_one("voiceagent_wrong_keys_total", "counter", "Requests with a wrong key or none.", self.wrong_keys),
+            *_one("voiceagent_tasks", "gauge", "Tasks of the event loop.", self.tasks),
             *_one("voiceagent_pressure", "gauge", "From 1 on, no more calls are taken.", round(self.pressure, 3)),
             *_by("voiceagent_calls_ended_total", "Calls that are over.", "reason", self.calls_ended),
             *_one("voiceagent_turns_total", "counter", "Turns that were measured.", self.turns_total),

@@ -12,7 +12,7 @@ LAG_LIMIT_MS = 25.0
 """Lateness that nine in ten beats must stay below: with 20 ms frames, later ones are heard as gaps."""
 LATE_LIMIT = 0.1
 """The share of timers that may be a whole frame late."""
-BUSY_LIMIT = 0.85
+BUSY_LIMIT = 0.7
 """The share of its time that the loop may be at work."""
 
 

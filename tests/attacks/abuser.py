@@ -1,0 +1,229 @@
+"""A client with a valid key that abuses its call, in a process of its own that gives way to all others:
+`python -m tests.attacks.abuser URL KIND`. It calls again whenever its call is ended, until its standard input is closed, and then
+prints an `Abuse` as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import aiohttp
+from aiortc import MediaStreamTrack, RTCConfiguration, RTCDataChannel, RTCPeerConnection, RTCSessionDescription
+from av.packet import Packet
+
+from tests.attacks.honest import question
+from voiceagent.audio import opus
+from voiceagent.audio.resample import resample
+from voiceagent.media import aiortc_hooks
+from voiceagent.media.event_channel import LABEL
+
+FRAME_S = 0.02
+FRAME_TICKS = 960
+TIMES_TOO_FAST = 30
+LEAP_TICKS = 10 * 48_000
+TOOLS_BYTES = 52_000
+STOP_S = 3.0
+CONNECT_S = 5.0
+MAX_BUFFERED_BYTES = 1_000_000
+
+
+@dataclass(slots=True)
+class Abuse:
+    """What came of it."""
+
+    limited_s: list[float] = field(default_factory=list)
+    """Of each call: from the beginning of the abuse to the first refusal, or to the end of the call."""
+    ended: list[str] = field(default_factory=list)
+    """Why the server ended calls."""
+    refused: int = 0
+    """Offers that were not answered with a call."""
+
+
+class Flood(MediaStreamTrack):
+    """Speech, so many packets each 20 ms, each `ticks` of the RTP clock after the one before."""
+
+    kind = "audio"
+
+    def __init__(self, packets: int, ticks: int) -> None:
+        super().__init__()
+        encoder = opus.Encoder()
+        speech = resample(question(), 16_000, 24_000)
+        size = 480
+        self._payloads = [encoder.encode(speech[i : i + size]) for i in range(0, len(speech) - size, size)]
+        self._packets, self._ticks = packets, ticks
+        self._count = 0
+        self._began_s = time.monotonic()
+
+    async def recv(self) -> Packet[Any]:
+        if self._count % self._packets == 0:
+            due_s = self._began_s + self._count / self._packets * FRAME_S
+            await asyncio.sleep(max(0.0, due_s - time.monotonic()))
+        packet: Packet[Any] = Packet(self._payloads[self._count % len(self._payloads)])
+        packet.pts = self._count * self._ticks
+        packet.time_base = Fraction(1, 48_000)
+        self._count += 1
+        return packet
+
+
+Send = Callable[[dict[str, Any]], None]
+
+
+async def typed_messages(send: Send) -> None:
+    """Fifty a second."""
+    content = [{"type": "input_text", "text": "Tell me something about the weather in every city that you know of."}]
+    while True:
+        send({"type": "conversation.item.create", "item": {"type": "message", "role": "user", "content": content}})
+        send({"type": "response.create"})
+        await asyncio.sleep(FRAME_S)
+
+
+async def tool_updates(send: Send) -> None:
+    """52 KB, twenty times a second."""
+    words = "x" * 1800
+    parameters = {"type": "object", "properties": {"value": {"type": "string", "description": words}}}
+    tools = [{"type": "function", "name": f"tool_{n}", "parameters": parameters} for n in range(TOOLS_BYTES // 2000)]
+    while True:
+        send({"type": "session.update", "session": {"type": "realtime", "tools": tools}})
+        await asyncio.sleep(0.05)
+
+
+async def small_events(send: Send) -> None:
+    """A thousand a second."""
+    while True:
+        for _ in range(20):
+            send({"type": "conversation.item.retrieve", "item_id": "item_nothing"})
+        await asyncio.sleep(FRAME_S)
+
+
+async def only_listen(_: Send) -> None:
+    """What is sent by RTP is the abuse."""
+    await asyncio.Event().wait()
+
+
+KINDS: dict[str, tuple[Callable[[], Flood], Callable[[Send], Awaitable[None]]]] = {
+    "typed messages": (lambda: Flood(1, FRAME_TICKS), typed_messages),
+    "tool updates": (lambda: Flood(1, FRAME_TICKS), tool_updates),
+    "small events": (lambda: Flood(1, FRAME_TICKS), small_events),
+    "fast speech": (lambda: Flood(TIMES_TOO_FAST, FRAME_TICKS), only_listen),
+    "timestamp leaps": (lambda: Flood(1, LEAP_TICKS), only_listen),
+}
+
+
+async def abuse(url: str, key: str, kind: str, found: Abuse) -> None:
+    """One call after the other."""
+    make_track, act = KINDS[kind]
+    while True:
+        peer = RTCPeerConnection(RTCConfiguration(iceServers=[]))
+        peer.addTrack(make_track())
+        channel = peer.createDataChannel(LABEL)
+        try:
+            if await _connect(peer, url, key):
+                await _one_call(channel, act, found)
+            else:
+                found.refused += 1
+                await asyncio.sleep(0.2)
+        finally:
+            await peer.close()
+
+
+async def _connect(peer: RTCPeerConnection, url: str, key: str) -> bool:
+    aiortc_hooks.allow_loopback()
+    await peer.setLocalDescription(await peer.createOffer())
+    headers = {"Content-Type": "application/sdp", "Authorization": f"Bearer {key}"}
+    async with (
+        aiohttp.ClientSession() as session,
+        session.post(f"{url}/v1/realtime/calls", data=peer.localDescription.sdp, headers=headers) as answer,
+    ):
+        body = await answer.text()
+        if answer.status != 201:
+            return False
+    await peer.setRemoteDescription(RTCSessionDescription(body, "answer"))
+    return True
+
+
+async def _one_call(channel: RTCDataChannel, act: Callable[[Send], Awaitable[None]], found: Abuse) -> None:
+    """Abuse one call until it is ended."""
+    opened, limited, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    def on_message(text: str) -> None:
+        event = json.loads(text)
+        if event["type"] == "error" and event["error"]["code"] == "rate_limit_exceeded":
+            limited.set()
+        elif event["type"] == "voiceagent.call_ended":
+            found.ended.append(event["reason"])
+            limited.set()
+            ended.set()
+
+    def send(event: dict[str, Any]) -> None:
+        if channel.readyState == "open" and channel.bufferedAmount < MAX_BUFFERED_BYTES:
+            channel.send(json.dumps(event))
+
+    async def note() -> None:
+        await limited.wait()
+        found.limited_s.append(time.monotonic() - began_s)
+
+    channel.on("message", on_message)
+    channel.on("open", opened.set)
+    channel.on("close", ended.set)
+    await asyncio.wait_for(opened.wait(), CONNECT_S)
+    began_s = time.monotonic()
+    tasks = [asyncio.ensure_future(act(send)), asyncio.create_task(note())]
+    try:
+        await ended.wait()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@asynccontextmanager
+async def beside(url: str, kind: str, key: str = "") -> AsyncIterator[Abuse]:
+    """An abuser at work; what came of it is known after the block."""
+    command = [sys.executable, "-m", "tests.attacks.abuser", url, kind, "--key", key]
+    process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
+    found = Abuse()
+    try:
+        yield found
+    finally:
+        assert process.stdin is not None
+        process.stdin.close()
+        told, _ = await asyncio.wait_for(process.communicate(), 30)
+        for name, value in json.loads(told).items():
+            setattr(found, name, value)
+
+
+async def _until_told(url: str, key: str, kind: str) -> Abuse:
+    """Until standard input is closed."""
+    found = Abuse()
+    reader = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    work = asyncio.create_task(abuse(url, key, kind, found))
+    told = asyncio.create_task(reader.read())
+    await asyncio.wait([work, told], return_when=asyncio.FIRST_COMPLETED)
+    work.cancel()
+    await asyncio.wait([work], timeout=STOP_S)
+    return found
+
+
+def main() -> None:
+    """The program."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("url")
+    parser.add_argument("kind", choices=KINDS)
+    parser.add_argument("--key", default="")
+    given = parser.parse_args()
+    os.nice(10)
+    print(json.dumps(asdict(asyncio.run(_until_told(given.url, given.key, given.kind)))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""A thousand calls and two hundred that never connected leave nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+
+import aiohttp
+import psutil
+
+from tests.attacks.test_hogs import offer_of_a_call
+from tests.server_process import running_server
+from voiceagent.media.caller import Caller
+
+WARM, CYCLES, AT_ONCE = 200, 1000, 6
+HALF_OPEN = 200
+GROWTH = 0.02
+SETTINGS = """
+name: Leak test
+admission: {max_calls: 64, per_client: {offers_per_s: 1000, connecting: 64}}
+"""
+
+
+async def settled(url: str, process: psutil.Process) -> dict[str, float]:
+    """What the server holds once no call is up."""
+    async with aiohttp.ClientSession() as session:
+        for _ in range(200):
+            async with session.get(f"{url}/metrics", headers={"Connection": "close"}) as answer:
+                found = dict(re.findall(r"^(voiceagent_\w+) ([\d.]+)$", await answer.text(), re.MULTILINE))
+            if float(found["voiceagent_calls_active"]) == 0:
+                break
+            await asyncio.sleep(0.1)
+        else:
+            raise AssertionError("calls stay up")
+    return {
+        "tasks": float(found["voiceagent_tasks"]),
+        "threads": process.num_threads(),
+        "descriptors": process.num_fds(),
+        "rss": process.memory_info().rss,
+    }
+
+
+async def cycles(url: str, count: int) -> None:
+    """Connect and disconnect so often."""
+    left = count
+
+    async def again_and_again() -> None:
+        nonlocal left
+        while left > 0:
+            left -= 1
+            async with Caller(url):
+                pass
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(AT_ONCE):
+            group.create_task(again_and_again())
+
+
+async def half_open(url: str, count: int) -> None:
+    """Offers that never connect."""
+    offer = await offer_of_a_call()
+    headers = {"Content-Type": "application/sdp"}
+    taken = 0
+    async with aiohttp.ClientSession() as session:
+        while taken < count:
+            async with session.post(f"{url}/v1/realtime/calls", data=offer, headers=headers) as answer:
+                taken += answer.status == 201
+            if answer.status != 201:
+                await asyncio.sleep(0.2)
+
+
+async def test_a_thousand_calls_and_two_hundred_half_open_ones_leave_nothing_behind(tmp_path: Path) -> None:
+    agent = tmp_path / "agent.yaml"
+    agent.write_text(SETTINGS)
+    with running_server(tmp_path, "--config", str(agent)) as server:
+        process = psutil.Process(server.process.pid)
+        await cycles(server.url, WARM)
+        before = await settled(server.url, process)
+        await cycles(server.url, CYCLES)
+        await half_open(server.url, HALF_OPEN)
+        after = await settled(server.url, process)
+    print(before, after, f"memory {after['rss'] / before['rss'] - 1:+.1%}")
+    assert {name: after[name] for name in ("tasks", "threads", "descriptors")} == {
+        name: before[name] for name in ("tasks", "threads", "descriptors")
+    }
+    assert after["rss"] <= (1 + GROWTH) * before["rss"]
