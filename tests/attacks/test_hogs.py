@@ -1,4 +1,4 @@
-"""A key that takes all it can get leaves enough for the others. Nobody ends the call of another key. Keys are not guessed fast."""
+"""A key that takes all it can get leaves enough for others. Nobody ends the call of another key. Keys are not guessed fast."""
 
 from __future__ import annotations
 

@@ -18,6 +18,8 @@ from voiceagent.server.problems import Problem
 from voiceagent.server.wrong_keys import PAUSE_S, WrongKeys
 
 KEYS_VARIABLE = "VOICEAGENT_KEYS"
+MIN_KEY_CHARACTERS = 16
+"""Of keys that other machines can try."""
 _ALLOWED_HEADERS = "authorization, content-type, x-openai-agents-sdk"
 
 
@@ -38,8 +40,16 @@ def is_loopback(host: str) -> bool:
 
 
 def check_exposure(host: str, keys: tuple[str, ...]) -> None:
-    """Raises ConfigError when the server would be open to the network without keys."""
-    if not keys and not is_loopback(host):
+    """Raises ConfigError when the server would be open to the network without keys, or with one that can be guessed."""
+    if is_loopback(host):
+        return
+    short = next((number for number, key in enumerate(keys, 1) if len(key) < MIN_KEY_CHARACTERS), 0)
+    if short:
+        raise ConfigError(
+            f"key {short} in {KEYS_VARIABLE} has {len(keys[short - 1])} characters and could be guessed; expected at least "
+            f"{MIN_KEY_CHARACTERS}, such as from: openssl rand -hex 24"
+        )
+    if not keys:
         raise ConfigError(
             f"--host {host} lets other machines call this server, but no keys are configured; "
             f"set {KEYS_VARIABLE} to one or more secret keys separated by commas, or use --host 127.0.0.1"
