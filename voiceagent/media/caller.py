@@ -123,8 +123,7 @@ class Caller:
 
     async def connect(self) -> None:
         """Make the call; returns when audio flows both ways. Raises MediaError in one line when it cannot be made."""
-        aiortc_hooks.check()
-        aiortc_hooks.allow_loopback()
+        aiortc_hooks.prepare()
         try:
             async with asyncio.timeout(self._connect_timeout_s):
                 await self._negotiate()

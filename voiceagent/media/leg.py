@@ -43,7 +43,7 @@ class Leg(Protocol):
 
     @property
     def end_reason(self) -> str:
-        """Why the connection ended: hangup, closed, lost. Empty while it is up."""
+        """Why the connection ended: hangup, closed, lost, abuse. Empty while it is up."""
         ...
 
     @property
