@@ -20,7 +20,7 @@ from aiortc.rtcrtpreceiver import StreamStatistics
 from aiortc.rtp import RtpPacket, is_rtcp
 
 from voiceagent.errors import MediaError
-from voiceagent.media import ice_hooks, transport_hooks
+from voiceagent.media import ice_hooks, set_up_repeats, transport_hooks
 from voiceagent.media.datagram_gate import Gate
 
 SUPPORTED = "1.16."
@@ -87,7 +87,7 @@ def check() -> None:
         problems.append(f"aioice's Connection.{_DATA_RECEIVED} moved")
     if not callable(getattr(aioice.ice, "get_host_addresses", None)):
         problems.append("aioice gathers addresses elsewhere")
-    problems += ice_hooks.moved() + transport_hooks.moved()
+    problems += ice_hooks.moved() + transport_hooks.moved() + set_up_repeats.moved()
     if problems:
         found = "; ".join(problems)
         raise MediaError(f"aiortc cannot be used: {found}; expected {SUPPORTED}*: pip install 'aiortc=={SUPPORTED}*'")
@@ -170,6 +170,12 @@ def guard_sockets(peer: RTCPeerConnection, make_gate: Callable[[], Gate]) -> Non
     """Put a gate of ours before each socket of `peer`, which knows the other side's description and has opened none."""
     for transport in transports(peer):
         ice_hooks.guard(ice_connection(transport), make_gate())
+
+
+def repeat_flights(peer: RTCPeerConnection) -> None:
+    """Repeat what the handshakes of `peer` lose; it knows the other side's description."""
+    for transport in transports(peer):
+        set_up_repeats.repeat_flights(transport)
 
 
 def packets_received(transport: RTCDtlsTransport) -> int:

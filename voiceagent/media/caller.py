@@ -163,6 +163,7 @@ class Caller:
             raise MediaError(f"{self.url}: the server's answer cannot be used: {error}; is this a voiceagent server?") from error
         aiortc_hooks.take_rtp(transceiver.receiver, self._on_rtp, opus.RTP_CLOCK_HZ)
         aiortc_hooks.lose_late_data(peer)
+        aiortc_hooks.repeat_flights(peer)
 
     async def _post(self, offer: str) -> str:
         target = f"{self.url}/v1/realtime/calls"

@@ -111,6 +111,10 @@ class Gate:
         """Whether a check has vouched for `source`: the peer's, which proves that it holds the call's password, or ours."""
         return source in self._answered
 
+    def expects(self, source: Address) -> bool:
+        """Whether someone is likely to be at `source`: the peer has called from there, or we chose it."""
+        return self._budget is None or source in self._answered
+
     def check_received(self, source: Address, size: int, in_use: Container[Address] = ()) -> Address | None:
         """A signed check came from `source`. It does not prove that the peer is there (a source can be forged), but that it is
         the peer. The address that is forgotten in its place, if any: never one `in_use`."""

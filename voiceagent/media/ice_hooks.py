@@ -14,6 +14,7 @@ from aioice import stun
 
 from voiceagent.media.allowance import Allowance
 from voiceagent.media.datagram_gate import Address, Gate, Kind, classify, is_stun
+from voiceagent.media.set_up_repeats import Repeats
 
 CHECKS_PER_S = 100
 CHECKS_BURST = 200
@@ -111,10 +112,18 @@ class GatedProtocol(_shipped_protocol):
     ) -> tuple[stun.Message, Address]:
         """Execute a STUN transaction and return the response."""
         self._asked[request.transaction_id] = addr
+        # A consent check has no retransmissions: it is lost when it is late (RFC 7675).
+        repeats = Repeats(lambda: self._ask_again(request, addr)) if retransmissions is None else None
         try:
             return await super().request(request, addr, integrity_key, retransmissions)
         finally:
             del self._asked[request.transaction_id]
+            if repeats is not None:
+                repeats.stop()
+
+    def _ask_again(self, request: stun.Message, addr: Address) -> None:
+        if self._gate.expects(addr) and not self.transport.is_closing():
+            self.send_stun(request, addr)
 
     def _take_stun(self, data: bytes, source: Address) -> None:
         message = _parse(data)

@@ -121,6 +121,7 @@ class WebRtcLeg:
         return answer
 
     def _set_guards(self, budget: Budget) -> None:
+        aiortc_hooks.repeat_flights(self._peer)
         aiortc_hooks.guard_sockets(self._peer, lambda: Gate(budget, self._gate))
         for transport in aiortc_hooks.transports(self._peer):
             self._guard.guard_transport(transport)
