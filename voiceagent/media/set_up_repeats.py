@@ -1,6 +1,6 @@
-"""Says again what a connection's set-up lost on the way, sooner than the 500 ms that aioice waits for an ICE check and the 1 s that
-OpenSSL waits for a DTLS flight: at 30 % loss those let 2 of 5 calls miss the 5 s in which a call must be up. A repeated datagram is
-byte for byte the first, so one that came is recognised and costs nothing (RFC 8489 §6.3.1, RFC 6347 §4.1.2.6)."""
+"""Says again what a connection's set-up lost on the way, sooner than the 500 ms that aioice waits for an ICE check and the 1 s
+that OpenSSL waits for a DTLS flight: at 30 % loss those let 2 of 5 calls miss the 5 s in which a call must be up. A repeated
+datagram is byte for byte the first, so one that came is recognised and costs nothing (RFC 8489 §6.3.1, RFC 6347 §4.1.2.6)."""
 
 from __future__ import annotations
 
