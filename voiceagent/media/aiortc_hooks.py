@@ -20,6 +20,8 @@ from aiortc.rtcrtpreceiver import StreamStatistics
 from aiortc.rtp import RtpPacket, is_rtcp
 
 from voiceagent.errors import MediaError
+from voiceagent.media import ice_hooks, set_up_repeats, transport_hooks
+from voiceagent.media.datagram_gate import Gate
 
 SUPPORTED = "1.16."
 
@@ -47,6 +49,14 @@ def _host_addresses(use_ipv4: bool, use_ipv6: bool) -> list[str]:
 def allow_loopback() -> None:
     """Let a machine with only `lo` connect to itself. Other machines gather what they did."""
     aioice.ice.get_host_addresses = _host_addresses
+
+
+def prepare() -> None:
+    """What the connections of this process need, before the first: loopback, and sockets behind a gate. Raises what `check`
+    raises."""
+    check()
+    allow_loopback()
+    ice_hooks.install()
 
 
 def check() -> None:
@@ -77,6 +87,7 @@ def check() -> None:
         problems.append(f"aioice's Connection.{_DATA_RECEIVED} moved")
     if not callable(getattr(aioice.ice, "get_host_addresses", None)):
         problems.append("aioice gathers addresses elsewhere")
+    problems += ice_hooks.moved() + transport_hooks.moved() + set_up_repeats.moved()
     if problems:
         found = "; ".join(problems)
         raise MediaError(f"aiortc cannot be used: {found}; expected {SUPPORTED}*: pip install 'aiortc=={SUPPORTED}*'")
@@ -109,7 +120,7 @@ def take_rtp(receiver: RTCRtpReceiver, handler: Callable[[RtpPacket], None], clo
 
 def _take_at_once(transport: RTCDtlsTransport, take: Callable[[RtpPacket], None]) -> None:
     """RTP goes past the queue of `transport`; DTLS, RTCP and what comes before the keys are known do not (RFC 7983)."""
-    connection = getattr(transport.transport, _ICE_CONNECTION)
+    connection = ice_connection(transport)
     enqueue: Callable[[bytes, int], None] = getattr(connection, _DATA_RECEIVED)
 
     def data_received(data: bytes, component: int) -> None:
@@ -117,9 +128,10 @@ def _take_at_once(transport: RTCDtlsTransport, take: Callable[[RtpPacket], None]
         if session is None or not data or not 127 < data[0] < 192 or is_rtcp(data):
             enqueue(data, component)
             return
-        setattr(transport, _RECEIVED_PACKETS, packets_received(transport) + 1)
         try:
-            packet = RtpPacket.parse(session.unprotect(data), getattr(transport, _HEADER_EXTENSIONS))
+            payload = session.unprotect(data)
+            setattr(transport, _RECEIVED_PACKETS, packets_received(transport) + 1)
+            packet = RtpPacket.parse(payload, getattr(transport, _HEADER_EXTENSIONS))
         except (pylibsrtp.Error, ValueError, struct.error):  # aiortc unpacks header extensions whatever their length
             return
         take(packet)
@@ -140,6 +152,30 @@ def lose_late_data(peer: RTCPeerConnection) -> None:
             await send(data)
 
     setattr(transport, _SEND_DATA, send_data)
+
+
+def transports(peer: RTCPeerConnection) -> set[RTCDtlsTransport]:
+    """The transports that `peer` uses, once it knows the other side's description: one when all is bundled."""
+    used = {transceiver.receiver.transport for transceiver in peer.getTransceivers()}
+    return used if peer.sctp is None else used | {peer.sctp.transport}
+
+
+def ice_connection(transport: RTCDtlsTransport) -> aioice.ice.Connection:
+    """The ICE connection below `transport`."""
+    connection: aioice.ice.Connection = getattr(transport.transport, _ICE_CONNECTION)
+    return connection
+
+
+def guard_sockets(peer: RTCPeerConnection, make_gate: Callable[[], Gate]) -> None:
+    """Put a gate of ours before each socket of `peer`, which knows the other side's description and has opened none."""
+    for transport in transports(peer):
+        ice_hooks.guard(ice_connection(transport), make_gate())
+
+
+def repeat_flights(peer: RTCPeerConnection) -> None:
+    """Repeat what the handshakes of `peer` lose; it knows the other side's description."""
+    for transport in transports(peer):
+        set_up_repeats.repeat_flights(transport)
 
 
 def packets_received(transport: RTCDtlsTransport) -> int:

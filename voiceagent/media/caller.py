@@ -123,8 +123,7 @@ class Caller:
 
     async def connect(self) -> None:
         """Make the call; returns when audio flows both ways. Raises MediaError in one line when it cannot be made."""
-        aiortc_hooks.check()
-        aiortc_hooks.allow_loopback()
+        aiortc_hooks.prepare()
         try:
             async with asyncio.timeout(self._connect_timeout_s):
                 await self._negotiate()
@@ -164,6 +163,7 @@ class Caller:
             raise MediaError(f"{self.url}: the server's answer cannot be used: {error}; is this a voiceagent server?") from error
         aiortc_hooks.take_rtp(transceiver.receiver, self._on_rtp, opus.RTP_CLOCK_HZ)
         aiortc_hooks.lose_late_data(peer)
+        aiortc_hooks.repeat_flights(peer)
 
     async def _post(self, offer: str) -> str:
         target = f"{self.url}/v1/realtime/calls"

@@ -29,6 +29,9 @@ class IceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The environment variable that holds the secret which the TURN server shares with us."""
     lifetime_s: Annotated[int, msgspec.Meta(ge=60, le=86_400)] = 7200
     """How long a credential is valid: longer than the longest call, as a relay is refreshed with it."""
+    private_candidates: bool = False
+    """Whether the server may call addresses that an offer names and that are not on the Internet (RFC 6890): private, link-local,
+    loopback. Callers there reach it as they call first; only a firewall that opens from our side alone needs this."""
 
 
 @dataclass(frozen=True, slots=True)

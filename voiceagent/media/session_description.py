@@ -1,11 +1,13 @@
 """Reads an SDP offer (RFC 8866, RFC 9429) and says in one line what is wrong with it; finishes the answer.
 
-What comes out of `read_offer` holds only candidates that can be used as they are: names that would need multicast DNS, TCP
-candidates and ports that do not exist go, and so does end-of-candidates, since a peer may be reachable from an address it did
-not list. Media whose direction is left open get `sendrecv`, which is what that means (RFC 8866 §6.7) and aiortc wants written."""
+What comes out of `read_offer` holds only candidates that can be used as they are, and few of them: names that would need
+multicast DNS, TCP candidates, addresses where no caller is and ports that do not exist go, and so does end-of-candidates, since
+a peer may be reachable from an address it did not list. Media whose direction is left open get `sendrecv`, which is what that
+means (RFC 8866 §6.7) and aiortc wants written."""
 
 from __future__ import annotations
 
+import ipaddress
 import itertools
 import re
 from collections.abc import Iterator
@@ -15,10 +17,16 @@ from aiortc import sdp
 from voiceagent.errors import MediaError
 
 MAX_SDP_CHARS = 65_536
-MAX_CANDIDATES = 32
+MAX_SECTIONS = 8
+MAX_CANDIDATES = 8
+"""Addresses of the offer that are tried; the others are learned from the peer's own checks (RFC 8445 §7.3.1.3)."""
 MAX_PORT = 65_535
 
 _CANDIDATE = re.compile(r"a=candidate:\S+ \d+ (?P<transport>\S+) \d+ (?P<host>\S+) (?P<port>\d{1,5}) ")
+_UFRAG = re.compile(r"[A-Za-z0-9+/]{4,256}")
+_PASSWORD = re.compile(r"[A-Za-z0-9+/]{22,256}")
+"""RFC 8839 §5.4."""
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _DIRECTION = re.compile(r"a=(sendrecv|sendonly|recvonly|inactive)\s*$")
 _OPUS = re.compile(r"^a=rtpmap:(\d+) opus/48000", re.IGNORECASE | re.MULTILINE)
 
@@ -36,10 +44,12 @@ def _parse(text: str) -> sdp.SessionDescription:
         raise MediaError(f"the SDP is malformed{detail}; expected an offer as RTCPeerConnection.createOffer makes it") from error
 
 
-def read_offer(text: str) -> str:
-    """The offer, ready for aiortc. Raises MediaError when it is malformed, has no audio, no Opus, or lacks the ICE and DTLS
-    parameters."""
+def read_offer(text: str, *, private_candidates: bool = False) -> str:
+    """The offer, ready for aiortc, with the candidates on the Internet, and with `private_candidates` others too. Raises
+    MediaError when it is malformed, has no audio, no Opus, or lacks the ICE and DTLS parameters."""
     description = _parse(text)
+    if len(description.media) > MAX_SECTIONS:
+        raise MediaError(f"the offer has {len(description.media)} media sections; expected at most {MAX_SECTIONS}")
     audio = [media for media in description.media if media.kind == "audio" and media.port != 0]
     if not audio:
         found = ", ".join(media.kind for media in description.media) or "nothing"
@@ -63,24 +73,57 @@ def read_offer(text: str) -> str:
             raise MediaError(f"the offer's {media.kind} section has no a=ice-ufrag and a=ice-pwd; expected a WebRTC offer")
         if media.dtls is None or not media.dtls.fingerprints:
             raise MediaError(f"the offer's {media.kind} section has no a=fingerprint; expected a WebRTC offer")
-    return _with_usable_candidates(text)
+    for media in description.media:
+        if media.ice is not None:
+            _check_credential("ice-ufrag", media.ice.usernameFragment, _UFRAG, 4)
+            _check_credential("ice-pwd", media.ice.password, _PASSWORD, 22)
+    return _with_usable_candidates(text, private_candidates)
 
 
-def _with_usable_candidates(text: str) -> str:
+def _check_credential(name: str, value: str | None, allowed: re.Pattern[str], least: int) -> None:
+    if value is not None and not allowed.fullmatch(value):
+        raise MediaError(
+            f"the offer's a={name} has {len(value)} characters, {value[:40]!r}; expected {least} to 256 letters, digits, + and /"
+        )
+
+
+def is_usable_host(host: str, private_candidates: bool) -> bool:
+    """Whether an offer may make us send to `host`: an address of the Internet, or with `private_candidates` any of one host
+    (RFC 6890). An IPv4 address inside an IPv6 one counts as what it is."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    if isinstance(address, ipaddress.IPv6Address):
+        inner = address.ipv4_mapped or address.sixtofour or (address.teredo and address.teredo[1])
+        if address in _NAT64:
+            inner = ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
+        if inner:
+            return is_usable_host(str(inner), private_candidates)
+    if address.is_multicast or address.is_unspecified:
+        return False
+    if address.is_global:
+        return not address.is_reserved
+    is_no_host = address.version == 4 and address.packed[0] in (0, *range(240, 256))
+    return private_candidates and not is_no_host
+
+
+def _with_usable_candidates(text: str, private_candidates: bool) -> str:
     lines = []
-    candidates = 0
+    addresses: set[tuple[str, int]] = set()
     for line in text.strip().splitlines():
         if line.strip() == "a=end-of-candidates":
             continue
         if line.startswith("a=candidate:"):
             match = _CANDIDATE.match(line)
-            if match is None or match["transport"].lower() != "udp" or match["host"].endswith(".local"):
+            if match is None or match["transport"].lower() != "udp" or not is_usable_host(match["host"], private_candidates):
                 continue
-            if int(match["port"]) > MAX_PORT:  # asyncio closes a socket that is to send there
+            if not 0 < int(match["port"]) <= MAX_PORT:  # asyncio closes a socket that is to send to a higher one
                 continue
-            candidates += 1
-            if candidates > MAX_CANDIDATES:
+            address = (match["host"], int(match["port"]))
+            if address not in addresses and len(addresses) >= MAX_CANDIDATES:
                 continue
+            addresses.add(address)
         lines.append(line)
     return "\r\n".join(_with_directions(lines)) + "\r\n"
 

@@ -18,11 +18,13 @@ from voiceagent.audio import opus
 from voiceagent.errors import MediaError
 from voiceagent.media import aiortc_hooks
 from voiceagent.media.audio_receiver import AudioReceiver
+from voiceagent.media.datagram_gate import Budget, Gate, GateCounters
 from voiceagent.media.event_channel import LABEL, EventChannel
 from voiceagent.media.leg import HeardFrame
 from voiceagent.media.paced_track import PacedTrack
 from voiceagent.media.playout import Playout
 from voiceagent.media.session_description import opus_payload_type, read_offer, with_opus_parameters
+from voiceagent.media.transport_hooks import TransportGuard, ignore_retransmission_requests, was_closed_by_peer
 
 HEARD_RATE_HZ = 16_000
 MAX_HEARD_FRAMES = 500
@@ -50,6 +52,9 @@ class WebRtcLeg:
         self._loop = asyncio.get_running_loop()
         self._peer = RTCPeerConnection(RTCConfiguration(iceServers=list(ice_servers)))
         self._events = EventChannel()
+        self._has_channel = False
+        self._gate = GateCounters()
+        self._guard = TransportGuard(self._on_abuse)
         self._receiver = AudioReceiver(HEARD_RATE_HZ, self._on_frame)
         self._track = PacedTrack(self.playout.take_frame, sent=self._on_sent, encoder=encoder, idle=self._is_idle)
         self.playout.on_ready = self._track.hurry
@@ -62,7 +67,7 @@ class WebRtcLeg:
         self._silence_timeout_s = silence_timeout_s
         self._watch: asyncio.TimerHandle | None = None
         self._packets = 0
-        self._last_packet_s = self._loop.time()
+        self._offered_s = self._last_packet_s = self._loop.time()
 
     @classmethod
     async def answer(
@@ -70,26 +75,26 @@ class WebRtcLeg:
         offer_sdp: str,
         *,
         ice_servers: Sequence[RTCIceServer] = (),
-        connect_timeout_s: float = 15.0,
+        private_candidates: bool = False,
+        connect_timeout_s: float = 5.0,
         silence_timeout_s: float = 8.0,
         bitrate_bps: int = 32_000,
         complexity: int = 5,
     ) -> tuple[WebRtcLeg, str]:
         """Take an offer; the leg, and the SDP that answers it with all candidates. The connection comes up by itself; when it
         has not within `connect_timeout_s`, or nothing is received for `silence_timeout_s`, the leg ends as `lost`.
-        Raises MediaError, in one line, for an offer that cannot be served."""
-        offer = read_offer(offer_sdp)
-        aiortc_hooks.check()
-        aiortc_hooks.allow_loopback()
+        `private_candidates`: see `IceSettings`. Raises MediaError, in one line, for an offer that cannot be served."""
+        offer = read_offer(offer_sdp, private_candidates=private_candidates)
+        aiortc_hooks.prepare()
         encoder = opus.Encoder(bitrate_bps=bitrate_bps, complexity=complexity)
         leg = cls(ice_servers, connect_timeout_s, silence_timeout_s, encoder)
         try:
-            return leg, await leg._negotiate(offer)
+            return leg, await leg._negotiate(offer, Budget(len(offer_sdp.encode())))
         except BaseException:
             await leg.close()
             raise
 
-    async def _negotiate(self, offer: str) -> str:
+    async def _negotiate(self, offer: str, budget: Budget) -> str:
         peer = self._peer
         transceiver = peer.addTransceiver(self._track, direction="sendrecv")
         transceiver.setCodecPreferences(opus_only())
@@ -100,18 +105,28 @@ class WebRtcLeg:
             for other in peer.getTransceivers():
                 if other is not transceiver:
                     other.direction = "inactive"
+            self._set_guards(budget)
             await peer.setLocalDescription(await peer.createAnswer())
         except (OperationError, InternalError, InvalidStateError, ValueError, KeyError, IndexError, AttributeError) as error:
             detail = str(error) or type(error).__name__
             raise MediaError(f"the offer cannot be answered: {detail}; expected audio with Opus") from error
         aiortc_hooks.take_rtp(transceiver.receiver, self._receiver.receive, opus.RTP_CLOCK_HZ)
         aiortc_hooks.lose_late_data(peer)
+        ignore_retransmission_requests(transceiver.sender)
         transceiver.receiver.transport.on("statechange", self._on_transport_state)
-        self._last_packet_s = self._loop.time()
+        self._offered_s = self._last_packet_s = self._loop.time()
         self._watch = self._loop.call_later(WATCH_INTERVAL_S, self._on_watch)
         answer = with_opus_parameters(peer.localDescription.sdp)
         self._receiver.payload_type = opus_payload_type(answer)
         return answer
+
+    def _set_guards(self, budget: Budget) -> None:
+        aiortc_hooks.repeat_flights(self._peer)
+        aiortc_hooks.guard_sockets(self._peer, lambda: Gate(budget, self._gate))
+        for transport in aiortc_hooks.transports(self._peer):
+            self._guard.guard_transport(transport)
+        if self._peer.sctp is not None:
+            self._guard.guard_sctp(self._peer.sctp)
 
     async def frames(self) -> AsyncIterator[HeardFrame]:
         """The caller's audio in order; ends when the connection does. When the consumer is slow the oldest frames are dropped
@@ -136,7 +151,8 @@ class WebRtcLeg:
 
     @property
     def end_reason(self) -> str:
-        """Why the connection ended: hangup (the peer closed it), closed (we did), lost. Empty while it is up."""
+        """Why the connection ended: hangup (the peer closed it), closed (we did), lost, abuse (the peer went on with what was
+        refused). Empty while it is up."""
         return self._end_reason
 
     @property
@@ -157,6 +173,14 @@ class WebRtcLeg:
             "events_dropped_in": self._events.dropped_in,
             "events_dropped_out": self._events.dropped_out,
             "frames_skipped": self._track.skipped_frames,
+            "datagrams_foreign": self._gate.foreign,
+            "stun_malformed": self._gate.stun_malformed,
+            "stun_unauthenticated": self._gate.stun_unauthenticated,
+            "stun_excess": self._gate.stun_excess,
+            "stun_unsent": self._gate.unsent,
+            "dtls_refused": self._guard.dtls_refused,
+            "packets_malformed": self._guard.malformed,
+            "data_refused": self._guard.refused,
         }
 
     @property
@@ -166,6 +190,7 @@ class WebRtcLeg:
             "heard frames": self.dropped_frames,
             "client events": self._events.overflowed_in,
             "server events": self._events.overflowed_out,
+            "datagrams": self._guard.overflowed,
         }
 
     async def wait_connected(self) -> bool:
@@ -212,10 +237,11 @@ class WebRtcLeg:
         self.playout.confirm_sent()
 
     def _on_data_channel(self, channel: RTCDataChannel) -> None:
-        if channel.label != LABEL:
+        if channel.label != LABEL or self._has_channel:
             self._events.dropped_in += 1
             channel.close()
             return
+        self._has_channel = True
         self._events.attach(channel)
         channel.on("close", lambda: self._end("hangup"))
 
@@ -228,9 +254,13 @@ class WebRtcLeg:
             self._end("lost")
 
     def _on_transport_state(self) -> None:
-        # The peer's DTLS close_notify: aiortc's connectionState stays "connected".
-        if self._peer.getTransceivers()[0].receiver.transport.state == "closed":
-            self._end("hangup")
+        # The peer's DTLS close_notify, or the end of ICE's consent (RFC 7675): aiortc's connectionState stays "connected".
+        transport = self._peer.getTransceivers()[0].receiver.transport
+        if transport.state == "closed":
+            self._end("hangup" if was_closed_by_peer(transport) else "lost")
+
+    def _on_abuse(self) -> None:
+        self._end("abuse")
 
     def _on_watch(self) -> None:
         now_s = self._loop.time()
@@ -241,8 +271,10 @@ class WebRtcLeg:
         if self._receiver.allowance.is_abused:
             self._end("abuse")
             return
-        limit_s = self._silence_timeout_s if self._connected.is_set() else self._connect_timeout_s
-        if now_s - self._last_packet_s >= limit_s:
+        # Until it is connected nothing that comes in buys time: half a handshake is no caller.
+        is_up = self._connected.is_set()
+        limit_s, since_s = (self._silence_timeout_s, self._last_packet_s) if is_up else (self._connect_timeout_s, self._offered_s)
+        if now_s - since_s >= limit_s:
             self._end("lost")
             return
         self._watch = self._loop.call_later(WATCH_INTERVAL_S, self._on_watch)

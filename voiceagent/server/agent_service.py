@@ -63,7 +63,7 @@ class AgentService:
         tools = ToolSet.from_config(self.agent.tools, self.agent.base_dir, metrics.tool_ended)
 
         async def answer(offer: str) -> tuple[Leg, str]:
-            return await WebRtcLeg.answer(offer)
+            return await WebRtcLeg.answer(offer, private_candidates=self.agent.ice.private_candidates)
 
         @asynccontextmanager
         async def load() -> AsyncIterator[StartCall]:

@@ -1,0 +1,132 @@
+"""What stands before ICE, DTLS and SCTP decides for any bytes, without an error, and lets through what peers really send."""
+
+from __future__ import annotations
+
+import aioice.ice
+import pytest
+from aiortc.rtcsctptransport import DataChunk, ForwardTsnChunk, HeartbeatChunk, InitChunk, SackChunk, serialize_packet
+from hypothesis import given
+from hypothesis import strategies as st
+
+from voiceagent.errors import MediaError
+from voiceagent.media import aiortc_hooks, dtls_screen
+from voiceagent.media.allowance import Allowance, Meter
+from voiceagent.media.datagram_gate import Kind, classify, is_stun
+from voiceagent.media.sctp_screen import (
+    MAX_STREAMS,
+    MAX_TSNS_AHEAD,
+    MAX_WAITING_BYTES,
+    Association,
+    Verdict,
+    chunks_of,
+    judge,
+)
+
+UP = Association(
+    established=True,
+    last_received_tsn=1000,
+    misordered=0,
+    next_tsn=5000,
+    last_sacked_tsn=4989,
+    waiting_chunks=0,
+    waiting_bytes=0,
+    streams=frozenset({1}),
+)
+
+
+def verdict_on(*chunks: object, association: Association = UP) -> Verdict:
+    packet = serialize_packet(5000, 5000, 1, chunks[0])  # type: ignore[arg-type]
+    return judge(chunks_of(packet + b"".join(map(bytes, chunks[1:]))), association)  # type: ignore[call-overload]
+
+
+def data(tsn: int, stream: int = 1, size: int = 100) -> DataChunk:
+    chunk = DataChunk(flags=3)
+    chunk.tsn, chunk.stream_id, chunk.user_data = tsn, stream, bytes(size)
+    return chunk
+
+
+def sack(acknowledged: int, *gaps: tuple[int, int]) -> SackChunk:
+    chunk = SackChunk()
+    chunk.cumulative_tsn, chunk.gaps = acknowledged, list(gaps)
+    return chunk
+
+
+def skip(tsn: int, streams: int) -> ForwardTsnChunk:
+    chunk = ForwardTsnChunk()
+    chunk.cumulative_tsn, chunk.streams = tsn, [(stream, 0) for stream in range(streams)]
+    return chunk
+
+
+@pytest.mark.parametrize(
+    ("chunk", "expected"),
+    [
+        (data(1001), Verdict.TAKE),
+        (data(1000), Verdict.TAKE),
+        (data(1000 + MAX_TSNS_AHEAD), Verdict.TAKE),
+        (data(1001 + MAX_TSNS_AHEAD), Verdict.EXCESS),
+        (sack(4990), Verdict.TAKE),
+        (sack(4990, (2, 3), (5, 9)), Verdict.TAKE),
+        (sack(4990, (2, 3), (3, 9)), Verdict.MALFORMED),
+        (sack(4990, (2, 10)), Verdict.MALFORMED),
+        (sack(5000), Verdict.MALFORMED),
+        (sack(4000, (1, 60_000)), Verdict.TAKE),  # out of date: not looked at
+        (skip(1010, MAX_STREAMS - 1), Verdict.TAKE),
+        (skip(1010, MAX_STREAMS + 1), Verdict.MALFORMED),
+        (InitChunk(), Verdict.MALFORMED),
+        (HeartbeatChunk(), Verdict.TAKE),
+    ],
+)
+def test_sctp_is_taken_as_far_as_it_is_possible(chunk: object, expected: Verdict) -> None:
+    assert verdict_on(chunk) is expected
+
+
+def test_a_message_that_does_not_end_is_told_from_one_that_misses_a_piece() -> None:
+    full = {"waiting_bytes": MAX_WAITING_BYTES, "waiting_chunks": 300}
+    fields = {name: getattr(UP, name) for name in UP.__slots__}
+    in_order = Association(**{**fields, **full})
+    with_a_gap = Association(**{**fields, **full, "misordered": 40})
+    beyond = Association(**{**fields, **full, "misordered": 40, "waiting_bytes": 2 * MAX_WAITING_BYTES})
+    assert verdict_on(data(1001), association=in_order) is Verdict.ENDLESS
+    assert verdict_on(data(1001), association=with_a_gap) is Verdict.TAKE
+    assert verdict_on(data(1002), association=with_a_gap) is Verdict.EXCESS
+    assert verdict_on(data(1001), association=beyond) is Verdict.ENDLESS
+
+
+@given(st.binary(max_size=300), st.binary(max_size=40))
+def test_any_packet_is_judged(packet: bytes, tail: bytes) -> None:
+    for candidate in (packet, bytes(12) + packet, bytes(serialize_packet(1, 1, 1, data(1001))) + tail):
+        try:
+            chunks = chunks_of(candidate)
+        except ValueError:
+            continue
+        assert judge(chunks, UP) in Verdict
+
+
+@given(st.binary(max_size=300))
+def test_any_datagram_is_classified_and_screened(datagram: bytes) -> None:
+    kind = classify(datagram)
+    assert not datagram or kind in Kind
+    assert not is_stun(datagram) or kind is Kind.STUN or datagram[0] > 3
+    for start in (b"", b"\x16\xfe\xfd" + bytes(8)):
+        assert dtls_screen.passes(start + datagram, dtls_screen.FROM_SERVER) in (True, False)
+
+
+def test_an_allowance_comes_back_with_time_and_patience_ends() -> None:
+    now_s = [0.0]
+    meter = Meter(Allowance(10, 20, lambda: now_s[0]), Allowance(1, 5, lambda: now_s[0]))
+    assert [meter.admit(10) for _ in range(2)] == [True, True]
+    now_s[0] = 0.5
+    assert [meter.admit(5), meter.admit(5)] == [True, False]
+    assert not meter.exhausted
+    assert not meter.admit(5)
+    assert meter.exhausted
+    now_s[0] = 100.0
+    assert not meter.admit(1)
+
+
+def test_what_aioice_and_aiortc_have_moved_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    aiortc_hooks.check()
+    monkeypatch.delattr(aioice.ice.Connection, "_valid_username")
+    monkeypatch.delattr(aiortc_hooks.RTCDtlsTransport, "_handle_rtcp_data")
+    with pytest.raises(MediaError, match=r"Connection._valid_username moved; .*RTCDtlsTransport._handle_rtcp_data moved"):
+        aiortc_hooks.check()

@@ -1,0 +1,145 @@
+"""Which datagrams a WebRTC connection looks at, and what it may send to addresses where perhaps no one asked for it. Pure.
+
+Datagrams come in with their source; those of addresses that no ICE connectivity check has vouched for are refused unless they
+are STUN, which brings its own proof. What goes out to an address that has not answered a check is paid from a budget of three
+times the offer's size, as QUIC limits it before an address is validated (RFC 9000 §8.1)."""
+
+from __future__ import annotations
+
+import enum
+import struct
+from collections.abc import Container
+from dataclasses import dataclass
+
+Address = tuple[str, int]
+
+MAX_DATAGRAM_BYTES = 2048
+"""No peer sends more in one piece: paths carry 1,500 bytes."""
+MAX_STUN_BYTES = 1500
+MAX_ADDRESSES = 16
+"""Addresses of the peer that are known at a time: of each of its interfaces, and of networks that it changes to."""
+AMPLIFICATION = 3
+
+_STUN_HEADER = struct.Struct("!HHI")
+_STUN_HEADER_BYTES = 20
+_STUN_COOKIE = 0x2112A442
+
+
+class Kind(enum.Enum):
+    """What a datagram is by its first byte (RFC 7983 §7)."""
+
+    STUN = "stun"
+    DTLS = "dtls"
+    RTP = "rtp"
+    """Or RTCP."""
+    OTHER = "other"
+    """Empty, longer than a path carries, or of a protocol that we do not speak."""
+
+
+def classify(data: bytes) -> Kind:
+    """What `data` claims to be."""
+    if not data or len(data) > MAX_DATAGRAM_BYTES:
+        return Kind.OTHER
+    first = data[0]
+    if 127 < first < 192:
+        return Kind.RTP
+    if 19 < first < 64:
+        return Kind.DTLS
+    return Kind.STUN if first < 4 else Kind.OTHER
+
+
+def is_stun(data: bytes) -> bool:
+    """Whether `data` has the header of a STUN message of its length (RFC 8489 §5)."""
+    if not _STUN_HEADER_BYTES <= len(data) <= MAX_STUN_BYTES or len(data) % 4:
+        return False
+    _, length, cookie = _STUN_HEADER.unpack_from(data)
+    return bool(cookie == _STUN_COOKIE and length == len(data) - _STUN_HEADER_BYTES)
+
+
+class Budget:
+    """What may be sent to addresses that have not answered yet, in bytes: three times the offer, and as much as came from the
+    peer in checks that it signed. A third is all that addresses get from which nothing has come: the rest is kept for those from
+    which the peer has called, so that names of nowhere in the offer do not use it up."""
+
+    def __init__(self, offer_bytes: int) -> None:
+        self.sent_bytes = 0
+        self._silent_bytes = 0
+        self._received_bytes = 0
+        self._offer_bytes = offer_bytes
+
+    def received(self, size: int) -> None:
+        """A signed check of `size` bytes came."""
+        self._received_bytes += size
+
+    def take(self, size: int, *, is_silent: bool) -> bool:
+        """Whether `size` bytes may go to an address that has not answered; `is_silent`: nothing has come from it either."""
+        if is_silent and self._silent_bytes + size > self._offer_bytes:
+            return False
+        if self.sent_bytes + size > AMPLIFICATION * self._offer_bytes + self._received_bytes:
+            return False
+        self.sent_bytes += size
+        if is_silent:
+            self._silent_bytes += size
+        return True
+
+
+@dataclass(slots=True)
+class GateCounters:
+    """What became of datagrams that no one asked for, and of those that would have gone where no one answers."""
+
+    foreign: int = 0
+    """Not looked at: empty, of no known protocol, or of an address without a check."""
+    stun_malformed: int = 0
+    stun_unauthenticated: int = 0
+    """Requests without the call's password."""
+    stun_excess: int = 0
+    """Signed requests beyond the rate that any peer needs."""
+    unsent: int = 0
+    """STUN messages that the budget did not allow."""
+
+
+class Gate:
+    """One ICE connection's. Without a `budget` (we made the offer, and chose whom to call) sending is free."""
+
+    def __init__(self, budget: Budget | None = None, counters: GateCounters | None = None) -> None:
+        self.counters = counters or GateCounters()
+        self._budget = budget
+        self._answered: dict[Address, bool] = {}
+        """The known addresses, the one longest not heard of first; whether a check of ours was answered from there."""
+
+    def knows(self, source: Address) -> bool:
+        """Whether a check has vouched for `source`: the peer's, which proves that it holds the call's password, or ours."""
+        return source in self._answered
+
+    def expects(self, source: Address) -> bool:
+        """Whether someone is likely to be at `source`: the peer has called from there, or we chose it."""
+        return self._budget is None or source in self._answered
+
+    def check_received(self, source: Address, size: int, in_use: Container[Address] = ()) -> Address | None:
+        """A signed check came from `source`. It does not prove that the peer is there (a source can be forged), but that it is
+        the peer. The address that is forgotten in its place, if any: never one `in_use`."""
+        if self._budget is not None:
+            self._budget.received(size)
+        return self._remember(source, self._answered.get(source, False), in_use)
+
+    def check_answered(self, source: Address, in_use: Container[Address] = ()) -> Address | None:
+        """A check of ours that went to `source` was answered from there. Returns what `check_received` does."""
+        return self._remember(source, True, in_use)
+
+    def may_send(self, to: Address, size: int) -> bool:
+        """Whether `size` bytes may be sent to `to`; paid from the budget as long as it has not answered."""
+        answered = self._answered.get(to)
+        if answered or self._budget is None or self._budget.take(size, is_silent=answered is None):
+            return True
+        self.counters.unsent += 1
+        return False
+
+    def _remember(self, source: Address, answered: bool, in_use: Container[Address]) -> Address | None:
+        self._answered.pop(source, None)
+        self._answered[source] = answered
+        if len(self._answered) <= MAX_ADDRESSES:
+            return None
+        oldest = next((address for address in self._answered if address not in in_use and address != source), None)
+        if oldest is not None:
+            del self._answered[oldest]
+        return oldest
