@@ -91,8 +91,8 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_tokens: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 200
     first_token_timeout_s: Timeout = 10.0
     """A server that has sent nothing for so long is given up; another one is asked where there is one."""
-    inactivity_timeout_s: Timeout = 10.0
-    """A reply that has begun and pauses for so long is given up; what was said stays said."""
+    inactivity_timeout_s: Timeout = 3.0
+    """A reply that has begun and pauses for so long is given up: the fallback goes on with it, or the apology is said."""
     total_timeout_s: Timeout = 60.0
     """A reply that takes longer is ended there."""
     fallback: str = ""
