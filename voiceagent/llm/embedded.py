@@ -88,7 +88,7 @@ class EmbeddedEngine:
         parser = HermesParser()
         text = Detokenizer(self.prompt)
         made, called = 0, False
-        async with aclosing(self._tokens(call_id, self.fitting_ids(call_id, messages, tools), self.options.max_tokens)) as tokens:
+        async with aclosing(self._tokens(call_id, messages, tools, self.options.max_tokens)) as tokens:
             async for token in tokens:
                 made += 1
                 for piece in parser.feed(text.add(token)):
@@ -101,12 +101,16 @@ class EmbeddedEngine:
         if not called:
             self._make_room(call_id, messages, tools, made)
 
-    async def _tokens(self, call_id: str, ids: list[int], max_tokens: int) -> AsyncGenerator[int, None]:
-        job = Job(call_id, ids, max_tokens)
+    async def _tokens(
+        self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], max_tokens: int
+    ) -> AsyncGenerator[int, None]:
+        """The answer's tokens; with `max_tokens` 0 the prompt is only read."""
         self._stop_making_room(call_id)
         self._jobs += 1
-        self._inbox.put(job)
+        job = Job(call_id, [], max_tokens)
         try:
+            job.ids = await self.prompt_of(call_id).ids_soon(messages, tools, ahead=not max_tokens)
+            self._inbox.put(job)
             while (token := await self._next(job)) is not None:
                 if isinstance(token, EngineError):
                     raise token
@@ -128,7 +132,7 @@ class EmbeddedEngine:
     async def prefill(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
         """See `LlmEngine.prefill`. What follows the last message's words in the template is read too, and taken back later."""
         if self.load < 1:
-            async with aclosing(self._tokens(call_id, self.fitting_ids(call_id, messages, tools, ahead=True), 0)) as tokens:
+            async with aclosing(self._tokens(call_id, messages, tools, 0)) as tokens:
                 async for _ in tokens:
                     pass
 
@@ -137,10 +141,8 @@ class EmbeddedEngine:
         """See `LlmEngine.load`."""
         return self._jobs / BUSY_JOBS
 
-    def fitting_ids(
-        self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], *, ahead: bool = False
-    ) -> list[int]:
-        """See `CallPrompt.ids`. Raises EngineError."""
+    def prompt_of(self, call_id: str) -> CallPrompt:
+        """What keeps the call's prompts."""
         prompt = self._prompts.get(call_id)
         if prompt is None:
             room = self.options.context_tokens - self.options.max_tokens
@@ -148,7 +150,7 @@ class EmbeddedEngine:
             while len(self._prompts) > self.options.max_sessions:
                 self._prompts.popitem(last=False)
         self._prompts.move_to_end(call_id)
-        return prompt.ids(messages, tools, ahead=ahead)
+        return prompt
 
     def _make_room(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], made: int) -> None:
         """A reply of so many tokens is made and will be spoken for a while: where the next prompt is one to be shortened, read

@@ -81,7 +81,9 @@ class ChatPrompt:
     def encode(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """A prompt's text, or its end from a control token on, as token ids; and where control tokens stand in it, each by its
         character and by the index of its id."""
-        encoding = self.tokenizer.encode(text, add_special_tokens=False)
+        encoding = self.tokenizer.encode_batch([text], add_special_tokens=False)[
+            0
+        ]  # `encode` would keep other threads from running
         ids: list[int] = encoding.ids
         offsets = encoding.offsets
         return ids, [(offsets[index][0], index) for index, token in enumerate(ids) if token in self._control_ids]
