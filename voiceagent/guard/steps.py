@@ -13,7 +13,7 @@ from voiceagent.guard.verdict import Verdict
 Steps = Generator[None, None, Verdict]
 """Yields where a check may pause; its value is the verdict."""
 
-MOMENT_S = 0.002
+MOMENT_S = 0.001
 """So long a check may hold the event loop at a time."""
 
 

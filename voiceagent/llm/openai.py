@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from voiceagent.addresses import check_address
 from voiceagent.conversation.history import Message
 from voiceagent.errors import ConfigError
 from voiceagent.llm.chat_wire import ToolCalls
@@ -72,12 +73,15 @@ class OpenAiEngine:
     def __init__(self, options: OpenAiOptions) -> None:
         """Raises ConfigError when no server is named."""
         self.options = options
+        for url in options.base_urls:
+            try:
+                check_address(url, query=False, secrets_go="put the key into the environment variable that api_key_env names")
+            except ValueError as error:
+                raise ConfigError(f"llm engine openai: base_url, of llm or $VOICEAGENT_LLM_URL, {error}") from error
         timeout_s = max(options.first_token_timeout_s, options.inactivity_timeout_s)
         self.replicas = [Replica(url, options.served_model, options.api_key_env, timeout_s) for url in options.base_urls]
         if not self.replicas:
-            raise ConfigError(
-                f"llm engine openai: base_url is {options.base_url!r}; expected an address such as http://127.0.0.1:8000/v1"
-            )
+            raise ConfigError("llm engine openai: base_url is empty; expected an address such as http://127.0.0.1:8000/v1")
         self._generations = 0
         self._read_ahead: OrderedDict[str, int] = OrderedDict()
         """By call: how many characters of its prompt the server has read."""
