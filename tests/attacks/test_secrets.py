@@ -28,9 +28,12 @@ from voiceagent.logs import Redacting
 from voiceagent.media.caller import Caller
 from voiceagent.media.dialogue import Dialogue
 from voiceagent.redaction import HIDDEN, redacted
+from voiceagent.tools.toolset import ToolSet
 
 PROGRAM = Path(__file__).resolve().parents[1] / "tools" / "mcp_program.py"
-APOLOGY = "Sorry, that did not work."
+PLAIN = {"The language model failed; the server's log says why.", "the language model answered with nothing"}
+"""All that a client is told of a failure."""
+APOLOGY = "No."
 IN_VARIABLES = {
     "VOICEAGENT_KEYS": "planted-client-key-1,planted-client-key-2",
     "VOICEAGENT_TURN_SECRET": "planted-turn-secret",
@@ -74,7 +77,7 @@ tools:
 """
 MODEL_FAULTS = ("401", "403", "404", "400", "429", "500", "malformed", "page", "breaks", "silent", "gives up", "garbage", "stops")
 HOOK_FAULTS = ("200", "400", "401", "500", "malformed", "page", "elsewhere", "breaks", "silent")
-MCP_FAULTS = ("401", "500", "malformed", "page", "elsewhere", "breaks", "silent")
+MCP_FAULTS = ("401", "500", "malformed", "page", "elsewhere", "breaks", "silent", "refused")
 
 
 def leaked(text: str) -> list[str]:
@@ -103,6 +106,7 @@ async def told_by(server: ServerProcess, echoing: EchoingServer) -> dict[str, st
             for echoing.hook_fault in faults:
                 await typed_turn(dialogue, f"Use {echoing.tool}: {echoing.hook_fault}.")
         events = "\n".join(str(event.data) for event in dialogue.events_since(0))
+        assert {error["message"] for error in dialogue.errors} <= PLAIN
     key = {"Authorization": "Bearer planted-client-key-2"}
     told = {"events": events}
     async with aiohttp.ClientSession() as session:
@@ -135,20 +139,29 @@ async def test_no_secret_is_told_whatever_fails(tmp_path: Path) -> None:
     told["report"] = voiceagent(data, "report") + voiceagent(data, "report", "--json")
     told["doctor"] = voiceagent(data, "doctor", "--config", str(config))
     assert {where: leaked(text) for where, text in told.items() if leaked(text)} == {}
-    assert "127.0.0.1" not in told["events"]
     assert len(list((data / "calls").glob("*.jsonl"))) == 1
 
 
 @pytest.mark.parametrize("fault", MCP_FAULTS)
-async def test_an_mcp_server_that_fails_is_logged_without_its_secrets(tmp_path: Path, fault: str) -> None:
+async def test_an_mcp_server_that_fails_is_logged_without_its_secrets(
+    tmp_path: Path, fault: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("voiceagent.tools.mcp_server.CONNECT_TIMEOUT_S", 0.5)
+    monkeypatch.setenv("MCP_HEADER", IN_VARIABLES["MCP_HEADER"])
     async with echoing_server() as echoing:
+        url = "http://127.0.0.1:9" if fault == "refused" else echoing.url
         config = tmp_path / "agent.yaml"
-        config.write_text(AGENT.replace("URL", echoing.url))
+        config.write_text(
+            f"tools: [{{mcp: {{url: '{url}/mcp?token=planted%20mcp%20query', headers_env: {{X-Key: MCP_HEADER}}}}}}]"
+        )
         echoing.mcp_fault = fault
-        environment = {**IN_VARIABLES, "VOICEAGENT_DATA": str(tmp_path / "data")}
-        async with beside(running_server(tmp_path, "--config", str(config), "--log-level", "debug", environment=environment)):
-            assert any("/mcp" in asked for asked in echoing.asked)
-    assert leaked((tmp_path / "server.log").read_text()) == []
+        tools = ToolSet.from_config(load_agent(config).tools, tmp_path)
+        with caplog.at_level(logging.DEBUG, "voiceagent"):
+            await tools.open()
+            await tools.close()
+    lines = [Redacting().format(record) for record in caplog.records if record.name.startswith("voiceagent")]
+    assert any("tried again" in line for line in lines)
+    assert leaked("\n".join(lines)) == []
 
 
 PASSWORD = "http://planted-hook-query:planted-mcp-header@127.0.0.1:9/v1"
