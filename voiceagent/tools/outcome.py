@@ -9,8 +9,6 @@ from typing import Any
 
 import msgspec
 
-from voiceagent.redaction import redacted
-
 log = logging.getLogger(__name__)
 
 MAX_OUTPUT_CHARACTERS = 16_000
@@ -26,7 +24,7 @@ class ToolOutcome:
 
 def failed(sentence: str) -> ToolOutcome:
     """The tool could not do it, and why."""
-    return ToolOutcome(_text({"error": redacted(sentence)}), False)
+    return ToolOutcome(_text({"error": sentence}), False)
 
 
 def succeeded(result: Any) -> ToolOutcome:
@@ -34,7 +32,7 @@ def succeeded(result: Any) -> ToolOutcome:
     if not isinstance(result, dict):
         result = {"result": result}
     try:
-        output = redacted(_text(msgspec.to_builtins(result)))
+        output = _text(msgspec.to_builtins(result))
     except (TypeError, ValueError, RecursionError) as error:
         log.warning("a tool's result is not JSON: %s", error)
         return failed("The tool's result cannot be read.")
