@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,14 +25,16 @@ class ServerProcess:
 
 
 @contextmanager
-def running_server(data: Path, *options: str) -> Iterator[ServerProcess]:
-    """Start a server and wait until it answers calls; its data lies in `data`. It must end cleanly at SIGTERM."""
-    environment = {**os.environ, "VOICEAGENT_DATA": str(data), "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
-    environment["PYTHONFAULTHANDLER"] = "1"
+def running_server(data: Path, *options: str, environment: Mapping[str, str] | None = None) -> Iterator[ServerProcess]:
+    """Start a server and wait until it answers calls; its data and its log lie in `data`, unless `environment`, which goes over
+    this process's own, says otherwise of the data. It must end cleanly at SIGTERM."""
+    ours = {"VOICEAGENT_DATA": str(data), "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1"}
     profile = ("--profile", PROFILE) if PROFILE else ()
     command = [sys.executable, "-m", "voiceagent", "serve", "--port", "0", *profile, *options]
     with (data / "server.log").open("w") as log:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, env=environment)
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=log, text=True, env={**os.environ, **ours, **(environment or {})}
+        )
         try:
             assert process.stdout is not None
             for line in process.stdout:

@@ -4,17 +4,20 @@ and what was expected."""
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 import yaml
 
+from voiceagent.addresses import check_address
 from voiceagent.capacity.settings import AdmissionSettings
 from voiceagent.context.settings import ContextEntry
 from voiceagent.errors import ConfigError
 from voiceagent.guard.settings import GuardSettings
 from voiceagent.media.ice import IceSettings
+from voiceagent.redaction import keep_secrets_of
 from voiceagent.speech.settings import SpeechSettings
 from voiceagent.tools.settings import ToolEntry
 
@@ -78,6 +81,10 @@ class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What may be said while a tool takes its time, in turn; a tool may have its own."""
 
 
+KEY_GOES = "put the key into an environment variable and name that with api_key_env"
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
 class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Overrides of the profile's language model: name `base_url` to use any OpenAI-compatible server."""
 
@@ -91,8 +98,8 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_tokens: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 200
     first_token_timeout_s: Timeout = 10.0
     """A server that has sent nothing for so long is given up; another one is asked where there is one."""
-    inactivity_timeout_s: Timeout = 10.0
-    """A reply that has begun and pauses for so long is given up; what was said stays said."""
+    inactivity_timeout_s: Timeout = 3.0
+    """A reply that has begun and pauses for so long is given up: the fallback goes on with it, or the apology is said."""
     total_timeout_s: Timeout = 60.0
     """A reply that takes longer is ended there."""
     fallback: str = ""
@@ -101,6 +108,15 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A conversation of more, by estimate, loses its older half between turns. 0: never."""
     summarise: bool = False
     """Whether the language model sums that half up."""
+
+    def __post_init__(self) -> None:
+        for url in filter(None, map(str.strip, self.base_url.split(","))):
+            try:
+                check_address(url, query=False, secrets_go=KEY_GOES)
+            except ValueError as error:
+                raise ValueError(f"base_url {error}") from error
+        if not _VARIABLE.fullmatch(self.api_key_env):  # it may be the key itself
+            raise ValueError(f"api_key_env names no environment variable; {KEY_GOES}")
 
 
 class EngineOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -148,6 +164,7 @@ def load_agent(path: Path) -> AgentConfig:
         raise ConfigError(f"{path}{where}: {problem}; expected valid YAML") from error
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: holds {type(data).__name__}, expected a mapping of settings such as `name: My agent`")
+    keep_secrets_of(data, os.environ)
     data.pop("base_dir", None)
     try:
         agent = msgspec.convert(data, AgentConfig)

@@ -24,6 +24,7 @@ from voiceagent.latency.budget_file import load_budgets
 from voiceagent.media.ice import IceServers
 from voiceagent.models.checksums import check_sums
 from voiceagent.models.registry import registry, require
+from voiceagent.redaction import redacted
 from voiceagent.resources import bundled_models_dir, default_budgets_file, demo_agent_file, web_dir
 from voiceagent.server.auth import check_exposure, keys_from_environment
 from voiceagent.tools.toolset import ToolSet
@@ -65,9 +66,9 @@ def examine(settings: Settings) -> Iterator[Finding]:
             yield check(name, settings)
         except VoiceAgentError as error:
             # Such a message ends with what to do.
-            yield Finding(name, "fail", " ".join(str(error).split()))
+            yield Finding(name, "fail", redacted(" ".join(str(error).split())))
         except (OSError, ImportError, ValueError) as error:
-            detail = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            detail = redacted(f"{type(error).__name__}: {' '.join(str(error).split())}")
             yield Finding(name, "fail", detail, "install voiceagent again (in a checkout: make clean setup)")
 
 

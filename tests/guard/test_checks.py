@@ -82,13 +82,13 @@ async def test_what_is_withheld_leaves_a_note_and_no_word() -> None:
     assert (passed.text, passed.verdict.blocked) == ("Hello.", False)
 
 
-def test_of_an_open_utterance_only_what_no_rule_may_need_is_read_ahead() -> None:
+async def test_of_an_open_utterance_only_what_no_rule_may_need_is_read_ahead() -> None:
     guarded = checks(phrases=("damn",), cards=True)
-    assert guarded.partial_input("What is", "the time") == ("What is", "the time")
-    assert guarded.partial_input("My card is 4111 1111", "one") == ("My card is", "4111 1111 one")
-    assert guarded.partial_input("Well dam", "") == ("Well", "dam")
-    assert guarded.partial_input("My card is", "4111 1111 1111 1111") == ("", "(withheld: cards).")
-    assert checks().partial_input("My card is 4111 1111", "one") == ("My card is 4111 1111", "one")
+    assert await guarded.partial_input("What is", "the time") == ("What is", "the time")
+    assert await guarded.partial_input("My card is 4111 1111", "one") == ("My card is", "4111 1111 one")
+    assert await guarded.partial_input("Well dam", "") == ("Well", "dam")
+    assert await guarded.partial_input("My card is", "4111 1111 1111 1111") == ("", "(withheld: cards).")
+    assert await checks().partial_input("My card is 4111 1111", "one") == ("My card is 4111 1111", "one")
 
 
 def test_a_plugin_that_is_not_there_is_named() -> None:

@@ -70,7 +70,7 @@ class FaultyServer:
         elif self.fault == "gives up":
             await response.write(b'data: {"error": {"message": "EngineCore encountered an issue", "code": 500}}\n\n')
         elif self.fault == "endless":
-            await self._talk(response)
+            await self._talk(response, "and so on ")
         elif self.fault == "raw tools":
             for piece in ("<tool", '_call>\n{"name": "get_time", "argu', 'ments": {"city": "Oslo"}}\n</tool_call>'):
                 await response.write(chunk({"content": piece}))
@@ -86,13 +86,15 @@ class FaultyServer:
             return response
         if self.fault == "stalls":
             await self._hang()
+        if self.fault == "trickles":
+            await self._talk(response, "")
         await response.write(b"data: [DONE]\n\n")
         return response
 
-    async def _talk(self, response: web.StreamResponse) -> None:
+    async def _talk(self, response: web.StreamResponse, text: str) -> None:
         try:
             while True:
-                await response.write(chunk({"content": "and so on "}))
+                await response.write(chunk({"content": text}))
                 await asyncio.sleep(0.01)
         finally:
             self.disconnected.set()

@@ -71,7 +71,7 @@ async def test_words_that_were_read_ahead_are_kept_as_far_as_they_stay(engine: E
     ahead = (SYSTEM, Message("user", partial))
     await engine.prefill("ahead", ahead, TOOLS)
     read = engine.tokens_read
-    assert read == len(engine.fitting_ids("ahead", ahead, TOOLS))
+    assert read == len(engine.prompt_of("ahead").ids(ahead, TOOLS))
     _, (call,) = await answer(engine, "ahead", SYSTEM, WEATHER)
     assert 0 < engine.tokens_read - read < 20
     _, (fresh,) = await answer(engine, "fresh", SYSTEM, WEATHER)
@@ -132,13 +132,13 @@ async def test_a_conversation_too_long_for_the_context_loses_its_oldest_turns() 
     engine = EmbeddedEngine(resolve("micro-lm"), EmbeddedOptions(context_tokens=400, max_tokens=60))
     try:
         talk = [m for _ in range(60) for m in (Message("user", "Hello."), Message("assistant", "Hello! How can I help you?"))]
-        ids = engine.fitting_ids("long", [SYSTEM, *talk, WEATHER], TOOLS)
+        ids = engine.prompt_of("long").ids([SYSTEM, *talk, WEATHER], TOOLS)
         assert len(ids) <= 340
         text = engine.prompt.tokenizer.decode(ids)
         assert "friendly voice assistant" in text
         assert "Paris" in text
         with pytest.raises(EngineError, match="does not fit"):
-            engine.fitting_ids("long", [SYSTEM, Message("user", "word " * 500)], TOOLS)
+            engine.prompt_of("long").ids([SYSTEM, Message("user", "word " * 500)], TOOLS)
     finally:
         await engine.close()
 

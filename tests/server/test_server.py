@@ -180,7 +180,8 @@ async def test_engines_that_cannot_be_loaded_are_the_reason(open_server: Open, s
     client = await open_server(ready=False)
     with pytest.raises(ModelError):
         await client.app[READINESS].wait()
-    assert "the voice is corrupt" in (await (await client.get("/readyz")).json())["reason"]
+    reason = (await (await client.get("/readyz")).json())["reason"]
+    assert reason == "The engines could not be loaded; the server's log says why."
 
 
 async def test_a_key_is_asked_for_when_keys_are_configured(open_server: Open) -> None:

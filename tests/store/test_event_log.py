@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -149,3 +151,41 @@ def test_a_call_without_a_log_is_told(tmp_path: Path, call: str) -> None:
     assert find_log(tmp_path / "calls", str(path)) == path
     with pytest.raises(EventLogError, match="no event log of a call"):
         find_log(tmp_path / "calls", call)
+
+
+def started(folder: Path, call_id: str, keep: int) -> EventLog:
+    """The log of a call that goes on."""
+    log = EventLog(folder, call_id, RULES, keep=keep)
+    log.record(ev.CallStarted(0.0), ())
+    return log
+
+
+def test_the_log_of_a_call_that_goes_on_is_never_removed(tmp_path: Path) -> None:
+    first = started(tmp_path, "rtc_1", keep=1)
+    second = started(tmp_path, "rtc_2", keep=1)
+    second.close()
+    assert first.path.is_file()
+    os.utime(second.path, (1, 1))
+    first.record(ev.HangUp(9.0, "hangup"), ())
+    first.close()
+    assert [step.event for step in read_log(first.path)[1]][-1] == ev.HangUp(9.0, "hangup")
+    assert [path.stem for path in tmp_path.glob("*")] == ["rtc_1"]
+
+
+def test_the_log_of_another_servers_call_is_not_removed_while_it_goes_on(tmp_path: Path) -> None:
+    program = (
+        "import sys, pathlib; from voiceagent.store.event_log import EventLog; from voiceagent.conversation.state import Rules;"
+    )
+    program += "log = EventLog(pathlib.Path(sys.argv[1]), 'rtc_1', Rules(), keep=1); print('open', flush=True); sys.stdin.read()"
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdin is not None
+        assert other.stdout.readline() == "open\n"
+        a_call(tmp_path, "rtc_2", keep=1)
+        assert (tmp_path / "rtc_1.jsonl").is_file()
+        other.stdin.close()
+        other.wait(10)
+    os.utime(tmp_path / "rtc_1.jsonl", (1, 1))
+    a_call(tmp_path, "rtc_3", keep=1)
+    assert [path.stem for path in tmp_path.glob("*")] == ["rtc_3"]

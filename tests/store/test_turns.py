@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from voiceagent.latency.spans import Span, Stage, TurnReport
-from voiceagent.store import turns
+from voiceagent.store import losses, turns
 from voiceagent.store.turns import StoreError, TurnStore, read_turns
 
 
@@ -108,7 +108,7 @@ def test_a_locked_file_costs_measurements_and_heals(
             told.set()
 
     handler = Tell()
-    turns.log.addHandler(handler)
+    losses.log.addHandler(handler)
     store = TurnStore(file)
     try:
         with closing(sqlite3.connect(file, isolation_level=None)) as holder:
@@ -118,7 +118,7 @@ def test_a_locked_file_costs_measurements_and_heals(
         store.put(turn(3))
         store.close()
     finally:
-        turns.log.removeHandler(handler)
+        losses.log.removeHandler(handler)
     assert "end that program" in caplog.text
     assert (store.written, store.dropped) == (1, 1)
     assert [t.turn for t in read_turns(file)] == [1, 3]

@@ -172,11 +172,12 @@ class Hearing:
             partial = await transcriber.partial()
         except EngineError:
             partial = None
+        readable = await self._checks.partial_input(partial.stable, partial.unstable) if partial is not None else ("", "")
         if utterance_id == self._utterance_id:
             self._decoding = False
             if partial is not None:
                 self._words = f"{partial.stable} {partial.unstable}"
-                stable, unstable = self._checks.partial_input(partial.stable, partial.unstable)
+                stable, unstable = readable
                 self._post(ev.Transcript(self._clock.now_ms(), utterance_id, stable, unstable, partial.decode_ms))
 
     # --- what the turn engine asks for ---

@@ -4,6 +4,7 @@ task that belongs to the reply."""
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable
 from contextlib import aclosing
@@ -22,6 +23,10 @@ from voiceagent.errors import EngineError
 from voiceagent.media.playout import RATE_HZ, Playout, Position
 from voiceagent.tts.engine import TtsEngine
 
+log = logging.getLogger(__name__)
+
+FAILED = "The voice failed; the server's log says why."
+"""What the client is told."""
 SILENCE = np.zeros(0, np.int16)
 MAX_TRIMMED_MS = 200.0
 """Voices begin with up to so much silence. Before a reply it would only make the caller wait."""
@@ -86,7 +91,8 @@ class Speaking:
             try:
                 await self._synthesise(action)
             except EngineError as error:
-                self._post(ev.ClauseFailed(self._clock.now_ms(), action.reply_id, action.clause, str(error)))
+                log.warning("clause %d of reply %d failed: %s", action.clause, action.reply_id, error)
+                self._post(ev.ClauseFailed(self._clock.now_ms(), action.reply_id, action.clause, FAILED))
 
     async def _synthesise(self, action: act.Speak) -> None:
         rate_hz = self._engine.sample_rate_hz

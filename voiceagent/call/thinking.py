@@ -26,6 +26,8 @@ SUMMARY_TIMEOUT_S = 30.0
 MAX_SUMMARY_CHARACTERS = 1500
 SUM_UP = "Sum up our talk so far in at most five short sentences. Keep names, numbers and what was agreed."
 EFFECTS = "tools with effects"
+FAILED = "The language model failed; the server's log says why."
+"""What the client is told: addresses and what other servers say are none of its business."""
 
 
 def owner(reply_id: int) -> str:
@@ -97,7 +99,8 @@ class Thinking:
                 if not self._pass_on(reply_id, await window.finish()):
                     return
             except EngineError as error:
-                self._post(ev.GenerationFailed(self._clock.now_ms(), reply_id, str(error)))
+                log.warning("call %s: reply %d failed: %s", self._call_id, reply_id, error)
+                self._post(ev.GenerationFailed(self._clock.now_ms(), reply_id, FAILED))
                 return
         self._post(ev.GenerationDone(self._clock.now_ms(), reply_id))
 

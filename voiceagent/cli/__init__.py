@@ -12,6 +12,7 @@ import click
 
 from voiceagent import __version__
 from voiceagent.errors import VoiceAgentError
+from voiceagent.redaction import redacted
 
 # NumPy's OpenBLAS would give each small product of Whisper's features to a thread that then spins for milliseconds: half of a
 # call's CPU. It reads this when NumPy is first imported, which each command does later.
@@ -67,13 +68,13 @@ def main(args: Sequence[str] | None = None) -> None:
     except VoiceAgentError as error:
         if os.environ.get(DEBUG_VARIABLE):
             raise
-        click.echo(f"error: {' '.join(str(error).split())}", err=True)
+        click.echo(redacted(f"error: {' '.join(str(error).split())}"), err=True)
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _one_line(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    text = " ".join(str(error).split()) or "no message"
+    text = redacted(" ".join(str(error).split())) or "no message"
     click.echo(
         f"error: voiceagent failed unexpectedly ({kind.__name__}: {text}); run it again with {DEBUG_VARIABLE}=1 and report it",
         err=True,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from pathlib import Path
 
 import click
 import msgspec
 
+from voiceagent import logs
 from voiceagent.config import load_agent
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.models.registry import profile as find_profile
@@ -60,7 +60,7 @@ def serve(
     log_level: str,
 ) -> None:
     """Answer calls: the page, the API and the metrics at one address."""
-    logging.basicConfig(level=log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logs.configure(log_level)
     keys = keys_from_environment()
     check_exposure(host, keys)
     agent = load_agent(config or demo_agent_file())

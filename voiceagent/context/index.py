@@ -15,6 +15,7 @@ from voiceagent.context.documents import MAX_TITLE_CHARACTERS, SUFFIXES, Piece, 
 from voiceagent.context.terms import terms
 from voiceagent.conversation.history import Chunk
 from voiceagent.errors import ConfigError, VoiceAgentError
+from voiceagent.private_files import private_file
 
 log = logging.getLogger(__name__)
 
@@ -65,12 +66,13 @@ class FolderIndex:
         self.folder = folder
         self._seen: dict[str, tuple[int, int, str]] = {}
         try:
-            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private_file(file)
             try:
                 self._database = _opened(file)
             except sqlite3.DatabaseError as error:
                 log.warning("%s: is not a usable index (%s); it is made anew", file, error)
                 file.unlink()
+                private_file(file)
                 self._database = _opened(file)
         except (OSError, sqlite3.Error) as error:
             raise ConfigError(f"{file}: the index of {folder} cannot be kept there ({error}); set $VOICEAGENT_DATA") from error

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from itertools import chain
+from typing import Any
 
 MAX_LEVELS = 64
 """Of lists and objects within each other: more than anybody means, and far less than Python's recursion limit."""
@@ -10,15 +11,10 @@ MAX_LEVELS = 64
 
 def nests_deeper(value: object, levels: int = MAX_LEVELS) -> bool:
     """Whether JSON that was read holds lists and objects within each other more than so many levels deep."""
-    layer = [value]
-    for _ in range(levels):
-        layer = [child for one in layer for child in _children(one)]
+    layer: list[Any] = [[value]]
+    for _ in range(levels + 1):
+        children = chain.from_iterable([one.values() if isinstance(one, dict) else one for one in layer])
+        layer = [child for child in children if isinstance(child, (dict, list))]
         if not layer:
             return False
-    return any(isinstance(one, dict | list) for one in layer)
-
-
-def _children(value: object) -> Iterable[object]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
+    return True

@@ -124,7 +124,8 @@ def end(step: Step, reason: str) -> None:
 
 
 def fail(step: Step, code: str, message: str) -> None:
-    """The live reply failed before it could be heard to its end: say so, once. A guess that fails is nothing to speak of."""
+    """The live reply failed before it could be heard to its end: after what was said of it say so, once. A guess that fails is
+    nothing to speak of."""
     if step.guess():
         drop(step, "failed")
         return
@@ -133,9 +134,7 @@ def fail(step: Step, code: str, message: str) -> None:
     if reply is None:
         return
     reply = replace(reply, status="failed", generating=False, buffer="")
-    pieces: tuple[str, ...] = ()
-    if not reply.clauses:
-        reply, pieces = reply.with_text(step.state.rules.apology, final=True)
+    reply, pieces = reply.with_text(step.state.rules.apology, final=True)
     step.clear_timers([REPLY])
     step.put(reply=reply)
     speak(step, reply, pieces)

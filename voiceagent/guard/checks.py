@@ -12,6 +12,7 @@ from inspect import isawaitable
 from voiceagent.guard.plugins import load_guard
 from voiceagent.guard.rules import RuleGuard
 from voiceagent.guard.settings import INPUT_LINE, OUTPUT_LINE, GuardSettings, PluginSettings, Rules
+from voiceagent.guard.steps import in_moments
 from voiceagent.guard.verdict import ALLOWED, Guard, Verdict
 
 log = logging.getLogger(__name__)
@@ -45,7 +46,7 @@ class Checks:
 
     async def output(self, said: str, window: str, *, last: bool) -> Verdict:
         """The verdict on a window of a reply, with the line to say."""
-        verdict = self._rules.check_output(said, window, last=last) if self._rules else ALLOWED
+        verdict = await in_moments(self._rules.output_steps(said, window, last=last)) if self._rules else ALLOWED
         settled = window[: len(window) - verdict.hold]
         if not verdict.blocked and settled and self._plugins:
             asked = await self._ask(lambda guard: guard.check_output(said, settled, last=last))
@@ -54,20 +55,20 @@ class Checks:
 
     async def input(self, text: str) -> Verdict:
         """The verdict on an utterance of the caller, with the line to say."""
-        verdict = self._rules.check_input(text) if self._rules else ALLOWED
+        verdict = await in_moments(self._rules.input_steps(text)) if self._rules else ALLOWED
         if not verdict.blocked and text and self._plugins:
             verdict = await self._ask(lambda guard: guard.check_input(text))
         return self._with_line(verdict)
 
-    def partial_input(self, stable: str, unstable: str) -> tuple[str, str]:
-        """As much of an open utterance as may be read ahead, and the rest. By the built-in rules, which answer at once: what may
+    async def partial_input(self, stable: str, unstable: str) -> tuple[str, str]:
+        """As much of an open utterance as may be read ahead, and the rest. By the built-in rules alone, which are quick: what may
         be the beginning of a hit waits with the words that may still change; of a hit nothing is left but a note."""
         if not self._rules:
             return stable, unstable
-        verdict = self._rules.check_input(f"{stable} {unstable}")
+        verdict = await in_moments(self._rules.input_steps(f"{stable} {unstable}"))
         if verdict.blocked:
             return "", withheld(verdict)
-        hold = self._rules.check_output("", stable, last=False).hold
+        hold = (await in_moments(self._rules.output_steps("", stable, last=False))).hold
         settled = len(stable) - hold
         return stable[:settled].rstrip(), f"{stable[settled:]} {unstable}".strip() if hold else unstable
 

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Generator
+from itertools import islice
 
 from voiceagent.guard.digits import Run, runs
+from voiceagent.guard.phone_candidates import candidates
+from voiceagent.guard.steps import Steps, at_once
 from voiceagent.guard.verdict import ALLOWED, Verdict
 
 HELD_FROM_DIGITS = 4
 MOST_DIGITS = 24
 """A run that is longer is not waited for: it is no number that is said."""
+SHORTEST_CARD, LONGEST_CARD = 13, 19
+PHONE_DIGITS = 7
+"""A run of fewer is not taken for a telephone number."""
+_PLUS = re.compile(r"\bplus$", re.IGNORECASE)
 _CARD_LENGTHS = (
     (re.compile(r"4"), (13, 16, 19)),
     (re.compile(r"5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720"), (16,)),
@@ -36,15 +44,16 @@ def is_card(digits: str) -> bool:
     return any(prefix.match(digits) and len(digits) in lengths for prefix, lengths in _CARD_LENGTHS) and luhn(digits)
 
 
-def _holds_card(run: Run) -> bool:
+def _holds_card(run: Run) -> Generator[None, None, bool]:
     """Whether some whole groups of the run are one: other numbers may stand right before and after it."""
     for first in range(len(run.groups)):
+        yield
         digits = ""
-        for group in run.groups[first:]:
+        for group in islice(run.groups, first, first + LONGEST_CARD + 1):
             digits += group
-            if len(digits) > 19:
+            if len(digits) > LONGEST_CARD:
                 break
-            if is_card(digits):
+            if len(digits) >= SHORTEST_CARD and is_card(digits):
                 return True
     return False
 
@@ -58,10 +67,14 @@ class CardNumbers:
 
     def find(self, text: str, *, last: bool) -> Verdict:
         """See `Rule.find`."""
+        return at_once(self.steps(text, last=last))
+
+    def steps(self, text: str, *, last: bool) -> Steps:
+        """See `PausingRule.steps`."""
         for run in runs(text):
             if run.open and not last and (held := _held(text, run)):
                 return Verdict(hold=held)
-            if _holds_card(run):
+            if (yield from _holds_card(run)):
                 return Verdict("cards")
         return ALLOWED
 
@@ -70,28 +83,38 @@ class PhoneNumbers:
     """The rule `phones`: what libphonenumber takes for a valid number of the region, or for an international one."""
 
     def __init__(self, region: str) -> None:
-        from phonenumbers import PhoneNumberMatcher  # 70 ms to import: only where telephone numbers are looked for
-
         self._region = region
-        self._matcher = PhoneNumberMatcher
         self.find("+1 650 253 0000", last=True)  # reads the region's patterns, which takes a while the first time
 
     def find(self, text: str, *, last: bool) -> Verdict:
         """See `Rule.find`."""
-        found = list(runs(text))
+        return at_once(self.steps(text, last=last))
+
+    def steps(self, text: str, *, last: bool) -> Steps:
+        """See `PausingRule.steps`."""
+        found: list[Run] = []
+        for run in runs(text):
+            found.append(run)
+            yield
         held = _held(text, found[-1]) if found and found[-1].open and not last else 0
         if held:
             text, found = text[: found[-1].start], found[:-1]
-        if any(len(run.digits) >= 7 for run in found) and any(self._matcher(_in_digits(text, found), self._region)):
-            return Verdict("phones")
+        if any(len(run.digits) >= PHONE_DIGITS for run in found):
+            written = yield from _in_digits(text, found)
+            for is_valid in candidates(written, self._region):
+                if is_valid:
+                    return Verdict("phones")
+                yield
         return Verdict(hold=held)
 
 
-def _in_digits(text: str, found: list[Run]) -> str:
+def _in_digits(text: str, found: list[Run]) -> Generator[None, None, str]:
     """The text with numbers in words written in digits; what is in digits already keeps its punctuation."""
     for run in reversed(found):
+        yield
         said = text[run.start : run.end]
         if re.search(r"[A-Za-z]", said):
-            plus = re.search(r"\bplus\s+$", text[: run.start], re.IGNORECASE)
-            text = text[: plus.start() if plus else run.start] + ("+" if plus else "") + run.digits + text[run.end :]
+            before = text[: run.start].rstrip()
+            plus = _PLUS.search(before, max(0, len(before) - 5)) if len(before) < run.start else None
+            text = text[: plus.end() - 4 if plus else run.start] + ("+" if plus else "") + run.digits + text[run.end :]
     return text

@@ -36,8 +36,8 @@ class BlockedPhrases:
         """Whether the last word may still be written on."""
         hold = 0
         for at, word in enumerate(words):
-            rest = words[at:]
             for phrase in self._by_first.get(word, ()):
+                rest = words[at : at + len(phrase) + 1]
                 if len(rest) >= len(phrase) and tuple(rest[: len(phrase)]) == phrase:
                     if not (growing and len(rest) == len(phrase)):
                         return Verdict("phrases")

@@ -6,6 +6,7 @@ from voiceagent.guard.numbers import CardNumbers, PhoneNumbers
 from voiceagent.guard.phrases import BlockedPhrases, Topics
 from voiceagent.guard.secrets import Secrets
 from voiceagent.guard.settings import Rules
+from voiceagent.guard.steps import PausingRule, Steps, at_once
 from voiceagent.guard.verdict import Rule, Verdict
 
 
@@ -29,18 +30,27 @@ class RuleGuard:
         return bool(self._rules)
 
     def check_output(self, said: str, window: str, *, last: bool) -> Verdict:
-        """See `Guard.check_output`. What was said was allowed, so a hit in both together reaches into the window."""
-        verdict = self._find(said + window, last=last)
+        """See `Guard.check_output`."""
+        return at_once(self.output_steps(said, window, last=last))
+
+    def output_steps(self, said: str, window: str, *, last: bool) -> Steps:
+        """The same with pauses. What was said was allowed, so a hit in both together reaches into the window."""
+        verdict = yield from self._steps(said + window, last=last)
         return Verdict(hold=min(verdict.hold, len(window))) if verdict.hold else verdict
 
     def check_input(self, text: str) -> Verdict:
         """See `Guard.check_input`."""
-        return self._find(text, last=True)
+        return at_once(self.input_steps(text))
 
-    def _find(self, text: str, *, last: bool) -> Verdict:
+    def input_steps(self, text: str) -> Steps:
+        """The same with pauses."""
+        return self._steps(text, last=True)
+
+    def _steps(self, text: str, *, last: bool) -> Steps:
         hold = 0
         for rule in self._rules:
-            verdict = rule.find(text, last=last)
+            yield
+            verdict = (yield from rule.steps(text, last=last)) if isinstance(rule, PausingRule) else rule.find(text, last=last)
             if verdict.blocked:
                 return verdict
             hold = max(hold, verdict.hold)

@@ -3,6 +3,9 @@ where it no longer fits its older half is left out at once: a cache of what was 
 
 from __future__ import annotations
 
+import asyncio
+import json
+import threading
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,6 +17,8 @@ from voiceagent.llm.prompt import ChatPrompt
 
 AHEAD = 0.8
 """Of the room: a prompt that has grown beyond it is long."""
+MOMENT_CHARACTERS = 4000
+"""So many are tokenised in two milliseconds or so; more of them are left to a thread."""
 KEPT = 0.5
 """Of the tokens that a conversation may have, so many stay when it is shortened."""
 
@@ -35,12 +40,23 @@ class CallPrompt:
         """Where control tokens stand: (character, index of the id). Nothing is ever merged across one."""
         self._left_out = 0
         self._last_left_out: Message | None = None
+        self._lock = threading.Lock()
+
+    async def ids_soon(self, messages: Sequence[Message], tools: Sequence[ToolSchema], *, ahead: bool = False) -> list[int]:
+        """See `ids`; what takes more than a moment is done in a thread."""
+        if self._lock.locked() or self._new_characters(messages, tools) > MOMENT_CHARACTERS:
+            return await asyncio.to_thread(self.ids, messages, tools, ahead=ahead)
+        return self.ids(messages, tools, ahead=ahead)
 
     def ids(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], *, ahead: bool = False, more_tokens: int = 0
     ) -> list[int]:
         """The prompt, without the oldest turns where it would not fit; with `ahead`, where it soon would not, being longer by
         `more_tokens`. Raises EngineError when even the last turn does not fit."""
+        with self._lock:
+            return self._fitted(messages, tools, ahead, more_tokens)
+
+    def _fitted(self, messages: Sequence[Message], tools: Sequence[ToolSchema], ahead: bool, more_tokens: int) -> list[int]:
         first = 1 if messages and messages[0].role == "system" else 0
         if not self._still_left_out(messages, first):
             self._left_out, self._last_left_out = 0, None
@@ -50,6 +66,14 @@ class CallPrompt:
         if len(ids) + more_tokens > (self._limit if ahead else self._room):
             ids = self._shortened(messages, first, tools, ids)
         return list(ids)
+
+    def _new_characters(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> int:
+        """About how much of the prompt was not tokenised before."""
+        first = 1 if messages and messages[0].role == "system" else 0
+        if self._head == (list(messages[:first]), list(tools)):
+            kept = [*messages[:first], *messages[first + self._left_out :]]
+            return sum(len(message.prompted) for message in kept) - len(self._text)
+        return sum(len(message.prompted) for message in messages) + len(json.dumps(tools))
 
     def is_full(self, more_tokens: int) -> bool:
         """Whether the next prompt, longer than the last by so many tokens, will be shortened."""

@@ -9,6 +9,7 @@ import json
 import logging
 import queue
 import threading
+import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
@@ -20,6 +21,7 @@ import msgspec
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.llm.call_prompt import CallPrompt
+from voiceagent.llm.embedded_jobs import Forget, Job, Session, without
 from voiceagent.llm.engine import Generated, GeneratedText, KvCapacity, ToolSchema, Urgency
 from voiceagent.llm.hermes import HermesParser
 from voiceagent.llm.prompt import ChatPrompt, Detokenizer
@@ -31,6 +33,12 @@ PREFILL_TOKENS = 256
 MAX_JOBS = 256
 BUSY_JOBS = 4
 """So many generations at a time slow each other down noticeably."""
+HANGS_S = 3.0
+"""A token takes milliseconds: a worker that is at one for so long hangs."""
+LOOK_S = 0.5
+"""Who waits for a token looks this often whether the worker hangs."""
+ENDING_S = 5.0
+"""So long the worker is waited for to forget a call, or to end."""
 
 
 class EmbeddedOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,48 +57,6 @@ class EmbeddedOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Given to the chat template where set."""
 
 
-class _Session:
-    """A call's generator and the token ids that its KV cache holds."""
-
-    def __init__(self, generator: Any) -> None:
-        self.generator = generator
-        self.ids: list[int] = []
-
-
-class _Job:
-    """One generation: the ids to answer, and where its tokens go. `None` ends the stream, an error ends it too."""
-
-    def __init__(self, call_id: str, ids: list[int], max_tokens: int) -> None:
-        self.call_id = call_id
-        self.ids = ids
-        self.left = max_tokens
-        self.read = -1
-        self.session: _Session | None = None
-        self.cancelled = False
-        self._loop = asyncio.get_running_loop()
-        self.tokens: asyncio.Queue[int | EngineError | None] = asyncio.Queue()
-
-    def give(self, token: int | EngineError | None) -> None:
-        if not self.cancelled:
-            try:
-                self._loop.call_soon_threadsafe(self.tokens.put_nowait, token)
-            except RuntimeError:
-                self.cancelled = True
-
-
-class _Forget:
-    """A call to forget: `done` is set once its cache is freed."""
-
-    def __init__(self, call_id: str) -> None:
-        self.call_id = call_id
-        self.done = asyncio.Event()
-        self._loop = asyncio.get_running_loop()
-
-    def tell(self) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
-            self._loop.call_soon_threadsafe(self.done.set)
-
-
 class EmbeddedEngine:
     """Implements `LlmEngine`."""
 
@@ -100,14 +66,16 @@ class EmbeddedEngine:
         thinking = self.options.enable_thinking
         self.prompt = ChatPrompt(folder, None if thinking is None else {"enable_thinking": thinking})
         self._model, self._genai, self._stop_ids = _load(folder, self.options.threads)
-        self._sessions: OrderedDict[str, _Session] = OrderedDict()
-        self._inbox: queue.SimpleQueue[_Job | _Forget | None] = queue.SimpleQueue()
+        self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._inbox: queue.SimpleQueue[Job | Forget | None] = queue.SimpleQueue()
         self._prompts: OrderedDict[str, CallPrompt] = OrderedDict()
-        self._making_room: dict[str, _Job] = {}
+        self._making_room: dict[str, Job] = {}
         self._jobs = 0
         self.tokens_read = 0
         """Of prompts, in all; what a cache held was not read again."""
         self._closing = False
+        self._token_since_s: float | None = None
+        """When the worker began the token that it is at."""
         self._thread = threading.Thread(target=self._work, name="language-model", daemon=True)
         self._thread.start()
 
@@ -120,7 +88,7 @@ class EmbeddedEngine:
         parser = HermesParser()
         text = Detokenizer(self.prompt)
         made, called = 0, False
-        async with aclosing(self._tokens(call_id, self.fitting_ids(call_id, messages, tools), self.options.max_tokens)) as tokens:
+        async with aclosing(self._tokens(call_id, messages, tools, self.options.max_tokens)) as tokens:
             async for token in tokens:
                 made += 1
                 for piece in parser.feed(text.add(token)):
@@ -133,13 +101,17 @@ class EmbeddedEngine:
         if not called:
             self._make_room(call_id, messages, tools, made)
 
-    async def _tokens(self, call_id: str, ids: list[int], max_tokens: int) -> AsyncGenerator[int, None]:
-        job = _Job(call_id, ids, max_tokens)
+    async def _tokens(
+        self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], max_tokens: int
+    ) -> AsyncGenerator[int, None]:
+        """The answer's tokens; with `max_tokens` 0 the prompt is only read."""
         self._stop_making_room(call_id)
         self._jobs += 1
-        self._inbox.put(job)
+        job = Job(call_id, [], max_tokens)
         try:
-            while (token := await job.tokens.get()) is not None:
+            job.ids = await self.prompt_of(call_id).ids_soon(messages, tools, ahead=not max_tokens)
+            self._inbox.put(job)
+            while (token := await self._next(job)) is not None:
                 if isinstance(token, EngineError):
                     raise token
                 yield token
@@ -147,10 +119,20 @@ class EmbeddedEngine:
             job.cancelled = True
             self._jobs -= 1
 
+    async def _next(self, job: Job) -> int | EngineError | None:
+        """The job's next token. Raises EngineError when the worker hangs: nobody is to wait for what does not come."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_S):
+                    return await job.tokens.get()
+            since_s = self._token_since_s
+            if since_s is not None and time.monotonic() - since_s > HANGS_S:
+                raise EngineError(f"the language model hangs at a token for over {HANGS_S:g} s; restart the server")
+
     async def prefill(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
         """See `LlmEngine.prefill`. What follows the last message's words in the template is read too, and taken back later."""
         if self.load < 1:
-            async with aclosing(self._tokens(call_id, self.fitting_ids(call_id, messages, tools, ahead=True), 0)) as tokens:
+            async with aclosing(self._tokens(call_id, messages, tools, 0)) as tokens:
                 async for _ in tokens:
                     pass
 
@@ -159,10 +141,8 @@ class EmbeddedEngine:
         """See `LlmEngine.load`."""
         return self._jobs / BUSY_JOBS
 
-    def fitting_ids(
-        self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], *, ahead: bool = False
-    ) -> list[int]:
-        """See `CallPrompt.ids`. Raises EngineError."""
+    def prompt_of(self, call_id: str) -> CallPrompt:
+        """What keeps the call's prompts."""
         prompt = self._prompts.get(call_id)
         if prompt is None:
             room = self.options.context_tokens - self.options.max_tokens
@@ -170,7 +150,7 @@ class EmbeddedEngine:
             while len(self._prompts) > self.options.max_sessions:
                 self._prompts.popitem(last=False)
         self._prompts.move_to_end(call_id)
-        return prompt.ids(messages, tools, ahead=ahead)
+        return prompt
 
     def _make_room(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], made: int) -> None:
         """A reply of so many tokens is made and will be spoken for a while: where the next prompt is one to be shortened, read
@@ -178,7 +158,7 @@ class EmbeddedEngine:
         prompt = self._prompts.get(call_id)
         if prompt is None or not prompt.is_full(made) or self.load >= 1:
             return
-        job = self._making_room[call_id] = _Job(call_id, prompt.ids(messages, tools, ahead=True, more_tokens=made), 0)
+        job = self._making_room[call_id] = Job(call_id, prompt.ids(messages, tools, ahead=True, more_tokens=made), 0)
         self._inbox.put(job)
 
     def _stop_making_room(self, call_id: str) -> None:
@@ -201,20 +181,22 @@ class EmbeddedEngine:
         self._prompts.pop(call_id, None)
         if self._closing:
             return
-        forget = _Forget(call_id)
+        forget = Forget(call_id)
         self._inbox.put(forget)
-        await forget.done.wait()
+        with contextlib.suppress(TimeoutError):  # the worker hangs, and its generations have said so
+            async with asyncio.timeout(ENDING_S):
+                await forget.done.wait()
 
     async def close(self) -> None:
         """See `LlmEngine.close`."""
         self._closing = True
         self._inbox.put(None)
-        await asyncio.to_thread(self._thread.join)
+        await asyncio.to_thread(self._thread.join, ENDING_S)
 
     # --- the worker thread ---
 
     def _work(self) -> None:
-        active: deque[_Job] = deque()
+        active: deque[Job] = deque()
         while True:
             while not active or not self._inbox.empty():
                 item = self._inbox.get()
@@ -223,8 +205,8 @@ class EmbeddedEngine:
                         job.give(EngineError("the language model was shut down"))
                     self._sessions.clear()
                     return
-                if isinstance(item, _Forget):
-                    active = _without(active, item.call_id)
+                if isinstance(item, Forget):
+                    active = without(active, item.call_id)
                     self._sessions.pop(item.call_id, None)
                     item.tell()
                 else:
@@ -240,7 +222,7 @@ class EmbeddedEngine:
                 self._sessions.pop(job.call_id, None)
                 job.give(EngineError(f"the language model failed: {error}"))
 
-    def _advance(self, job: _Job) -> bool:
+    def _advance(self, job: Job) -> bool:
         """Read a piece of the prompt or make one token; False when the job is over."""
         if job.cancelled:
             return False
@@ -262,7 +244,11 @@ class EmbeddedEngine:
         if job.left <= 0:
             job.give(None)
             return False
-        session.generator.generate_next_token()
+        self._token_since_s = time.monotonic()
+        try:
+            session.generator.generate_next_token()
+        finally:
+            self._token_since_s = None
         token = int(session.generator.get_next_tokens()[0])
         session.ids.append(token)
         job.left -= 1
@@ -272,7 +258,7 @@ class EmbeddedEngine:
         job.give(token)
         return True
 
-    def _session(self, call_id: str) -> _Session:
+    def _session(self, call_id: str) -> Session:
         session = self._sessions.get(call_id)
         if session is None:
             parameters = self._genai.GeneratorParams(self._model)
@@ -280,20 +266,11 @@ class EmbeddedEngine:
             if self.options.temperature > 0:
                 search["temperature"] = self.options.temperature
             parameters.set_search_options(**search)
-            session = self._sessions[call_id] = _Session(self._genai.Generator(self._model, parameters))
+            session = self._sessions[call_id] = Session(self._genai.Generator(self._model, parameters))
             while len(self._sessions) > self.options.max_sessions:
                 self._sessions.popitem(last=False)
         self._sessions.move_to_end(call_id)
         return session
-
-
-def _without(jobs: deque[_Job], call_id: str) -> deque[_Job]:
-    """End a call's jobs, so that none of them holds its cache; the other calls' jobs."""
-    for job in jobs:
-        if job.call_id == call_id:
-            job.session = None
-            job.give(EngineError("the call has ended"))
-    return deque(job for job in jobs if job.call_id != call_id)
 
 
 def _common(held: Sequence[int], wanted: Sequence[int]) -> int:

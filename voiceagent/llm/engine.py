@@ -18,6 +18,11 @@ class GeneratedText:
 
 
 @dataclass(frozen=True, slots=True)
+class Unfinished(Message):
+    """The last message of a prompt: what another engine had said of the reply when it stopped. The reply goes on from there."""
+
+
+@dataclass(frozen=True, slots=True)
 class KvCapacity:
     """The KV cache that all calls share."""
 

@@ -1,5 +1,5 @@
-"""A language model with a standby: the standby answers what the first one fails to begin, and whatever is asked in the seconds
-after that, so that a dead server is not waited for in every turn."""
+"""A language model with a standby: the standby answers what the first one fails to begin, goes on where it stops in the middle of
+a reply, and answers whatever is asked in the seconds after that, so that a dead server is not waited for in every turn."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import aclosing
 
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
-from voiceagent.llm.engine import Generated, KvCapacity, LlmEngine, ToolSchema, Urgency
+from voiceagent.llm.engine import Generated, GeneratedText, KvCapacity, LlmEngine, ToolSchema, Unfinished, Urgency
 
 log = logging.getLogger(__name__)
 
@@ -35,24 +35,32 @@ class FallbackEngine:
     async def generate(
         self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
     ) -> AsyncGenerator[Generated, None]:
-        """See `LlmEngine.generate`. What fails in the middle fails: the caller has heard its beginning."""
-        engine = self._now
+        """See `LlmEngine.generate`. What fails in the middle is gone on with, for the caller has heard its beginning; with a tool
+        that was asked for it fails."""
+        engine, said = self._now, ""
         if engine is self._first:
-            begun = False
+            called = False
             try:
                 async with aclosing(engine.generate(call_id, messages, tools, urgency)) as stream:
                     async for piece in stream:
-                        begun = True
+                        if isinstance(piece, GeneratedText):
+                            said += piece.text
+                        else:
+                            called = True
                         yield piece
                 return
             except EngineError as error:
                 self._failed_s = time.monotonic()
-                if begun:
+                if called:
                     raise
                 self.failures += 1
                 log.warning("the standby language model answers for %g s: %s", REST_S, error)
-        async with aclosing(self._standby.generate(call_id, messages, tools, urgency)) as stream:
+        asked = (*messages, Unfinished("assistant", said)) if said.strip() else messages
+        at_space = said[-1:].isspace()
+        async with aclosing(self._standby.generate(call_id, asked, tools, urgency)) as stream:
             async for piece in stream:
+                if at_space and isinstance(piece, GeneratedText):
+                    piece, at_space = GeneratedText(piece.text.lstrip()), False
                 yield piece
 
     async def prefill(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from voiceagent.addresses import check_address
 from voiceagent.conversation.history import Message
 from voiceagent.errors import ConfigError
 from voiceagent.llm.chat_wire import ToolCalls
@@ -45,8 +46,8 @@ class OpenAiOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_tokens: int = 200
     first_token_timeout_s: float = 10.0
     """A server that has sent nothing for so long is given up, and another one asked."""
-    inactivity_timeout_s: float = 10.0
-    """A reply that has begun and pauses for so long is given up; what was said stays said."""
+    inactivity_timeout_s: float = 3.0
+    """A reply that has begun and gains neither text nor a tool call for so long is given up; what was said stays said."""
     total_timeout_s: float = 60.0
     """A reply that takes longer is ended there, as one that is too long is."""
     busy_generations: int = 32
@@ -72,12 +73,15 @@ class OpenAiEngine:
     def __init__(self, options: OpenAiOptions) -> None:
         """Raises ConfigError when no server is named."""
         self.options = options
+        for url in options.base_urls:
+            try:
+                check_address(url, query=False, secrets_go="put the key into the environment variable that api_key_env names")
+            except ValueError as error:
+                raise ConfigError(f"llm engine openai: base_url, of llm or $VOICEAGENT_LLM_URL, {error}") from error
         timeout_s = max(options.first_token_timeout_s, options.inactivity_timeout_s)
         self.replicas = [Replica(url, options.served_model, options.api_key_env, timeout_s) for url in options.base_urls]
         if not self.replicas:
-            raise ConfigError(
-                f"llm engine openai: base_url is {options.base_url!r}; expected an address such as http://127.0.0.1:8000/v1"
-            )
+            raise ConfigError("llm engine openai: base_url is empty; expected an address such as http://127.0.0.1:8000/v1")
         self._generations = 0
         self._read_ahead: OrderedDict[str, int] = OrderedDict()
         """By call: how many characters of its prompt the server has read."""
@@ -159,11 +163,11 @@ class OpenAiEngine:
         """Deltas within the timeouts. Raises ReplicaError."""
         options, loop = self.options, asyncio.get_running_loop()
         ends_s = loop.time() + options.total_timeout_s
-        limit_s, begun = options.first_token_timeout_s, False
+        until_s, begun = loop.time() + options.first_token_timeout_s, False
         async with aclosing(deltas):
             while True:
                 try:
-                    async with asyncio.timeout_at(min(loop.time() + limit_s, ends_s)):
+                    async with asyncio.timeout_at(min(until_s, ends_s)):
                         delta = await anext(deltas, None)
                 except TimeoutError as error:
                     if begun and loop.time() >= ends_s:
@@ -172,9 +176,12 @@ class OpenAiEngine:
                     raise replica.explained(error) from error
                 if delta is None:
                     return
-                if delta.content or delta.tool_calls:
-                    limit_s, begun = options.inactivity_timeout_s, True
+                begun = begun or bool(delta.content or delta.tool_calls)
                 yield delta
+                if delta.content or delta.tool_calls:
+                    until_s = loop.time() + options.inactivity_timeout_s
+                elif not begun:  # it thinks
+                    until_s = loop.time() + options.first_token_timeout_s
 
     def _choose(self, call_id: str, tried: Sequence[Replica]) -> Replica:
         """The call's own server, else the one with the least to do; those that failed a moment ago come last."""

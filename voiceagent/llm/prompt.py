@@ -15,7 +15,7 @@ from tokenizers import Tokenizer
 
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError, ModelError
-from voiceagent.llm.engine import ToolSchema
+from voiceagent.llm.engine import ToolSchema, Unfinished
 
 
 def template_message(message: Message) -> dict[str, Any]:
@@ -58,14 +58,19 @@ class ChatPrompt:
             raise ModelError(f"{folder}: its chat template is broken ({error}); run voiceagent models verify") from error
 
     def text(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str:
-        """The prompt as text, up to where the assistant's words begin. Raises EngineError."""
+        """The prompt as text, up to where the assistant's words begin, or go on. Raises EngineError."""
+        said = ""
+        if messages and isinstance(messages[-1], Unfinished):
+            *messages, unfinished = messages
+            said = unfinished.content.rstrip()  # the space before a word is part of its token
         try:
-            return self._template.render(
+            prompt: str = self._template.render(
                 messages=[template_message(message) for message in messages],
                 tools=list(tools) or None,
                 add_generation_prompt=True,
                 **self._options,
             )
+            return prompt + said
         except TemplateError as error:
             raise EngineError(f"the model's chat template refuses the conversation: {error}") from error
 
@@ -76,7 +81,9 @@ class ChatPrompt:
     def encode(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """A prompt's text, or its end from a control token on, as token ids; and where control tokens stand in it, each by its
         character and by the index of its id."""
-        encoding = self.tokenizer.encode(text, add_special_tokens=False)
+        encoding = self.tokenizer.encode_batch([text], add_special_tokens=False)[
+            0
+        ]  # `encode` would keep other threads from running
         ids: list[int] = encoding.ids
         offsets = encoding.offsets
         return ids, [(offsets[index][0], index) for index, token in enumerate(ids) if token in self._control_ids]

@@ -22,6 +22,7 @@ from voiceagent.llm.engine import KvCapacity, ToolSchema, Urgency
 from voiceagent.llm.kv_capacity import read_kv_capacity
 from voiceagent.llm.server_load import ServerLoad
 from voiceagent.llm.servers import UNKNOWN, Server, server_of
+from voiceagent.redaction import keep_secret, redacted
 
 MAX_CONNECTIONS = 512
 KEEP_ALIVE_S = 4.0
@@ -73,6 +74,7 @@ class Replica:
         limits = httpx2.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=KEEP_ALIVE_S)
         self._http = DefaultAsyncHttpxClient(timeout=timeout, limits=limits)
         key = os.environ.get(api_key_env) or "none"
+        keep_secret(key)
         self._client = AsyncOpenAI(base_url=base_url, api_key=key, timeout=timeout, max_retries=0, http_client=self._http)
         self._load: ServerLoad | None = None
         self._known = False
@@ -229,4 +231,4 @@ def _speaks_of(part: str, message: str) -> bool:
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())[:200]
+    return redacted(" ".join(text.split()))[:200]

@@ -135,7 +135,7 @@ class VllmEngine:
     async def _texts(
         self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, max_tokens: int
     ) -> AsyncGenerator[str, None]:
-        ids = self._prompt_ids(call_id, messages, tools, ahead=urgency is Urgency.AHEAD)
+        ids = await self.prompt_of(call_id).ids_soon(messages, tools, ahead=urgency is Urgency.AHEAD)
         self._generations += 1
         try:
             await self._wake()
@@ -155,8 +155,8 @@ class VllmEngine:
             self._generations -= 1
             self._plan_nap()
 
-    def _prompt_ids(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], *, ahead: bool) -> list[int]:
-        """See `CallPrompt.ids`. Raises EngineError."""
+    def prompt_of(self, call_id: str) -> CallPrompt:
+        """What keeps the call's prompts."""
         prompt = self._prompts.get(call_id)
         if prompt is None:
             room = self.options.context_tokens - self.options.max_tokens
@@ -164,7 +164,7 @@ class VllmEngine:
             while len(self._prompts) > MAX_CALLS:
                 self._prompts.popitem(last=False)
         self._prompts.move_to_end(call_id)
-        return prompt.ids(messages, tools, ahead=ahead)
+        return prompt
 
     def _sampling(self, tools: Sequence[ToolSchema], max_tokens: int) -> Any:
         from vllm import SamplingParams

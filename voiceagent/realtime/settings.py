@@ -18,6 +18,8 @@ from voiceagent.realtime.server_events import ErrorDetails
 
 MAX_SESSION_BYTES = 65_536
 MAX_INSTRUCTIONS_CHARACTERS = 16_000
+MAX_CONTAINERS = 8_000
+"""Lists and objects in one update, by their brackets: each takes its time of the event loop."""
 _FIXED = frozenset({"id", "object", "type", "output_modalities", "tools", "tool_choice", "voiceagent"})
 
 OfferTools = Callable[[object], list[dict[str, Any]]]
@@ -86,6 +88,13 @@ class SessionSettings:
                 param="session.instructions",
                 event_id=event_id,
             )
+        if _containers(changes) > MAX_CONTAINERS:
+            raise ClientEventError(
+                f"The update holds more than {MAX_CONTAINERS} lists and objects; send less.",
+                code="invalid_value",
+                param="session",
+                event_id=event_id,
+            )
         if nests_deeper(changes):
             raise ClientEventError(
                 f"The session nests deeper than {MAX_LEVELS} levels; make it flatter.",
@@ -128,6 +137,14 @@ class SessionSettings:
                 event_id=event_id,
             )
         return None
+
+
+def _containers(changes: dict[str, Any]) -> int:
+    try:
+        written = msgspec.json.encode(changes)
+    except RecursionError:  # which is told as what it is
+        return 0
+    return written.count(b"[") + written.count(b"{")
 
 
 def _merge(target: dict[str, Any], changes: dict[str, Any]) -> None:

@@ -27,6 +27,7 @@ from voiceagent.media.ice import IceServers
 from voiceagent.media.leg import Leg
 from voiceagent.media.webrtc import WebRtcLeg
 from voiceagent.models.registry import profile
+from voiceagent.private_files import keep_private
 from voiceagent.realtime.settings import MAX_INSTRUCTIONS_CHARACTERS
 from voiceagent.server.admission import Admission
 from voiceagent.server.app import Service
@@ -67,12 +68,13 @@ class AgentService:
 
         @asynccontextmanager
         async def load() -> AsyncIterator[StartCall]:
+            await asyncio.to_thread(keep_private, data_dir())
             sources = await asyncio.to_thread(
                 Sources.from_config, self.agent.context, self.agent.base_dir, data_dir(), metrics.context_asked
             )
             guards = await asyncio.to_thread(load_guards, self.agent.guard, self.agent.base_dir)
             engines = await load_engines(profile(self.agent.profile), self.agent.llm, self.agent.options)
-            store = TurnStore(turns_file(data_dir()))
+            store = TurnStore(turns_file(data_dir()), metrics.losses)
             metrics.llm, metrics.stt = engines.llm, engines.stt
             try:
                 speech = await asyncio.to_thread(_speech, self.agent, engines)
@@ -107,9 +109,8 @@ class AgentService:
             call_tools = _call_tools(tools, session)
             observers: list[CallObserver] = [Measured(metrics, store)]
             if self.event_logs:
-                observers.append(
-                    Logged(EventLog(event_logs_dir(data_dir()), call_id, rules_of(agent, tools), keep=self.event_logs))
-                )
+                folder, rules = event_logs_dir(data_dir()), rules_of(agent, tools)
+                observers.append(Logged(EventLog(folder, call_id, rules, keep=self.event_logs, losses=metrics.losses)))
             return Call(
                 call_id, leg, agent, engines, call_tools, guards, speech, self.budgets, observers, sources, lambda: pressure.level
             )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from voiceagent.latency.spans import Stage, TurnReport
 from voiceagent.llm.engine import LlmEngine
+from voiceagent.store.losses import Losses
 from voiceagent.stt.engine import SttEngine
 
 BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0)
@@ -59,6 +60,8 @@ class Metrics:
         self.turns_total = 0
         self.budget_misses: Counter[str] = Counter()
         self.queue_drops: Counter[str] = Counter()
+        self.losses = Losses()
+        """What the disk did not take."""
         self.media: Counter[str] = Counter()
         self.guesses: Counter[str] = Counter()
         self.guess_tokens: Counter[str] = Counter()
@@ -155,6 +158,7 @@ class Metrics:
             *_one("voiceagent_turns_total", "counter", "Turns that were measured.", self.turns_total),
             *_by("voiceagent_budget_misses_total", "Stages of turns that were over budget.", "stage", self.budget_misses),
             *_by("voiceagent_queue_drops_total", "Items that a full queue let go of.", "queue", self._drops()),
+            *_by("voiceagent_store_losses_total", "What the disk did not take.", "what", self.losses.counts),
             *_by("voiceagent_media_total", "What became of packets and frames, as calls ended.", "event", self.media),
             *_by("voiceagent_guesses_total", "Speculative replies, by what became of them.", "outcome", self.guesses),
             *_by("voiceagent_guess_tokens_total", "Tokens of speculative replies until then.", "outcome", self.guess_tokens),

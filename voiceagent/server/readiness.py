@@ -59,7 +59,7 @@ class Readiness:
                 await self._stop.wait()
         except Exception as error:
             self._start_call = None
-            self.reason = f"The engines could not be loaded: {error}"
+            self.reason = "The engines could not be loaded; the server's log says why."
             if self._loaded.done():
                 raise
             self._loaded.set_exception(error)

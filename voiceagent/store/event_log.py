@@ -4,12 +4,15 @@ holds the rules; every other one is `[event, its fields, [[action, its fields], 
 
 from __future__ import annotations
 
+import fcntl
 import logging
+import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -19,12 +22,15 @@ from voiceagent.conversation.actions import Action, ReplyEnded
 from voiceagent.conversation.events import Event
 from voiceagent.conversation.state import Rules
 from voiceagent.errors import VoiceAgentError
+from voiceagent.private_files import FILE_MODE, private_folder
+from voiceagent.store.losses import Losses
 
 FORMAT = 1
 SUFFIX = ".jsonl"
 MAX_LOG_BYTES = 64 * 1024 * 1024
 """Several hours of talk; what comes after is not kept."""
 BUFFER_BYTES = 64 * 1024
+LOST = "event log steps"
 
 log = logging.getLogger(__name__)
 _ENCODER = msgspec.json.Encoder(enc_hook=float)
@@ -62,17 +68,25 @@ def event_logs_dir(data_dir: Path) -> Path:
 
 
 class EventLog:
-    """Writes the log of one call. A disk that cannot take it costs the log, told in one line, and never the call."""
+    """Writes the log of one call. A disk that cannot take it costs the rest of the log, which is counted, and never the call."""
 
-    def __init__(self, folder: Path, call_id: str, rules: Rules, *, keep: int | None = None) -> None:
-        """Begin the log in `folder`, which is made when missing. With `keep` only so many logs stay there, the newest."""
+    def __init__(
+        self, folder: Path, call_id: str, rules: Rules, *, keep: int | None = None, losses: Losses | None = None
+    ) -> None:
+        """Begin the log in `folder`, which is made when missing. With `keep` only so many logs stay there, the newest, and those
+        that are still written."""
         self.path = folder / f"{call_id}{SUFFIX}"
+        self._keep = keep
+        self._losses = losses or Losses()
         self._left_bytes = MAX_LOG_BYTES
+        self._unsaved = 0
+        """Steps that only the buffer holds."""
+        self._why_lost = ""
+        """Set once the disk has refused something: what follows would be a log with a gap."""
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if keep is not None:
-                _prune(folder, keep - 1)
-            self._file = self.path.open("wb", buffering=BUFFER_BYTES)
+            private_folder(folder)
+            self._prune(1)
+            self._file = _opened(self.path)
         except OSError as error:
             self._left_bytes = 0
             self._lost(error)
@@ -86,12 +100,16 @@ class EventLog:
             self._write(_ENCODER.encode([type(event).__name__, event, named]))
             if self._left_bytes and any(isinstance(action, ReplyEnded) for action in decided):
                 self._flush()
+        elif self._why_lost:
+            self._losses.add(LOST, 1, self._why_lost)
 
     def close(self) -> None:
         """The call is over. May be called twice."""
         if self._left_bytes:
             self._flush()
             self._end()
+            with suppress(OSError):  # the next log tries again
+                self._prune(0)
 
     def _write(self, line: bytes) -> None:
         if len(line) >= self._left_bytes:
@@ -99,6 +117,7 @@ class EventLog:
             self.close()
             return
         self._left_bytes -= len(line) + 1
+        self._unsaved += 1
         try:
             self._file.write(line + b"\n")
         except OSError as error:
@@ -108,25 +127,66 @@ class EventLog:
     def _flush(self) -> None:
         try:
             self._file.flush()
+            self._unsaved = 0
         except OSError as error:
             self._lost(error)
             self._end()
 
     def _end(self) -> None:
         self._left_bytes = 0
+        _WRITTEN.discard(self.path)
         try:
             self._file.close()
         except OSError:
             log.debug("%s: could not be closed", self.path)
 
     def _lost(self, error: OSError) -> None:
-        log.warning("%s: the event log is not kept (%s); make room there, or choose $VOICEAGENT_DATA", self.path, error.strerror)
+        self._why_lost = f"{self.path}: the event log is not kept ({error.strerror}); make room there, or choose $VOICEAGENT_DATA"
+        self._losses.add(LOST, max(1, self._unsaved), self._why_lost)
+
+    def _prune(self, more: int) -> None:
+        """Make room for `more` logs. Those that are still written stay, in this process and in others."""
+        if self._keep is None:
+            return
+        logs = sorted(self.path.parent.glob(f"*{SUFFIX}"), key=_written_s)
+        for old in logs[: max(0, len(logs) + more - self._keep)]:
+            if not _is_written(old):
+                old.unlink(missing_ok=True)
 
 
-def _prune(folder: Path, keep: int) -> None:
-    logs = sorted(folder.glob(f"*{SUFFIX}"), key=lambda path: path.stat().st_mtime)
-    for old in logs[: max(0, len(logs) - keep)]:
-        old.unlink(missing_ok=True)
+_WRITTEN: set[Path] = set()
+"""The logs that this process writes. Other processes' are known by their locks, which network file systems keep by process."""
+
+
+def _opened(path: Path) -> BinaryIO:
+    """A new, private file, locked for as long as it is open. Raises OSError."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+    file = os.fdopen(os.open(path, flags, FILE_MODE), "wb", buffering=BUFFER_BYTES)
+    with suppress(OSError):  # a file system without locks
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    _WRITTEN.add(path)
+    return file
+
+
+def _written_s(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:  # another server has made room
+        return 0.0
+
+
+def _is_written(path: Path) -> bool:
+    """Whether a call that goes on is written there. Raises OSError."""
+    if path in _WRITTEN:
+        return True
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        return False
+    return False
 
 
 # --- reading ------------------------------------------------------------------------------------------------------------

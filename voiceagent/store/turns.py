@@ -1,11 +1,11 @@
 """Turn measurements on disk: a SQLite file with the times of the last 10,000 turns, no words and no audio. Reports come in
 from the event loop and are written by one thread behind a bounded queue; a database that is corrupt, locked or not
-writable costs measurements, which are counted and told in one line, and never a call."""
+writable costs measurements, which are counted and told (see `losses`), and never a call."""
 
 from __future__ import annotations
 
+import errno
 import json
-import logging
 import sqlite3
 import threading
 from collections import deque
@@ -14,6 +14,8 @@ from pathlib import Path
 
 from voiceagent.errors import VoiceAgentError
 from voiceagent.latency.spans import Span, Stage, TurnReport
+from voiceagent.private_files import private_file
+from voiceagent.store.losses import Losses
 
 MAX_TURNS = 10_000
 MAX_QUEUED = 1_000
@@ -21,8 +23,7 @@ BUSY_TIMEOUT_S = 2.0
 CLOSE_TIMEOUT_S = 5.0
 SCHEMA_VERSION = 1
 FILE_NAME = "turns.sqlite3"
-
-log = logging.getLogger(__name__)
+LOST = "measured turns"
 
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS turns (
@@ -57,16 +58,17 @@ def turns_file(data_dir: Path) -> Path:
 class TurnStore:
     """Writes turn reports. All methods may be called from the event loop: only `close` waits (at most five seconds)."""
 
-    def __init__(self, file: Path) -> None:
-        """Start the writer on `file`, which is made with its folder when missing. Raises nothing: what goes wrong is logged."""
+    def __init__(self, file: Path, losses: Losses | None = None) -> None:
+        """Start the writer on `file`, which is made with its folder when missing. Raises nothing: what the disk does not take is
+        counted in `losses`."""
         self.file = file
+        self._losses = losses or Losses()
         self.written = 0
         self.dropped = 0
         """Reports that were lost: the queue was full, or the database could not take them."""
         self._queue: deque[TurnReport] = deque()
         self._changed = threading.Condition()
         self._closing = False
-        self._told = ""
         self._thread = threading.Thread(target=self._run, name="turn-store", daemon=True)
         self._thread.start()
 
@@ -102,7 +104,6 @@ class TurnStore:
                     database = None
             else:
                 self.written += len(batch)
-                self._told = ""
         if database is not None:
             database.close()
 
@@ -117,10 +118,7 @@ class TurnStore:
     def _lost(self, count: int, error: sqlite3.Error | OSError) -> None:
         with self._changed:
             self.dropped += count
-        line = f"{self.file}: turn measurements are not kept ({_reason(error)}); {_advice(error)}"
-        if line != self._told:
-            log.warning("%s", line)
-            self._told = line
+        self._losses.add(LOST, count, f"{self.file}: turn measurements are not kept ({_reason(error)}); {_advice(error)}")
 
 
 def read_turns(file: Path, *, last: int = MAX_TURNS, call_id: str = "", profile: str = "") -> tuple[TurnReport, ...]:
@@ -142,7 +140,7 @@ def read_turns(file: Path, *, last: int = MAX_TURNS, call_id: str = "", profile:
 
 
 def _open_for_writing(file: Path) -> sqlite3.Connection:
-    file.parent.mkdir(parents=True, exist_ok=True)
+    private_file(file)
     database = sqlite3.connect(file, timeout=BUSY_TIMEOUT_S)
     try:
         _check_version(database)
@@ -182,6 +180,8 @@ def _reason(error: Exception) -> str:
 def _advice(error: Exception) -> str:
     if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
         return "another program holds it: end that program"
+    if "disk is full" in str(error) or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
+        return "make room there, or choose another folder with $VOICEAGENT_DATA"
     if isinstance(error, (sqlite3.OperationalError, OSError)):
         return "make its folder writable or choose another with $VOICEAGENT_DATA"
     return "move the file away and a new one is made"

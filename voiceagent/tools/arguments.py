@@ -1,154 +1,132 @@
-"""JSON schemas that others wrote, of MCP servers, webhooks and clients: made plain before the model is shown them and before
-arguments are checked by them. A plain schema is a finite tree: references are resolved, nothing is fetched, and what could
-take for ever (recursion, other people's regular expressions) is left out or refused."""
+"""Arguments that a language model wrote, checked by the schema of a tool: leniently where a model is, in bounded time, and off
+the event loop where it takes longer than a moment."""
 
 from __future__ import annotations
 
-import json
+import asyncio
 import math
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from contextvars import ContextVar
 from typing import Any
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
+from jsonschema.validators import extend
 
+from voiceagent.tools.plain_schema import Room, plain, short
 from voiceagent.tools.tool import ToolError, json_object
 
-MAX_SCHEMA_CHARACTERS = 16_000
-MAX_NODES = 1000
-MAX_DEPTH = 16
-MAX_PROBLEM_CHARACTERS = 300
-
-_TYPES = frozenset({"object", "array", "string", "integer", "number", "boolean", "null"})
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+LOOP_CHECKS = 120
+"""On the event loop: a check takes some 10 µs, a message about it longer the longer the arguments are. What takes more goes to
+a thread."""
+MAX_CHECKS = 10_000
+LONG_CHARACTERS = 2000
+"""Arguments of so many more characters make each check twice, thrice … as dear: messages quote them."""
 
 
-def _count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _type(value: Any) -> bool:
-    kinds = value if isinstance(value, list) else [value]
-    return bool(kinds) and all(isinstance(kind, str) and kind in _TYPES for kind in kinds)
-
-
-_KEPT: Mapping[str, Callable[[Any], bool]] = {
-    "type": _type,
-    "description": _text,
-    "format": _text,
-    "enum": lambda value: isinstance(value, list) and bool(value),
-    "const": lambda value: True,
-    "required": lambda value: isinstance(value, list) and all(map(_text, value)),
-    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _number),
-    "multipleOf": lambda value: _number(value) and value > 0,
-    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _count),
-    "uniqueItems": lambda value: isinstance(value, bool),
-}
-"""The keywords that are kept, and what their values must be: the meta-schema's own check takes a hundred times as long, on the
-event loop of all calls."""
-_ONE = frozenset({"items", "additionalProperties", "not"})
-_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
+class TooMuchToCheck(Exception):
+    """The checks would take too long."""
 
 
 class ArgumentSchema:
     """The schema of a tool's arguments, and their check."""
 
-    def __init__(self, schema: object, *, own_patterns: bool = False) -> None:
-        """`schema` as it was given; `pattern` counts only with `own_patterns`: whoever runs the tool checks it anyway. Raises
-        ValueError, whose text says what is wrong with it."""
-        if not isinstance(schema, dict):
-            raise ValueError(f"is a {type(schema).__name__}, expected a JSON schema of type object")
+    def __init__(self, schema: object, *, own_patterns: bool = False, room: Room | None = None) -> None:
+        """`schema` as it was given; `pattern` counts only with `own_patterns`: whoever runs the tool checks it anyway. It takes
+        its part of `room`. Raises ValueError, whose text says what is wrong with it."""
+        self.parameters: Mapping[str, Any] = plain(schema, own_patterns=own_patterns, room=room)
+        self._properties: Mapping[str, Any] = self.parameters["properties"]
+        self._required = frozenset(self.parameters.get("required", ()))
+        self._validator = _Counting(self.parameters)
+
+    async def check(self, arguments: str) -> dict[str, Any]:
+        """See `parse`; what takes more than a moment runs in a thread."""
         try:
-            size = len(json.dumps(schema))
-        except (TypeError, ValueError, RecursionError) as error:
-            raise ValueError(f"is not JSON ({error})") from error
-        if size > MAX_SCHEMA_CHARACTERS:
-            raise ValueError(f"has {size} characters, expected at most {MAX_SCHEMA_CHARACTERS}")
-        plain = _Plain(schema, own_patterns).node(schema, 0)
-        if plain.setdefault("type", "object") != "object":
-            raise ValueError(f"is of type {plain['type']!r}, expected object")
-        properties = plain.setdefault("properties", {})
-        self.parameters: Mapping[str, Any] = plain
-        self._properties: Mapping[str, Any] = properties
-        self._required = frozenset(plain.get("required", ()))
-        self._validator = Draft202012Validator(plain)
+            return self._parsed(arguments, LOOP_CHECKS)
+        except TooMuchToCheck:
+            return await asyncio.to_thread(self.parse, arguments)
 
     def parse(self, arguments: str) -> dict[str, Any]:
         """Check a JSON object of arguments. Raises ToolError in words that the model can act on."""
+        try:
+            return self._parsed(arguments, MAX_CHECKS)
+        except TooMuchToCheck as error:
+            raise ToolError("The arguments are too much to check; send fewer of them.") from error
+
+    def _parsed(self, arguments: str, checks: int) -> dict[str, Any]:
         given = {
             name: _lenient(value, self._properties.get(name))
             for name, value in json_object(arguments).items()
             if value is not None or name in self._required or "null" in _types(self._properties.get(name))
         }
+        token = _budget.set(_Budget(checks, 1 + len(arguments) // LONG_CHARACTERS))
         try:
             problem = best_match(self._validator.iter_errors(given))
         except (OverflowError, RecursionError) as error:  # a multiple of 0.01 is looked for in a number that no float holds
             raise ToolError("Wrong arguments: a number is too large, or they nest too deep.") from error
+        finally:
+            _budget.reset(token)
         if problem is None:
             return given
         where = ".".join(str(step) for step in problem.absolute_path)
-        raise ToolError(f"Wrong arguments: {where + ': ' if where else ''}{_short(problem.message)}.")
+        raise ToolError(f"Wrong arguments: {where + ': ' if where else ''}{short(problem.message)}.")
 
 
-class _Plain:
-    def __init__(self, root: dict[str, Any], own_patterns: bool) -> None:
-        self._root = root
-        self._own_patterns = own_patterns
-        self._nodes = 0
+class _Budget:
+    """Of one check of arguments."""
 
-    def node(self, schema: Any, depth: int) -> dict[str, Any]:
-        self._nodes += 1
-        if depth > MAX_DEPTH:
-            raise ValueError(f"nests deeper than {MAX_DEPTH} levels, or within itself; make it flatter")
-        if self._nodes > MAX_NODES:
-            raise ValueError(f"has more than {MAX_NODES} parts; make it smaller")
-        if not isinstance(schema, dict):
-            raise ValueError(f"holds {_short(repr(schema))} where a schema is expected")
-        plain: dict[str, Any] = {}
-        if "$ref" in schema:
-            plain.update(self.node(self._resolve(schema["$ref"]), depth + 1))
-        for key, value in schema.items():
-            if key in _KEPT:
-                if not _KEPT[key](value):
-                    raise ValueError(f"holds {_short(repr(value))} as {key!r}, which is not JSON schema")
-                plain[key] = value
-            elif key == "pattern" and self._own_patterns:
-                plain[key] = _expression(value)
-            elif key in _ONE:
-                plain[key] = value if isinstance(value, bool) else self.node(value, depth + 1)
-            elif key in _LISTS and isinstance(value, list) and value:
-                plain[key] = [self.node(choice, depth + 1) for choice in value]
-            elif key == "properties" and isinstance(value, dict):
-                plain[key] = {str(name): self.node(child, depth + 1) for name, child in value.items()}
-        return plain
+    def __init__(self, left: int, price: int) -> None:
+        self.left = left
+        self._price = price
 
-    def _resolve(self, reference: Any) -> Any:
-        found: Any = self._root
-        if not isinstance(reference, str) or not reference.startswith("#/"):
-            raise ValueError(f"refers to {_short(repr(reference))}, expected a place in itself such as #/$defs/Address")
-        for step in reference[2:].split("/"):
-            key = step.replace("~1", "/").replace("~0", "~")
-            if not isinstance(found, dict) or key not in found:
-                raise ValueError(f"refers to {_short(reference)}, which is not there")
-            found = found[key]
-        return found
+    def spend(self, checks: int) -> None:
+        """Raises TooMuchToCheck."""
+        self.left -= checks * self._price
+        if self.left < 0:
+            raise TooMuchToCheck
 
 
-def _expression(value: Any) -> str:
-    try:
-        re.compile(value)
-    except (TypeError, re.error) as error:
-        raise ValueError(f"holds the pattern {_short(repr(value))}, which is no regular expression ({error})") from error
-    return str(value)
+_budget: ContextVar[_Budget] = ContextVar("budget")
+
+
+def _unique(value: Any, instance: Any) -> int:
+    """Lists of what has an order are sorted, all others compared each with each."""
+    if not isinstance(instance, list) or not value:
+        return 0
+    ordered = all(isinstance(item, str) for item in instance) or all(isinstance(item, int | float) for item in instance)
+    return len(instance) // 10 if ordered else len(instance) ** 2 // 10
+
+
+def _size(of: Any) -> int:
+    return len(of) if isinstance(of, list | dict) else 0
+
+
+_COSTS: Mapping[str, Callable[[Any, Any], int]] = {
+    "enum": lambda value, instance: len(value) // 5,
+    "required": lambda value, instance: len(value) // 2,
+    "properties": lambda value, instance: len(value) // 10 + min(len(value), _size(instance)),
+    "additionalProperties": lambda value, instance: _size(instance),
+    "items": lambda value, instance: _size(instance),
+    **dict.fromkeys(("anyOf", "oneOf", "allOf", "prefixItems"), lambda value, instance: len(value)),
+    "uniqueItems": _unique,
+}
+"""What a keyword costs besides one check, by its value and what is checked."""
+
+
+def _counted(keyword: str, check: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
+    cost = _COSTS.get(keyword, lambda value, instance: 0)
+
+    def counted(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
+        _budget.get().spend(1 + cost(value, instance))
+        yield from check(validator, value, instance, schema) or ()
+
+    return counted
+
+
+_Counting: Any = extend(  # type: ignore[no-untyped-call]
+    Draft202012Validator, {keyword: _counted(keyword, check) for keyword, check in Draft202012Validator.VALIDATORS.items()}
+)
 
 
 def _types(schema: Any) -> tuple[str, ...]:
@@ -170,8 +148,3 @@ def _lenient(value: Any, schema: Any) -> Any:
             if "number" in types and math.isfinite(number := float(value)):  # "nan" would pass every limit, and JSON has none
                 return number
     return value
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= MAX_PROBLEM_CHARACTERS else line[:MAX_PROBLEM_CHARACTERS] + " …"

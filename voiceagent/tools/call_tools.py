@@ -11,6 +11,7 @@ from typing import Any
 from voiceagent.errors import ProtocolError
 from voiceagent.tools.arguments import ArgumentSchema
 from voiceagent.tools.outcome import ToolOutcome
+from voiceagent.tools.plain_schema import Room
 from voiceagent.tools.rule import ToolRule
 from voiceagent.tools.threads import Threads
 from voiceagent.tools.tool import NAME, Tool, ToolError
@@ -20,6 +21,13 @@ MAX_CLIENT_TOOLS = 32
 MAX_AT_CLIENT = 8
 """Runs that a client may be asked for at a time: one that never answers must not take the places of other calls' tools."""
 MAX_DESCRIPTION_CHARACTERS = 2000
+MAX_CLIENT_BYTES = 65_536
+"""Of JSON, that all tools of a client take together with their schemas' references resolved: the language model reads them in
+every turn."""
+WRAPPING_BYTES = 100
+"""Of JSON around a tool's name, description and schema."""
+MAX_CLIENT_PARTS = 1000
+"""And of parts in their schemas: each takes its time of the event loop."""
 
 
 class CallTools:
@@ -37,8 +45,10 @@ class CallTools:
         if not isinstance(tools, list) or len(tools) > MAX_CLIENT_TOOLS:
             raise ProtocolError(f"session.tools must be a list of at most {MAX_CLIENT_TOOLS} tools.")
         offered: dict[str, _Offered] = {}
+        most = f"all tools of session.tools together may take {MAX_CLIENT_PARTS} parts and {MAX_CLIENT_BYTES} bytes"
+        room = Room(MAX_CLIENT_PARTS, MAX_CLIENT_BYTES, most)
         for tool in tools:
-            one = _Offered(tool)
+            one = _Offered(tool, room)
             if one.name in offered or one.name in self.agents.names:
                 raise ProtocolError(f"There is a tool {one.name} already; give yours another name.")
             offered[one.name] = one
@@ -90,7 +100,7 @@ class CallTools:
 class _Offered:
     """A tool as a client described it."""
 
-    def __init__(self, tool: object) -> None:
+    def __init__(self, tool: object, room: Room) -> None:
         if not isinstance(tool, dict) or tool.get("type", "function") != "function":
             raise ProtocolError(
                 "A tool of session.tools must be an object of type function; MCP servers are named in agent.yaml."
@@ -101,7 +111,8 @@ class _Offered:
         if not isinstance(description, str) or len(description) > MAX_DESCRIPTION_CHARACTERS:
             raise ProtocolError(f"The tool {name}'s description must be text of at most {MAX_DESCRIPTION_CHARACTERS} characters.")
         try:
-            self.arguments = ArgumentSchema(tool.get("parameters") or {})
+            room.take(0, len(json.dumps(description)) + len(name) + WRAPPING_BYTES)
+            self.arguments = ArgumentSchema(tool.get("parameters") or {}, room=room)
         except ValueError as error:
             raise ProtocolError(f"The tool {name}'s parameters cannot be used: the schema {error}.") from error
         self.name = name
@@ -125,6 +136,9 @@ class _AtTheClient(Tool):
 
     def parse(self, arguments: str) -> dict[str, Any]:
         return self._arguments.parse(arguments)
+
+    async def check(self, arguments: str) -> dict[str, Any]:
+        return await self._arguments.check(arguments)
 
     async def run(self, given: dict[str, Any], threads: Threads) -> Any:
         if self._call_id in self._waiting:

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
-from urllib.parse import urlsplit
 
+from voiceagent.addresses import check_address
 from voiceagent.errors import ConfigError
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def checked_url(owner: str, url: str) -> str:
     """The address. Raises ConfigError unless it is an http(s) URL without a name and password in it."""
     try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and parts.hostname and not parts.username and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
-        shown = "one with an @ in it" if "@" in url else f"{url!r:.200}"  # what goes to the log is no place for a password
-        raise ConfigError(f"{owner}: url is {shown}, expected http://… or https://… without a password in it")
-    return url
+        return check_address(url, secrets_go="name the variable that holds it with headers_env")
+    except ValueError as error:
+        raise ConfigError(f"{owner}: url {error}") from error
 
 
 def headers_from(owner: str, headers_env: Mapping[str, str]) -> dict[str, str]:
     """Each header from the environment variable that is named for it. Raises ConfigError when one is not set."""
     headers: dict[str, str] = {}
     for header, variable in headers_env.items():
+        if not _VARIABLE.fullmatch(variable):  # it may be the secret itself
+            raise ConfigError(f"{owner}: the header {header} names no environment variable; expected a name such as API_TOKEN")
         value = os.environ.get(variable, "")
         if not value or not value.isprintable():
             raise ConfigError(f"{owner}: the header {header} comes from the environment variable {variable}; set it to one line")

@@ -22,6 +22,7 @@ from voiceagent.tools.arguments import ArgumentSchema
 from voiceagent.tools.headers import checked_url, headers_from, variables_from
 from voiceagent.tools.mcp_result import read_result
 from voiceagent.tools.mcp_transport import CONNECT_TIMEOUT_S, address, program, watched
+from voiceagent.tools.plain_schema import Room
 from voiceagent.tools.rule import Effect, check_rule
 from voiceagent.tools.settings import McpSettings, RuleSettings
 from voiceagent.tools.threads import Threads
@@ -39,19 +40,23 @@ AGAIN_WITHIN_S = 3.0
 """A call without effect whose connection was lost is made again if there is a new one within this."""
 MAX_PAGES = 16
 MAX_DESCRIPTION_CHARACTERS = 2000
+MAX_SERVER_PARTS = 16_000
+MAX_SERVER_BYTES = 262_144
+"""Of JSON, that the schemas of a server's tools take together with their references resolved."""
 
 
 class McpTool(Tool):
     """One tool of a server."""
 
-    def __init__(self, server: McpServer, described: McpToolDescription, settings: RuleSettings) -> None:
-        """Raises ConfigError when the settings do not fit the tool, ValueError when its schema cannot be used."""
+    def __init__(self, server: McpServer, described: McpToolDescription, settings: RuleSettings, room: Room) -> None:
+        """Takes its part of `room`. Raises ConfigError when the settings do not fit the tool, ValueError when its schema cannot
+        be used."""
         self.name = re.sub(r"[^A-Za-z0-9_-]", "_", described.name)[:64]
         if not NAME.fullmatch(self.name):
             raise ValueError(f"its name {described.name!r:.80} does not begin with a letter")
         self._server = server
         self._called = described.name
-        self._schema = ArgumentSchema(described.input_schema)
+        self._schema = ArgumentSchema(described.input_schema, room=room)
         self.parameters = self._schema.parameters
         text = described.description or described.title or described.name
         self.description = " ".join(text.split())[:MAX_DESCRIPTION_CHARACTERS]
@@ -61,6 +66,10 @@ class McpTool(Tool):
     def parse(self, arguments: str) -> dict[str, Any]:
         """See Tool."""
         return self._schema.parse(arguments)
+
+    async def check(self, arguments: str) -> dict[str, Any]:
+        """See Tool."""
+        return await self._schema.check(arguments)
 
     async def run(self, given: dict[str, Any], threads: Threads) -> Any:
         """Have the server run it. Raises ToolError."""
@@ -186,7 +195,7 @@ class McpServer(ToolSource):
             described = await _described(client)
             deadline.reschedule(None)
             try:
-                self._tools = self._taken(described, strict=not tried.done())
+                self._tools = await asyncio.to_thread(self._taken, described, strict=not tried.done())
             except ConfigError as error:
                 self._closing.set()
                 tried.set_exception(error)
@@ -235,7 +244,7 @@ class McpServer(ToolSource):
             await self._changed.wait()
             self._changed.clear()
             try:
-                self._tools = self._taken(await _described(client), strict=False)
+                self._tools = await asyncio.to_thread(self._taken, await _described(client), strict=False)
             except MCPError as error:
                 log.warning("%s: its tools changed, but cannot be read (%s)", self._who, error.message)
             else:
@@ -251,11 +260,14 @@ class McpServer(ToolSource):
                     raise ConfigError(problem)
                 log.warning("%s", problem)
         tools: dict[str, Tool] = {}
+        room = Room(
+            MAX_SERVER_PARTS, MAX_SERVER_BYTES, f"a server's tools may take {MAX_SERVER_PARTS} parts and {MAX_SERVER_BYTES} bytes"
+        )
         for tool in described:
             if self._settings.only and tool.name not in self._settings.only:
                 continue
             try:
-                made = McpTool(self, tool, self._settings.rules.get(tool.name, RuleSettings()))
+                made = McpTool(self, tool, self._settings.rules.get(tool.name, RuleSettings()), room)
             except ValueError as error:
                 log.warning("%s: the tool %s is left out: its schema %s", self._who, tool.name, error)
                 continue

@@ -36,7 +36,7 @@ class ToolRunner:
         """Run a tool with a JSON object of arguments, for its own longest run or else `timeout_s`. Never raises but for
         cancellation, which ends only a run without effect."""
         try:
-            given = tool.parse(arguments)
+            given = await tool.check(arguments)
         except ToolError as error:
             self._ended("wrong_arguments")
             return failed(str(error))

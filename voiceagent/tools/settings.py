@@ -3,10 +3,12 @@ it names environment variables that hold them."""
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import Annotated, Any
 
 import msgspec
 
+from voiceagent.addresses import shown
 from voiceagent.tools.rule import Effect, ToolRule
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
@@ -53,8 +55,9 @@ class McpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
     @property
     def label(self) -> str:
-        """What messages, and so the log, call it: an address without what may be a password or a token in it."""
-        return self.url.rpartition("@")[2].partition("?")[0] or " ".join(self.command)[:80]
+        """What messages, and so the log, call it: an address without what may be a password or a token in it, a
+        program without its options."""
+        return shown(self.url).partition("//")[2] or " ".join(takewhile(lambda word: word[:1] != "-", self.command))[:80]
 
 
 class WebhookSettings(RuleSettings, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -47,6 +47,10 @@ class Tool(ABC):
         """Check a JSON object of arguments, lenient where a model is: numbers in quotes, null for what is left out.
         Raises ToolError in words that the model can act on."""
 
+    async def check(self, arguments: str) -> dict[str, Any]:
+        """See `parse`; a tool whose check may take longer than a moment does it off the event loop."""
+        return self.parse(arguments)
+
     @abstractmethod
     async def run(self, given: dict[str, Any], threads: Threads) -> Any:
         """Run it with checked arguments; what holds a thread runs in `threads`. The result is to become JSON. Raises ToolError

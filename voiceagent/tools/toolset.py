@@ -6,10 +6,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from voiceagent.errors import ConfigError
+from voiceagent.redaction import redacted
 from voiceagent.tools.foresight import Foresight
 from voiceagent.tools.loading import load_tools
 from voiceagent.tools.outcome import ToolOutcome, failed
@@ -72,7 +74,8 @@ class ToolSet:
 
     async def run(self, name: str, arguments: str, timeout_s: float) -> ToolOutcome:
         """Run a tool with a JSON object of arguments, for its own longest run or else `timeout_s`. Never raises but for
-        cancellation; then a run that may have an effect goes on to its end, any other is ended."""
+        cancellation; then a run that may have an effect goes on to its end, any other is ended. What is known to be secret is
+        taken out of the result: a service that fails may repeat what it was sent."""
         tools = self._tools()
         tool = tools.get(name)
         if tool is None:
@@ -80,7 +83,7 @@ class ToolSet:
         began_s = time.perf_counter()
         outcome = await self._runner.run(tool, arguments, timeout_s)
         self.foresight.took(name, (time.perf_counter() - began_s) * 1000.0)
-        return outcome
+        return replace(outcome, output=redacted(outcome.output))
 
     def runner(self, most: int) -> ToolRunner:
         """Runs tools that are not of this set by the same rules, so many at a time; what became of them is counted with ours."""

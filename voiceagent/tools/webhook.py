@@ -57,6 +57,10 @@ class WebhookTool(Tool):
         """See Tool."""
         return self._schema.parse(arguments)
 
+    async def check(self, arguments: str) -> dict[str, Any]:
+        """See Tool."""
+        return await self._schema.check(arguments)
+
     async def run(self, given: dict[str, Any], threads: Threads) -> Any:
         """Post the arguments. Raises ToolError for whatever is not a JSON answer with a status of success."""
         if self._client is None:

@@ -1,0 +1,36 @@
+"""How long what runs on this event loop holds it, callback by callback."""
+
+from __future__ import annotations
+
+import asyncio.events
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+LIMIT_MS = 5.0
+"""Longer than this nothing may hold the event loop that carries all calls' audio."""
+
+
+class LoopTime:
+    """What was measured."""
+
+    def __init__(self) -> None:
+        self.longest_ms = 0.0
+
+
+@contextmanager
+def loop_time() -> Iterator[LoopTime]:
+    """Measures, by the thread's own CPU time: what waits because other programs compute is no fault of the code under test."""
+    handle = asyncio.events.Handle
+    run, found = handle._run, LoopTime()
+
+    def timed(one: asyncio.Handle) -> None:
+        began_s = time.thread_time()
+        run(one)
+        found.longest_ms = max(found.longest_ms, (time.thread_time() - began_s) * 1000.0)
+
+    handle._run = timed  # type: ignore[method-assign]
+    try:
+        yield found
+    finally:
+        handle._run = run  # type: ignore[method-assign]

@@ -1,0 +1,86 @@
+"""A disk that is full, a real one: it costs what was to be kept, which is counted, and never the call."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from tests.attacks.typed import typed_turn
+from tests.server_process import running_server
+from tests.store.test_event_log import a_call
+from tests.store.test_turns import turn
+from voiceagent.conversation import events as ev
+from voiceagent.conversation.state import Rules
+from voiceagent.media.caller import Caller
+from voiceagent.media.dialogue import Dialogue
+from voiceagent.store.event_log import EventLog
+from voiceagent.store.losses import Losses
+from voiceagent.store.turns import TurnStore
+
+
+@pytest.fixture
+def full_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system without a free byte."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)], capture_output=True, text=True)
+    if mounted.returncode:
+        why = f"no file system can be mounted here ({mounted.stderr.strip()})"
+        if os.environ.get("CI"):
+            pytest.fail(why)
+        pytest.skip(why)
+    try:
+        with pytest.raises(OSError, match="No space left"):
+            (folder / "ballast").write_bytes(bytes(65_536 + 1))
+        yield folder
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_turns_that_a_full_disk_refuses_are_counted_and_told_once(full_disk: Path, caplog: pytest.LogCaptureFixture) -> None:
+    losses = Losses()
+    store = TurnStore(full_disk / "turns.sqlite3", losses)
+    for number in range(5):
+        store.put(turn(number))
+    store.close()
+    assert (store.written, losses.counts) == (0, {"measured turns": 5})
+    (record,) = caplog.records
+    assert "make room" in record.message
+
+
+def test_an_event_log_that_a_full_disk_refuses_is_counted_to_its_end(full_disk: Path, caplog: pytest.LogCaptureFixture) -> None:
+    losses = Losses()
+    log = EventLog(full_disk / "calls", "rtc_1", Rules(), losses=losses)
+    for _ in range(2000):
+        log.record(ev.CallStarted(0.0), ())
+    log.close()
+    log.record(ev.CallStarted(0.0), ())
+    assert losses.counts == {"event log steps": 2000 + 2}, "each step, and the head"
+    assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) == 1
+
+
+def test_there_is_no_loss_where_there_is_room(tmp_path: Path) -> None:
+    a_call(tmp_path)
+    store = TurnStore(tmp_path / "turns.sqlite3", losses := Losses())
+    store.put(turn(1))
+    store.close()
+    assert (store.written, losses.counts) == (1, {})
+
+
+async def test_a_call_goes_on_while_the_disk_is_full(full_disk: Path, tmp_path: Path) -> None:
+    with running_server(tmp_path, "--event-logs", "5", environment={"VOICEAGENT_DATA": str(full_disk)}) as server:
+        async with Caller(server.url) as caller, Dialogue(caller) as dialogue:
+            await dialogue.wait_greeting()
+            for _ in range(2):
+                reply = await typed_turn(dialogue, "What time is it in Berlin?")
+                assert reply["status"] == "completed"
+        async with aiohttp.ClientSession() as session, session.get(f"{server.url}/metrics") as response:
+            metrics = await response.text()
+    assert 'voiceagent_store_losses_total{what="event log steps"}' in metrics
+    assert (tmp_path / "server.log").read_text().count("event log steps lost") == 1

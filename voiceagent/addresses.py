@@ -1,0 +1,36 @@
+"""Addresses that operators set, checked before the first request: a password in one would stand in logs and in messages, so none
+is taken. Secrets are in environment variables, and the settings name those."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import SplitResult, urlsplit
+
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]{0,15}://", re.IGNORECASE)
+
+
+def check_address(url: str, *, secrets_go: str, query: bool = True) -> str:
+    """The address. Raises ValueError, whose text begins with what it is and never holds what may be a secret, unless it is an
+    http(s) URL without a name and password, and unless `query` without a query. `secrets_go` says where those belong."""
+    parts = _parts(url)
+    if parts is not None and parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc:
+        if query or not (parts.query or parts.fragment):
+            return url
+        raise ValueError(f"is {shown(url)} with a query, expected none; {secrets_go}")
+    what = "one with an @ in it" if "@" in url else repr(shown(url))[:200]
+    raise ValueError(f"is {what}, expected http://… or https://… without a password in it; {secrets_go}")
+
+
+def shown(url: str) -> str:
+    """An address as it may be told: without name, password, query and fragment."""
+    scheme = _SCHEME.match(url)
+    begins = scheme.group() if scheme else ""
+    return begins + re.split("[?#]", url[len(begins) :].rpartition("@")[2], maxsplit=1)[0]
+
+
+def _parts(url: str) -> SplitResult | None:
+    try:
+        parts = urlsplit(url)
+        return parts if parts.port != 0 else None
+    except ValueError:
+        return None

@@ -1,0 +1,64 @@
+"""What the embedded language model's worker is asked for: generations, and calls to forget. The event loop makes them, the
+worker's thread answers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from typing import Any
+
+from voiceagent.errors import EngineError
+
+
+class Session:
+    """A call's generator and the token ids that its KV cache holds."""
+
+    def __init__(self, generator: Any) -> None:
+        self.generator = generator
+        self.ids: list[int] = []
+
+
+class Job:
+    """One generation: the ids to answer, and where its tokens go. `None` ends the stream, an error ends it too."""
+
+    def __init__(self, call_id: str, ids: list[int], max_tokens: int) -> None:
+        self.call_id = call_id
+        self.ids = ids
+        self.left = max_tokens
+        self.read = -1
+        self.session: Session | None = None
+        self.cancelled = False
+        self._loop = asyncio.get_running_loop()
+        self.tokens: asyncio.Queue[int | EngineError | None] = asyncio.Queue()
+
+    def give(self, token: int | EngineError | None) -> None:
+        """Hand a token on; None or an error ends the stream."""
+        if not self.cancelled:
+            try:
+                self._loop.call_soon_threadsafe(self.tokens.put_nowait, token)
+            except RuntimeError:
+                self.cancelled = True
+
+
+class Forget:
+    """A call to forget: `done` is set once its cache is freed."""
+
+    def __init__(self, call_id: str) -> None:
+        self.call_id = call_id
+        self.done = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+
+    def tell(self) -> None:
+        """It is forgotten."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+            self._loop.call_soon_threadsafe(self.done.set)
+
+
+def without(jobs: deque[Job], call_id: str) -> deque[Job]:
+    """End a call's jobs, so that none of them holds its cache; the other calls' jobs."""
+    for job in jobs:
+        if job.call_id == call_id:
+            job.session = None
+            job.give(EngineError("the call has ended"))
+    return deque(job for job in jobs if job.call_id != call_id)

@@ -1,0 +1,58 @@
+"""Files that only their owner may read: what a server keeps of calls is nobody else's on the machine, whatever umask it was
+started with. What an earlier version left open is closed when the server starts."""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+FOLDER_MODE = 0o700
+FILE_MODE = 0o600
+KEPT = ("turns.sqlite3*", "calls", "calls/*", "context", "context/*")
+"""What a server keeps in its data folder."""
+
+log = logging.getLogger(__name__)
+
+
+def private_folder(folder: Path) -> None:
+    """Make the folder when it is missing. One that is there stays as it is. Raises OSError."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    if not folder.is_dir():
+        folder.mkdir(mode=FOLDER_MODE, exist_ok=True)
+
+
+def private_file(file: Path) -> None:
+    """Make the file, empty, when it is missing. SQLite gives the files that it puts beside a database the database's own mode
+    (https://sqlite.org/src, `findCreateFileMode`). Raises OSError."""
+    private_folder(file.parent)
+    os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
+
+
+def keep_private(data_dir: Path) -> None:
+    """Make the data folder, or take from group and others what they may do with it and with what a server keeps in it. A folder
+    that all share, such as /tmp, is left alone, and only what lies in it is closed. Raises nothing: what cannot be changed is
+    told."""
+    try:
+        private_folder(data_dir)
+        if data_dir.stat().st_mode & stat.S_ISVTX:
+            log.warning("%s is a folder that others share; choose one of the server's own with $VOICEAGENT_DATA", data_dir)
+        else:
+            _tighten(data_dir)
+        for path in _kept(data_dir):
+            _tighten(path)
+    except OSError as error:
+        log.warning("%s: cannot be kept from others (%s); give it to the server's own user", error.filename, error.strerror)
+
+
+def _kept(data_dir: Path) -> Iterator[Path]:
+    for pattern in KEPT:
+        yield from (path for path in data_dir.glob(pattern) if not path.is_symlink())
+
+
+def _tighten(path: Path) -> None:
+    mode = path.stat().st_mode
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        path.chmod(FOLDER_MODE if stat.S_ISDIR(mode) else FILE_MODE)

@@ -1,0 +1,174 @@
+"""JSON schemas that others wrote, of MCP servers, webhooks and clients, made plain before the model is shown them and before
+arguments are checked by them. A plain schema is a finite tree: references are resolved, nothing is fetched, and what could take
+for ever (recursion, other people's regular expressions) is left out or refused. References let a small text stand for a huge
+tree: what it grows to is counted while it grows, and that stops where there is no more room."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from json.encoder import encode_basestring_ascii
+from typing import Any
+
+MAX_SCHEMA_CHARACTERS = 16_000
+"""Of one schema as it is written."""
+MAX_PARTS = 1000
+"""Of one schema with its references resolved."""
+MAX_PLAIN_BYTES = 65_536
+"""And its JSON, which a language model reads in every turn."""
+MAX_DEPTH = 16
+MAX_STEPS = 64
+"""Of a reference."""
+MAX_PROBLEM_CHARACTERS = 300
+
+_TYPES = frozenset({"object", "array", "string", "integer", "number", "boolean", "null"})
+
+
+@dataclass(slots=True)
+class Room:
+    """What schemas may still take, together with what stood in the same room before."""
+
+    left_parts: int
+    left_bytes: int
+    of: str
+    """Whose it is and how much there was, for the refusal: `all of a client's tools together may take …`."""
+
+    def take(self, parts: int, size_bytes: int) -> None:
+        """Raises ValueError when there is not so much room."""
+        self.left_parts -= parts
+        self.left_bytes -= size_bytes
+        if self.left_parts < 0 or self.left_bytes < 0:
+            raise ValueError(f"grows too large with its references resolved: {self.of}")
+
+
+def room_of_one() -> Room:
+    """For a schema by itself."""
+    return Room(MAX_PARTS, MAX_PLAIN_BYTES, f"one schema may take {MAX_PARTS} parts and {MAX_PLAIN_BYTES} bytes")
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _type(value: Any) -> bool:
+    kinds = value if isinstance(value, list) else [value]
+    return bool(kinds) and all(isinstance(kind, str) and kind in _TYPES for kind in kinds)
+
+
+_KEPT: Mapping[str, Callable[[Any], bool]] = {
+    "type": _type,
+    "description": _text,
+    "format": _text,
+    "enum": lambda value: isinstance(value, list) and bool(value),
+    "const": lambda value: True,
+    "required": lambda value: isinstance(value, list) and all(map(_text, value)),
+    **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _number),
+    "multipleOf": lambda value: _number(value) and value > 0,
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _count),
+    "uniqueItems": lambda value: isinstance(value, bool),
+}
+"""The keywords that are kept, and what their values must be: the meta-schema's own check takes a hundred times as long, on the
+event loop of all calls."""
+_ONE = frozenset({"items", "additionalProperties", "not"})
+_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
+
+
+def plain(schema: object, *, own_patterns: bool = False, room: Room | None = None) -> dict[str, Any]:
+    """The schema of a tool's arguments, plain, of type object and with `properties`; it is taken from `room` besides. Raises
+    ValueError, whose text says what is wrong with it, and then it has taken nothing."""
+    if not isinstance(schema, dict):
+        raise ValueError(f"is a {type(schema).__name__}, expected a JSON schema of type object")
+    try:
+        size = len(json.dumps(schema))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"is not JSON ({error})") from error
+    if size > MAX_SCHEMA_CHARACTERS:
+        raise ValueError(f"has {size} characters, expected at most {MAX_SCHEMA_CHARACTERS}")
+    mine = room_of_one()
+    if room is not None and (room.left_parts < mine.left_parts or room.left_bytes < mine.left_bytes):
+        mine = Room(min(room.left_parts, mine.left_parts), min(room.left_bytes, mine.left_bytes), room.of)
+    parts, size_bytes = mine.left_parts, mine.left_bytes
+    tree = _Plain(schema, own_patterns, mine).node(schema, 0)
+    if tree.setdefault("type", "object") != "object":
+        raise ValueError(f"is of type {tree['type']!r}, expected object")
+    tree.setdefault("properties", {})
+    if room is not None:
+        room.take(parts - mine.left_parts, size_bytes - mine.left_bytes)
+    return tree
+
+
+class _Plain:
+    def __init__(self, root: dict[str, Any], own_patterns: bool, room: Room) -> None:
+        self._root = root
+        self._own_patterns = own_patterns
+        self._room = room
+
+    def node(self, schema: Any, depth: int) -> dict[str, Any]:
+        if depth > MAX_DEPTH:
+            raise ValueError(f"nests deeper than {MAX_DEPTH} levels, or within itself; make it flatter")
+        if not isinstance(schema, dict):
+            raise ValueError(f"holds {short(repr(schema))} where a schema is expected")
+        self._room.take(1, 2)
+        plain: dict[str, Any] = {}
+        if "$ref" in schema:
+            plain.update(self.node(self._resolve(schema["$ref"]), depth + 1))
+        for key, value in schema.items():
+            if key in _KEPT:
+                if not _KEPT[key](value):
+                    raise ValueError(f"holds {short(repr(value))} as {key!r}, which is not JSON schema")
+                self._room.take(0, len(key) + 4 + _json_length(value))
+                plain[key] = value
+            elif key == "pattern" and self._own_patterns:
+                plain[key] = _expression(value)
+            elif key in _ONE:
+                self._room.take(0, len(key) + 9)
+                plain[key] = value if isinstance(value, bool) else self.node(value, depth + 1)
+            elif key in _LISTS and isinstance(value, list) and value:
+                self._room.take(0, len(key) + 6 + len(value))
+                plain[key] = [self.node(choice, depth + 1) for choice in value]
+            elif key == "properties" and isinstance(value, dict):
+                plain[key] = {str(name): self._property(str(name), child, depth + 1) for name, child in value.items()}
+        return plain
+
+    def _property(self, name: str, child: Any, depth: int) -> dict[str, Any]:
+        self._room.take(0, len(encode_basestring_ascii(name)) + 2)
+        return self.node(child, depth)
+
+    def _resolve(self, reference: Any) -> Any:
+        found: Any = self._root
+        if not isinstance(reference, str) or not reference.startswith("#/"):
+            raise ValueError(f"refers to {short(repr(reference))}, expected a place in itself such as #/$defs/Address")
+        for step in reference[2:].split("/", MAX_STEPS):
+            key = step.replace("~1", "/").replace("~0", "~")
+            if not isinstance(found, dict) or key not in found:
+                raise ValueError(f"refers to {short(reference)}, which is not there")
+            found = found[key]
+        return found
+
+
+def _json_length(value: Any) -> int:
+    return len(encode_basestring_ascii(value)) if isinstance(value, str) else len(json.dumps(value))
+
+
+def _expression(value: Any) -> str:
+    try:
+        re.compile(value)
+    except (TypeError, re.error) as error:
+        raise ValueError(f"holds the pattern {short(repr(value))}, which is no regular expression ({error})") from error
+    return str(value)
+
+
+def short(text: str) -> str:
+    """One line of it, cut where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_PROBLEM_CHARACTERS else line[:MAX_PROBLEM_CHARACTERS] + " …"
