@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV ?= .venv
 TRAIN_VENV ?= .venv-train
 NEMO_VENV ?= .venv-nemo
+SUPPLY_VENV ?= .venv-supply
+LOCKS := requirements/build.lock requirements/runtime.lock requirements/test.lock
 export VLLM_VENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/voiceagent-vllm
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
@@ -18,14 +20,16 @@ help:
 #: make setup        make .venv: everything but a browser
 setup: $(INSTALLED)
 
-$(INSTALLED): pyproject.toml constraints.txt
+$(INSTALLED): pyproject.toml $(LOCKS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "voiceagent needs Python 3.11 or newer; $$($(PYTHON) --version 2>&1) is $(PYTHON): name another with PYTHON=…" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
 		|| { echo "$(PYTHON) cannot make virtual environments; on Debian install python3-venv" >&2; exit 1; }
 	@echo "making $(VENV) (about a minute and 800 MB)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@bash scripts/install-locked.sh $(VENV) requirements/runtime.lock requirements/test.lock
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-index --no-build-isolation -e .
+	@$(BIN)/python -m pip check --disable-pip-version-check >/dev/null || { $(BIN)/python -m pip check; exit 1; }
 	@touch $@
 
 #: make browser      what the browser tests need besides: Chromium (by apt-get, as root) and two npm packages
@@ -48,10 +52,11 @@ test-fast: setup
 test-nemo: $(NEMO_VENV)/.installed
 	@$(NEMO_VENV)/bin/python -m pytest tests/guard/nemo_rails.py $(ARGS)
 
-$(NEMO_VENV)/.installed: pyproject.toml constraints.txt
+$(NEMO_VENV)/.installed: pyproject.toml $(LOCKS)
 	@echo "making $(NEMO_VENV) (about two minutes)"
 	@$(PYTHON) -m venv $(NEMO_VENV)
-	@$(NEMO_VENV)/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@bash scripts/install-locked.sh $(NEMO_VENV) requirements/runtime.lock requirements/test.lock
+	@$(NEMO_VENV)/bin/python -m pip install -qq --disable-pip-version-check --no-deps --no-index --no-build-isolation -e .
 	@$(NEMO_VENV)/bin/python -m pip install -qq --disable-pip-version-check --no-deps nemoguardrails==0.24.1
 	@$(NEMO_VENV)/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt \
 		aiohttp-retry dataclasses-json httpx jsonschema lark nest-asyncio prompt-toolkit simpleeval typer
