@@ -102,10 +102,14 @@ def test_no_secret_stands_on_a_command_line(checkout: Path, profile: str) -> Non
         assert not [secret for secret in secrets if secret in said], name
 
 
+def told_of(process: int) -> str:
+    """A process's command line and environment."""
+    return "".join(Path(f"/proc/{process}/{name}").read_text() for name in ("cmdline", "environ"))
+
+
 async def test_coturn_starts_with_a_secret_that_no_other_user_sees(tmp_path: Path) -> None:
     async with turn_process(tmp_path) as (process, _):
-        assert SECRET not in Path(f"/proc/{process.pid}/cmdline").read_text()
-        assert SECRET not in Path(f"/proc/{process.pid}/environ").read_text()
+        assert SECRET not in told_of(process.pid)
         made = tmp_path / "turnserver.conf"
         assert f"static-auth-secret={SECRET}" in made.read_text().splitlines()
         assert stat.S_IMODE(made.stat().st_mode) == 0o600
@@ -131,7 +135,9 @@ def test_every_service_is_confined(name: str) -> None:
     assert (name in ONCE) or service["healthcheck"]["test"]
     assert not service.get("privileged")
     assert "network_mode" not in service
-    assert re.fullmatch(r"[a-z0-9-]+(/[a-z0-9-]+)?:v?\d+\.\d+\.\d+(-gpu)?(@sha256:[0-9a-f]{64})?", service["image"]), "a name, a version, no registry"
+    assert re.fullmatch(r"[a-z0-9-]+(/[a-z0-9-]+)?:v?\d+\.\d+\.\d+(-gpu)?(@sha256:[0-9a-f]{64})?", service["image"]), (
+        "a name, a version, no registry"
+    )
 
 
 @pytest.mark.parametrize("name", SERVICES)
