@@ -93,12 +93,13 @@ class LiveCall:
 
     @property
     def peer(self) -> tuple[str, int]:
-        """The peer's address."""
-        return self.ice._nominated[1].remote_addr
+        """The peer's address; when it has none any more, a stranger's."""
+        return self.ice._nominated[1].remote_addr if 1 in self.ice._nominated else STRANGER
 
     async def receive(self, data: bytes, source: tuple[str, int]) -> None:
-        """A datagram comes to the server's socket; returns when what it set off has run."""
-        self.ice._nominated[1].protocol.datagram_received(data, source)
+        """A datagram comes to the server's socket, if it is open; returns when what it set off has run."""
+        if 1 in self.ice._nominated:
+            self.ice._nominated[1].protocol.datagram_received(data, source)
         await self.settle()
 
     async def settle(self) -> None:

@@ -266,7 +266,7 @@ def requests() -> list[bytes]:
 
     def request(line: str, headers: str = "", body: bytes = b"") -> bytes:
         length = f"Content-Length: {len(body)}\r\n" if body else ""
-        return f"{line} HTTP/1.1\r\nHost: x\r\n{headers}{length}\r\n".encode() + body
+        return f"{line} HTTP/1.1\r\nHost: localhost\r\n{headers}{length}\r\n".encode() + body
 
     calls = "POST /v1/realtime/calls"
     made = [request(f"GET {path}") for path in ("/", "/healthz", "/readyz", "/metrics", "/v1/voiceagent/budgets", "/lib/none.js")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
@@ -27,9 +27,11 @@ HTTP_WORDS = (
     *(b"Range: bytes=0-0,1-1,-1\r\n", b"Cookie: a=b; c\r\n", b"Authorization: Bearer x\r\n", b"Authorization: Basic \xff\r\n"),
     *(b"Content-Type: multipart/form-data\r\n", b"Content-Type: application/json; charset=utf-7\r\n"),
 )
+QUIET_S = 0.02
+"""After this long without a byte a client takes the answer for whole."""
 ANSWER_S = 3.0
 """How long a client that has said all waits for the answer."""
-ALIVE = b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+ALIVE = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
 
 class Http(Target):
@@ -60,7 +62,7 @@ class Http(Target):
         status = re.findall(rb"^HTTP/1\.[01] (5\d\d) ", answer, re.MULTILINE)
         if set(status) - {b"503"}:
             raise Finding(f"the answer is {answer[:300]!r}")
-        if not (await self._exchange(ALIVE)).startswith(b"HTTP/1.1 200 "):
+        if not (await self._exchange(ALIVE, ANSWER_S)).startswith(b"HTTP/1.1 200 "):
             raise Finding("the server does not say that it lives")
         with (self._server.data / "server.log").open() as log:
             log.seek(self._log_bytes)
@@ -69,19 +71,24 @@ class Http(Target):
         if "Traceback" in said:
             raise Finding(said[-3000:])
 
-    async def _exchange(self, data: bytes) -> bytes:
-        """All that is answered to a client that sends `data` and no more."""
+    async def _exchange(self, data: bytes, quiet_s: float = QUIET_S) -> bytes:
+        """All that is answered to a client that sends `data`, and says that it will send no more once it has heard nothing for
+        `quiet_s`."""
         address = urlsplit(self._server.url)
         reader, writer = await asyncio.open_connection(address.hostname, address.port)
+        heard = b""
         try:
             writer.write(data)
+            with suppress(TimeoutError):
+                while piece := await asyncio.wait_for(reader.read(65_536), quiet_s):
+                    heard += piece
             writer.write_eof()
             async with asyncio.timeout(ANSWER_S):
-                return await reader.read(1 << 20)
-        except ConnectionError:
-            return b""
+                return heard + await reader.read()
         except TimeoutError as error:
             raise Finding(f"a client that had said all was kept for {ANSWER_S:g} s") from error
+        except OSError:  # the server has closed
+            return heard
         finally:
             writer.close()
 

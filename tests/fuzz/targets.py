@@ -144,7 +144,7 @@ class Rtp(CallTarget):
     async def take(self, data: bytes) -> None:
         try:
             packet = self.call.peer_dtls._tx_srtp.protect(with_rtp_version(data))
-        except (pylibsrtp.Error, TypeError):  # what SRTP cannot carry does not come
+        except (pylibsrtp.Error, TypeError, ValueError):  # what SRTP cannot carry does not come
             return
         await self.call.receive(packet, self.call.peer)
         if len(self.call.leg._heard) > 500:
@@ -160,7 +160,7 @@ class Rtcp(CallTarget):
         for packet in (data, with_rtcp_lengths(data)):
             try:
                 protected = self.call.peer_dtls._tx_srtp.protect_rtcp(packet)
-            except (pylibsrtp.Error, TypeError):
+            except (pylibsrtp.Error, TypeError, ValueError):
                 continue
             await self.call.receive(protected, self.call.peer)
 
