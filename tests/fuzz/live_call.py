@@ -6,6 +6,8 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 from asyncio import selector_events
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import aioice.ice
@@ -14,21 +16,27 @@ from tests.fuzz.target import Finding
 from tests.media.conftest import MediaServer
 from voiceagent.media import aiortc_hooks
 from voiceagent.media.caller import Caller
-from voiceagent.media.webrtc import WebRtcLeg
+from voiceagent.media.event_channel import MAX_WAITING
+from voiceagent.media.webrtc import MAX_HEARD_FRAMES, WebRtcLeg
 
 STRANGER = ("127.0.0.1", 9)
 """An address that is not the peer's."""
 ROUNDS = 12
 """Of the event loop, in which what a datagram set off has run."""
+MAX_DATAGRAMS = 64
+MAX_MESSAGE_BYTES = 1_048_576
+MAX_STREAMS = 1024
+"""What may wait at a call's end after `ROUNDS`, besides what the leg itself bounds."""
 RIGHTLY = ("abuse", "hangup", "lost")
 """Why a peer's own packets may end its own call."""
 
-_shipped_sendto = selector_events._SelectorDatagramTransport.sendto  # type: ignore[attr-defined]
 
-
-def keep_to_loopback() -> None:
-    """From here on this process gathers loopback addresses only, and a datagram to any other address stays here: an offer may
-    name whatever a mutation makes of it."""
+@contextmanager
+def only_loopback() -> Iterator[None]:
+    """Meanwhile this process gathers loopback addresses only, and a datagram to any other address stays here: an offer may name
+    whatever a mutation makes of it."""
+    transport = selector_events._SelectorDatagramTransport  # type: ignore[attr-defined]
+    shipped_sendto, gathered = transport.sendto, aiortc_hooks._gathered_host_addresses
 
     def sendto(self: Any, data: bytes, addr: Any = None) -> None:
         try:
@@ -36,10 +44,14 @@ def keep_to_loopback() -> None:
         except ValueError:
             is_here = False
         if is_here:
-            _shipped_sendto(self, data, addr)
+            shipped_sendto(self, data, addr)
 
-    selector_events._SelectorDatagramTransport.sendto = sendto  # type: ignore[attr-defined]
+    transport.sendto = sendto
     aiortc_hooks._gathered_host_addresses = lambda use_ipv4, use_ipv6: []
+    try:
+        yield
+    finally:
+        transport.sendto, aiortc_hooks._gathered_host_addresses = shipped_sendto, gathered
 
 
 class LiveCall:
@@ -51,15 +63,17 @@ class LiveCall:
         self.leg: WebRtcLeg
         self.made = 0
         """Calls so far."""
+        self._stack = ExitStack()
 
     async def open(self) -> None:
-        keep_to_loopback()
+        self._stack.enter_context(only_loopback())
         await self.server.start()
         await self._call()
 
     async def close(self) -> None:
         await self.caller.hangup()
         await self.server.stop()
+        self._stack.close()
 
     async def _call(self) -> None:
         self.caller = Caller(self.server.url)
@@ -122,6 +136,20 @@ class LiveCall:
         """Raises Finding when the peer's packets ended the call otherwise than they may."""
         if self.leg.end_reason and self.leg.end_reason not in RIGHTLY:
             raise Finding(f"the call ended as {self.leg.end_reason!r}; a peer's packet may end it as one of {RIGHTLY}")
+
+    def within_bounds(self) -> None:
+        """Raises Finding when more waits at the server's end than may."""
+        reassembly = [chunk for stream in self.sctp._inbound_streams.values() for chunk in stream.reassembly]
+        waiting = {
+            "frames to be heard": (len(self.leg._heard), MAX_HEARD_FRAMES),
+            "events": (len(self.leg._events._in), MAX_WAITING),
+            "datagrams": (self.ice._queue.qsize(), MAX_DATAGRAMS),
+            "bytes of messages": (sum(len(chunk.user_data) for chunk in reassembly), MAX_MESSAGE_BYTES),
+            "streams": (len(self.sctp._inbound_streams), MAX_STREAMS),
+        }
+        too_many = {what: found for what, (found, limit) in waiting.items() if found > limit}
+        if too_many:
+            raise Finding(f"more waits than may: {too_many}")
 
     async def renew(self) -> None:
         """A new call in place of one that is over."""

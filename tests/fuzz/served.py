@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urlsplit
 
+import psutil
 from hypothesis import strategies as st
 
 from tests.fuzz.mutation import changed_bytes, changed_json
@@ -27,6 +28,8 @@ HTTP_WORDS = (
     *(b"Range: bytes=0-0,1-1,-1\r\n", b"Cookie: a=b; c\r\n", b"Authorization: Bearer x\r\n", b"Authorization: Basic \xff\r\n"),
     *(b"Content-Type: multipart/form-data\r\n", b"Content-Type: application/json; charset=utf-7\r\n"),
 )
+MAX_GROWTH_BYTES = 64 * 1_048_576
+"""What the server may have grown by at the end: some calls that were begun are still waited for."""
 QUIET_S = 0.02
 """After this long without a byte a client takes the answer for whole."""
 ANSWER_S = 3.0
@@ -43,6 +46,8 @@ class Http(Target):
     def __init__(self) -> None:
         self._stack = ExitStack()
         self._server: ServerProcess
+        self._process: psutil.Process
+        self._before_bytes = 0
         self._log_bytes = 0
 
     def inputs(self) -> st.SearchStrategy[bytes]:
@@ -51,9 +56,16 @@ class Http(Target):
     async def open(self) -> None:
         folder = Path(self._stack.enter_context(TemporaryDirectory()))
         self._server = self._stack.enter_context(running_server(folder))
+        self._process = psutil.Process(self._server.process.pid)
+        for data in corpus("http"):
+            await self._exchange(data)
+        self._before_bytes = self._process.memory_info().rss
 
     async def close(self) -> None:
+        more_bytes = self._process.memory_info().rss - self._before_bytes
         self._stack.close()
+        if more_bytes > MAX_GROWTH_BYTES:
+            raise Finding(f"the server has grown by {more_bytes} bytes")
 
     async def feed(self, data: bytes) -> None:
         answer = await self._exchange(data)
