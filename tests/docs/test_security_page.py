@@ -22,4 +22,5 @@ def test_every_attack_stands_for_a_promise() -> None:
 
 def test_every_command_of_the_page_is_a_target() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert {name for name in re.findall(r"(?:`|^)make ([a-z-]+)", PAGE, re.MULTILINE) if f"#: make {name} " not in makefile} == set()
+    named = re.findall(r"(?:`|^)make ([a-z-]+)", PAGE, re.MULTILINE)
+    assert {name for name in named if f"#: make {name} " not in makefile} == set()

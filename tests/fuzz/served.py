@@ -41,7 +41,7 @@ class Http(Target):
     """Bytes to the HTTP port of a real server: each connection ends, no request is answered with 500, and the server's log has
     no traceback."""
 
-    name, examples, max_cpu_s = "http", 400, 1.0
+    name, examples, max_cpu_s = "http", 600, 1.0
 
     def __init__(self) -> None:
         self._stack = ExitStack()
@@ -107,7 +107,7 @@ class Http(Target):
 class ClientEvents(Target):
     """The events of a client, with the call's real session and tools."""
 
-    name, examples = "events", 1500
+    name, examples = "events", 3000
     calls = 8
     """Sessions are used for a while, then left: what one event did is there for those after it."""
 

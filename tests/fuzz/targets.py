@@ -22,7 +22,7 @@ from voiceagent.media.webrtc import WebRtcLeg
 class ReadOffer(Target):
     """`read_offer`, which every offer passes first."""
 
-    name, examples = "sdp", 1500
+    name, examples = "sdp", 3000
 
     def inputs(self) -> st.SearchStrategy[bytes]:
         return changed_lines(corpus("sdp"), words("sdp"))
@@ -40,7 +40,7 @@ class ReadOffer(Target):
 class AnswerOffer(Target):
     """`WebRtcLeg.answer`: a connection is made for each offer that can be served, and leaves nothing."""
 
-    name, examples, max_cpu_s = "sdp", 120, 1.0
+    name, examples, max_cpu_s = "sdp", 400, 1.0
 
     def inputs(self) -> st.SearchStrategy[bytes]:
         return changed_lines(corpus("sdp"), words("sdp"))
@@ -106,7 +106,7 @@ class CallTarget(Target):
 class StrangersStun(CallTarget):
     """STUN from an address that is not the peer's, without the call's password."""
 
-    name, examples = "stun", 500
+    name, examples = "stun", 1500
 
     async def take(self, data: bytes) -> None:
         await self.call.receive(data, STRANGER)
@@ -117,7 +117,7 @@ class StrangersStun(CallTarget):
 class PeersStun(CallTarget):
     """STUN from the peer's address, signed with the call's password."""
 
-    name, examples = "stun", 300
+    name, examples = "stun", 1000
 
     async def take(self, data: bytes) -> None:
         signed = with_stun_proof(data, self.call.ice.local_password)
@@ -128,7 +128,7 @@ class PeersStun(CallTarget):
 class StrangersRecords(CallTarget):
     """DTLS records, and whatever is no protocol, from an address that is not the peer's."""
 
-    name, examples = "dtls", 500
+    name, examples = "dtls", 1500
 
     async def take(self, data: bytes) -> None:
         await self.call.receive(data, STRANGER)
@@ -138,7 +138,7 @@ class StrangersRecords(CallTarget):
 class PeersRecords(CallTarget):
     """The same from the peer's address, which whoever is on the path can write into a datagram."""
 
-    name, examples = "dtls", 500
+    name, examples = "dtls", 1500
 
     async def take(self, data: bytes) -> None:
         await self.call.receive(data, self.call.peer)
@@ -147,7 +147,7 @@ class PeersRecords(CallTarget):
 class Rtp(CallTarget):
     """RTP under the call's keys."""
 
-    name, examples = "rtp", 800
+    name, examples = "rtp", 2000
 
     async def take(self, data: bytes) -> None:
         try:
@@ -160,7 +160,7 @@ class Rtp(CallTarget):
 class Rtcp(CallTarget):
     """RTCP under the call's keys."""
 
-    name, examples = "rtcp", 800
+    name, examples = "rtcp", 2000
 
     async def take(self, data: bytes) -> None:
         for packet in (data, with_rtcp_lengths(data)):
@@ -174,7 +174,7 @@ class Rtcp(CallTarget):
 class Sctp(CallTarget):
     """SCTP under the call's keys."""
 
-    name, examples = "sctp", 800
+    name, examples = "sctp", 1500
 
     async def take(self, data: bytes) -> None:
         packet = with_sctp_header(data, self.call.sctp._local_verification_tag)
@@ -192,7 +192,7 @@ class Sctp(CallTarget):
 class Handshake(Target):
     """Records of strangers while a call is set up: it comes up all the same."""
 
-    name, examples, max_cpu_s, new_tasks = "dtls", 40, 2.0, 4
+    name, examples, max_cpu_s, new_tasks = "dtls", 80, 2.0, 4
 
     def __init__(self) -> None:
         self.server = MediaServer()
