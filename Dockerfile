@@ -1,20 +1,27 @@
 # The agent. `docker build .` makes the one for CPUs; with `--build-arg GPU=1` Whisper runs on an NVIDIA GPU. The image holds piper-tts
-# (GPL-3.0) beside voiceagent (Apache-2.0): whoever distributes it distributes both, see README.md.
-FROM python:3.11.13-slim-bookworm AS build
+# (GPL-3.0) beside voiceagent (Apache-2.0): whoever distributes it distributes both, see README.md. Packages are checked by the hashes
+# of requirements/; `make pin-images` adds the digest of the image that this one stands on.
+ARG PYTHON_IMAGE=python:3.11.13-slim-bookworm
+FROM ${PYTHON_IMAGE} AS build
 ARG GPU=0
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 RUN python -m venv /opt/voiceagent
 WORKDIR /src
-COPY pyproject.toml constraints.txt README.md LICENSE NOTICE latency_budgets.yaml ./
+COPY pyproject.toml README.md LICENSE NOTICE latency_budgets.yaml ./
+COPY requirements requirements
+COPY scripts/install-locked.sh scripts/remove-build-tools.sh scripts/
+RUN bash scripts/install-locked.sh /opt/voiceagent requirements/runtime.lock
+RUN if [ "$GPU" = 1 ]; then bash scripts/install-locked.sh /opt/voiceagent requirements/gpu.lock; fi
 COPY voiceagent voiceagent
 COPY web web
 COPY models/registry.yaml models/registry.yaml
 COPY models/bundled models/bundled
 COPY examples/demo examples/demo
-RUN /opt/voiceagent/bin/pip install -c constraints.txt .
-RUN if [ "$GPU" = 1 ]; then /opt/voiceagent/bin/pip install "nvidia-cublas-cu12>=12,<13" "nvidia-cudnn-cu12>=9,<10"; fi
+RUN /opt/voiceagent/bin/pip install --no-deps --no-index --no-build-isolation . \
+    && bash scripts/remove-build-tools.sh /opt/voiceagent requirements/runtime.lock \
+    && /opt/voiceagent/bin/pip check
 
-FROM python:3.11.13-slim-bookworm
+FROM ${PYTHON_IMAGE}
 RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin voiceagent \
     && install -d -o voiceagent -g voiceagent /data /models /agent
 COPY --from=build /opt/voiceagent /opt/voiceagent

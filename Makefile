@@ -4,13 +4,17 @@ PYTHON ?= python3
 VENV ?= .venv
 TRAIN_VENV ?= .venv-train
 NEMO_VENV ?= .venv-nemo
+SUPPLY_VENV ?= .venv-supply
+MINUTES ?= 60
+FUZZ_OUT ?= build/fuzz
+LOCKS := requirements/build.lock requirements/runtime.lock requirements/test.lock
 export VLLM_VENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/voiceagent-vllm
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser serve test test-fast test-nemo test-vllm lint bench bench-peers models train-smoke wheel-test checksums clean
+.PHONY: help setup browser serve test test-fast test-nemo test-vllm lint bench bench-peers models train-smoke wheel-test checksums lock sbom audit pin-images test-attacks fuzz clean
 
 help:
 	@sed -n 's/^#: //p' Makefile
@@ -18,14 +22,16 @@ help:
 #: make setup        make .venv: everything but a browser
 setup: $(INSTALLED)
 
-$(INSTALLED): pyproject.toml constraints.txt
+$(INSTALLED): pyproject.toml $(LOCKS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "voiceagent needs Python 3.11 or newer; $$($(PYTHON) --version 2>&1) is $(PYTHON): name another with PYTHON=…" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
 		|| { echo "$(PYTHON) cannot make virtual environments; on Debian install python3-venv" >&2; exit 1; }
 	@echo "making $(VENV) (about a minute and 800 MB)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@bash scripts/install-locked.sh $(VENV) requirements/runtime.lock requirements/test.lock
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-index --no-build-isolation -e .
+	@$(BIN)/python -m pip check --disable-pip-version-check >/dev/null || { $(BIN)/python -m pip check; exit 1; }
 	@touch $@
 
 #: make browser      what the browser tests need besides: Chromium (by apt-get, as root) and two npm packages
@@ -36,22 +42,31 @@ browser: setup
 serve: setup
 	@exec $(BIN)/voiceagent serve $(ARGS)
 
-#: make test         all tests but those on the real vLLM; options for pytest in ARGS
+#: make test         all tests but the attacks and those on the real vLLM; options for pytest in ARGS
 test: setup browser
-	@$(BIN)/python -m pytest --ignore tests/vllm $(ARGS)
+	@$(BIN)/python -m pytest --ignore tests/vllm --ignore tests/attacks --ignore tests/fuzz $(ARGS)
 
 #: make test-fast    the tests that need no browser, without whole calls
 test-fast: setup
-	@$(BIN)/python -m pytest -m "not browser" --ignore tests/calls --ignore tests/vllm $(ARGS)
+	@$(BIN)/python -m pytest -m "not browser" --ignore tests/calls --ignore tests/vllm --ignore tests/attacks --ignore tests/fuzz $(ARGS)
+
+#: make test-attacks what an attacker may try, on loopback, and two minutes of fuzzing
+test-attacks: setup
+	@$(BIN)/python -m pytest $(wildcard tests/attacks) tests/fuzz $(ARGS)
+
+#: make fuzz         mutated input for an hour, MINUTES=5 for less; what fails lies in $(FUZZ_OUT)
+fuzz: setup
+	@$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --out $(FUZZ_OUT) $(ARGS)
 
 #: make test-nemo    the guard's adapter on the real NeMo Guardrails, in an environment of its own
 test-nemo: $(NEMO_VENV)/.installed
 	@$(NEMO_VENV)/bin/python -m pytest tests/guard/nemo_rails.py $(ARGS)
 
-$(NEMO_VENV)/.installed: pyproject.toml constraints.txt
+$(NEMO_VENV)/.installed: pyproject.toml $(LOCKS)
 	@echo "making $(NEMO_VENV) (about two minutes)"
 	@$(PYTHON) -m venv $(NEMO_VENV)
-	@$(NEMO_VENV)/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@bash scripts/install-locked.sh $(NEMO_VENV) requirements/runtime.lock requirements/test.lock
+	@$(NEMO_VENV)/bin/python -m pip install -qq --disable-pip-version-check --no-deps --no-index --no-build-isolation -e .
 	@$(NEMO_VENV)/bin/python -m pip install -qq --disable-pip-version-check --no-deps nemoguardrails==0.24.1
 	@$(NEMO_VENV)/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt \
 		aiohttp-retry dataclasses-json httpx jsonschema lark nest-asyncio prompt-toolkit simpleeval typer
@@ -107,6 +122,28 @@ wheel-test: setup
 checksums: setup
 	@$(BIN)/python -m voiceagent.models.checksums models/bundled
 
+#: make lock         write requirements/*.lock anew from pyproject.toml; ARGS=--upgrade takes the newest versions
+lock: $(SUPPLY_VENV)/.installed
+	@UV=$(SUPPLY_VENV)/bin/uv PYTHON=$(PYTHON) bash scripts/make-locks.sh $(ARGS)
+
+#: make sbom         write build/sbom.json: what the environment consists of (CycloneDX)
+sbom: setup $(SUPPLY_VENV)/.installed
+	@SUPPLY_VENV=$(SUPPLY_VENV) bash scripts/make-sbom.sh $(VENV) build/sbom.json
+
+#: make audit        look up all that is locked in the lists of known faults; options for pip-audit in ARGS
+audit: $(SUPPLY_VENV)/.installed
+	@$(SUPPLY_VENV)/bin/python scripts/audit.py $(ARGS)
+
+#: make pin-images   write the digests of the images into docker-compose.yml and the Dockerfile; options for skopeo in ARGS
+pin-images:
+	@bash scripts/pin-images.sh $(ARGS)
+
+$(SUPPLY_VENV)/.installed: requirements/build.lock requirements/supply.lock
+	@echo "making $(SUPPLY_VENV) (half a minute)"
+	@$(PYTHON) -m venv $(SUPPLY_VENV)
+	@bash scripts/install-locked.sh $(SUPPLY_VENV) requirements/supply.lock
+	@touch $@
+
 #: make clean        remove what make made here
 clean:
-	rm -rf $(VENV) $(TRAIN_VENV) $(NEMO_VENV) node_modules build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(TRAIN_VENV) $(NEMO_VENV) $(SUPPLY_VENV) node_modules build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
-# Proves that the wheel is whole: builds it, installs it into an empty virtual environment far from the checkout, serves
-# with it, and asks for readiness and the page.
+# Proves that the wheel is whole: builds it, installs it with what requirements/runtime.lock names into an empty virtual environment
+# far from the checkout, checks that nothing that it requires is missing there, serves with it, and asks for readiness and the page.
 set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 away=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$away"' EXIT
 
-"$here/.venv/bin/python" -m pip wheel -qq --disable-pip-version-check --no-deps --wheel-dir "$away" "$here"
+"$here/.venv/bin/python" -m pip wheel -qq --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir "$away" "$here"
 ls -l "$away"/voiceagent-*.whl
 "${PYTHON:-python3}" -m venv "$away/venv"
-"$away/venv/bin/pip" install -qq --disable-pip-version-check -c "$here/constraints.txt" "$away"/voiceagent-*.whl
+bash "$here/scripts/install-locked.sh" "$away/venv" "$here/requirements/runtime.lock"
+bash "$here/scripts/remove-build-tools.sh" "$away/venv" "$here/requirements/runtime.lock"
+"$away/venv/bin/pip" install -qq --disable-pip-version-check --no-deps --no-index "$away"/voiceagent-*.whl
+"$away/venv/bin/pip" check --disable-pip-version-check
 cd "$away"
 export VOICEAGENT_DATA="$away/data" HOME="$away"
 "$away/venv/bin/voiceagent" --version

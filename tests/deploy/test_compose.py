@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from tests.programs import program
+from tests.turn_server import SECRET, turn_process
 from voiceagent import __version__
 from voiceagent.config import load_agent
 from voiceagent.models.registry import registry
@@ -76,11 +77,50 @@ def test_secrets_are_made_once_and_for_their_owner(checkout: Path) -> None:
     assert len(set(made.values())) == 4
     assert all(re.fullmatch("[0-9a-f]{48}", value) for value in made.values())
     assert (checkout / "deploy/secrets/metrics.key").read_text() == made["VOICEAGENT_METRICS_KEY"]
+    assert (checkout / "deploy/secrets/turn.secret").read_text() == made["VOICEAGENT_TURN_SECRET"]
     assert stat.S_IMODE((checkout / ".env").stat().st_mode) == 0o600
     assert stat.S_IMODE((checkout / "deploy/secrets").stat().st_mode) == 0o700
     again = subprocess.run(["sh", "deploy/secrets.sh"], cwd=checkout, capture_output=True, text=True, check=False)
     assert again.returncode == 1
     assert "already" in again.stderr
+
+
+def test_who_has_an_older_env_gets_the_file_for_coturn_of_it(checkout: Path) -> None:
+    (checkout / ".env").write_text("VOICEAGENT_TURN_SECRET=from-before\n")
+    subprocess.run(["sh", "deploy/secrets.sh"], cwd=checkout, check=True, capture_output=True)
+    assert (checkout / "deploy/secrets/turn.secret").read_text() == "from-before"
+    assert (checkout / ".env").read_text() == "VOICEAGENT_TURN_SECRET=from-before\n"
+
+
+@pytest.mark.parametrize("profile", ["cpu", "gpu"])
+def test_no_secret_stands_on_a_command_line(checkout: Path, profile: str) -> None:
+    subprocess.run(["sh", "deploy/secrets.sh"], cwd=checkout, check=True, capture_output=True)
+    secrets = [line.split("=")[1] for line in (checkout / ".env").read_text().splitlines()]
+    assert len(secrets) == 4
+    for name, service in yaml.safe_load(configured(checkout, "--profile", profile).stdout)["services"].items():
+        said = repr([service.get(key) for key in ("command", "entrypoint", "healthcheck", "labels")])
+        assert not [secret for secret in secrets if secret in said], name
+
+
+def told_of(process: int) -> str:
+    """A process's command line and environment."""
+    return "".join(Path(f"/proc/{process}/{name}").read_text() for name in ("cmdline", "environ"))
+
+
+async def test_coturn_starts_with_a_secret_that_no_other_user_sees(tmp_path: Path) -> None:
+    async with turn_process(tmp_path) as (process, _):
+        assert SECRET not in told_of(process.pid)
+        made = tmp_path / "turnserver.conf"
+        assert f"static-auth-secret={SECRET}" in made.read_text().splitlines()
+        assert stat.S_IMODE(made.stat().st_mode) == 0o600
+
+
+def test_coturn_does_not_start_without_its_secret(tmp_path: Path) -> None:
+    environment = {**os.environ, "TURN_SECRET_FILE": str(tmp_path / "none"), "TURN_RUN_FOLDER": str(tmp_path)}
+    command = ["sh", str(ROOT / "deploy/coturn/start.sh")]
+    ended = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr == f"{tmp_path}/none is missing or empty: run deploy/secrets.sh\n"
 
 
 @pytest.mark.parametrize("name", SERVICES)
@@ -95,7 +135,9 @@ def test_every_service_is_confined(name: str) -> None:
     assert (name in ONCE) or service["healthcheck"]["test"]
     assert not service.get("privileged")
     assert "network_mode" not in service
-    assert re.fullmatch(r"[a-z0-9-]+(/[a-z0-9-]+)?:v?\d+\.\d+\.\d+(-gpu)?", service["image"]), "a name and a version, no registry"
+    assert re.fullmatch(r"[a-z0-9-]+(/[a-z0-9-]+)?:v?\d+\.\d+\.\d+(-gpu)?(@sha256:[0-9a-f]{64})?", service["image"]), (
+        "a name, a version, no registry"
+    )
 
 
 @pytest.mark.parametrize("name", SERVICES)

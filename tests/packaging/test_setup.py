@@ -1,30 +1,103 @@
 """What a checkout promises to whoever sets it up."""
 
+import hashlib
 import json
+import os
 import re
+import shutil
 import subprocess
 import tomllib
+import venv
+import zipfile
 from pathlib import Path
 
+import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_constraints_pin_names_and_versions_and_nothing_else() -> None:
-    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
-    assert len(lines) > 50
-    assert [line for line in lines if not re.fullmatch(r"[A-Za-z0-9_.-]+==[0-9][A-Za-z0-9.]*", line)] == []
+LOCKS = sorted((ROOT / "requirements").glob("*.lock"))
+LINE = re.compile(r"[a-z0-9.-]+==[0-9][A-Za-z0-9.]* \\|    --hash=sha256:[0-9a-f]{64}( \\)?")
 
 
-def test_every_direct_requirement_is_pinned_and_torch_is_none_of_them() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["test"]]
-    names = {re.split(r"[<>=~! ]", requirement, maxsplit=1)[0].lower().replace("_", "-") for requirement in wanted}
-    pins = (line.split("==")[0].lower().replace("_", "-") for line in (ROOT / "constraints.txt").read_text().splitlines())
-    pinned = set(pins)
-    assert names - pinned == set()
-    assert "torch" not in pinned
+def pins(*names: str) -> set[str]:
+    """What these locks, or constraints.txt, name."""
+    files = [ROOT / "requirements" / f"{name}.lock" for name in names] or [ROOT / "constraints.txt"]
+    return {pin for file in files for pin in re.findall(r"^([a-z0-9.-]+==[^ \n]+)", file.read_text(), re.MULTILINE)}
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.stem)
+def test_a_lock_holds_names_versions_and_hashes_and_nothing_else(lock: Path) -> None:
+    head, *lines = lock.read_text().splitlines()
+    assert head == "# Made by make lock. Names, versions and hashes, nothing else."
+    assert [line for line in lines if not LINE.fullmatch(line)] == []
+    assert len(re.findall(r"==\S+ \\\n +--hash=", lock.read_text())) == len(pins(lock.stem))
+
+
+def test_constraints_are_the_versions_that_are_locked() -> None:
+    assert pins() == pins("runtime", "test")
+    assert not pins("runtime") & pins("test")
+
+
+def test_every_direct_requirement_is_locked_and_torch_is_none_of_them() -> None:
+    toml = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project = toml["project"]
+    tests = project["optional-dependencies"]["test"]
+    for wanted, lock in ((project["dependencies"], "runtime"), (tests, "test"), (toml["build-system"]["requires"], "build")):
+        names = {re.split(r"[<>=~! ]", requirement, maxsplit=1)[0].lower().replace("_", "-") for requirement in wanted}
+        assert names - {pin.split("==")[0] for pin in pins(lock)} == set()
+    assert not [pin for pin in pins() if pin.startswith("torch")]
+
+
+def wheel(folder: Path, *, code: str) -> Path:
+    """A package of one file."""
+    file = folder / "small-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("small.py", code)
+        archive.writestr("small-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: small\nVersion: 1.0\n")
+        archive.writestr("small-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        archive.writestr("small-1.0.dist-info/RECORD", "")
+    return file
+
+
+def test_a_package_that_is_not_the_one_that_was_locked_is_not_installed(tmp_path: Path) -> None:
+    for folder in ("scripts", "requirements", "index"):
+        (tmp_path / folder).mkdir()
+    script = shutil.copy(ROOT / "scripts" / "install-locked.sh", tmp_path / "scripts")
+    (tmp_path / "requirements" / "build.lock").write_text("# none\n")
+    digest = hashlib.sha256(wheel(tmp_path / "index", code="honest = True\n").read_bytes()).hexdigest()
+    lock = tmp_path / "requirements" / "runtime.lock"
+    lock.write_text(f"small==1.0 \\\n    --hash=sha256:{digest}\n")
+    venv.create(tmp_path / "venv", with_pip=True)
+    environment = {**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path / "index"), "PIP_NO_CACHE_DIR": "1"}
+    python = tmp_path / "venv" / "bin" / "python"
+
+    def installed() -> subprocess.CompletedProcess[str]:
+        command = ["bash", str(script), str(tmp_path / "venv"), str(lock)]
+        return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+    wheel(tmp_path / "index", code="honest = False\n")
+    refused = installed()
+    assert refused.returncode != 0
+    assert "DO NOT MATCH THE HASHES" in refused.stderr
+    assert subprocess.run([python, "-c", "import small"], capture_output=True, check=False).returncode != 0
+
+    lock.write_text("small==1.0\n")
+    assert "Hashes are required" in installed().stderr
+
+    digest = hashlib.sha256((tmp_path / "index" / "small-1.0-py3-none-any.whl").read_bytes()).hexdigest()
+    lock.write_text(f"small==1.0 \\\n    --hash=sha256:{digest}\n")
+    assert installed().returncode == 0
+    assert subprocess.run([python, "-c", "import small"], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("file", ["Makefile", "Dockerfile", "scripts/wheel-test.sh"])
+def test_voiceagent_is_installed_beside_what_is_locked_and_brings_nothing_with_it(file: str) -> None:
+    text = (ROOT / file).read_text()
+    assert re.search(r"install-locked\.sh.* \S*requirements/runtime\.lock", text)
+    for line in re.findall(r"pip install .*(?: -e \.| \.| \S*voiceagent-\*\.whl)(?= |$)", text, re.MULTILINE):
+        assert "--no-deps --no-index" in line
 
 
 def test_the_npm_lock_names_no_address() -> None:

@@ -39,7 +39,7 @@ def _parse(text: str) -> sdp.SessionDescription:
         raise MediaError(f"the SDP starts with {start!r}; expected a session description that starts with 'v=0'")
     try:
         return sdp.SessionDescription.parse(text)
-    except (ValueError, KeyError, IndexError, AttributeError, AssertionError, TypeError) as error:
+    except (ValueError, KeyError, IndexError, AttributeError, AssertionError, TypeError, StopIteration) as error:
         detail = f" ({error})" if str(error) else ""
         raise MediaError(f"the SDP is malformed{detail}; expected an offer as RTCPeerConnection.createOffer makes it") from error
 

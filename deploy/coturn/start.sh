@@ -1,0 +1,14 @@
+#!/bin/sh
+# Starts coturn with the secret that it shares with voiceagent. Whoever can list a machine's processes reads their command lines, so
+# the secret comes from a file and goes into a configuration that this user alone can read; further options come as arguments.
+set -eu
+umask 077
+secret=${TURN_SECRET_FILE:-/run/secrets/turn_secret}
+made=${TURN_RUN_FOLDER:-/tmp}/turnserver.conf
+[ -s "$secret" ] || { echo "$secret is missing or empty: run deploy/secrets.sh" >&2; exit 1; }
+rm -f "$made"
+{
+  cat "${TURN_CONFIGURATION:-/etc/coturn/turnserver.conf}"
+  printf '\nstatic-auth-secret=%s\n' "$(cat "$secret")"
+} >"$made"
+exec turnserver -c "$made" "$@"
