@@ -1,5 +1,5 @@
 """A token bucket: what is taken out of it may come in a burst, and in the long run no faster than it is refilled (RFC 2697 §3
-tells it for networks). Pure: times come in."""
+tells it for networks). A meter is two of them, and tells who only has a burst from who goes on. Pure: times come in."""
 
 from __future__ import annotations
 
@@ -42,3 +42,37 @@ class TokenBucket:
         if missing <= 0:
             return 0.0
         return missing / self.rate_per_s if amount <= self.burst and self.rate_per_s > 0 else float("inf")
+
+
+class Meter:
+    """What exceeds `work` is refused. Who is refused more than `patience` allows is `exhausted`, for good."""
+
+    __slots__ = ("_patience", "_work", "exhausted", "refusals", "refused")
+
+    def __init__(self, work: TokenBucket, patience: TokenBucket) -> None:
+        self.exhausted = False
+        self.refusals = 0
+        """How often something was refused."""
+        self.refused = 0.0
+        """How much of it, in the buckets' unit."""
+        self._work = work
+        self._patience = patience
+
+    def admit(self, amount: float, now_s: float) -> bool:
+        """Whether `amount` of work may be done now."""
+        if not self.exhausted and self._work.take(amount, now_s):
+            return True
+        self.refuse(amount, now_s)
+        return False
+
+    def refuse(self, amount: float, now_s: float) -> None:
+        """Count `amount` that is not done, for whatever reason."""
+        self.refusals += 1
+        self.refused += amount
+        if not self._patience.take(amount, now_s):
+            self.exhausted = True
+
+    def give_up(self) -> None:
+        """What came can be no mistake: the peer is `exhausted` at once."""
+        self.refusals += 1
+        self.exhausted = True

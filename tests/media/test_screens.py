@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from voiceagent.errors import MediaError
 from voiceagent.media import aiortc_hooks, dtls_screen
-from voiceagent.media.allowance import Allowance, Meter
 from voiceagent.media.datagram_gate import Kind, classify, is_stun
 from voiceagent.media.sctp_screen import (
     MAX_STREAMS,
@@ -21,6 +20,7 @@ from voiceagent.media.sctp_screen import (
     chunks_of,
     judge,
 )
+from voiceagent.token_bucket import Meter, TokenBucket
 
 UP = Association(
     established=True,
@@ -111,17 +111,15 @@ def test_any_datagram_is_classified_and_screened(datagram: bytes) -> None:
         assert dtls_screen.passes(start + datagram, dtls_screen.FROM_SERVER) in (True, False)
 
 
-def test_an_allowance_comes_back_with_time_and_patience_ends() -> None:
-    now_s = [0.0]
-    meter = Meter(Allowance(10, 20, lambda: now_s[0]), Allowance(1, 5, lambda: now_s[0]))
-    assert [meter.admit(10) for _ in range(2)] == [True, True]
-    now_s[0] = 0.5
-    assert [meter.admit(5), meter.admit(5)] == [True, False]
+def test_a_meter_forgives_bursts_and_not_persistence() -> None:
+    meter = Meter(TokenBucket(10, 20), TokenBucket(1, 5))
+    assert [meter.admit(10, 0.0) for _ in range(2)] == [True, True]
+    assert [meter.admit(5, 0.5), meter.admit(5, 0.5)] == [True, False]
     assert not meter.exhausted
-    assert not meter.admit(5)
+    assert not meter.admit(5, 0.5)
     assert meter.exhausted
-    now_s[0] = 100.0
-    assert not meter.admit(1)
+    assert not meter.admit(1, 100.0)
+    assert (meter.refusals, meter.refused) == (3, 11)
 
 
 def test_what_aioice_and_aiortc_have_moved_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

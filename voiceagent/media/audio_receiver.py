@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from voiceagent.audio import opus
 from voiceagent.audio.jitter_buffer import AudioPacket, JitterBuffer, Slot, SlotKind
 from voiceagent.errors import MediaError
-from voiceagent.media.audio_allowance import AudioAllowance
+from voiceagent.media.audio_allowance import audio_meter
 
 FRAME_MS = 20
 _QUIET_BYTES = 2
@@ -35,8 +35,8 @@ class AudioReceiver:
         self.payload_type = payload_type
         self.ignored = 0
         """Packets that were not Opus."""
-        self.allowance = AudioAllowance()
-        """What of the audio was too much."""
+        self.allowance = audio_meter()
+        """What of the audio was too much, in seconds."""
         self._deliver = deliver
         self._decoder = opus.Decoder(rate_hz)
         self._frame_samples = rate_hz * FRAME_MS // 1000
@@ -100,7 +100,7 @@ class AudioReceiver:
     def _make(self, slots: list[Slot]) -> None:
         now_s = self._loop.time()
         for slot in slots:
-            if self.allowance.take(slot.samples / opus.RTP_CLOCK_HZ, now_s):
+            if self.allowance.admit(slot.samples / opus.RTP_CLOCK_HZ, now_s):
                 self._slice(self._decode(slot), slot)
 
     def _decode(self, slot: Slot) -> NDArray[np.int16]:

@@ -12,9 +12,9 @@ from weakref import WeakKeyDictionary
 import aioice.ice
 from aioice import stun
 
-from voiceagent.media.allowance import Allowance
 from voiceagent.media.datagram_gate import Address, Gate, Kind, classify, is_stun
 from voiceagent.media.set_up_repeats import Repeats
+from voiceagent.token_bucket import TokenBucket
 
 CHECKS_PER_S = 100
 CHECKS_BURST = 200
@@ -83,7 +83,7 @@ class GatedProtocol(_shipped_protocol):
         self._gate = _gates.setdefault(receiver, Gate())
         self._asked: dict[bytes, Address] = {}
         """Where the open transactions' requests went."""
-        self._checks = Allowance(CHECKS_PER_S, CHECKS_BURST, asyncio.get_running_loop().time)
+        self._checks = TokenBucket(CHECKS_PER_S, CHECKS_BURST)
 
     def datagram_received(self, data: bytes | str, addr: tuple[Any, ...]) -> None:
         """A datagram came from anyone."""
@@ -144,7 +144,7 @@ class GatedProtocol(_shipped_protocol):
             or not message.check_message_integrity(self.receiver.local_password.encode())
         ):
             self._gate.counters.stun_unauthenticated += 1
-        elif not self._checks.take():
+        elif not self._checks.take(1.0, asyncio.get_running_loop().time()):
             self._gate.counters.stun_excess += 1
         else:
             self._forget(self._gate.check_received(source, size, self._in_use()))

@@ -17,8 +17,8 @@ from aiortc.rtcdtlstransport import RTCDtlsTransport
 from OpenSSL import SSL
 
 from voiceagent.media import dtls_screen, sctp_screen
-from voiceagent.media.allowance import Allowance, Meter
 from voiceagent.media.sctp_screen import MAX_WAITING_BYTES, PACKET_COST_BYTES, Association, Verdict
+from voiceagent.token_bucket import Meter, TokenBucket
 
 WORK_BYTES_PER_S = 262_144
 WORK_BURST_BYTES = 1_048_576
@@ -97,15 +97,16 @@ class TransportGuard:
         self.malformed = 0
         """RTCP and SCTP packets that cannot be read."""
         self._on_abuse = on_abuse
+        self._clock = clock
         self._told = False
         self._meter = Meter(
-            Allowance(WORK_BYTES_PER_S, WORK_BURST_BYTES, clock), Allowance(PATIENCE_BYTES_PER_S, PATIENCE_BURST_BYTES, clock)
+            TokenBucket(WORK_BYTES_PER_S, WORK_BURST_BYTES), TokenBucket(PATIENCE_BYTES_PER_S, PATIENCE_BURST_BYTES)
         )
 
     @property
     def refused(self) -> int:
         """Packets that were too much work, or more than waits here for the rest of a message."""
-        return self._meter.refused
+        return self._meter.refusals
 
     def guard_transport(self, transport: RTCDtlsTransport) -> None:
         """Stand before `transport`'s queue, and before its RTCP."""
@@ -166,13 +167,13 @@ class TransportGuard:
             self._refuse_malformed()
 
     def _admit(self, cost_bytes: float) -> bool:
-        if self._meter.admit(cost_bytes):
+        if self._meter.admit(cost_bytes, self._clock()):
             return True
         self._tell()
         return False
 
     def _refuse(self, cost_bytes: float) -> None:
-        self._meter.refuse(cost_bytes)
+        self._meter.refuse(cost_bytes, self._clock())
         self._tell()
 
     def _refuse_malformed(self) -> None:
@@ -180,8 +181,7 @@ class TransportGuard:
         self._refuse(MALFORMED_COST_BYTES)
 
     def _give_up(self) -> None:
-        self._meter.refused += 1
-        self._meter.exhausted = True
+        self._meter.give_up()
         self._tell()
 
     def _tell(self) -> None:

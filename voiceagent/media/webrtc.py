@@ -167,7 +167,7 @@ class WebRtcLeg:
             "packets_duplicate": jitter.duplicate,
             "packets_reordered": jitter.reordered,
             "packets_ignored": self._receiver.ignored,
-            "audio_ms_refused": round(self._receiver.allowance.refused_s * 1000.0),
+            "audio_ms_refused": round(self._receiver.allowance.refused * 1000.0),
             "stream_resets": jitter.resets,
             "stream_stalls": jitter.stalls,
             "events_dropped_in": self._events.dropped_in,
@@ -268,7 +268,7 @@ class WebRtcLeg:
         if packets != self._packets:
             self._packets = packets
             self._last_packet_s = now_s
-        if self._receiver.allowance.is_abused:
+        if self._receiver.allowance.exhausted:
             self._end("abuse")
             return
         # Until it is connected nothing that comes in buys time: half a handshake is no caller.
