@@ -8,7 +8,7 @@ import resource
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -75,6 +75,8 @@ async def exchange(url: str, request: bytes, timeout_s: float = 20.0) -> tuple[b
         async with asyncio.timeout(timeout_s):
             writer.write(request)
             answer = await reader.read(65_536)
+            with suppress(ConnectionError):
+                await writer.drain()  # all that can be sent, also after a refusal
     finally:
         writer.close()
     return answer, (time.perf_counter() - began_s) * 1000

@@ -95,6 +95,7 @@ class HttpConnection(web.RequestHandler):
         self._since_s = loop.time()
         self._head_bytes = 0
         self._rest_bytes = 0
+        self._requests_begun = 0
         self._body: StreamReader | None = None
 
     @property
@@ -124,6 +125,7 @@ class HttpConnection(web.RequestHandler):
         """A head has come, and its handler is about to run."""
         self._body = body
         self._head_bytes = self._rest_bytes = 0
+        self._requests_begun += 1
         self._enter(Phase.BODY)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -149,7 +151,7 @@ class HttpConnection(web.RequestHandler):
             self._body = None
             self._enter(Phase.HEAD)
         super().data_received(data)
-        if self.phase is Phase.HEAD and not self._messages:
+        if self.phase is Phase.HEAD and self._requests_begun == self._request_count:
             self._head_bytes += len(data)
             if self._head_bytes > MAX_HEAD_BYTES and self._wire is not None:
                 self._head_bytes = 0
