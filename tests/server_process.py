@@ -25,8 +25,9 @@ class ServerProcess:
 
 
 @contextmanager
-def running_server(data: Path, *options: str) -> Iterator[ServerProcess]:
-    """Start a server and wait until it answers calls; its data lies in `data`. It must end cleanly at SIGTERM."""
+def running_server(data: Path, *options: str, exit_code: int = 0) -> Iterator[ServerProcess]:
+    """Start a server and wait until it answers calls; its data lies in `data`. It must end cleanly at SIGTERM, or with
+    `exit_code` where a test ends it."""
     environment = {**os.environ, "VOICEAGENT_DATA": str(data), "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
     environment["PYTHONFAULTHANDLER"] = "1"
     profile = ("--profile", PROFILE) if PROFILE else ()
@@ -45,7 +46,7 @@ def running_server(data: Path, *options: str) -> Iterator[ServerProcess]:
         finally:
             process.terminate()
             code = process.wait(15)
-            assert code == 0, f"exit code {code}: {(data / 'server.log').read_text()}"
+            assert code == exit_code, f"exit code {code}: {(data / 'server.log').read_text()}"
             assert process.stdout is not None
             process.stdout.close()
     said = (data / "server.log").read_text()
