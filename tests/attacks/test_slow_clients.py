@@ -4,6 +4,8 @@ short."""
 from __future__ import annotations
 
 import asyncio
+import os
+import resource
 import socket
 import time
 from collections.abc import Iterator
@@ -184,6 +186,23 @@ async def test_one_address_does_not_crowd_out_another(tmp_path: Path) -> None:
         assert honest.recv(100).startswith(b"HTTP/1.1 200")
         for connection in (honest, *flood):
             connection.close()
+
+
+async def test_a_lack_of_descriptors_is_survived_and_told_briefly(tmp_path: Path) -> None:
+    """Calls, or another part of the process, may have taken those that were meant for connections."""
+    with guarded_server(tmp_path) as server:
+        pid = server.process.pid
+        used = len(os.listdir(f"/proc/{pid}/fd"))
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (used + 20, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+        flood = [connected(server.url, HALF_HEAD) for _ in range(100)]
+        answer, took_ms = await readiness(server.url)
+        assert answer.startswith(b"HTTP/1.1 200")
+        for connection in flood:
+            connection.close()
+        log = (server.data / "server.log").read_text()
+    assert took_ms < 5000
+    assert "raise the limit of open files" in log
+    assert len(log) <= LOG_BYTES, log[:2000]
 
 
 async def test_a_thousand_unknown_paths_cost_little(server: ServerProcess) -> None:

@@ -128,6 +128,35 @@ def test_a_signal_while_the_engines_are_loaded_ends_the_process_in_time(tmp_path
     assert "Traceback" not in said, said
 
 
+STUCK = """
+import asyncio, time
+from contextlib import asynccontextmanager
+from voiceagent.capacity.settings import AdmissionSettings
+from voiceagent.server.admission import Admission
+from voiceagent.server.app import Service, make_app
+from voiceagent.server.metrics import Metrics
+from voiceagent.server.run import serve
+
+@asynccontextmanager
+async def load():
+    await asyncio.to_thread(time.sleep, 60)
+    yield
+
+metrics = Metrics()
+app = make_app(Service(None, load, "embedded", {}, metrics, Admission(AdmissionSettings(), metrics)))
+asyncio.run(serve(app, "127.0.0.1", 0, on_bound=lambda url: print(url, flush=True)))
+"""
+
+
+def test_what_cannot_be_interrupted_is_not_waited_for() -> None:
+    process = subprocess.Popen([sys.executable, "-c", STUCK], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("http://")
+    process.terminate()
+    assert process.wait(GONE_S) == 1
+    assert process.communicate()[1].strip() == "the server did not stop within 4.5 s and ends as it is"
+
+
 @pytest.mark.parametrize("how", ["signal", "request"])
 async def test_a_server_that_drains_lets_its_calls_end_and_takes_no_new_ones(tmp_path: Path, how: str) -> None:
     with guarded_server(tmp_path) as server:
