@@ -93,7 +93,10 @@ async def _bound(host: str, port: int) -> list[socket.socket]:
     sockets: list[socket.socket] = []
     try:
         for family, kind, protocol, _, address in dict.fromkeys(found):
-            each = socket.socket(family, kind, protocol)
+            try:
+                each = socket.socket(family, kind, protocol)
+            except OSError:  # the system knows no IPv6
+                continue
             sockets.append(each)
             each.setblocking(False)
             each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -74,6 +74,7 @@ def _watch_signals(stop: asyncio.Event, app: web.Application) -> None:
             late.daemon = True
             late.start()
             for number in STOP:
+                loop.remove_signal_handler(number)
                 signal.signal(number, _exit_at_once)
 
     for number in STOP:
