@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import resource
 import socket
 import time
@@ -68,18 +69,29 @@ def is_open(connection: socket.socket) -> bool:
 
 
 async def exchange(url: str, request: bytes, timeout_s: float = 20.0) -> tuple[bytes, float]:
-    """What comes back until the server closes or has sent a whole small answer, and how long that took in ms."""
+    """The answer, or what came of it until the server closed, and how long that took in ms."""
     began_s = time.perf_counter()
     reader, writer = await asyncio.open_connection(*address_of(url))
     try:
         async with asyncio.timeout(timeout_s):
             writer.write(request)
-            answer = await reader.read(65_536)
+            answer = await _answer(reader)
             with suppress(ConnectionError):
                 await writer.drain()  # all that can be sent, also after a refusal
     finally:
         writer.close()
     return answer, (time.perf_counter() - began_s) * 1000
+
+
+async def _answer(reader: asyncio.StreamReader) -> bytes:
+    answer = b""
+    while part := await reader.read(65_536):
+        answer += part
+        head, between, body = answer.partition(b"\r\n\r\n")
+        length = re.search(rb"(?i)\r\ncontent-length: (\d+)", head)
+        if between and length and len(body) >= int(length[1]):
+            break
+    return answer
 
 
 async def readiness(url: str) -> tuple[bytes, float]:

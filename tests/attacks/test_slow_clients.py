@@ -15,6 +15,7 @@ import pytest
 
 from tests.attacks.raw_http import address_of, connected, exchange, guarded_server, is_open, readiness
 from tests.server_process import ServerProcess
+from voiceagent.media.caller import Caller
 
 CLIENTS = 1100
 ALL_CLOSED_S = 15.0
@@ -45,42 +46,46 @@ async def closed_after(connections: list[socket.socket], limit_s: float) -> floa
 
 
 async def test_1100_half_requests_leave_the_server_reachable_and_are_closed_in_time(tmp_path: Path) -> None:
+    connections: list[socket.socket] = []
     with guarded_server(tmp_path) as server:
-        connections: list[socket.socket] = []
         try:
-            began_s = time.monotonic()
-            for number in range(CLIENTS):
-                connections.append(connected(server.url, HALF_BODY if number % 4 == 3 else HALF_HEAD))
-                if number % 25 == 0:
-                    answer, took_ms = await readiness(server.url)
-                    assert answer.startswith(b"HTTP/1.1 200"), answer
-                    assert took_ms <= READY_MS, f"/readyz took {took_ms:.0f} ms beside {number} half requests"
-            worst_ms = max([(await readiness(server.url))[1] for _ in range(20)])
-            await closed_after(connections, ALL_CLOSED_S)
-            print(f"/readyz at most {worst_ms:.1f} ms, all closed {time.monotonic() - began_s:.1f} s after the first")
+            async with Caller(server.url, "secret") as caller:
+                began_s = time.monotonic()
+                worst_ms = 0.0
+                for number in range(CLIENTS):
+                    connections.append(connected(server.url, HALF_BODY if number % 4 == 3 else HALF_HEAD))
+                    if number % 25 == 0 or number > CLIENTS - 20:
+                        answer, took_ms = await readiness(server.url)
+                        assert answer.startswith(b"HTTP/1.1 200"), answer
+                        worst_ms = max(worst_ms, took_ms)
+                await closed_after(connections, ALL_CLOSED_S)
+                assert not caller.end_reason, "the call goes on"
         finally:
             for connection in connections:
                 connection.close()
-        assert worst_ms <= READY_MS
         log = (server.data / "server.log").read_text()
+    print(
+        f"/readyz at most {worst_ms:.1f} ms, all closed {time.monotonic() - began_s:.1f} s after the first, log {len(log)} bytes"
+    )
+    assert worst_ms <= READY_MS
     assert len(log) <= LOG_BYTES, log[:2000]
 
 
-@pytest.mark.parametrize(
-    ("sent", "limit_s"),
-    [(b"", 6.5), (HALF_HEAD, 6.5), (HALF_BODY, 11.5), (WHOLE, 16.5), (WHOLE + HALF_HEAD, 16.5)],
-    ids=["silent", "half a head", "half a body", "idle after an answer", "half a head behind an answer"],
-)
-async def test_who_does_not_go_on_is_let_go(server: ServerProcess, sent: bytes, limit_s: float) -> None:
-    connection = connected(server.url, sent)
+async def test_who_does_not_go_on_is_let_go(server: ServerProcess) -> None:
+    silent = {b"": 6.5, HALF_HEAD: 6.5, HALF_BODY: 11.5, WHOLE: 16.5, WHOLE + HALF_HEAD: 16.5}
+    connections = [connected(server.url, sent) for sent in silent]
     try:
-        await closed_after([connection], limit_s)
+        await asyncio.gather(*(closed_after([each], limit_s) for each, limit_s in zip(connections, silent.values(), strict=True)))
     finally:
-        connection.close()
+        for connection in connections:
+            connection.close()
 
 
-@pytest.mark.parametrize(("begun", "limit_s"), [(HALF_HEAD, 6.5), (HALF_BODY, 11.5)], ids=["head", "body"])
-async def test_a_byte_now_and_then_buys_no_time(server: ServerProcess, begun: bytes, limit_s: float) -> None:
+async def test_a_byte_now_and_then_buys_no_time(server: ServerProcess) -> None:
+    await asyncio.gather(drip(server, HALF_HEAD, 6.5), drip(server, HALF_BODY, 11.5))
+
+
+async def drip(server: ServerProcess, begun: bytes, limit_s: float) -> None:
     connection = connected(server.url, begun)
     began_s = time.monotonic()
     try:
@@ -96,8 +101,7 @@ async def test_a_byte_now_and_then_buys_no_time(server: ServerProcess, begun: by
 
 
 async def test_who_is_let_go_is_told_why_in_one_line(server: ServerProcess) -> None:
-    for sent in (HALF_HEAD, HALF_BODY):
-        answer, _ = await exchange(server.url, sent)
+    for answer, _ in await asyncio.gather(*(exchange(server.url, sent) for sent in (HALF_HEAD, HALF_BODY))):
         assert answer.startswith(b"HTTP/1.1 408 ")
         assert b'"code": "request_timeout"' in answer
 
