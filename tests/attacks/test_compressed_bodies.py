@@ -9,6 +9,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 
 import aiohttp
 import pytest
@@ -161,3 +162,10 @@ CALL += "Content-Length: 120000\r\n\r\n"
 )
 async def test_a_body_that_is_laborious_to_read_is_not(server: ServerProcess, request_bytes: bytes) -> None:
     await assert_the_loop_is_free(server, [request_bytes] * 4, {"400"})
+
+
+def test_no_websocket_inflates() -> None:
+    """aiohttp agrees to compression (RFC 7692) unless it is told not to."""
+    sources = (Path(__file__).resolve().parents[2] / "voiceagent").rglob("*.py")
+    made = [call for source in sources for call in re.findall(r"WebSocketResponse\([^)]*\)", source.read_text(encoding="utf-8"))]
+    assert all("compress=False" in call for call in made)
