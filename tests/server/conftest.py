@@ -45,6 +45,9 @@ class SilentLeg:
     def send_event(self, event: dict[str, Any]) -> None:
         return None
 
+    async def wait_connected(self) -> bool:
+        return True
+
     async def close(self) -> None:
         self.closed.set()
 

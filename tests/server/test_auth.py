@@ -11,6 +11,7 @@ from aiohttp.test_utils import TestServer, make_mocked_request
 from tests.server.conftest import MakeService
 from voiceagent.server.app import make_app
 from voiceagent.server.auth import Gate
+from voiceagent.server.metrics import Metrics
 from voiceagent.server.problems import Problem
 
 
@@ -20,7 +21,7 @@ async def answered(_: web.Request) -> web.StreamResponse:
 
 @pytest.mark.parametrize("headers", [{"Host": "["}, {"Host": "localhost", "Origin": "http://["}])
 async def test_a_host_that_cannot_be_read_is_not_this_machine(headers: dict[str, str]) -> None:
-    gate = Gate(())
+    gate = Gate((), Metrics())
     request = make_mocked_request("GET", "/readyz", headers)
     with pytest.raises(Problem) as refused:
         await gate.middleware()(request, answered)

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from voiceagent.call.clock import CallClock
@@ -31,6 +31,7 @@ from voiceagent.latency.budgets import Budgets, check_turn
 from voiceagent.latency.spans import Stage, TurnReport
 from voiceagent.latency.turns import TurnMeter
 from voiceagent.media.leg import Leg
+from voiceagent.realtime.event_allowance import EventAllowance, Verdict
 from voiceagent.realtime.session import RealtimeSession
 from voiceagent.speech.marks import unmarked
 from voiceagent.speech.voice import Speech
@@ -40,6 +41,8 @@ from voiceagent.tools.toolset import ToolSet
 log = logging.getLogger(__name__)
 
 NO_SOURCES = Sources()
+ABUSE = "abuse"
+"""Why a call ends whose client goes on after it was refused."""
 FIXED_EAGER_MS = 200
 """Where the hold is fixed: the silence in which an answer is begun."""
 
@@ -92,7 +95,9 @@ class Call:
         budgets: Budgets,
         observers: Sequence[CallObserver] = (),
         sources: Sources = NO_SOURCES,
+        pressure: Callable[[], float] = lambda: 0.0,
     ) -> None:
+        """`pressure` says how busy the server is, besides the language model: 1 is full."""
         self.call_id = call_id
         self.state: State = machine.start(rules_of(agent, tools.agents))
         self._leg = leg
@@ -104,10 +109,12 @@ class Call:
         self._budgets = budgets
         self._observers = observers
         self._sources = sources
+        self._pressure = pressure
         self._clock = CallClock()
         self._session = RealtimeSession(
             call_id, agent=agent.name, instructions=agent.instructions, tools=tools.offered, offer_tools=tools.offer
         )
+        self._allowance = EventAllowance()
         self._meter = TurnMeter(call_id, agent.profile)
         self._limits_ms: Mapping[Stage, float] = {stage: lim.p95_ms for stage, lim in budgets.of(agent.profile).items()}
         self._events: deque[ev.Event] = deque()
@@ -169,7 +176,7 @@ class Call:
         post(ev.CallStarted(clock.now_ms()))
 
     def _load(self) -> float:
-        return self._engines.llm.load
+        return max(self._engines.llm.load, self._pressure())
 
     async def _frames(self) -> None:
         await self._hearing.run(self._leg.frames())
@@ -177,7 +184,10 @@ class Call:
 
     async def _client(self) -> None:
         async for text in self._leg.client_events():
+            if not self._may_send():
+                continue
             outcome = self._session.on_client(text, self._clock.now_ms())
+            self._allowance.charge(len(text), self._clock.now_ms(), work=outcome.is_work)
             self._send(outcome.replies)
             if outcome.instructions is not None:
                 self._post(ev.InstructionsChanged(self._clock.now_ms(), outcome.instructions))
@@ -186,6 +196,19 @@ class Call:
             for event in outcome.events:
                 self._post(await self._admit(event))
             await asyncio.sleep(0)  # many come in one packet; other calls' audio goes in between
+
+    def _may_send(self) -> bool:
+        """Whether the event that has come is read; a client that sends too many is told so, and hung up if it goes on."""
+        verdict = self._allowance.take(self._clock.now_ms())
+        if verdict is Verdict.TAKEN:
+            return True
+        for observer in self._observers:
+            observer.event_refused()
+        if verdict is Verdict.TOLD:
+            self._send(self._session.too_many_events())
+        elif verdict is Verdict.ABUSED:
+            self.hang_up(ABUSE)
+        return False
 
     async def _admit(self, event: ev.Event) -> ev.Event:
         """What the client did; a typed message goes by the input guard, as a spoken one does."""

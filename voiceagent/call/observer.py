@@ -21,6 +21,10 @@ class CallObserver(Protocol):
         """A turn is over."""
         ...
 
+    def event_refused(self) -> None:
+        """The client sent too much; one of its events was not read."""
+        ...
+
     def ended(self) -> None:
         """The call is over."""
         ...

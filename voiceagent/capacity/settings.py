@@ -18,6 +18,19 @@ class QueueSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How long each may; then it is refused."""
 
 
+class QuotaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What one client may take: a key, or an address where the server has no keys."""
+
+    calls: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
+    """Calls at once; 0: all places, or three quarters of them where there are several keys."""
+    connecting: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
+    """Calls that were answered and are not connected yet; 0: half of the places, at least 4."""
+    offers_per_s: Annotated[float, msgspec.Meta(gt=0, le=1000)] = 5.0
+    """Calls offered a second, in the long run; twice `max_calls` may come at once."""
+    minutes_a_day: Annotated[float, msgspec.Meta(ge=0, le=10**7)] = 0.0
+    """Minutes of calls a day, regained evenly over it and counted since the server started; 0: no limit."""
+
+
 class AdmissionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many calls are carried at once."""
 
@@ -27,3 +40,4 @@ class AdmissionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     kv_tokens: Tokens = 0
     """The memory of all calls together, where the language model cannot tell it or is used by others too; 0: what it tells."""
     queue: QueueSettings = QueueSettings()
+    per_client: QuotaSettings = QuotaSettings()

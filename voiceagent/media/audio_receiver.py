@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from voiceagent.audio import opus
 from voiceagent.audio.jitter_buffer import AudioPacket, JitterBuffer, Slot, SlotKind
 from voiceagent.errors import MediaError
+from voiceagent.media.audio_allowance import AudioAllowance
 
 FRAME_MS = 20
 _QUIET_BYTES = 2
@@ -34,6 +35,8 @@ class AudioReceiver:
         self.payload_type = payload_type
         self.ignored = 0
         """Packets that were not Opus."""
+        self.allowance = AudioAllowance()
+        """What of the audio was too much."""
         self._deliver = deliver
         self._decoder = opus.Decoder(rate_hz)
         self._frame_samples = rate_hz * FRAME_MS // 1000
@@ -95,8 +98,10 @@ class AudioReceiver:
         self._arm()
 
     def _make(self, slots: list[Slot]) -> None:
+        now_s = self._loop.time()
         for slot in slots:
-            self._slice(self._decode(slot), slot)
+            if self.allowance.take(slot.samples / opus.RTP_CLOCK_HZ, now_s):
+                self._slice(self._decode(slot), slot)
 
     def _decode(self, slot: Slot) -> NDArray[np.int16]:
         samples = slot.samples * self.rate_hz // opus.RTP_CLOCK_HZ

@@ -43,7 +43,7 @@ class Leg(Protocol):
 
     @property
     def end_reason(self) -> str:
-        """Why the connection ended: hangup, closed, lost. Empty while it is up."""
+        """Why the connection ended: hangup, closed, lost, abuse. Empty while it is up."""
         ...
 
     @property
@@ -54,6 +54,10 @@ class Leg(Protocol):
     @property
     def drops(self) -> Mapping[str, int]:
         """How many items its full queues let go of so far, by queue."""
+        ...
+
+    async def wait_connected(self) -> bool:
+        """Wait until media can flow; False when the leg ended first."""
         ...
 
     async def close(self) -> None:

@@ -151,6 +151,7 @@ class WebRtcLeg:
             "packets_duplicate": jitter.duplicate,
             "packets_reordered": jitter.reordered,
             "packets_ignored": self._receiver.ignored,
+            "audio_ms_refused": round(self._receiver.allowance.refused_s * 1000.0),
             "stream_resets": jitter.resets,
             "stream_stalls": jitter.stalls,
             "events_dropped_in": self._events.dropped_in,
@@ -237,6 +238,9 @@ class WebRtcLeg:
         if packets != self._packets:
             self._packets = packets
             self._last_packet_s = now_s
+        if self._receiver.allowance.is_abused:
+            self._end("abuse")
+            return
         limit_s = self._silence_timeout_s if self._connected.is_set() else self._connect_timeout_s
         if now_s - self._last_packet_s >= limit_s:
             self._end("lost")

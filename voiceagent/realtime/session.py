@@ -57,6 +57,13 @@ class Outcome:
     """The agent's new instructions, when the client changed them."""
     tool_results: tuple[tuple[str, str], ...] = ()
     """What the client's tools gave, by the model's call id."""
+    changes_tools: bool = False
+    """Whether the client offered other tools."""
+
+    @property
+    def is_work(self) -> bool:
+        """Whether the language model has to do with it."""
+        return bool(self.events) or self.instructions is not None or self.changes_tools
 
 
 class RealtimeSession:
@@ -132,6 +139,11 @@ class RealtimeSession:
                 type="invalid_request_error", code=error.code, message=str(error), param=error.param, event_id=error.event_id
             )
             return Outcome(replies=tuple(self._send([ErrorEvent(error=details)])))
+
+    def too_many_events(self) -> list[dict[str, Any]]:
+        """What a client is told whose events are not read."""
+        message = "Too many events, or too many bytes of them: this one was not read; send fewer, or the call ends."
+        return self._send([ErrorEvent(error=ErrorDetails("invalid_request_error", "rate_limit_exceeded", message))])
 
     def _notice(self, notice: actions.Notice, at_ms: float) -> list[ServerEvent]:
         match notice:
@@ -217,7 +229,9 @@ class RealtimeSession:
         if refused is not None:
             events.append(ErrorEvent(error=refused))
         now = self.settings.instructions
-        return Outcome(replies=tuple(self._send(events)), instructions=None if now == before else now)
+        changes_tools = event.session.get("tools") is not None
+        instructions = None if now == before else now
+        return Outcome(replies=tuple(self._send(events)), instructions=instructions, changes_tools=changes_tools)
 
     def _create(self, event: client.ItemCreate, at_ms: float) -> Outcome:
         item_id = event.item.id or self._new_id("item")

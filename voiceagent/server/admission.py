@@ -1,6 +1,8 @@
-"""Admission control: how many calls the server carries at once, by their number and by the memory that their conversations will
-take in the language model. A call that would make all others stutter waits for a place, or is refused while it can still be
-told so, at signalling."""
+"""Admission control: how many calls the server carries at once. That is bound by a number, by the memory that their conversations
+will take in the language model, and by how hard the event loop is pressed. A call that would make all others stutter waits for
+a place, or is refused while it can still be told so, at signalling.
+
+What a call costs shows only once its caller talks. So few calls are let in at a time: their cost is seen before more come."""
 
 from __future__ import annotations
 
@@ -14,11 +16,22 @@ from voiceagent.capacity.settings import AdmissionSettings
 from voiceagent.errors import ConfigError
 from voiceagent.llm.engine import KvCapacity
 from voiceagent.server.metrics import Metrics
+from voiceagent.server.pressure import Pressure
 from voiceagent.server.problems import Problem
 
 log = logging.getLogger(__name__)
 
 RETRY_AFTER_S = 15
+BUSY_RETRY_AFTER_S = 5
+CARRIED_ANYWAY = 4
+"""So many calls are not what makes the event loop late."""
+YOUNG_S = 3.0
+"""How long it takes until a call's cost shows: the greeting, the first words."""
+MAX_YOUNG = 8
+"""Calls younger than that at a time; more where as many as twice that are up."""
+YOUNG_WAIT_S = 4.0
+"""How long a call waits for others to be no longer young."""
+MAX_WAITING_FOR_YOUNG = 64
 
 AskCapacity = Callable[[], Awaitable[KvCapacity | None]]
 """Asks the language model for its memory: `LlmEngine.kv_capacity`."""
@@ -36,9 +49,14 @@ class Admission:
     """Counts the calls from their offer to their end."""
 
     def __init__(self, settings: AdmissionSettings, metrics: Metrics) -> None:
-        self._settings = settings
+        self.pressure = Pressure()
+        """Who watches the event loop tells it."""
+        self.settings = settings
         self._metrics = metrics
         self._admitted = 0
+        self._young: deque[float] = deque()
+        """When the youngest calls were admitted, in seconds of the loop's clock."""
+        self._waiting_for_young = 0
         self._closed = False
         self._queue: deque[_Waiting] = deque()
         self._ask_capacity: AskCapacity | None = None
@@ -56,7 +74,7 @@ class Admission:
     def fit(self, capacity: KvCapacity | None) -> None:
         """Carry no more calls than the language model has memory for, as it says (None: it cannot tell) and as the settings say.
         Raises ConfigError when not even one fits."""
-        settings = self._settings
+        settings = self.settings
         known = [tokens for tokens in (capacity.tokens if capacity else 0, settings.kv_tokens) if tokens]
         if not known:
             return
@@ -78,12 +96,16 @@ class Admission:
         `is_there` says that it has gone. Raises Problem (503) when there is none."""
         if self._closed:
             raise _stopping()
+        await self._wait_for_young()
+        if self._closed:
+            raise _stopping()
         if self._ask_capacity is not None and (self._asking is None or self._asking.done()):
             self._asking = asyncio.create_task(self._learn_late(self._ask_capacity), name="memory of the language model")
         if self._admitted < self._limit:
             self._admitted += 1
+            self._young.append(asyncio.get_running_loop().time())
             return
-        queue = self._settings.queue
+        queue = self.settings.queue
         self._queue = deque(waiting for waiting in self._queue if waiting.is_there())
         if len(self._queue) >= queue.length:
             raise self._full(f" and {len(self._queue)} more wait" if queue.length else "")
@@ -108,6 +130,33 @@ class Admission:
             self._asking.cancel()
             await asyncio.gather(self._asking, return_exceptions=True)
 
+    async def _wait_for_young(self) -> None:
+        """Return when the cost of the calls that came before is known. Raises Problem (503) when that takes too long, or when the
+        event loop carries no more."""
+        until_s = asyncio.get_running_loop().time() + YOUNG_WAIT_S
+        while True:
+            now_s = asyncio.get_running_loop().time()
+            while self._young and self._young[0] <= now_s - YOUNG_S:
+                self._young.popleft()
+            known = max(self._admitted - len(self._young) / 2, CARRIED_ANYWAY)  # young ones have shown half of their cost
+            if self._admitted >= CARRIED_ANYWAY and not self.pressure.carries(self._admitted + 1, known):
+                raise self._busy()
+            if len(self._young) < max(MAX_YOUNG, self._admitted // 2) or self._admitted >= self._limit:
+                return
+            grown_s = self._young[0] + YOUNG_S
+            if grown_s > until_s or self._waiting_for_young >= MAX_WAITING_FOR_YOUNG:
+                raise self._busy()
+            self._waiting_for_young += 1
+            try:
+                await asyncio.sleep(grown_s - now_s)
+            finally:
+                self._waiting_for_young -= 1
+
+    def _busy(self) -> Problem:
+        log.info("a call was refused with %d up: %s", self._admitted, self.pressure.why())
+        message = "This server carries no more calls at the moment; call again in a few seconds."
+        return Problem(503, "busy", message, retry_after_s=BUSY_RETRY_AFTER_S)
+
     async def _learn_late(self, ask: AskCapacity) -> None:
         """What this call's question brings holds for the next one."""
         try:
@@ -120,7 +169,7 @@ class Admission:
         self._queue.append(waiting)
         self._metrics.calls_waiting += 1
         try:
-            await asyncio.wait((waiting.place,), timeout=self._settings.queue.wait_s)
+            await asyncio.wait((waiting.place,), timeout=self.settings.queue.wait_s)
         except asyncio.CancelledError:
             if waiting.place.done() and waiting.place.exception() is None:
                 self.release()
@@ -131,7 +180,7 @@ class Admission:
             if waiting in self._queue:
                 self._queue.remove(waiting)
         if waiting.place.cancelled():
-            raise self._full(f", and nobody hung up within {self._settings.queue.wait_s:g} s")
+            raise self._full(f", and nobody hung up within {self.settings.queue.wait_s:g} s")
         waiting.place.result()
 
     def _set_limit(self, calls: int, code: str, reason: str) -> None:

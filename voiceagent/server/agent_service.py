@@ -33,6 +33,7 @@ from voiceagent.server.app import Service
 from voiceagent.server.calls import StartCall
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.observers import Logged, Measured
+from voiceagent.server.pressure import Pressure
 from voiceagent.server.problems import Problem
 from voiceagent.speech.voice import Speech
 from voiceagent.store.event_log import EventLog, event_logs_dir
@@ -79,7 +80,7 @@ class AgentService:
                 await sources.open()
                 await _warm(engines, self.agent)
                 await admission.learn(engines.llm.kv_capacity)
-                yield self._start_call(engines, tools, guards, speech, sources, metrics, store)
+                yield self._start_call(engines, tools, guards, speech, sources, metrics, store, admission.pressure)
             finally:
                 metrics.llm = metrics.stt = None
                 async with AsyncExitStack() as stack:  # each, whatever the one before it raises
@@ -99,6 +100,7 @@ class AgentService:
         sources: Sources,
         metrics: Metrics,
         store: TurnStore,
+        pressure: Pressure,
     ) -> StartCall:
         def start_call(leg: Leg, call_id: str, session: dict[str, Any]) -> Call:
             agent = with_instructions(self.agent, session)
@@ -108,7 +110,9 @@ class AgentService:
                 observers.append(
                     Logged(EventLog(event_logs_dir(data_dir()), call_id, rules_of(agent, tools), keep=self.event_logs))
                 )
-            return Call(call_id, leg, agent, engines, call_tools, guards, speech, self.budgets, observers, sources)
+            return Call(
+                call_id, leg, agent, engines, call_tools, guards, speech, self.budgets, observers, sources, lambda: pressure.level
+            )
 
         return start_call
 

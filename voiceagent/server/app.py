@@ -21,6 +21,7 @@ from voiceagent.resources import web_dir
 from voiceagent.server.admission import Admission
 from voiceagent.server.auth import Gate
 from voiceagent.server.calls import Answer, Calls
+from voiceagent.server.clients import CLIENT
 from voiceagent.server.connection import AIOHTTP_OPTIONS
 from voiceagent.server.draining import DRAIN_TIMEOUT_S, Draining
 from voiceagent.server.encodings import refuse_encodings
@@ -29,6 +30,7 @@ from voiceagent.server.metrics import Metrics
 from voiceagent.server.offer import read_offer
 from voiceagent.server.page import serve_page
 from voiceagent.server.problems import Problem, answer_problems
+from voiceagent.server.quotas import Quotas
 from voiceagent.server.readiness import Load, Readiness
 
 MAX_BODY_BYTES = 131_072
@@ -61,19 +63,20 @@ DRAINING = web.AppKey("draining", Draining)
 
 def make_app(service: Service) -> web.Application:
     """The application. Starting it starts to load the engines; cleaning it up hangs up every call and frees them."""
-    gate = Gate(service.keys)
+    gate = Gate(service.keys, service.metrics)
+    quotas = Quotas(service.admission.settings.per_client, service.admission.settings.max_calls, keys=len(service.keys))
     app = web.Application(
         middlewares=[_headers(gate), answer_problems, refuse_encodings, gate.middleware()],
         client_max_size=MAX_BODY_BYTES,
         handler_args=AIOHTTP_OPTIONS,
     )
-    app[CALLS] = Calls(service.answer, service.admission, service.metrics)
+    app[CALLS] = Calls(service.answer, service.admission, quotas, service.metrics)
 
     async def lifetime(app: web.Application) -> AsyncIterator[None]:
         app[DRAINING] = Draining(app[CALLS], service.drain_timeout_s)
         app[READINESS] = Readiness(service.load)
         app[READINESS].open()
-        with LoopMonitor(service.metrics):
+        with LoopMonitor(service.metrics, pressure=service.admission.pressure):
             yield
             await app[CALLS].close(HANG_UP_GRACE_S)
             await app[READINESS].close()
@@ -136,10 +139,13 @@ async def _readyz(request: web.Request) -> web.Response:
 async def _offer(request: web.Request) -> web.Response:
     calls = request.app[CALLS]
     try:
-        with request.app[DRAINING].offer():
+        draining = request.app[DRAINING]
+        with draining.offer():
             start_call = request.app[READINESS].start_call()
             offer, session = await read_offer(request)
-            call_id, sdp = await calls.answer(offer, session, start_call, lambda: _is_connected(request))
+            call_id, sdp = await calls.answer(
+                offer, session, start_call, request[CLIENT], lambda: _is_connected(request) and not draining.reason
+            )
     except Problem as problem:
         calls.metrics.call_refused(problem.code)
         raise
@@ -159,7 +165,7 @@ async def _drain(request: web.Request) -> web.Response:
 
 
 async def _hang_up(request: web.Request) -> web.Response:
-    request.app[CALLS].hang_up(request.match_info["id"])
+    request.app[CALLS].hang_up(request.match_info["id"], request[CLIENT])
     return web.Response(status=200)
 
 

@@ -12,7 +12,10 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from voiceagent.errors import ConfigError
+from voiceagent.server.clients import CLIENT, Client
+from voiceagent.server.metrics import Metrics
 from voiceagent.server.problems import Problem
+from voiceagent.server.wrong_keys import PAUSE_S, WrongKeys
 
 KEYS_VARIABLE = "VOICEAGENT_KEYS"
 _ALLOWED_HEADERS = "authorization, content-type, x-openai-agents-sdk"
@@ -46,8 +49,9 @@ def check_exposure(host: str, keys: tuple[str, ...]) -> None:
 class Gate:
     """The middleware that lets requests in, and answers CORS preflights for those that may come from a browser."""
 
-    def __init__(self, keys: tuple[str, ...]) -> None:
+    def __init__(self, keys: tuple[str, ...], metrics: Metrics) -> None:
         self._keys = tuple(key.encode() for key in keys)
+        self._wrong = WrongKeys(metrics)
 
     def middleware(self) -> Middleware:
         """The aiohttp middleware."""
@@ -58,7 +62,7 @@ class Gate:
             if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
                 response: web.StreamResponse = web.Response(status=204)
             else:
-                self._check_key(request)
+                request[CLIENT] = await self._client(request)
                 response = await handler(request)
             return response
 
@@ -93,17 +97,27 @@ class Gate:
                 f"open it at localhost, or set {KEYS_VARIABLE}.",
             )
 
-    def _check_key(self, request: web.Request) -> None:
+    async def _client(self, request: web.Request) -> Client:
+        """Who sends the request. Raises Problem where it needs a key and has none of ours."""
         protected = request.path.startswith("/v1/") or request.path == "/metrics"
+        address = request.remote or ""
         if not self._keys or not protected:
-            return
+            return Client(address)
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         given = token.strip().encode(errors="surrogateescape")  # aiohttp's way to keep bytes that are no UTF-8
         known = [hmac.compare_digest(given, key) for key in self._keys]
-        if scheme.lower() != "bearer" or not any(known):
+        if scheme.lower() == "bearer" and any(known):
+            return Client(f"key {known.index(True) + 1}")
+        if not await self._wrong.given(address):
             raise Problem(
-                401, "invalid_api_key", "The key is missing or wrong; send `Authorization: Bearer KEY` with a key of this server."
+                429,
+                "too_many_wrong_keys",
+                "Too many requests with a wrong key; send `Authorization: Bearer KEY` with a key of this server.",
+                retry_after_s=round(PAUSE_S),
             )
+        raise Problem(
+            401, "invalid_api_key", "The key is missing or wrong; send `Authorization: Bearer KEY` with a key of this server."
+        )
 
 
 def _host_of(url: str) -> str:

@@ -7,17 +7,24 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from voiceagent.errors import MediaError, VoiceAgentError
 from voiceagent.media.leg import Leg
 from voiceagent.server.admission import Admission
+from voiceagent.server.clients import NOBODY, Client
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.problems import Problem
+from voiceagent.server.quotas import Place, Quotas
 
 log = logging.getLogger(__name__)
 
 ANSWER_TIMEOUT_S = 10.0
+MINUTES_CHECKED_S = 5.0
+"""How often a call is charged to its client's minutes."""
+QUOTA_USED = "quota_used"
+"""Why a call ends whose client has no minutes left."""
 
 
 class CallHandle(Protocol):
@@ -39,25 +46,45 @@ StartCall = Callable[[Leg, str, dict[str, Any]], CallHandle]
 """Makes the call of a leg from its id and the session settings that came with the offer."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Up:
+    """A call that is up."""
+
+    handle: CallHandle
+    leg: Leg
+    place: Place
+
+
 class Calls:
     """Answers, keeps and ends calls."""
 
-    def __init__(self, answer: Answer, admission: Admission, metrics: Metrics) -> None:
+    def __init__(self, answer: Answer, admission: Admission, quotas: Quotas, metrics: Metrics) -> None:
         self.metrics = metrics
         self._admission = admission
+        self._quotas = quotas
         self._answer = answer
-        self._handles: dict[str, CallHandle] = {}
+        self._up: dict[str, _Up] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def __len__(self) -> int:
-        return len(self._handles)
+        return len(self._up)
 
     async def answer(
-        self, offer: str, session: dict[str, Any], start_call: StartCall, is_there: Callable[[], bool] = lambda: True
+        self,
+        offer: str,
+        session: dict[str, Any],
+        start_call: StartCall,
+        client: Client = NOBODY,
+        is_there: Callable[[], bool] = lambda: True,
     ) -> tuple[str, str]:
-        """Answer an offer and start its call, perhaps after a wait, during which `is_there` says whether the caller still does:
-        the call's id and the SDP answer. Raises Problem."""
-        await self._admission.admit(is_there)
+        """Answer a client's offer and start its call, perhaps after a wait, during which `is_there` says whether the caller still
+        does: the call's id and the SDP answer. Raises Problem."""
+        place = await self._quotas.take(client)
+        try:
+            await self._admission.admit(is_there)
+        except BaseException:
+            place.release()
+            raise
         try:
             leg, sdp = await self._leg(offer)
             call_id = f"rtc_{secrets.token_hex(12)}"
@@ -68,25 +95,26 @@ class Calls:
                 raise
         except BaseException:
             self._admission.release()
+            place.release()
             raise
-        self._handles[call_id] = handle
+        up = self._up[call_id] = _Up(handle, leg, place)
         self.metrics.call_started()
-        task = asyncio.create_task(self._run(call_id, leg, handle), name=f"call {call_id}")
+        task = asyncio.create_task(self._run(call_id, up), name=f"call {call_id}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return call_id, sdp
 
-    def hang_up(self, call_id: str) -> None:
-        """End a call. Raises Problem (404) when there is no such call."""
-        handle = self._handles.get(call_id)
-        if handle is None:
+    def hang_up(self, call_id: str, client: Client = NOBODY) -> None:
+        """End a call of this client. Raises Problem (404) when it has no such call."""
+        up = self._up.get(call_id)
+        if up is None or up.place.client != client:
             raise Problem(404, "call_not_found", f"There is no call {call_id[:40]!r}; it is over or never was.", param="id")
-        handle.hang_up("hangup")
+        up.handle.hang_up("hangup")
 
     def hang_up_all(self) -> None:
         """Tell every caller that the server stops, and let the calls end."""
-        for handle in list(self._handles.values()):
-            handle.hang_up("server_stopping")
+        for up in list(self._up.values()):
+            up.handle.hang_up("server_stopping")
 
     async def over(self) -> None:
         """Return once no call is up."""
@@ -113,10 +141,22 @@ class Calls:
         except TimeoutError as error:
             raise Problem(504, "answer_timeout", f"The offer was not answered within {ANSWER_TIMEOUT_S:.0f} s.") from error
 
-    async def _run(self, call_id: str, leg: Leg, handle: CallHandle) -> None:
+    async def _watch(self, up: _Up) -> None:
+        """See the call connected, then its client's minutes go by."""
+        if not await up.leg.wait_connected():
+            return
+        up.place.connected()
+        while self._quotas.has_minutes:
+            await asyncio.sleep(MINUTES_CHECKED_S)
+            if not up.place.has_time_left():
+                up.handle.hang_up(QUOTA_USED)
+                return
+
+    async def _run(self, call_id: str, up: _Up) -> None:
         reason = "failed"
+        watch = asyncio.create_task(self._watch(up), name=f"watch of call {call_id}")
         try:
-            reason = await handle.run()
+            reason = await up.handle.run()
         except asyncio.CancelledError:
             reason = "server_stopping"
             raise
@@ -125,9 +165,12 @@ class Calls:
         except Exception:
             log.exception("call %s failed", call_id)
         finally:
-            self._handles.pop(call_id, None)
+            watch.cancel()
+            await asyncio.gather(watch, return_exceptions=True)
+            self._up.pop(call_id, None)
             self._admission.release()
+            up.place.release()
             self.metrics.call_ended(reason)
-            self.metrics.leg_ended(leg.counters, leg.drops)
-            await leg.close()
+            self.metrics.leg_ended(up.leg.counters, up.leg.drops)
+            await up.leg.close()
             log.info("call %s is over: %s", call_id, reason)

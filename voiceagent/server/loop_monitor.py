@@ -13,6 +13,7 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from voiceagent.server.metrics import Metrics
+from voiceagent.server.pressure import Beat, Pressure
 
 LIMIT_MS = 5.0
 AUDIBLE_MS = 50.0
@@ -21,6 +22,8 @@ LOOK_S = 0.05
 """The thread looks this often: a line is known of what lasts longer."""
 BEAT_S = 0.1
 """How often the loop's lag is measured."""
+LATE_S = 0.02
+"""A timer that runs so much too late holds a frame of audio up by its whole length."""
 LOG_EVERY_S = 10.0
 """Of one name, more often it is only counted."""
 MAX_LOGGED = 64
@@ -34,8 +37,10 @@ class LoopMonitor:
     """`with LoopMonitor(metrics):` inside the event loop that is to be watched. One is at work at a time in a process: those
     that are entered meanwhile do nothing."""
 
-    def __init__(self, metrics: Metrics, limit_ms: float = LIMIT_MS) -> None:
+    def __init__(self, metrics: Metrics, limit_ms: float = LIMIT_MS, pressure: Pressure | None = None) -> None:
+        """`pressure` is told what the loop did."""
         self._metrics = metrics
+        self._pressure = pressure
         self._limit_s = limit_ms / 1000.0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._run: Any = None
@@ -44,6 +49,10 @@ class LoopMonitor:
         self._seen: tuple[float, str] = (0.0, "")
         """What the thread saw last: when that began, and its line."""
         self._beat: asyncio.TimerHandle | None = None
+        self._busy_s = 0.0
+        """At work since the last beat."""
+        self._timers = self._late_timers = 0
+        """Run since the last beat."""
         self._done = threading.Event()
         self._thread: threading.Thread | None = None
         self._logged_s: dict[str, float] = {}
@@ -57,10 +66,14 @@ class LoopMonitor:
         self._loop = loop = asyncio.get_running_loop()
 
         def timed(handle: asyncio.Handle) -> None:
-            self._began_s = began_s = time.perf_counter()
+            self._began_s = began_s = time.monotonic()
             run(handle)
-            took_s = time.perf_counter() - began_s
+            took_s = time.monotonic() - began_s
             self._began_s = 0.0
+            self._busy_s += took_s
+            if isinstance(handle, asyncio.TimerHandle):
+                self._timers += 1
+                self._late_timers += began_s - handle.when() > LATE_S
             if took_s > self._limit_s and handle._loop is loop:  # type: ignore[attr-defined]
                 self._blocked(handle, began_s, took_s * 1000.0)
 
@@ -96,7 +109,7 @@ class LoopMonitor:
     def _look(self, thread_id: int) -> None:
         while not self._done.wait(LOOK_S):
             began_s = self._began_s
-            if began_s and time.perf_counter() - began_s > self._limit_s and self._seen[0] != began_s:
+            if began_s and time.monotonic() - began_s > self._limit_s and self._seen[0] != began_s:
                 frame = sys._current_frames().get(thread_id)
                 self._seen = (began_s, line_of(frame))
 
@@ -105,9 +118,16 @@ class LoopMonitor:
             self._beat = self._loop.call_later(BEAT_S, self._measure, self._loop.time() + BEAT_S)
 
     def _measure(self, due_s: float) -> None:
-        if self._loop is not None:
-            self._metrics.loop_lag(max(0.0, self._loop.time() - due_s) * 1000.0)
-            self._schedule_beat()
+        if self._loop is None:
+            return
+        lag_s = max(0.0, self._loop.time() - due_s)
+        self._metrics.loop_lag(lag_s * 1000.0)
+        if self._pressure is not None:
+            busy = min(1.0, self._busy_s / (BEAT_S + lag_s))
+            self._pressure.add(Beat(lag_s * 1000.0, self._timers, self._late_timers, busy))
+            self._metrics.pressure = self._pressure.level
+        self._busy_s, self._timers, self._late_timers = 0.0, 0, 0
+        self._schedule_beat()
 
 
 def name_of(handle: asyncio.Handle) -> str:

@@ -49,6 +49,9 @@ class Metrics:
         self.calls_waiting = 0
         self.call_places = 0
         """How many calls are carried at most."""
+        self.wrong_keys = 0
+        self.pressure = 0.0
+        """See `Pressure.level`."""
         self.calls_refused: Counter[str] = Counter()
         self.calls_ended: Counter[str] = Counter()
         self.connections = 0
@@ -154,6 +157,8 @@ class Metrics:
             *_one("voiceagent_calls_waiting", "gauge", "Callers who wait for a place.", self.calls_waiting),
             *_one("voiceagent_call_places", "gauge", "Calls that are carried at most.", self.call_places),
             *_by("voiceagent_calls_refused_total", "Offers that were refused.", "reason", self.calls_refused),
+            *_one("voiceagent_wrong_keys_total", "counter", "Requests with a wrong key or none.", self.wrong_keys),
+            *_one("voiceagent_pressure", "gauge", "From 1 on, no more calls are taken.", round(self.pressure, 3)),
             *_by("voiceagent_calls_ended_total", "Calls that are over.", "reason", self.calls_ended),
             *_one("voiceagent_connections", "gauge", "Connections of HTTP clients that are open.", self.connections),
             *_by("voiceagent_connections_let_go_total", "Those that were closed, by why.", "reason", self.connections_let_go),

@@ -36,6 +36,10 @@ class Measured:
         if not self.store.put(report):
             self.metrics.queue_dropped("measured turns")
 
+    def event_refused(self) -> None:
+        """Count it."""
+        self.metrics.queue_dropped("client events over the allowance")
+
     def ended(self) -> None:
         """The server counts that."""
 
@@ -52,6 +56,9 @@ class Logged:
 
     def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
         """Times follow from the events."""
+
+    def event_refused(self) -> None:
+        """The turn engine knows nothing of it."""
 
     def ended(self) -> None:
         """Close the file."""

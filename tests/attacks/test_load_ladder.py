@@ -1,0 +1,30 @@
+"""More callers than the machine can carry: those who are let in are served within the budget, the others are told to call again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.attacks.honest import meet, percentile
+from tests.server_process import running_server
+from voiceagent.latency.budget_file import load_budgets
+from voiceagent.latency.spans import Stage
+from voiceagent.resources import default_budgets_file
+
+BUDGET = load_budgets(default_budgets_file()).of("embedded")[Stage.VOICE_TO_VOICE]
+TURNS = 3
+
+
+@pytest.mark.parametrize("callers", [1, 4, 8, 16, 32])
+async def test_who_is_let_in_is_served_within_the_budget(callers: int, tmp_path: Path) -> None:
+    with running_server(tmp_path, "--max-calls", "64") as server:
+        met = await meet(server.url, calls=callers, turns=TURNS)
+    p50_ms, p95_ms = percentile(met.voice_to_voice_ms, 50), percentile(met.voice_to_voice_ms, 95)
+    print(f"{callers} callers: {met.calls} let in, voice to voice {p50_ms:.0f} / {p95_ms:.0f} ms")
+    assert met.failed == []
+    assert met.calls + len(met.refused) == callers
+    assert all("(503)" in told for told in met.refused), met.refused
+    assert met.calls >= min(callers, 4)
+    assert p50_ms <= BUDGET.p50_ms
+    assert p95_ms <= BUDGET.p95_ms

@@ -1,0 +1,70 @@
+"""When the event loop is late, or would be with one call more, no more calls are taken."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from voiceagent.capacity.settings import AdmissionSettings
+from voiceagent.server.admission import CARRIED_ANYWAY, MAX_YOUNG, Admission
+from voiceagent.server.metrics import Metrics
+from voiceagent.server.pressure import BUSY_LIMIT, LAG_LIMIT_MS, WINDOW_BEATS, Beat, Pressure
+from voiceagent.server.problems import Problem
+
+
+def after(beat: Beat, beats: int = WINDOW_BEATS) -> Pressure:
+    pressure = Pressure()
+    for _ in range(beats):
+        pressure.add(beat)
+    return pressure
+
+
+def test_a_loop_that_waits_is_under_no_pressure() -> None:
+    assert after(Beat(0.0)).level == 0.0
+    assert after(Beat(0.0)).carries(1000, 1)
+
+
+@pytest.mark.parametrize(
+    "beat", [Beat(LAG_LIMIT_MS), Beat(0.0, timers=20, late_timers=2), Beat(0.0, busy=BUSY_LIMIT)], ids=["lag", "late", "busy"]
+)
+def test_lag_late_timers_and_work_each_fill_the_server(beat: Beat) -> None:
+    assert after(beat).level == pytest.approx(1.0)
+
+
+def test_one_stall_is_no_pressure() -> None:
+    pressure = after(Beat(500.0), beats=2)
+    assert pressure.level < 0.1
+
+
+def test_what_the_calls_cost_says_how_many_fit() -> None:
+    pressure = after(Beat(0.0, busy=BUSY_LIMIT / 2))
+    assert pressure.carries(15, 8)
+    assert not pressure.carries(17, 8)
+
+
+async def test_a_late_loop_refuses_calls_but_the_first_few() -> None:
+    door = Admission(AdmissionSettings(max_calls=64), Metrics())
+    for _ in range(WINDOW_BEATS):
+        door.pressure.add(Beat(2 * LAG_LIMIT_MS))
+    for _ in range(CARRIED_ANYWAY):
+        await door.admit()
+    with pytest.raises(Problem) as refused:
+        await door.admit()
+    assert (refused.value.status, refused.value.code) == (503, "busy")
+    assert refused.value.retry_after_s
+
+
+async def test_calls_that_come_together_wait_until_the_first_ones_cost_is_known() -> None:
+    door = Admission(AdmissionSettings(max_calls=64), Metrics())
+    for _ in range(MAX_YOUNG):
+        await door.admit()
+    more = asyncio.create_task(door.admit())
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert not more.done()
+    for _ in range(WINDOW_BEATS):
+        door.pressure.add(Beat(2 * LAG_LIMIT_MS))
+    with pytest.raises(Problem) as refused:
+        await more
+    assert refused.value.code == "busy"

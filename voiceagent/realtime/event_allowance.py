@@ -1,0 +1,58 @@
+"""How many events a client may send. What an event costs is known only once it was handled, so it is charged afterwards. While
+there is a debt, events are refused unread. A client that goes on is an abuser. Pure: times come in."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from voiceagent.token_bucket import TokenBucket
+
+EVENTS_PER_S, EVENTS_AT_ONCE = 20.0, 100.0
+"""Client libraries send one or two a turn; a tool's results may come together."""
+WORK_EVENTS = 10.0
+"""So many events' worth is one that the language model must answer to: a typed message, new instructions, new tools."""
+BYTES_PER_S, BYTES_AT_ONCE = 16_384.0, 262_144.0
+PATIENCE = 100.0
+"""Refused events that are only refused …"""
+PATIENCE_PER_S = 2.0
+"""… and how many of them are forgiven in a second."""
+TOLD_EVERY_S = 1.0
+"""A client is told that it is refused so often, not for each event."""
+
+
+class Verdict(Enum):
+    """What becomes of an event."""
+
+    TAKEN = "taken"
+    REFUSED = "refused"
+    TOLD = "refused, and the client is to be told"
+    ABUSED = "the client goes on after it was refused"
+
+
+class EventAllowance:
+    """One per call. Times are milliseconds on the call's clock."""
+
+    def __init__(self) -> None:
+        self._events = TokenBucket(EVENTS_PER_S, EVENTS_AT_ONCE)
+        self._bytes = TokenBucket(BYTES_PER_S, BYTES_AT_ONCE)
+        self._patience = TokenBucket(PATIENCE_PER_S, PATIENCE)
+        self._told_s = float("-inf")
+
+    def take(self, at_ms: float) -> Verdict:
+        """Whether the event that has come is read."""
+        now_s = at_ms / 1000.0
+        if self._events.left(now_s) > 0 and self._bytes.left(now_s) > 0:
+            return Verdict.TAKEN
+        self._patience.charge(1.0, now_s)
+        if self._patience.left(now_s) < 0:
+            return Verdict.ABUSED
+        if now_s - self._told_s < TOLD_EVERY_S:
+            return Verdict.REFUSED
+        self._told_s = now_s
+        return Verdict.TOLD
+
+    def charge(self, size_bytes: int, at_ms: float, *, work: bool) -> None:
+        """An event was handled; `work` is whether the language model has to do with it."""
+        now_s = at_ms / 1000.0
+        self._events.charge(WORK_EVENTS if work else 1.0, now_s)
+        self._bytes.charge(size_bytes, now_s)

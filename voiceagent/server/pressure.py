@@ -1,0 +1,59 @@
+"""How hard the event loop is pressed: how much of the last seconds it was at work, and how late it ran its timers, which pace the
+audio of all calls. Under pressure first nothing is begun that may be thrown away, then no more calls are taken."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+WINDOW_BEATS = 30
+"""Three seconds of `LoopMonitor`'s beats."""
+LAG_LIMIT_MS = 25.0
+"""Lateness that nine in ten beats must stay below: with 20 ms frames, later ones are heard as gaps."""
+LATE_LIMIT = 0.1
+"""The share of timers that may be a whole frame late."""
+BUSY_LIMIT = 0.85
+"""The share of its time that the loop may be at work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """What the loop did in a tenth of a second."""
+
+    lag_ms: float
+    """How late the beat itself came."""
+    timers: int = 0
+    late_timers: int = 0
+    """Those that ran 20 ms late or more."""
+    busy: float = 0.0
+    """The share of the time at work, 0 to 1."""
+
+
+class Pressure:
+    """From 1 on, the server is full whatever its number of calls; from `Rules.busy_load` on nothing speculative is begun."""
+
+    def __init__(self) -> None:
+        self.level = 0.0
+        """The worst of lag, late timers and work, each as a share of its limit."""
+        self.busy = 0.0
+        """The share of the window that the loop was at work."""
+        self._beats: deque[Beat] = deque([Beat(0.0)] * WINDOW_BEATS, maxlen=WINDOW_BEATS)
+
+    def add(self, beat: Beat) -> None:
+        """A tenth of a second has passed."""
+        self._beats.append(beat)
+        beats = self._beats
+        lags_ms = sorted(beat.lag_ms for beat in beats)
+        timers = sum(beat.timers for beat in beats)
+        late = sum(beat.late_timers for beat in beats) / timers if timers else 0.0
+        self.busy = sum(beat.busy for beat in beats) / len(beats)
+        self.level = max(lags_ms[len(lags_ms) * 9 // 10] / LAG_LIMIT_MS, late / LATE_LIMIT, self.busy / BUSY_LIMIT)
+
+    def carries(self, calls: int, known: float) -> bool:
+        """Whether `calls` fit, when the window is what `known` calls cost."""
+        return self.level < 1.0 and self.busy * calls <= BUSY_LIMIT * known
+
+    def why(self) -> str:
+        """The window in words, for the log."""
+        lag_ms = max(beat.lag_ms for beat in self._beats)
+        return f"the event loop was at work for {self.busy:.0%} of the last 3 s, and at worst {lag_ms:.0f} ms late"
