@@ -25,9 +25,11 @@ class ServerProcess:
 
 
 @contextmanager
-def running_server(data: Path, *options: str, environment: Mapping[str, str] | None = None) -> Iterator[ServerProcess]:
+def running_server(
+    data: Path, *options: str, environment: Mapping[str, str] | None = None, exit_code: int = 0
+) -> Iterator[ServerProcess]:
     """Start a server and wait until it answers calls; its data and its log lie in `data`, unless `environment`, which goes over
-    this process's own, says otherwise of the data. It must end cleanly at SIGTERM."""
+    this process's own, says otherwise of the data. It must end cleanly at SIGTERM, or with `exit_code` where a test ends it."""
     ours = {"VOICEAGENT_DATA": str(data), "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "PYTHONFAULTHANDLER": "1"}
     profile = ("--profile", PROFILE) if PROFILE else ()
     command = [sys.executable, "-m", "voiceagent", "serve", "--port", "0", *profile, *options]
@@ -47,7 +49,7 @@ def running_server(data: Path, *options: str, environment: Mapping[str, str] | N
         finally:
             process.terminate()
             code = process.wait(15)
-            assert code == 0, f"exit code {code}: {(data / 'server.log').read_text()}"
+            assert code == exit_code, f"exit code {code}: {(data / 'server.log').read_text()}"
             assert process.stdout is not None
             process.stdout.close()
     said = (data / "server.log").read_text()

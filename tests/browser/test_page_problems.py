@@ -37,6 +37,7 @@ def test_every_problem_says_what_to_do_and_calling_again_works(tmp_path: Path) -
     chromium()
     with running_server(tmp_path, "--max-calls", "1") as server:
         shown = drive(server.url, "full", str(server.process.pid))
+        server.process.wait(5)  # the page has seen it stop
     assert [problem["code"] for problem in shown] == [
         "microphone_refused",
         "server_full",

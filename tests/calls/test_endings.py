@@ -67,6 +67,7 @@ async def test_stopping_the_server_ends_its_calls(tmp_path: Path) -> None:
             await dialogue.wait_greeting()
             server.process.send_signal(signal.SIGTERM)
             await caller.wait_ended()
+        await asyncio.to_thread(server.process.wait, 5)
         assert dialogue.call_end_reason == "server_stopping"
 
 

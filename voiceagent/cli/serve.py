@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
+import logging
 from pathlib import Path
 
 import click
@@ -16,6 +18,9 @@ from voiceagent.resources import default_budgets_file, demo_agent_file
 from voiceagent.server.agent_service import AgentService
 from voiceagent.server.app import make_app
 from voiceagent.server.auth import KEYS_VARIABLE, check_exposure, keys_from_environment
+from voiceagent.server.connections import MAX_CONNECTIONS
+from voiceagent.server.draining import DRAIN_TIMEOUT_S
+from voiceagent.server.log_limit import LogLimit
 from voiceagent.server.run import serve as run_server
 
 
@@ -27,7 +32,11 @@ Examples:
   voiceagent serve --profile cpu --port 0    other models, any free port
 
 {KEYS_VARIABLE} holds the keys that clients must present, separated by commas; without it any
-bearer token is accepted, and only loopback addresses can be served."""
+bearer token is accepted, and only loopback addresses can be served.
+
+\b
+SIGTERM, SIGINT   end the calls and stop, within 5 s; a second one exits at once
+SIGUSR1           drain: no new calls, stop when the last has ended"""
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 takes a free one.")
@@ -41,6 +50,22 @@ bearer token is accepted, and only loopback addresses can be served."""
     metavar="N",
     type=click.IntRange(0, 10_000),
     help="Keep the event logs of the last N calls for `voiceagent replay`; they hold what was said. Default: none.",
+)
+@click.option(
+    "--max-connections",
+    default=MAX_CONNECTIONS,
+    show_default=True,
+    type=click.IntRange(8, 100_000),
+    help="HTTP connections at once; at most half of the descriptors (ulimit -n).",
+)
+@click.option(
+    "--drain-timeout",
+    "drain_timeout_s",
+    default=DRAIN_TIMEOUT_S,
+    show_default=True,
+    metavar="SECONDS",
+    type=click.FloatRange(0, 86_400),
+    help="Calls that are still up so long after draining began are ended.",
 )
 @click.option(
     "--log-level",
@@ -57,6 +82,8 @@ def serve(
     budgets: Path | None,
     max_calls: int | None,
     event_logs: int,
+    max_connections: int,
+    drain_timeout_s: float,
     log_level: str,
 ) -> None:
     """Answer calls: the page, the API and the metrics at one address."""
@@ -70,6 +97,9 @@ def serve(
         agent = msgspec.structs.replace(agent, admission=msgspec.structs.replace(agent.admission, max_calls=max_calls))
     find_profile(agent.profile)
     service = AgentService(agent, load_budgets(budgets or default_budgets_file()), keys, event_logs).service()
+    service = dataclasses.replace(service, drain_timeout_s=drain_timeout_s)
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(LogLimit(service.metrics.log_left_out))
     app = make_app(service)
     asyncio.run(
         run_server(
@@ -77,6 +107,7 @@ def serve(
             host,
             port,
             keys=keys,
+            max_connections=max_connections,
             on_bound=lambda url: click.echo(f"loading the {agent.profile} profile …"),
             on_ready=lambda url: click.echo(f"{agent.name} answers at {url}"),
         )

@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler, Middleware
 
 from voiceagent import __version__
-from voiceagent.conversation.nesting import MAX_LEVELS, nests_deeper
 from voiceagent.latency.budgets import Limits
 from voiceagent.latency.spans import WHOLES, Stage
 from voiceagent.media.ice import NO_ICE_SERVERS, IceServers
@@ -25,15 +23,19 @@ from voiceagent.server.admission import Admission
 from voiceagent.server.auth import Gate
 from voiceagent.server.calls import Answer, Calls
 from voiceagent.server.clients import CLIENT
+from voiceagent.server.connection import AIOHTTP_OPTIONS
+from voiceagent.server.draining import DRAIN_TIMEOUT_S, Draining
+from voiceagent.server.encodings import refuse_encodings
 from voiceagent.server.loop_monitor import LoopMonitor
 from voiceagent.server.metrics import Metrics
+from voiceagent.server.offer import read_offer
 from voiceagent.server.page import serve_page
 from voiceagent.server.problems import Problem, answer_problems
 from voiceagent.server.quotas import Quotas
 from voiceagent.server.readiness import Load, Readiness
 
 MAX_BODY_BYTES = 131_072
-HANG_UP_GRACE_S = 3.0
+HANG_UP_GRACE_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +54,27 @@ class Service:
     """The STUN and TURN servers that callers are told of."""
     web_folder: Path | None = None
     """The page; the shipped one when None."""
+    drain_timeout_s: float = DRAIN_TIMEOUT_S
 
 
 READINESS = web.AppKey("readiness", Readiness)
 CALLS = web.AppKey("calls", Calls)
+DRAINING = web.AppKey("draining", Draining)
 
 
 def make_app(service: Service) -> web.Application:
     """The application. Starting it starts to load the engines; cleaning it up hangs up every call and frees them."""
     gate = Gate(service.keys, service.metrics)
     quotas = Quotas(service.admission.settings.per_client, service.admission.settings.max_calls, keys=len(service.keys))
-    app = web.Application(middlewares=[_headers(gate), answer_problems, gate.middleware()], client_max_size=MAX_BODY_BYTES)
+    app = web.Application(
+        middlewares=[_headers(gate), answer_problems, refuse_encodings, gate.middleware()],
+        client_max_size=MAX_BODY_BYTES,
+        handler_args=AIOHTTP_OPTIONS,
+    )
     app[CALLS] = Calls(service.answer, service.admission, quotas, service.metrics)
 
     async def lifetime(app: web.Application) -> AsyncIterator[None]:
+        app[DRAINING] = Draining(app[CALLS], service.drain_timeout_s)
         app[READINESS] = Readiness(service.load)
         app[READINESS].open()
         with LoopMonitor(service.metrics, pressure=service.admission.pressure):
@@ -73,7 +82,8 @@ def make_app(service: Service) -> web.Application:
             await app[CALLS].close(HANG_UP_GRACE_S)
             await app[READINESS].close()
 
-    async def refuse_callers(_: web.Application) -> None:
+    async def tell_callers(app: web.Application) -> None:
+        app[CALLS].hang_up_all()
         await service.admission.close()
 
     async def metrics(_: web.Request) -> web.Response:
@@ -88,13 +98,14 @@ def make_app(service: Service) -> web.Application:
         return web.json_response({"iceServers": servers}, headers={hdrs.CACHE_CONTROL: "no-store"})
 
     app.cleanup_ctx.append(lifetime)
-    app.on_shutdown.append(refuse_callers)  # before the open requests are waited for: who waits for a place is one of them
+    app.on_shutdown.append(tell_callers)  # before the open requests are waited for: who waits for a place is one of them
     page = serve_page(service.web_folder or web_dir())
     app.router.add_get("/healthz", _healthz)
     app.router.add_get("/readyz", _readyz)
     app.router.add_get("/metrics", metrics)
     app.router.add_get("/v1/voiceagent/budgets", budgets)
     app.router.add_get("/v1/voiceagent/ice_servers", ice_servers)
+    app.router.add_post("/v1/voiceagent/drain", _drain)
     app.router.add_post("/v1/realtime/calls", _offer)
     app.router.add_post("/v1/realtime/calls/{id}/hangup", _hang_up)
     app.router.add_delete("/v1/realtime/calls/{id}", _hang_up)
@@ -123,16 +134,20 @@ async def _healthz(_: web.Request) -> web.Response:
 
 
 async def _readyz(request: web.Request) -> web.Response:
-    reason = request.app[READINESS].reason
+    reason = request.app[DRAINING].reason or request.app[READINESS].reason
     return web.json_response({"ready": not reason, "reason": reason}, status=503 if reason else 200)
 
 
 async def _offer(request: web.Request) -> web.Response:
     calls = request.app[CALLS]
     try:
-        start_call = request.app[READINESS].start_call()
-        offer, session = await _read_offer(request)
-        call_id, sdp = await calls.answer(offer, session, start_call, request[CLIENT], lambda: _is_connected(request))
+        draining = request.app[DRAINING]
+        with draining.offer():
+            start_call = request.app[READINESS].start_call()
+            offer, session = await read_offer(request)
+            call_id, sdp = await calls.answer(
+                offer, session, start_call, request[CLIENT], lambda: _is_connected(request) and not draining.reason
+            )
     except Problem as problem:
         calls.metrics.call_refused(problem.code)
         raise
@@ -144,53 +159,16 @@ def _is_connected(request: web.Request) -> bool:
     return request.transport is not None and not request.transport.is_closing()
 
 
+async def _drain(request: web.Request) -> web.Response:
+    draining = request.app[DRAINING]
+    draining.begin()
+    calls = len(request.app[CALLS])
+    return web.json_response({"draining": True, "calls": calls, "timeout_s": draining.timeout_s}, status=202)
+
+
 async def _hang_up(request: web.Request) -> web.Response:
     request.app[CALLS].hang_up(request.match_info["id"], request[CLIENT])
     return web.Response(status=200)
-
-
-async def _read_offer(request: web.Request) -> tuple[str, dict[str, Any]]:
-    """The SDP offer of a request, and the session settings beside it (multipart; empty otherwise)."""
-    session: dict[str, Any] = {}
-    try:
-        if request.content_type == "application/sdp":
-            offer = await request.text()
-        elif request.content_type == "multipart/form-data":
-            form = await request.post()
-            offer = await _field(form.get("sdp"))
-            session = _session(await _field(form.get("session")))
-        else:
-            raise Problem(
-                415,
-                "unsupported_media_type",
-                f"The content type is {request.content_type[:60]!r}; send the offer as application/sdp, "
-                "or as multipart/form-data with the fields sdp and session.",
-            )
-    except (UnicodeDecodeError, LookupError, ValueError) as error:
-        raise Problem(400, "invalid_body", f"The body cannot be read ({error}); expected an SDP offer.") from error
-    if not offer.strip():
-        raise Problem(400, "invalid_offer", "The offer is empty; expected the SDP of an audio call.", param="sdp")
-    return offer, session
-
-
-async def _field(value: str | bytearray | bytes | web.FileField | None) -> str:
-    if isinstance(value, web.FileField):
-        return value.file.read().decode()
-    if isinstance(value, bytes | bytearray):
-        return value.decode()
-    return value or ""
-
-
-def _session(text: str) -> dict[str, Any]:
-    try:
-        session = msgspec.json.decode(text or "{}")
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise Problem(400, "invalid_session", f"The session is not valid JSON ({error}).", param="session") from error
-    if not isinstance(session, dict) or nests_deeper(session):
-        raise Problem(
-            400, "invalid_session", f"The session must be a JSON object of at most {MAX_LEVELS} levels.", param="session"
-        )
-    return session
 
 
 def _budgets(profile: str, limits: Mapping[Stage, Limits]) -> dict[str, Any]:

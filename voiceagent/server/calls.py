@@ -111,10 +111,19 @@ class Calls:
             raise Problem(404, "call_not_found", f"There is no call {call_id[:40]!r}; it is over or never was.", param="id")
         up.handle.hang_up("hangup")
 
-    async def close(self, grace_s: float) -> None:
-        """Hang up all calls and wait for them; those that have not ended after `grace_s` are cancelled."""
+    def hang_up_all(self) -> None:
+        """Tell every caller that the server stops, and let the calls end."""
         for up in list(self._up.values()):
             up.handle.hang_up("server_stopping")
+
+    async def over(self) -> None:
+        """Return once no call is up."""
+        while self._tasks:
+            await asyncio.wait(set(self._tasks))
+
+    async def close(self, grace_s: float) -> None:
+        """Hang up all calls and wait for them; those that have not ended after `grace_s` are cancelled."""
+        self.hang_up_all()
         tasks = set(self._tasks)
         if not tasks:
             return

@@ -57,6 +57,9 @@ class Metrics:
         """See `Pressure.level`."""
         self.calls_refused: Counter[str] = Counter()
         self.calls_ended: Counter[str] = Counter()
+        self.connections = 0
+        self.connections_let_go: Counter[str] = Counter()
+        self.log_lines_left_out = 0
         self.turns_total = 0
         self.budget_misses: Counter[str] = Counter()
         self.queue_drops: Counter[str] = Counter()
@@ -90,6 +93,14 @@ class Metrics:
     def call_refused(self, code: str) -> None:
         """An offer was refused; `code` is the error's."""
         _count(self.calls_refused, code)
+
+    def connection_let_go(self, reason: str) -> None:
+        """A client's connection was closed against its will; `reason` is a slug."""
+        _count(self.connections_let_go, reason)
+
+    def log_left_out(self, lines: int) -> None:
+        """The log was spared so many lines."""
+        self.log_lines_left_out += lines
 
     def turn(self, report: TurnReport, missed: Iterable[Stage]) -> None:
         """A turn was measured; `missed` are the stages over budget."""
@@ -155,6 +166,9 @@ class Metrics:
             *_one("voiceagent_tasks", "gauge", "Tasks of the event loop.", self.tasks),
             *_one("voiceagent_pressure", "gauge", "From 1 on, no more calls are taken.", round(self.pressure, 3)),
             *_by("voiceagent_calls_ended_total", "Calls that are over.", "reason", self.calls_ended),
+            *_one("voiceagent_connections", "gauge", "Connections of HTTP clients that are open.", self.connections),
+            *_by("voiceagent_connections_let_go_total", "Those that were closed, by why.", "reason", self.connections_let_go),
+            *_one("voiceagent_log_lines_left_out_total", "counter", "Lines of a kind too many.", self.log_lines_left_out),
             *_one("voiceagent_turns_total", "counter", "Turns that were measured.", self.turns_total),
             *_by("voiceagent_budget_misses_total", "Stages of turns that were over budget.", "stage", self.budget_misses),
             *_by("voiceagent_queue_drops_total", "Items that a full queue let go of.", "queue", self._drops()),

@@ -48,7 +48,9 @@ async def answer_problems(request: web.Request, handler: Handler) -> web.StreamR
         if error.status < 400:
             raise
         return _from_http(request, error).response()
-    except Exception:
+    except Exception as error:
+        if isinstance(error, ConnectionError) and (request.transport is None or request.transport.is_closing()):
+            return web.Response(status=400)  # who asked has gone, in mid body
         log.exception("%s %s failed", request.method, request.path)
         return Problem(500, "internal_error", "The server failed on this request; its log says why.").response()
 
@@ -59,7 +61,7 @@ def _from_http(request: web.Request, error: web.HTTPException) -> Problem:
         return Problem(413, code, "The body is too large: an offer of one audio call fits into a few kilobytes.")
     if isinstance(error, web.HTTPMethodNotAllowed):
         allowed = ", ".join(sorted(error.allowed_methods))
-        return Problem(405, code, f"{request.method} is not possible on {request.path}; use {allowed}.")
+        return Problem(405, code, f"{request.method[:20]} is not possible on {request.path[:100]}; use {allowed}.")
     if error.status == 404:
-        return Problem(404, code, f"There is nothing at {request.path}.")
+        return Problem(404, code, f"There is nothing at {request.path[:100]}.")
     return Problem(error.status, code, f"{error.reason}.")

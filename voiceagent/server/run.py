@@ -1,20 +1,32 @@
-"""Bind the application to a port and serve until asked to stop."""
+"""Bind the application to a port and serve until asked to stop, at once or when the calls have ended."""
 
 from __future__ import annotations
 
 import asyncio
-import errno
+import logging
+import os
 import signal
+import threading
 from collections.abc import Callable
+from types import FrameType
 
 from aiohttp import web
 
 from voiceagent.call import memory
-from voiceagent.errors import ConfigError
-from voiceagent.server.app import READINESS
+from voiceagent.server.app import CALLS, DRAINING, READINESS
 from voiceagent.server.auth import check_exposure
+from voiceagent.server.connections import MAX_CONNECTIONS, Connections
+from voiceagent.server.listening import Listening
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+log = logging.getLogger(__name__)
+
+STOP = (signal.SIGINT, signal.SIGTERM)
+DRAIN = signal.SIGUSR1
+ANSWER_GRACE_S = 0.5
+"""So long open requests are waited for, and so long again for what is left of their bodies. Calls end meanwhile."""
+EXIT_WITHIN_S = 4.5
+"""From the signal on. What has not ended by then (a model that is being loaded) is not waited for."""
+EXIT_LATE = 1
 
 
 async def serve(
@@ -23,58 +35,77 @@ async def serve(
     port: int,
     *,
     keys: tuple[str, ...] = (),
+    max_connections: int = MAX_CONNECTIONS,
     on_bound: Callable[[str], None] = lambda url: None,
     on_ready: Callable[[str], None] = lambda url: None,
     stop: asyncio.Event | None = None,
 ) -> None:
-    """Serve until `stop` is set, or SIGINT or SIGTERM comes. `on_bound` is called with the URL when requests are answered,
-    `on_ready` when calls are. Port 0 takes any free port. Raises ConfigError for a host or port that cannot be used, and what
-    loading the engines raised."""
+    """Serve until `stop` is set, SIGINT or SIGTERM comes, or the server has drained. `on_bound` is called with the URL when
+    requests are answered, `on_ready` when calls are. Port 0 takes any free port. Raises ConfigError for a host or port that
+    cannot be used, and what loading the engines raised."""
     check_exposure(host, keys)
     stop = stop or asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in SIGNALS:
-        loop.add_signal_handler(number, stop.set)
-    runner = web.AppRunner(app, access_log=None, handler_cancellation=False)
+    runner = web.AppRunner(app, access_log=None, handler_cancellation=False, shutdown_timeout=ANSWER_GRACE_S)
     try:
         await runner.setup()
-        url = await _bind(runner, host, port)
-        on_bound(url)
-        await _until_stopped(app, stop, lambda: on_ready(url))
+        assert runner.server is not None
+        listening = Listening(runner.server, Connections(app[CALLS].metrics, max_connections))
+        _watch_signals(stop, app)
+        try:
+            bound = await listening.open(host, port)
+            url = f"http://{f'[{host}]' if ':' in host else host}:{bound}"
+            on_bound(url)
+            await _until_stopped(app, stop, lambda: on_ready(url))
+        finally:
+            await listening.close()
     finally:
         await runner.cleanup()
-        for number in SIGNALS:
-            loop.remove_signal_handler(number)
+        for number in (*STOP, DRAIN):
+            asyncio.get_running_loop().remove_signal_handler(number)
 
 
-async def _bind(runner: web.AppRunner, host: str, port: int) -> str:
-    try:
-        await web.TCPSite(runner, host, port).start()
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            raise ConfigError(f"port {port} on {host} is in use; stop what uses it, or choose another with --port") from error
-        if error.errno == errno.EACCES:
-            raise ConfigError(f"port {port} on {host} needs more rights; choose one above 1023 with --port") from error
-        raise ConfigError(
-            f"the server cannot listen on {host} port {port} ({error.strerror}); check --host and --port"
-        ) from error
-    except OverflowError as error:
-        raise ConfigError(f"port {port} does not exist; choose one between 0 and 65535 with --port") from error
-    bound: int = runner.addresses[0][1]
-    return f"http://{f'[{host}]' if ':' in host else host}:{bound}"
+def _watch_signals(stop: asyncio.Event, app: web.Application) -> None:
+    loop = asyncio.get_running_loop()
+
+    def stop_now() -> None:
+        if not stop.is_set():
+            stop.set()
+            late = threading.Timer(EXIT_WITHIN_S, _exit_late)
+            late.daemon = True
+            late.start()
+            for number in STOP:
+                loop.remove_signal_handler(number)
+                signal.signal(number, _exit_at_once)
+
+    for number in STOP:
+        loop.add_signal_handler(number, stop_now)
+    loop.add_signal_handler(DRAIN, app[DRAINING].begin)
+
+
+def _exit_at_once(number: int, frame: FrameType | None) -> None:
+    """The second signal. The exit code is the shell's for a program that a signal ended."""
+    os._exit(128 + number)
+
+
+def _exit_late() -> None:
+    log.error("the server did not stop within %g s and ends as it is", EXIT_WITHIN_S)
+    os._exit(EXIT_LATE)
 
 
 async def _until_stopped(app: web.Application, stop: asyncio.Event, on_ready: Callable[[], None]) -> None:
-    stopped = asyncio.create_task(stop.wait(), name="stop")
+    ending = {
+        asyncio.create_task(stop.wait(), name="stop"),
+        asyncio.create_task(app[DRAINING].wait(), name="drained"),
+    }
     ready = asyncio.create_task(app[READINESS].wait(), name="ready")
     try:
-        await asyncio.wait({stopped, ready}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({*ending, ready}, return_when=asyncio.FIRST_COMPLETED)
         if ready.done():
             ready.result()
             memory.settle()
             on_ready()
-            await stopped
+            await asyncio.wait(ending, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for task in (stopped, ready):
+        for task in (*ending, ready):
             task.cancel()
-        await asyncio.gather(stopped, ready, return_exceptions=True)
+        await asyncio.gather(*ending, ready, return_exceptions=True)

@@ -1,0 +1,119 @@
+"""The port: sockets that listen, and the task that accepts connections from them, one in each round of the event loop, so that a
+flood of them does not hold up the audio of calls, nor a lack of descriptors the server (asyncio's own accepts a hundred in one
+go, and writes a traceback for each that fails)."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+from collections.abc import Awaitable, Callable
+
+from aiohttp import web
+
+from voiceagent.errors import ConfigError
+from voiceagent.server.connection import AIOHTTP_OPTIONS, HEAD_TOO_LARGE, MAX_HEAD_BYTES, HttpConnection
+from voiceagent.server.connections import Connections
+
+log = logging.getLogger(__name__)
+
+QUEUE = 1024
+"""Connections that the system holds until they are accepted."""
+NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+RETRY_S = 0.05
+
+
+class Listening:
+    """Accepts connections for an aiohttp server."""
+
+    def __init__(self, server: web.Server, connections: Connections) -> None:
+        self._server = server
+        self._connections = connections
+        self._sockets: list[socket.socket] = []
+        self._tasks: list[asyncio.Task[None]] = []
+        server.request_handler = _begun(server.request_handler)
+
+    async def open(self, host: str, port: int) -> int:
+        """Listen; the port that was bound. Raises ConfigError for a host or port that cannot be used."""
+        if not 0 <= port <= 65_535:
+            raise ConfigError(f"port {port} does not exist; choose one between 0 and 65535 with --port")
+        try:
+            self._sockets = await _bound(host, port)
+        except OSError as error:
+            raise _refusal(error, host, port) from error
+        self._tasks = [asyncio.create_task(self._accept(each), name="accept") for each in self._sockets]
+        self._tasks.append(asyncio.create_task(self._connections.watch(), name="connections"))
+        return int(self._sockets[0].getsockname()[1])
+
+    async def close(self) -> None:
+        """Accept no more."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for each in self._sockets:
+            each.close()
+
+    async def _accept(self, listening: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                connection, _ = await loop.sock_accept(listening)
+                await loop.connect_accepted_socket(self._connection, connection)
+            except OSError as error:
+                if error.errno not in NO_DESCRIPTOR:
+                    continue  # who came has gone
+                log.error("no connection can be accepted (%s); raise the limit of open files (ulimit -n)", error.strerror)
+                self._connections.make_room()
+                await asyncio.sleep(RETRY_S)
+
+    def _connection(self) -> HttpConnection:
+        return HttpConnection(self._server, self._connections, asyncio.get_running_loop(), access_log=None, **AIOHTTP_OPTIONS)
+
+
+def _begun(handle: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]) -> Callable[..., Awaitable[web.StreamResponse]]:
+    """The handler of all requests, which tells the connection that one has come."""
+
+    async def begin(request: web.BaseRequest) -> web.StreamResponse:
+        if isinstance(request.protocol, HttpConnection):
+            request.protocol.request_begins(request.content)
+        if sum(len(name) + len(value) for name, value in request.raw_headers) > MAX_HEAD_BYTES:
+            response = HEAD_TOO_LARGE.response()
+            response.force_close()
+            return response
+        return await handle(request)
+
+    return begin
+
+
+async def _bound(host: str, port: int) -> list[socket.socket]:
+    """A listening socket for each address of a host."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    sockets: list[socket.socket] = []
+    try:
+        for family, kind, protocol, _, address in dict.fromkeys(found):
+            try:
+                each = socket.socket(family, kind, protocol)
+            except OSError:  # the system knows no IPv6
+                continue
+            sockets.append(each)
+            each.setblocking(False)
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                each.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            each.bind(address)
+            each.listen(QUEUE)
+    except BaseException:
+        for each in sockets:
+            each.close()
+        raise
+    return sockets
+
+
+def _refusal(error: OSError, host: str, port: int) -> ConfigError:
+    if error.errno == errno.EADDRINUSE:
+        return ConfigError(f"port {port} on {host} is in use; stop what uses it, or choose another with --port")
+    if error.errno == errno.EACCES:
+        return ConfigError(f"port {port} on {host} needs more rights; choose one above 1023 with --port")
+    return ConfigError(f"the server cannot listen on {host} port {port} ({error.strerror}); check --host and --port")
