@@ -88,6 +88,16 @@ async def test_nobody_hangs_up_the_call_of_another_key(server: ServerProcess) ->
         assert await caller.wait_ended() == "ended"
 
 
+async def test_no_client_drains_the_server(server: ServerProcess) -> None:
+    async with (
+        aiohttp.ClientSession() as session,
+        session.post(f"{server.url}/v1/voiceagent/drain", headers={"Authorization": f"Bearer {HOG}"}) as answer,
+    ):
+        assert (answer.status, (await answer.json())["error"]["code"]) == (403, "operator_only")
+    async with Caller(server.url, HONEST) as caller:
+        await caller.wait_heard(0.0)
+
+
 async def test_keys_are_not_guessed_fast_and_a_right_key_does_not_wait(server: ServerProcess) -> None:
     async with aiohttp.ClientSession() as session:
 

@@ -355,7 +355,7 @@ async def test_an_impossible_address_is_one_clear_line(make_service: MakeService
 def test_the_network_is_not_served_without_keys() -> None:
     with pytest.raises(ConfigError, match="VOICEAGENT_KEYS"):
         check_exposure("0.0.0.0", ())
-    with pytest.raises(ConfigError, match=r"key 2 .* 5 characters"):
+    with pytest.raises(ConfigError, match="a key of 5 characters"):
         check_exposure("0.0.0.0", ("k" * 16, "short"))
     check_exposure("0.0.0.0", ("k" * 16,))
     check_exposure("127.0.0.1", ("short",))

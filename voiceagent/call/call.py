@@ -184,7 +184,7 @@ class Call:
 
     async def _client(self) -> None:
         async for text in self._leg.client_events():
-            if not self._may_send():
+            if not self._may_send(len(text)):
                 continue
             outcome = self._session.on_client(text, self._clock.now_ms())
             self._allowance.charge(len(text), self._clock.now_ms(), work=outcome.is_work)
@@ -197,9 +197,9 @@ class Call:
                 self._post(await self._admit(event))
             await asyncio.sleep(0)  # many come in one packet; other calls' audio goes in between
 
-    def _may_send(self) -> bool:
+    def _may_send(self, size_bytes: int) -> bool:
         """Whether the event that has come is read; a client that sends too many is told so, and hung up if it goes on."""
-        verdict = self._allowance.take(self._clock.now_ms())
+        verdict = self._allowance.take(size_bytes, self._clock.now_ms())
         if verdict is Verdict.TAKEN:
             return True
         for observer in self._observers:

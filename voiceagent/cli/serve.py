@@ -17,7 +17,7 @@ from voiceagent.models.registry import profile as find_profile
 from voiceagent.resources import default_budgets_file, demo_agent_file
 from voiceagent.server.agent_service import AgentService
 from voiceagent.server.app import make_app
-from voiceagent.server.auth import KEYS_VARIABLE, check_exposure, keys_from_environment
+from voiceagent.server.auth import KEYS_VARIABLE, OPERATOR_KEYS_VARIABLE, check_exposure, keys_from_environment
 from voiceagent.server.connections import MAX_CONNECTIONS
 from voiceagent.server.draining import DRAIN_TIMEOUT_S
 from voiceagent.server.log_limit import LogLimit
@@ -32,7 +32,8 @@ Examples:
   voiceagent serve --profile cpu --port 0    other models, any free port
 
 {KEYS_VARIABLE} holds the keys that clients must present, separated by commas; without it any
-bearer token is accepted, and only loopback addresses can be served.
+bearer token is accepted, and only loopback addresses can be served. Keys in
+{OPERATOR_KEYS_VARIABLE} may besides drain the server.
 
 \b
 SIGTERM, SIGINT   end the calls and stop, within 5 s; a second one exits at once
@@ -88,15 +89,16 @@ def serve(
 ) -> None:
     """Answer calls: the page, the API and the metrics at one address."""
     logs.configure(log_level)
-    keys = keys_from_environment()
-    check_exposure(host, keys)
+    keys, operator_keys = keys_from_environment(), keys_from_environment(OPERATOR_KEYS_VARIABLE)
+    check_exposure(host, (*keys, *operator_keys))
     agent = load_agent(config or demo_agent_file())
     if profile:
         agent = msgspec.structs.replace(agent, profile=profile)
     if max_calls is not None:
         agent = msgspec.structs.replace(agent, admission=msgspec.structs.replace(agent.admission, max_calls=max_calls))
     find_profile(agent.profile)
-    service = AgentService(agent, load_budgets(budgets or default_budgets_file()), keys, event_logs).service()
+    limits = load_budgets(budgets or default_budgets_file())
+    service = AgentService(agent, limits, keys, operator_keys, event_logs=event_logs).service()
     service = dataclasses.replace(service, drain_timeout_s=drain_timeout_s)
     for handler in logging.getLogger().handlers:
         handler.addFilter(LogLimit(service.metrics.log_left_out))
@@ -106,7 +108,7 @@ def serve(
             app,
             host,
             port,
-            keys=keys,
+            keys=(*keys, *operator_keys),
             max_connections=max_connections,
             on_bound=lambda url: click.echo(f"loading the {agent.profile} profile …"),
             on_ready=lambda url: click.echo(f"{agent.name} answers at {url}"),

@@ -16,6 +16,8 @@ PATIENCE = 100.0
 """Refused events that are only refused …"""
 PATIENCE_PER_S = 2.0
 """… and how many of them are forgiven in a second."""
+PATIENCE_BYTES = 4096.0
+"""A large event tries it as so many small ones as it has of these."""
 TOLD_EVERY_S = 1.0
 """A client is told that it is refused so often, not for each event."""
 
@@ -39,12 +41,12 @@ class EventAllowance:
         self._patience = TokenBucket(PATIENCE_PER_S, PATIENCE)
         self._told_s = float("-inf")
 
-    def take(self, at_ms: float) -> Verdict:
+    def take(self, size_bytes: int, at_ms: float) -> Verdict:
         """Whether the event that has come is read."""
         now_s = at_ms / 1000.0
         if all(bucket.left(now_s) > 0 for bucket in (self._events, self._work, self._bytes)):
             return Verdict.TAKEN
-        self._patience.charge(1.0, now_s)
+        self._patience.charge(1.0 + size_bytes / PATIENCE_BYTES, now_s)
         if self._patience.left(now_s) < 0:
             return Verdict.ABUSED
         if now_s - self._told_s < TOLD_EVERY_S:

@@ -52,6 +52,7 @@ class AgentService:
     agent: AgentConfig
     budgets: Budgets
     keys: tuple[str, ...] = ()
+    operator_keys: tuple[str, ...] = ()
     event_logs: int = 0
     """So many calls' event logs, which hold what was said, are kept; 0: none."""
 
@@ -91,7 +92,7 @@ class AgentService:
                     stack.push_async_callback(sources.close)
                     stack.push_async_callback(tools.close)
 
-        return Service(answer, load, self.agent.profile, limits, metrics, admission, self.keys, ice)
+        return Service(answer, load, self.agent.profile, limits, metrics, admission, self.keys, self.operator_keys, ice)
 
     def _start_call(
         self,

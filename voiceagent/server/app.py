@@ -20,7 +20,7 @@ from voiceagent.latency.spans import WHOLES, Stage
 from voiceagent.media.ice import NO_ICE_SERVERS, IceServers
 from voiceagent.resources import web_dir
 from voiceagent.server.admission import Admission
-from voiceagent.server.auth import Gate
+from voiceagent.server.auth import OPERATOR_KEYS_VARIABLE, Gate
 from voiceagent.server.calls import Answer, Calls
 from voiceagent.server.clients import CLIENT
 from voiceagent.server.connection import AIOHTTP_OPTIONS
@@ -50,6 +50,7 @@ class Service:
     metrics: Metrics
     admission: Admission
     keys: tuple[str, ...] = ()
+    operator_keys: tuple[str, ...] = ()
     ice: IceServers = NO_ICE_SERVERS
     """The STUN and TURN servers that callers are told of."""
     web_folder: Path | None = None
@@ -64,7 +65,7 @@ DRAINING = web.AppKey("draining", Draining)
 
 def make_app(service: Service) -> web.Application:
     """The application. Starting it starts to load the engines; cleaning it up hangs up every call and frees them."""
-    gate = Gate(service.keys, service.metrics)
+    gate = Gate(service.keys, service.metrics, service.operator_keys)
     quotas = Quotas(service.admission.settings.per_client, service.admission.settings.max_calls, keys=len(service.keys))
     app = web.Application(
         middlewares=[_headers(gate), answer_problems, refuse_encodings, gate.middleware()],
@@ -160,6 +161,12 @@ def _is_connected(request: web.Request) -> bool:
 
 
 async def _drain(request: web.Request) -> web.Response:
+    if not request[CLIENT].is_operator:
+        raise Problem(
+            403,
+            "operator_only",
+            f"Only the operator may drain the server; send a key of {OPERATOR_KEYS_VARIABLE}, or the signal SIGUSR1.",
+        )
     draining = request.app[DRAINING]
     draining.begin()
     calls = len(request.app[CALLS])

@@ -18,14 +18,15 @@ from voiceagent.server.problems import Problem
 from voiceagent.server.wrong_keys import PAUSE_S, WrongKeys
 
 KEYS_VARIABLE = "VOICEAGENT_KEYS"
+OPERATOR_KEYS_VARIABLE = "VOICEAGENT_OPERATOR_KEYS"
 MIN_KEY_CHARACTERS = 16
 """Of keys that other machines can try."""
 _ALLOWED_HEADERS = "authorization, content-type, x-openai-agents-sdk"
 
 
-def keys_from_environment() -> tuple[str, ...]:
-    """The keys in `$VOICEAGENT_KEYS`, separated by commas."""
-    return tuple(key for key in (part.strip() for part in os.environ.get(KEYS_VARIABLE, "").split(",")) if key)
+def keys_from_environment(variable: str = KEYS_VARIABLE) -> tuple[str, ...]:
+    """The keys in an environment variable, separated by commas."""
+    return tuple(key for key in (part.strip() for part in os.environ.get(variable, "").split(",")) if key)
 
 
 def is_loopback(host: str) -> bool:
@@ -43,11 +44,11 @@ def check_exposure(host: str, keys: tuple[str, ...]) -> None:
     """Raises ConfigError when the server would be open to the network without keys, or with one that can be guessed."""
     if is_loopback(host):
         return
-    short = next((number for number, key in enumerate(keys, 1) if len(key) < MIN_KEY_CHARACTERS), 0)
-    if short:
+    short = next((key for key in keys if len(key) < MIN_KEY_CHARACTERS), None)
+    if short is not None:
         raise ConfigError(
-            f"key {short} in {KEYS_VARIABLE} has {len(keys[short - 1])} characters and could be guessed; expected at least "
-            f"{MIN_KEY_CHARACTERS}, such as from: openssl rand -hex 24"
+            f"a key of {len(short)} characters in {KEYS_VARIABLE} or {OPERATOR_KEYS_VARIABLE} could be guessed; expected "
+            f"at least {MIN_KEY_CHARACTERS}, such as from: openssl rand -hex 24"
         )
     if not keys:
         raise ConfigError(
@@ -59,8 +60,12 @@ def check_exposure(host: str, keys: tuple[str, ...]) -> None:
 class Gate:
     """The middleware that lets requests in, and answers CORS preflights for those that may come from a browser."""
 
-    def __init__(self, keys: tuple[str, ...], metrics: Metrics) -> None:
-        self._keys = tuple(key.encode() for key in keys)
+    def __init__(self, keys: tuple[str, ...], metrics: Metrics, operator_keys: tuple[str, ...] = ()) -> None:
+        """`operator_keys` are let in as `keys` are, and are the operator's. Without them the only key is."""
+        is_only = len(keys) == 1 and not operator_keys
+        self._keys = [(key.encode(), Client(f"key {number}", is_only)) for number, key in enumerate(keys, 1)]
+        for number, key in enumerate(operator_keys, 1):
+            self._keys.append((key.encode(), Client(f"operator key {number}", is_operator=True)))
         self._wrong = WrongKeys(metrics)
 
     def middleware(self) -> Middleware:
@@ -112,12 +117,12 @@ class Gate:
         protected = request.path.startswith("/v1/") or request.path == "/metrics"
         address = request.remote or ""
         if not self._keys or not protected:
-            return Client(address)
+            return Client(address, is_operator=not self._keys)
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         given = token.strip().encode(errors="surrogateescape")  # aiohttp's way to keep bytes that are no UTF-8
-        known = [hmac.compare_digest(given, key) for key in self._keys]
-        if scheme.lower() == "bearer" and any(known):
-            return Client(f"key {known.index(True) + 1}")
+        known = [client for key, client in self._keys if hmac.compare_digest(given, key)]
+        if scheme.lower() == "bearer" and known:
+            return known[0]
         if not await self._wrong.given(address):
             raise Problem(
                 429,

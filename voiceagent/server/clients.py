@@ -13,6 +13,8 @@ class Client:
 
     name: str
     """`key 2` for the second of the server's keys, else the address. Never the key."""
+    is_operator: bool = False
+    """Whether it may stop the server."""
 
 
 NOBODY = Client("")
