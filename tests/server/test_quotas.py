@@ -52,7 +52,7 @@ async def test_the_only_key_may_take_all_places() -> None:
 
 async def test_calls_that_never_connect_are_few_and_do_not_keep_others_out() -> None:
     share = quotas()
-    places = [await share.take(ONE) for _ in range(8)]
+    places = [await share.take(ONE) for _ in range(4)]
     await refused(share, ONE, "too_many_connecting")
     await share.take(OTHER)
     waiting = asyncio.create_task(share.take(ONE))

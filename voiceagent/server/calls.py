@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from voiceagent.errors import MediaError, VoiceAgentError
 from voiceagent.media.leg import Leg
-from voiceagent.server.admission import Admission
+from voiceagent.server.admission import YOUNG_S, Admission
 from voiceagent.server.clients import NOBODY, Client
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.problems import Problem
@@ -81,7 +81,7 @@ class Calls:
         does: the call's id and the SDP answer. Raises Problem."""
         place = await self._quotas.take(client)
         try:
-            await self._admission.admit(is_there)
+            await self._admission.admit(is_there, self._settled)
         except BaseException:
             place.release()
             raise
@@ -103,6 +103,10 @@ class Calls:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return call_id, sdp
+
+    def _settled(self) -> int:
+        """How many calls have shown what they cost."""
+        return sum(up.place.is_older_than(YOUNG_S) for up in self._up.values())
 
     def hang_up(self, call_id: str, client: Client = NOBODY) -> None:
         """End a call of this client. Raises Problem (404) when it has no such call."""

@@ -12,6 +12,9 @@ LAG_LIMIT_MS = 25.0
 """Lateness that nine in ten beats must stay below: with 20 ms frames, later ones are heard as gaps."""
 LATE_LIMIT = 0.1
 """The share of timers that may be a whole frame late."""
+MIN_SETTLED = 4
+MIN_TIMERS = 500
+"""Fewer in the window count as so many: one stall of a server with one call is no trend."""
 BUSY_LIMIT = 0.7
 """The share of its time that the loop may be at work."""
 
@@ -44,14 +47,14 @@ class Pressure:
         self._beats.append(beat)
         beats = self._beats
         lags_ms = sorted(beat.lag_ms for beat in beats)
-        timers = sum(beat.timers for beat in beats)
-        late = sum(beat.late_timers for beat in beats) / timers if timers else 0.0
+        late = sum(beat.late_timers for beat in beats) / max(MIN_TIMERS, sum(beat.timers for beat in beats))
         self.busy = sum(beat.busy for beat in beats) / len(beats)
         self.level = max(lags_ms[len(lags_ms) * 9 // 10] / LAG_LIMIT_MS, late / LATE_LIMIT, self.busy / BUSY_LIMIT)
 
-    def carries(self, calls: int, known: float) -> bool:
-        """Whether `calls` fit, when the window is what `known` calls cost."""
-        return self.level < 1.0 and self.busy * calls <= BUSY_LIMIT * known
+    def carries(self, calls: int, settled: int) -> bool:
+        """Whether `calls` fit, when the window's work is that of `settled` ones. Of few it is not: calls that begin and end cost
+        more than those that go on."""
+        return self.level < 1.0 and (settled < MIN_SETTLED or self.busy * calls <= BUSY_LIMIT * settled)
 
     def why(self) -> str:
         """The window in words, for the log."""

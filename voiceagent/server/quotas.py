@@ -41,6 +41,7 @@ class Place:
     _used: _Used
     _clock: Callable[[], float]
     _is_connecting: bool = True
+    _connected_s: float = 0.0
     _charged_s: float = 0.0
 
     def connected(self) -> None:
@@ -49,7 +50,11 @@ class Place:
             self._is_connecting = False
             self._used.connecting -= 1
             self._used.freed.set()
-            self._charged_s = self._clock()
+            self._connected_s = self._charged_s = self._clock()
+
+    def is_older_than(self, seconds: float) -> bool:
+        """Whether the call was connected so long ago."""
+        return not self._is_connecting and self._clock() - self._connected_s >= seconds
 
     def has_time_left(self) -> bool:
         """Charge what the call has lasted since the last time; whether its client may go on."""
@@ -75,7 +80,7 @@ class Quotas:
     ) -> None:
         """`keys` is how many keys the server has; where there are several, none may take all places."""
         self.calls = settings.calls or (max(1, max_calls * 3 // 4) if keys > 1 else NO_LIMIT)
-        self.connecting = settings.connecting or max(4, max_calls // 2)
+        self.connecting = settings.connecting or max(4, max_calls // 4)
         self.has_minutes = settings.minutes_a_day > 0
         self._settings = settings
         self._offers_at_once = max(10.0, 2.0 * max_calls)
