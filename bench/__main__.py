@@ -25,8 +25,8 @@ BENCHMARKS = (
     "context",
 )
 """Modules of this package, in the order in which `make bench` runs them."""
-ON_REQUEST = ("peers", "transcription", "vllm")
-"""Run only when named: they install other people's software, and take up to an hour."""
+ON_REQUEST = ("attacks", "peers", "transcription", "vllm")
+"""Run only when named: they take up to an hour, and some install other people's software."""
 
 
 def main() -> int:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.attacks.figures import at_most, hold
 from tests.attacks.loop_time import LIMIT_MS, loop_time
 from voiceagent.guard.checks import Checks, admit
 from voiceagent.guard.numbers import PhoneNumbers
@@ -47,7 +48,7 @@ async def test_no_typed_message_holds_the_loop_in_the_guard(text: str) -> None:
         with loop_time() as time:
             await asyncio.create_task(admit(checks, longest))
         found.append(time.longest_ms)
-    assert min(found) <= LIMIT_MS
+    hold(at_most("4,000 typed characters in the guard: event loop held", min(found), LIMIT_MS, "ms"))
 
 
 @pytest.mark.parametrize("text", DEAR)

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.attacks.beside import beside
+from tests.attacks.figures import at_most, hold
 from tests.attacks.typed import typed
 from tests.llm.faulty_server import FaultyServer, chunk, faulty_server
 from tests.server_process import running_server
@@ -154,12 +155,12 @@ async def heard_in_a_call(server: FaultyServer, folder: Path, more: str = "") ->
 async def test_the_caller_hears_an_apology_after_three_seconds(server: FaultyServer, tmp_path: Path) -> None:
     heard, silence_ms, errors = await heard_in_a_call(server, tmp_path)
     assert heard == f"Hello there. {APOLOGY}"
-    assert silence_ms < DEAD_AIR_MS
+    hold(at_most("a language model that stops in mid-reply: silence that the caller hears", silence_ms, DEAD_AIR_MS, "ms"))
     assert [error["code"] for error in errors] == ["llm_failed"]
 
 
 async def test_the_caller_hears_the_fallback_go_on_after_three_seconds(server: FaultyServer, tmp_path: Path) -> None:
     heard, silence_ms, errors = await heard_in_a_call(server, tmp_path, ", fallback: embedded")
     assert heard.startswith("Hello there. How can")
-    assert silence_ms < DEAD_AIR_MS
+    hold(at_most("a language model that stops in mid-reply: silence that the caller hears", silence_ms, DEAD_AIR_MS, "ms"))
     assert errors == []

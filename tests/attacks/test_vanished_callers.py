@@ -11,6 +11,7 @@ import aioice.ice
 import psutil
 import pytest
 
+from tests.attacks.figures import at_most, hold
 from tests.attacks.packets import record, serving
 from tests.media.conftest import MediaServer, tone
 from tests.media.test_connections import offer_of, settled
@@ -87,7 +88,8 @@ async def test_half_a_call_is_let_go_in_time_and_leaves_nothing(visit: Callable[
         before = await settled(process)
         _, taken_s, *_ = await asyncio.gather(visit(server), until_freed(server, 3), visit(server), visit(server))
         assert [leg.end_reason for leg in server.legs] == ["lost"] * 3
-        assert CONNECT_S - 1.0 < taken_s < CONNECT_S + 1.5
+        assert taken_s > CONNECT_S - 1.0
+        hold(at_most("half-open calls freed after", taken_s, CONNECT_S + 1.5, "s"))
         assert await settled(process) == before
 
 
@@ -103,7 +105,7 @@ async def test_callers_that_vanish_are_freed_within_10_s() -> None:
             relay.passes = lambda first: False
         taken_s = await until_freed(server, 3)
         assert [leg.end_reason for leg in server.legs] == ["lost"] * 3
-        assert taken_s <= FREED_S
+        hold(at_most("vanished callers freed after", taken_s, FREED_S, "s"))
         for caller in callers:
             await caller.hangup()
 
