@@ -86,6 +86,8 @@ class Calls:
             place.release()
             raise
         try:
+            if not is_there():
+                raise Problem(503, "gone", "Nobody waits for this call any more, or the server has begun to drain.")
             leg, sdp = await self._leg(offer)
             call_id = f"rtc_{secrets.token_hex(12)}"
             try:

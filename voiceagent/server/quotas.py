@@ -13,7 +13,7 @@ from voiceagent.server.clients import Client
 from voiceagent.server.problems import Problem
 from voiceagent.token_bucket import TokenBucket
 
-CONNECT_WAIT_S = 1.0
+CONNECT_WAIT_S = 3.0
 """How long an offer waits until another of its client's calls is connected, so that many can call at the same moment."""
 DAY_S = 86_400.0
 UNLIMITED_S = 1e12
@@ -80,7 +80,7 @@ class Quotas:
     ) -> None:
         """`keys` is how many keys the server has; where there are several, none may take all places."""
         self.calls = settings.calls or (max(1, max_calls * 3 // 4) if keys > 1 else NO_LIMIT)
-        self.connecting = settings.connecting or max(4, max_calls // 4)
+        self.connecting = settings.connecting or max(4, max_calls // (4 if keys > 1 else 2))
         self.has_minutes = settings.minutes_a_day > 0
         self._settings = settings
         self._offers_at_once = max(10.0, 2.0 * max_calls)
