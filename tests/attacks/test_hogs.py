@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 
 import aiohttp
 import pytest
-from aiortc import RTCConfiguration, RTCPeerConnection
 
 from tests.attacks.figures import at_least, hold
+from tests.media.test_connections import offer_of
 from tests.server_process import ServerProcess, running_server
 from voiceagent.errors import MediaError
 from voiceagent.media.caller import Caller
@@ -31,11 +31,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 async def offer_of_a_call() -> str:
     """An offer that can be answered, from a peer that does not stay to connect."""
-    peer = RTCPeerConnection(RTCConfiguration(iceServers=[]))
-    peer.addTransceiver("audio")
-    peer.createDataChannel("oai-events")
-    await peer.setLocalDescription(await peer.createOffer())
-    sdp = peer.localDescription.sdp
+    peer, sdp = await offer_of()
     await peer.close()
     return sdp
 
