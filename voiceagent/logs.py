@@ -19,10 +19,11 @@ class Redacting(logging.Formatter):
         return redacted(super().format(record))
 
 
-def configure(level: str) -> None:
-    """Log from `level` on."""
+def configure(level: str) -> logging.Handler:
+    """Log from `level` on; the handler that writes."""
     handler = logging.StreamHandler()
     handler.setFormatter(Redacting(LINE))
     logging.basicConfig(level=level.upper(), handlers=[handler])
     for name in SPEAKS_HTTP:
         logging.getLogger(name).setLevel(max(logging.WARNING, logging.getLevelNamesMapping()[level.upper()]))
+    return handler

@@ -29,6 +29,7 @@ from voiceagent.media.event_channel import LABEL
 FRAME_S = 0.02
 FRAME_TICKS = 960
 TIMES_TOO_FAST = 30
+NO_OPUS = b"\xff"
 LEAP_TICKS = 10 * 48_000
 TOOLS_BYTES = 52_000
 STOP_S = 3.0
@@ -53,12 +54,15 @@ class Flood(MediaStreamTrack):
 
     kind = "audio"
 
-    def __init__(self, packets: int, ticks: int) -> None:
+    def __init__(self, packets: int, ticks: int, payload: bytes = b"") -> None:
+        """`payload` instead of speech."""
         super().__init__()
         encoder = opus.Encoder()
         speech = resample(question(), 16_000, 24_000)
         size = 480
         self._payloads = [encoder.encode(speech[i : i + size]) for i in range(0, len(speech) - size, size)]
+        if payload:
+            self._payloads = [payload]
         self._packets, self._ticks = packets, ticks
         self._count = 0
         self._began_s = time.monotonic()
@@ -114,6 +118,7 @@ KINDS: dict[str, tuple[Callable[[], Flood], Callable[[Send], Awaitable[None]]]] 
     "tool updates": (lambda: Flood(1, FRAME_TICKS), tool_updates),
     "small events": (lambda: Flood(1, FRAME_TICKS), small_events),
     "fast speech": (lambda: Flood(TIMES_TOO_FAST, FRAME_TICKS), only_listen),
+    "packets without audio": (lambda: Flood(TIMES_TOO_FAST, FRAME_TICKS, NO_OPUS), only_listen),
     "timestamp leaps": (lambda: Flood(1, LEAP_TICKS), only_listen),
 }
 

@@ -86,7 +86,7 @@ def test_a_public_address_needs_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     finding = found(Settings(host="0.0.0.0"))["keys"]
     assert finding.status == "fail"
     assert "VOICEAGENT_KEYS" in finding.detail
-    monkeypatch.setenv("VOICEAGENT_KEYS", "one, two")
+    monkeypatch.setenv("VOICEAGENT_KEYS", "the-first-of-two-keys, the-other-of-two-keys")
     assert found(Settings(host="0.0.0.0"))["keys"].detail.startswith("2 ")
 
 

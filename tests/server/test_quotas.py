@@ -9,7 +9,7 @@ import pytest
 from voiceagent.capacity.settings import QuotaSettings
 from voiceagent.server.clients import Client
 from voiceagent.server.problems import Problem
-from voiceagent.server.quotas import Quotas
+from voiceagent.server.quotas import Place, Quotas
 
 ONE, OTHER = Client("key 1"), Client("key 2")
 
@@ -28,9 +28,16 @@ def quotas(clock: Clock | None = None, *, max_calls: int = 16, keys: int = 2, **
     return Quotas(QuotaSettings(**settings), max_calls, keys=keys, clock=clock or Clock())  # type: ignore[arg-type]
 
 
+async def half_open(share: Quotas, client: Client) -> Place:
+    """A call that was answered."""
+    place = share.take(client)
+    await place.connect()
+    return place
+
+
 async def refused(share: Quotas, client: Client, code: str) -> None:
     with pytest.raises(Problem) as problem:
-        await share.take(client)
+        await half_open(share, client)
     assert (problem.value.status, problem.value.code) == (429, code)
     assert problem.value.retry_after_s
 
@@ -38,47 +45,47 @@ async def refused(share: Quotas, client: Client, code: str) -> None:
 async def test_no_key_takes_all_places_where_there_are_several_keys() -> None:
     share = quotas()
     for _ in range(12):
-        (await share.take(ONE)).connected()
+        (await half_open(share, ONE)).connected()
     await refused(share, ONE, "too_many_calls")
-    (await share.take(OTHER)).connected()
+    (await half_open(share, OTHER)).connected()
 
 
 async def test_the_only_key_may_take_all_places() -> None:
     share = quotas(keys=1)
     for _ in range(16):
-        (await share.take(ONE)).connected()
-    await share.take(ONE)
+        (await half_open(share, ONE)).connected()
+    await half_open(share, ONE)
 
 
 async def test_calls_that_never_connect_are_few_and_do_not_keep_others_out() -> None:
     share = quotas()
-    places = [await share.take(ONE) for _ in range(4)]
+    places = [await half_open(share, ONE) for _ in range(4)]
     await refused(share, ONE, "too_many_connecting")
-    await share.take(OTHER)
-    waiting = asyncio.create_task(share.take(ONE))
+    await half_open(share, OTHER)
+    waiting = asyncio.create_task(half_open(share, ONE))
     await asyncio.sleep(0)
     places[0].connected()
     (await waiting).release()
     places[1].release()
-    await share.take(ONE)
+    await half_open(share, ONE)
 
 
 async def test_offers_come_at_a_bounded_rate() -> None:
     clock = Clock()
     share = quotas(clock, max_calls=5, offers_per_s=2)
     for _ in range(10):
-        (await share.take(ONE)).release()
+        (await half_open(share, ONE)).release()
     await refused(share, ONE, "too_many_offers")
-    (await share.take(OTHER)).release()
+    (await half_open(share, OTHER)).release()
     clock.now_s += 0.5
-    (await share.take(ONE)).release()
+    (await half_open(share, ONE)).release()
     await refused(share, ONE, "too_many_offers")
 
 
 async def test_minutes_are_charged_while_calls_last_and_come_back_over_the_day() -> None:
     clock = Clock()
     share = quotas(clock, minutes_a_day=10)
-    place = await share.take(ONE)
+    place = await half_open(share, ONE)
     clock.now_s += 60  # nothing is charged for what is not connected
     place.connected()
     clock.now_s += 300
@@ -87,6 +94,16 @@ async def test_minutes_are_charged_while_calls_last_and_come_back_over_the_day()
     assert not place.has_time_left()
     place.release()
     await refused(share, ONE, "minutes_used")
-    (await share.take(OTHER)).release()
+    (await half_open(share, OTHER)).release()
     clock.now_s += 3600
-    (await share.take(ONE)).release()
+    (await half_open(share, ONE)).release()
+
+
+async def test_callers_who_wait_for_a_line_are_not_half_open() -> None:
+    share = quotas(max_calls=4, keys=1)
+    waiting = [share.take(ONE) for _ in range(9)]
+    for place in waiting[:4]:
+        await place.connect()
+    for place in waiting:
+        place.release()
+    await half_open(share, ONE)

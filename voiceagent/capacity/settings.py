@@ -24,7 +24,8 @@ class QuotaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     calls: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
     """Calls at once; 0: all places, or three quarters of them where there are several keys."""
     connecting: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
-    """Calls that were answered and are not connected yet; 0: half of the places, or a quarter where there are several keys, at least 4."""
+    """Calls that were answered and are not connected yet, at least 4; 0: half of the places, or a quarter where there are
+    several keys."""
     offers_per_s: Annotated[float, msgspec.Meta(gt=0, le=1000)] = 5.0
     """Calls offered a second, in the long run; twice `max_calls` may come at once."""
     minutes_a_day: Annotated[float, msgspec.Meta(ge=0, le=10**7)] = 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import logging
+import signal
 from pathlib import Path
 
 import click
@@ -88,7 +88,8 @@ def serve(
     log_level: str,
 ) -> None:
     """Answer calls: the page, the API and the metrics at one address."""
-    logs.configure(log_level)
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # until the server listens: asking one that starts to drain must not kill it
+    log_handler = logs.configure(log_level)
     keys, operator_keys = keys_from_environment(), keys_from_environment(OPERATOR_KEYS_VARIABLE)
     check_exposure(host, (*keys, *operator_keys))
     agent = load_agent(config or demo_agent_file())
@@ -100,8 +101,7 @@ def serve(
     limits = load_budgets(budgets or default_budgets_file())
     service = AgentService(agent, limits, keys, operator_keys, event_logs=event_logs).service()
     service = dataclasses.replace(service, drain_timeout_s=drain_timeout_s)
-    for handler in logging.getLogger().handlers:
-        handler.addFilter(LogLimit(service.metrics.log_left_out))
+    log_handler.addFilter(LogLimit(service.metrics.log_left_out))
     app = make_app(service)
     asyncio.run(
         run_server(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import struct
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
@@ -22,6 +23,7 @@ from aiortc.rtp import RtpPacket, is_rtcp
 from voiceagent.errors import MediaError
 from voiceagent.media import ice_hooks, set_up_repeats, transport_hooks
 from voiceagent.media.datagram_gate import Gate
+from voiceagent.token_bucket import Meter, TokenBucket
 
 SUPPORTED = "1.16."
 
@@ -93,12 +95,41 @@ def check() -> None:
         raise MediaError(f"aiortc cannot be used: {found}; expected {SUPPORTED}*: pip install 'aiortc=={SUPPORTED}*'")
 
 
-def take_rtp(receiver: RTCRtpReceiver, handler: Callable[[RtpPacket], None], clock_hz: int) -> None:
+class RtpPace:
+    """How many RTP packets a peer may send, whatever becomes of their audio: opening each costs time that other calls need.
+    Speech is 50 a second, what a stalled network held back for 5 s another 250."""
+
+    def __init__(self, on_abuse: Callable[[], None] = lambda: None) -> None:
+        """`on_abuse` is called with each packet of a peer that goes on."""
+        self.meter = Meter(TokenBucket(400.0, 1000.0), TokenBucket(200.0, 500.0))
+        """Of those that the peer's key proves to be its own."""
+        self.unopened = 0
+        """Packets that were too many to open: anyone may have sent them, so they try no patience."""
+        self._all = TokenBucket(5000.0, 10_000.0)
+        self._on_abuse = on_abuse
+
+    def may_open(self) -> bool:
+        """Whether a packet that has come is looked at."""
+        if self._all.take(1.0, time.monotonic()):
+            return True
+        self.unopened += 1
+        return False
+
+    def may_take(self) -> bool:
+        """Whether a packet that the peer's key has opened is used."""
+        if self.meter.admit(1.0, time.monotonic()):
+            return True
+        if self.meter.exhausted:
+            self._on_abuse()
+        return False
+
+
+def take_rtp(receiver: RTCRtpReceiver, handler: Callable[[RtpPacket], None], clock_hz: int, pace: RtpPace | None = None) -> None:
     """Give each RTP packet of `receiver` to `handler` instead of aiortc's decoder, whose thread ends as soon as it starts, and
     do so the moment the socket is read: on aiortc's way a packet waits in a queue for a task, two more rounds of the event loop,
     which is half of what receiving it costs. Statistics are still kept, so that the sender is told about loss (RTCP receiver
     reports) and adds error correction. Call it once both descriptions are set, before the loop runs on: only then is it settled
-    which transport the receiver uses. `handler` must not raise."""
+    which transport the receiver uses. `handler` must not raise. Without a `pace` all packets are taken."""
     getattr(receiver, _DECODER_QUEUE).put(None)
     streams: dict[int, Any] = getattr(receiver, _REMOTE_STREAMS)
 
@@ -115,10 +146,10 @@ def take_rtp(receiver: RTCRtpReceiver, handler: Callable[[RtpPacket], None], clo
         take(packet)
 
     setattr(receiver, _RTP_HOOK, take_queued)
-    _take_at_once(receiver.transport, take)
+    _take_at_once(receiver.transport, take, pace)
 
 
-def _take_at_once(transport: RTCDtlsTransport, take: Callable[[RtpPacket], None]) -> None:
+def _take_at_once(transport: RTCDtlsTransport, take: Callable[[RtpPacket], None], pace: RtpPace | None) -> None:
     """RTP goes past the queue of `transport`; DTLS, RTCP and what comes before the keys are known do not (RFC 7983)."""
     connection = ice_connection(transport)
     enqueue: Callable[[bytes, int], None] = getattr(connection, _DATA_RECEIVED)
@@ -128,13 +159,16 @@ def _take_at_once(transport: RTCDtlsTransport, take: Callable[[RtpPacket], None]
         if session is None or not data or not 127 < data[0] < 192 or is_rtcp(data):
             enqueue(data, component)
             return
+        if pace is not None and not pace.may_open():
+            return
         try:
             payload = session.unprotect(data)
             setattr(transport, _RECEIVED_PACKETS, packets_received(transport) + 1)
             packet = RtpPacket.parse(payload, getattr(transport, _HEADER_EXTENSIONS))
         except (pylibsrtp.Error, ValueError, struct.error):  # aiortc unpacks header extensions whatever their length
             return
-        take(packet)
+        if pace is None or pace.may_take():
+            take(packet)
 
     setattr(connection, _DATA_RECEIVED, data_received)
 

@@ -99,6 +99,7 @@ class TransportGuard:
         self._on_abuse = on_abuse
         self._clock = clock
         self._told = False
+        self._unproved = TokenBucket(2 * WORK_BYTES_PER_S, 2 * WORK_BURST_BYTES)
         self._meter = Meter(
             TokenBucket(WORK_BYTES_PER_S, WORK_BURST_BYTES), TokenBucket(PATIENCE_BYTES_PER_S, PATIENCE_BURST_BYTES)
         )
@@ -121,13 +122,16 @@ class TransportGuard:
                 if not dtls_screen.passes(data, expected):
                     self.dtls_refused += 1
                     return
-            if queue.qsize() >= MAX_QUEUED:
+            # Nothing is proved yet: who forges the peer's address must not use up the peer's patience.
+            cost_bytes = len(data) + PACKET_COST_BYTES
+            if queue.qsize() >= MAX_QUEUED or (transport.encrypted and not self._unproved.take(cost_bytes, self._clock())):
                 self.overflowed += 1
-            elif not transport.encrypted or self._admit(len(data) + PACKET_COST_BYTES):
+            else:
                 enqueue(data, component)
 
         async def handle_rtcp_data(data: bytes) -> None:
-            await self._survive(handle_rtcp, data)
+            if self._admit(len(data) + PACKET_COST_BYTES):
+                await self._survive(handle_rtcp, data)
 
         setattr(connection, _DATA_RECEIVED, data_received)
         setattr(transport, _HANDLE_RTCP, handle_rtcp_data)
@@ -148,7 +152,7 @@ class TransportGuard:
                 self._refuse_malformed()
             elif verdict is Verdict.ENDLESS:
                 self._give_up()
-            elif self._admit(len(chunks) * sctp_screen.CHUNK_COST_BYTES):
+            elif self._admit(sctp_screen.cost_bytes(data, len(chunks))):
                 if verdict is Verdict.EXCESS:
                     self._refuse(len(data))
                 else:

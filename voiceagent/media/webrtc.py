@@ -55,6 +55,7 @@ class WebRtcLeg:
         self._has_channel = False
         self._gate = GateCounters()
         self._guard = TransportGuard(self._on_abuse)
+        self._pace = aiortc_hooks.RtpPace(self._on_abuse)
         self._receiver = AudioReceiver(HEARD_RATE_HZ, self._on_frame)
         self._track = PacedTrack(self.playout.take_frame, sent=self._on_sent, encoder=encoder, idle=self._is_idle)
         self.playout.on_ready = self._track.hurry
@@ -110,7 +111,7 @@ class WebRtcLeg:
         except (OperationError, InternalError, InvalidStateError, ValueError, KeyError, IndexError, AttributeError) as error:
             detail = str(error) or type(error).__name__
             raise MediaError(f"the offer cannot be answered: {detail}; expected audio with Opus") from error
-        aiortc_hooks.take_rtp(transceiver.receiver, self._receiver.receive, opus.RTP_CLOCK_HZ)
+        aiortc_hooks.take_rtp(transceiver.receiver, self._receiver.receive, opus.RTP_CLOCK_HZ, self._pace)
         aiortc_hooks.lose_late_data(peer)
         ignore_retransmission_requests(transceiver.sender)
         transceiver.receiver.transport.on("statechange", self._on_transport_state)
@@ -167,6 +168,7 @@ class WebRtcLeg:
             "packets_duplicate": jitter.duplicate,
             "packets_reordered": jitter.reordered,
             "packets_ignored": self._receiver.ignored,
+            "packets_refused": self._pace.unopened + self._pace.meter.refusals,
             "audio_ms_refused": round(self._receiver.allowance.refused * 1000.0),
             "stream_resets": jitter.resets,
             "stream_stalls": jitter.stalls,

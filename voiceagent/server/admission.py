@@ -91,13 +91,18 @@ class Admission:
                 fitting, "memory_full", f"the language model's memory of {tokens} tokens holds {_calls(fitting)} of {each}"
             )
 
-    async def admit(self, is_there: Callable[[], bool] = lambda: True, settled: Callable[[], int] = lambda: 0) -> None:
+    async def admit(
+        self,
+        is_there: Callable[[], bool] = lambda: True,
+        connected: Callable[[], int] = lambda: 0,
+        settled: Callable[[], int] = lambda: 0,
+    ) -> None:
         """Take a place, or wait for one where callers may; give it back with `release`. Whoever waits is passed over when
-        `is_there` says that it has gone. `settled` says how many calls are older than `YOUNG_S`: the event loop's work is theirs.
-        Raises Problem (503) when there is none."""
+        `is_there` says that it has gone. `connected` says how many calls are, and `settled` how many have been for `YOUNG_S`: the
+        event loop's work is theirs. Raises Problem (503) when there is none."""
         if self._closed:
             raise _stopping()
-        await self._wait_for_young(settled)
+        await self._wait_for_young(connected, settled)
         if self._closed:
             raise _stopping()
         if self._ask_capacity is not None and (self._asking is None or self._asking.done()):
@@ -133,7 +138,7 @@ class Admission:
             self._asking.cancel()
             await asyncio.gather(self._asking, return_exceptions=True)
 
-    async def _wait_for_young(self, settled: Callable[[], int]) -> None:
+    async def _wait_for_young(self, connected: Callable[[], int], settled: Callable[[], int]) -> None:
         """Return when the cost of the calls that came before is known. Raises Problem (503) when that takes too long, or when the
         event loop carries no more."""
         until_s = asyncio.get_running_loop().time() + YOUNG_WAIT_S
@@ -141,7 +146,8 @@ class Admission:
             now_s = asyncio.get_running_loop().time()
             while self._young and self._young[0] <= now_s - YOUNG_S:
                 self._young.popleft()
-            if self._admitted >= CARRIED_ANYWAY and not self.pressure.carries(self._admitted + 1, settled()):
+            calls = min(self._admitted, connected() + len(self._young)) + 1
+            if self._admitted >= CARRIED_ANYWAY and not self.pressure.carries(calls, settled()):
                 raise self._busy()
             if len(self._young) < max(MAX_YOUNG, self._admitted // 2) or self._admitted >= self._limit:
                 return

@@ -66,7 +66,11 @@ DRAINING = web.AppKey("draining", Draining)
 def make_app(service: Service) -> web.Application:
     """The application. Starting it starts to load the engines; cleaning it up hangs up every call and frees them."""
     gate = Gate(service.keys, service.metrics, service.operator_keys)
-    quotas = Quotas(service.admission.settings.per_client, service.admission.settings.max_calls, keys=len(service.keys))
+    quotas = Quotas(
+        service.admission.settings.per_client,
+        service.admission.settings.max_calls,
+        keys=len(set(service.keys) - set(service.operator_keys)),
+    )
     app = web.Application(
         middlewares=[_headers(gate), answer_problems, refuse_encodings, gate.middleware()],
         client_max_size=MAX_BODY_BYTES,

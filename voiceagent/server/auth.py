@@ -13,6 +13,7 @@ from aiohttp.typedefs import Handler, Middleware
 
 from voiceagent.errors import ConfigError
 from voiceagent.server.clients import CLIENT, Client
+from voiceagent.server.connection import peer_of
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.problems import Problem
 from voiceagent.server.wrong_keys import PAUSE_S, WrongKeys
@@ -63,9 +64,8 @@ class Gate:
     def __init__(self, keys: tuple[str, ...], metrics: Metrics, operator_keys: tuple[str, ...] = ()) -> None:
         """`operator_keys` are let in as `keys` are, and are the operator's. Without them the only key is."""
         is_only = len(keys) == 1 and not operator_keys
-        self._keys = [(key.encode(), Client(f"key {number}", is_only)) for number, key in enumerate(keys, 1)]
-        for number, key in enumerate(operator_keys, 1):
-            self._keys.append((key.encode(), Client(f"operator key {number}", is_operator=True)))
+        self._keys = [(key.encode(), Client(f"operator key {number}", True)) for number, key in enumerate(operator_keys, 1)]
+        self._keys += [(key.encode(), Client(f"key {number}", is_only)) for number, key in enumerate(keys, 1)]
         self._wrong = WrongKeys(metrics)
 
     def middleware(self) -> Middleware:
@@ -123,7 +123,7 @@ class Gate:
         known = [client for key, client in self._keys if hmac.compare_digest(given, key)]
         if scheme.lower() == "bearer" and known:
             return known[0]
-        if not await self._wrong.given(address):
+        if not await self._wrong.given(peer_of((address,))):
             raise Problem(
                 429,
                 "too_many_wrong_keys",

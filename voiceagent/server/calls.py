@@ -79,13 +79,14 @@ class Calls:
     ) -> tuple[str, str]:
         """Answer a client's offer and start its call, perhaps after a wait, during which `is_there` says whether the caller still
         does: the call's id and the SDP answer. Raises Problem."""
-        place = await self._quotas.take(client)
+        place = self._quotas.take(client)
         try:
-            await self._admission.admit(is_there, self._settled)
+            await self._admission.admit(is_there, self._connected, self._settled)
         except BaseException:
             place.release()
             raise
         try:
+            await place.connect()
             if not is_there():
                 raise Problem(503, "gone", "Nobody waits for this call any more, or the server has begun to drain.")
             leg, sdp = await self._leg(offer)
@@ -105,6 +106,10 @@ class Calls:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return call_id, sdp
+
+    def _connected(self) -> int:
+        """How many calls are connected: a half-open one costs nothing."""
+        return sum(up.place.is_connected for up in self._up.values())
 
     def _settled(self) -> int:
         """How many calls have shown what they cost."""

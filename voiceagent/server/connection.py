@@ -92,7 +92,8 @@ class HttpConnection(web.RequestHandler):
         self._clock = loop.time
         self._wire: asyncio.Transport | None = None
         self._phase = Phase.HEAD
-        self._since_s = loop.time()
+        self.since_s = loop.time()
+        """When that began."""
         self._head_bytes = 0
         self._rest_bytes = 0
         self._requests_begun = 0
@@ -109,7 +110,7 @@ class HttpConnection(web.RequestHandler):
         """Why the client has had enough time, a slug; empty when it has not."""
         phase = self.phase
         limit_s = patience.of(phase)
-        return phase.value if limit_s is not None and now_s - self._since_s >= limit_s else ""
+        return phase.value if limit_s is not None and now_s - self.since_s >= limit_s else ""
 
     def let_go(self, reason: str) -> None:
         """Close now, whatever is still to be sent. A request that was begun and not answered is told so."""
@@ -188,7 +189,7 @@ class HttpConnection(web.RequestHandler):
 
     def _enter(self, phase: Phase) -> None:
         self._phase = phase
-        self._since_s = self._clock()
+        self.since_s = self._clock()
 
 
 def peer_of(name: Any) -> str:

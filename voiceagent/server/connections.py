@@ -1,17 +1,25 @@
 """The connections that are open: at most so many, so that descriptors are left for calls, and none for longer than its client
-deserves. Where there is no room, who comes takes the place of whoever has waited longest of those that have most."""
+deserves. Where there is no room, who comes takes the place of who keeps the server waiting. No address asks
+faster than a person with a browser needs."""
 
 from __future__ import annotations
 
 import asyncio
 import resource
+from collections import OrderedDict
 
 from voiceagent.server.connection import HttpConnection, Patience, Phase
 from voiceagent.server.metrics import Metrics
+from voiceagent.token_bucket import TokenBucket
 
 MAX_CONNECTIONS = 512
 LOOK_S = 0.1
 """How often the deadlines are looked at."""
+REQUESTS_PER_S, REQUESTS_AT_ONCE = 100.0, 400.0
+"""Of one address: some twenty pages and offers at once, through a proxy too. Who asks faster waits …"""
+MAX_WAIT_S = 1.0
+"""… so long, and is refused beyond that."""
+MAX_PEERS = 1024
 MAX_LET_GO = 32
 """So many are let go at one look: closing hundreds at once would hold up the audio of calls."""
 
@@ -27,6 +35,7 @@ class Connections:
         self._by_peer: dict[str, dict[HttpConnection, None]] = {}
         """In the order of their coming."""
         self._count = 0
+        self._requests: OrderedDict[str, TokenBucket] = OrderedDict()
 
     def __len__(self) -> int:
         return self._count
@@ -40,13 +49,28 @@ class Connections:
         self._set_count(1)
         return True
 
+    def wait_s(self, peer: str, now_s: float) -> float | None:
+        """A request came from an address: how long it is to wait; None: it is refused."""
+        bucket = self._requests.pop(peer, None) or TokenBucket(REQUESTS_PER_S, REQUESTS_AT_ONCE)
+        self._requests[peer] = bucket
+        while len(self._requests) > MAX_PEERS:
+            self._requests.popitem(last=False)
+        wait_s = max(0.0, (1.0 - bucket.left(now_s)) / REQUESTS_PER_S)
+        if wait_s > MAX_WAIT_S:
+            self._metrics.connection_let_go("too_many_requests")
+            return None
+        bucket.charge(1.0, now_s)
+        return wait_s
+
     def make_room(self) -> bool:
-        """Let go of one that waits for its client, of the address that has most connections; False when there is none."""
-        for connections in sorted(self._by_peer.values(), key=len, reverse=True):
-            for connection in connections:
-                if connection.phase is not Phase.HANDLER:
-                    connection.let_go("crowded_out")
-                    return True
+        """Let go of one that waits for its client; False when there is none. Those go first that have sent nothing of use yet,
+        then those that are in the middle of an offer or of an answer; of each, one of the address that has most of them."""
+        for phases in ((Phase.IDLE, Phase.HEAD, Phase.REST), (Phase.BODY, Phase.READER)):
+            waiting = ([one for one in connections if one.phase in phases] for connections in self._by_peer.values())
+            most = max(waiting, key=len, default=[])
+            if most:
+                min(most, key=lambda one: one.since_s).let_go("crowded_out")
+                return True
         return False
 
     def forget(self, connection: HttpConnection, reason: str = "") -> None:

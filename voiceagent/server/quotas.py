@@ -40,26 +40,44 @@ class Place:
     client: Client
     _used: _Used
     _clock: Callable[[], float]
-    _is_connecting: bool = True
-    _connected_s: float = 0.0
+    _limit: int
+    _is_connecting: bool = False
+    _connected_s: float | None = None
     _charged_s: float = 0.0
 
+    async def connect(self) -> None:
+        """The call is about to be answered, and half-open until it is `connected`. Waits a while where too many of the client's
+        calls are; raises Problem (429) when they still are then."""
+        used = self._used
+        try:
+            async with asyncio.timeout(CONNECT_WAIT_S):
+                while used.connecting >= self._limit:
+                    used.freed.clear()
+                    await used.freed.wait()
+        except TimeoutError:
+            message = f"{used.connecting} of your calls are answered but not connected, as many as may be; connect those first."
+            raise _refusal("too_many_connecting", message, 5) from None
+        self._is_connecting = True
+        used.connecting += 1
+
     def connected(self) -> None:
-        """Media flow: the call is not half-open any more. May be called twice."""
-        if self._is_connecting:
-            self._is_connecting = False
-            self._used.connecting -= 1
-            self._used.freed.set()
-            self._connected_s = self._charged_s = self._clock()
+        """Media flow: the call is not half-open any more."""
+        self._stop_connecting()
+        self._connected_s = self._charged_s = self._clock()
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether media flow."""
+        return self._connected_s is not None
 
     def is_older_than(self, seconds: float) -> bool:
         """Whether the call was connected so long ago."""
-        return not self._is_connecting and self._clock() - self._connected_s >= seconds
+        return self._connected_s is not None and self._clock() - self._connected_s >= seconds
 
     def has_time_left(self) -> bool:
         """Charge what the call has lasted since the last time; whether its client may go on."""
         now_s = self._clock()
-        if not self._is_connecting:
+        if self.is_connected:
             self._used.seconds.charge(now_s - self._charged_s, now_s)
             self._charged_s = now_s
         return self._used.seconds.left(now_s) > 0
@@ -67,9 +85,14 @@ class Place:
     def release(self) -> None:
         """The call is over, or never began. Call it once."""
         self.has_time_left()
-        self.connected()
+        self._stop_connecting()
         self._used.calls -= 1
-        self._used.freed.set()
+
+    def _stop_connecting(self) -> None:
+        if self._is_connecting:
+            self._is_connecting = False
+            self._used.connecting -= 1
+            self._used.freed.set()
 
 
 class Quotas:
@@ -87,8 +110,8 @@ class Quotas:
         self._clock = clock
         self._by_client: dict[str, _Used] = {}
 
-    async def take(self, client: Client) -> Place:
-        """Take what a call needs, perhaps after a short wait. Raises Problem (429) when the client has had its share."""
+    def take(self, client: Client) -> Place:
+        """Take what a call needs. Raises Problem (429) when the client has had its share."""
         now_s = self._clock()
         used = self._of(client)
         if not used.offers.take(1.0, now_s):
@@ -105,23 +128,7 @@ class Quotas:
             minutes = self._settings.minutes_a_day
             raise _refusal("minutes_used", f"Your {minutes:g} minutes of calls a day are used; call again later.", 600)
         used.calls += 1
-        try:
-            await self._wait_for_connections(used)
-        except BaseException:
-            used.calls -= 1
-            raise
-        used.connecting += 1
-        return Place(client, used, self._clock, _charged_s=self._clock())
-
-    async def _wait_for_connections(self, used: _Used) -> None:
-        try:
-            async with asyncio.timeout(CONNECT_WAIT_S):
-                while used.connecting >= self.connecting:
-                    used.freed.clear()
-                    await used.freed.wait()
-        except TimeoutError:
-            message = f"{used.connecting} of your calls are answered but not connected, as many as may be; connect those first."
-            raise _refusal("too_many_connecting", message, 5) from None
+        return Place(client, used, self._clock, self.connecting)
 
     def _of(self, client: Client) -> _Used:
         known = self._by_client.get(client.name)

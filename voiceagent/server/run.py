@@ -46,6 +46,8 @@ async def serve(
     check_exposure(host, keys)
     stop = stop or asyncio.Event()
     runner = web.AppRunner(app, access_log=None, handler_cancellation=False, shutdown_timeout=ANSWER_GRACE_S)
+    late = threading.Timer(EXIT_WITHIN_S, _exit_late)
+    late.daemon = True
     try:
         await runner.setup()
         assert runner.server is not None
@@ -57,9 +59,13 @@ async def serve(
             on_bound(url)
             await _until_stopped(app, stop, lambda: on_ready(url))
         finally:
+            late.start()
             await listening.close()
     finally:
-        await runner.cleanup()
+        try:
+            await runner.cleanup()
+        finally:
+            late.cancel()
         for number in (*STOP, DRAIN):
             asyncio.get_running_loop().remove_signal_handler(number)
 
@@ -70,9 +76,6 @@ def _watch_signals(stop: asyncio.Event, app: web.Application) -> None:
     def stop_now() -> None:
         if not stop.is_set():
             stop.set()
-            late = threading.Timer(EXIT_WITHIN_S, _exit_late)
-            late.daemon = True
-            late.start()
             for number in STOP:
                 loop.remove_signal_handler(number)
                 signal.signal(number, _exit_at_once)

@@ -19,7 +19,8 @@ FORGIVEN_PER_S = 0.1
 PAUSE_S = 1.0
 """How long the answer to a further one takes."""
 MAX_WAITING = 64
-"""Answers that wait at a time; the others are told to come back later."""
+"""Answers that wait at a time; the others are told to come back later. How many of those an address gets is bound by
+`Connections.wait_s`."""
 MAX_ADDRESSES = 1024
 LOG_EVERY_S = 10.0
 
