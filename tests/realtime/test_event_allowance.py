@@ -30,7 +30,7 @@ def test_a_burst_is_taken_and_what_follows_is_refused_and_told_once_a_second() -
 
 
 def test_typed_messages_are_fewer() -> None:
-    found = send(EventAllowance(), 10, 0.0, work=True)
+    found = send(EventAllowance(), 20, 0.0, work=True)
     assert found.count(Verdict.TAKEN) == WORK_AT_ONCE
 
 

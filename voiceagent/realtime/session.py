@@ -59,11 +59,13 @@ class Outcome:
     """What the client's tools gave, by the model's call id."""
     changes_tools: bool = False
     """Whether the client offered other tools."""
+    was_asked: bool = False
+    """Whether the message that the client typed has asked for it already."""
 
     @property
     def is_work(self) -> bool:
         """Whether the language model has to do with it."""
-        return bool(self.events) or self.instructions is not None or self.changes_tools
+        return (bool(self.events) and not self.was_asked) or self.instructions is not None or self.changes_tools
 
 
 class RealtimeSession:
@@ -212,8 +214,8 @@ class RealtimeSession:
                         "The agent is already replying; wait for response.done, or send response.cancel first.",
                         code="conversation_already_has_active_response",
                     )
-                self._typed = False
-                return Outcome(events=(ReplyRequested(at_ms),))
+                was_asked, self._typed = self._typed, False
+                return Outcome(events=(ReplyRequested(at_ms),), was_asked=was_asked)
             case client.ResponseCancel() | client.PlayoutClear():
                 return self._cancel(event, at_ms)
             case client.AudioAppend():

@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from types import FrameType
 
 from aiohttp import web
@@ -27,6 +28,8 @@ ANSWER_GRACE_S = 0.5
 EXIT_WITHIN_S = 4.5
 """From the signal on. What has not ended by then (a model that is being loaded) is not waited for."""
 EXIT_LATE = 1
+THREADS = min(32, (os.cpu_count() or 1) + 4)
+"""As many as asyncio takes by itself."""
 
 
 async def serve(
@@ -48,6 +51,7 @@ async def serve(
     runner = web.AppRunner(app, access_log=None, handler_cancellation=False, shutdown_timeout=ANSWER_GRACE_S)
     late = threading.Timer(EXIT_WITHIN_S, _exit_late)
     late.daemon = True
+    _start_threads()
     try:
         await runner.setup()
         assert runner.server is not None
@@ -68,6 +72,15 @@ async def serve(
             late.cancel()
         for number in (*STOP, DRAIN):
             asyncio.get_running_loop().remove_signal_handler(number)
+
+
+def _start_threads() -> None:
+    """All threads that `asyncio.to_thread` may use, now: none is started in a call, and more of them later is a leak."""
+    executor = ThreadPoolExecutor(THREADS, "work")
+    asyncio.get_running_loop().set_default_executor(executor)
+    all_there = threading.Barrier(THREADS)
+    for _ in range(THREADS):
+        executor.submit(all_there.wait)
 
 
 def _watch_signals(stop: asyncio.Event, app: web.Application) -> None:
