@@ -145,6 +145,11 @@ class World:
         if self.finals:
             self.feed(ev.FinalTranscript(self.now_ms, self.finals.pop(0), text, self.pause_id))
 
+    def hang(self) -> None:
+        """The caller stops, and the decode of what was said never ends."""
+        self.endpoint()
+        self.finals.clear()
+
     def say(self, text: str) -> None:
         self.speech()
         self.endpoint()
