@@ -51,6 +51,7 @@ MOVES: dict[str, Callable[[World, str], object]] = {
     "request": lambda world, text: world.feed(ev.ReplyRequested(world.now_ms)),
     "cancel": lambda world, text: world.feed(ev.ReplyCancelled(world.now_ms)),
     "clause_failed": lambda world, text: world.fail_clause(),
+    "clause_breaks": lambda world, text: world.break_clause(),
     "context": lambda world, text: world.feed(ev.ContextFound(world.now_ms, world.utterance, chunks(text))),
     "blocked": lambda world, text: world.block(text),
 }
