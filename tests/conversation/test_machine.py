@@ -371,6 +371,26 @@ def test_a_hang_up_ends_the_reply_and_clears_every_timer() -> None:
     assert len(world.endings()) == 1
 
 
+def test_a_decode_that_hangs_while_the_caller_goes_on_is_waited_for_no_longer_than_its_timer_says() -> None:
+    """Its timer is used up in the next utterance, whose words are known before it ends."""
+    world = begun()
+    world.speech()
+    world.partial("My number is")
+    world.endpoint()
+    hung = world.finals.pop()
+    world.speech()
+    world.fire("final")
+    world.pause_with("four two.")
+    world.endpoint()
+    world.fire("final")
+    world.answer("Thanks.")
+    world.play_all()
+    assert world.user_texts() == ["four two."]
+    assert world.assistant_texts() == ["Thanks."]
+    told = [action for action in world.actions if isinstance(action, act.CallerFinal)]
+    assert [(final.utterance_id, final.text) for final in told] == [(hung + 1, "four two."), (hung, "")]
+
+
 def test_late_events_of_another_reply_change_nothing() -> None:
     world = begun()
     world.say("Hello.")

@@ -26,6 +26,9 @@ MOVES: dict[str, Callable[[World, str], object]] = {
     "silence": lambda world, text: world.silence(),
     "endpoint": lambda world, text: world.endpoint(),
     "final": lambda world, text: world.final(text),
+    "words": lambda world, text: world.pause_with(text),
+    "hung": lambda world, text: world.hang(),
+    "late": lambda world, text: world.fire("final"),
     "partial": lambda world, text: world.feed(ev.Transcript(world.now_ms, world.utterance, text, "")),
     "text": lambda world, text: world.text(text),
     "generated": lambda world, text: world.generated(),
@@ -48,6 +51,7 @@ MOVES: dict[str, Callable[[World, str], object]] = {
     "request": lambda world, text: world.feed(ev.ReplyRequested(world.now_ms)),
     "cancel": lambda world, text: world.feed(ev.ReplyCancelled(world.now_ms)),
     "clause_failed": lambda world, text: world.fail_clause(),
+    "clause_breaks": lambda world, text: world.break_clause(),
     "context": lambda world, text: world.feed(ev.ContextFound(world.now_ms, world.utterance, chunks(text))),
     "blocked": lambda world, text: world.block(text),
 }
@@ -72,6 +76,8 @@ TOOLS = {"find": ToolRule("none"), "book": ToolRule("external"), "pay": ToolRule
 FILLERS = ("Let me see.", "One moment.")
 
 scripts = st.lists(st.tuples(st.sampled_from(sorted(MOVES)), st.sampled_from(TEXTS)), max_size=60)
+callers_moves = st.sampled_from(["speech", "words", "partial", "endpoint", "hung", "late", "text", "generated"])
+callers_scripts = st.lists(st.tuples(callers_moves, st.sampled_from(TEXTS)), min_size=20, max_size=40)
 greetings = st.sampled_from(["", "Hello, how can I help you?"])
 
 
@@ -151,6 +157,15 @@ def test_a_call_always_comes_to_rest(greeting: str, script: list[tuple[str, str]
         if world.state.phase is Phase.FINALISING:
             world.fire("final")
     assert world.state.phase in (Phase.IDLE, Phase.ENDED)
+
+
+@given(greetings, callers_scripts)
+@settings(max_examples=400, deadline=None)
+def test_no_decode_is_waited_for_without_a_time_out(greeting: str, script: list[tuple[str, str]]) -> None:
+    world = run(greeting, script)
+    if world.state.phase is Phase.FINALISING:
+        assert world.state.awaiting_final
+        assert "final" in world.timers
 
 
 @given(greetings, scripts)

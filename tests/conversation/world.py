@@ -145,6 +145,11 @@ class World:
         if self.finals:
             self.feed(ev.FinalTranscript(self.now_ms, self.finals.pop(0), text, self.pause_id))
 
+    def hang(self) -> None:
+        """The caller stops, and the decode of what was said never ends."""
+        self.endpoint()
+        self.finals.clear()
+
     def say(self, text: str) -> None:
         self.speech()
         self.endpoint()
@@ -239,6 +244,20 @@ class World:
         if self.to_speak:
             speak = self.to_speak.pop(0)
             self.feed(ev.ClauseFailed(self.now_ms, speak.reply_id, speak.clause, "broken"))
+
+    def break_clause(self) -> None:
+        """Synthesis of a clause fails after its first word; what was sent of that by now stays said."""
+        if not self.to_speak or self.to_speak[0].reply_id in self.dropped:
+            return
+        speak = self.to_speak.pop(0)
+        audio = Audio(speak.reply_id, speak.clause, tuple(speak.text.split()[:1]))
+        self.queue.append(audio)
+        word = ev.SpokenWord(audio.words[0], 0.0, WORD_MS)
+        self.feed(ev.ClauseAudio(self.now_ms, audio.reply_id, audio.clause, audio.duration_ms, (word,), complete=False))
+        if audio.reply_id in self.announced():
+            self.frames(int(WORD_MS / FRAME_MS))
+        self.queue = [other for other in self.queue if other is not audio]
+        self.feed(ev.ClauseFailed(self.now_ms, audio.reply_id, audio.clause, "broken"))
 
     def fire(self, name: str) -> None:
         if name in self.timers:

@@ -56,6 +56,18 @@ def test_a_turn_is_measured_stage_by_stage() -> None:
     assert report.turn == 1
 
 
+def test_the_first_audio_of_a_reply_is_its_first_sample_and_not_a_chunk_of_trimmed_silence() -> None:
+    (report,) = measured(
+        *TURN[:7],
+        ev.ClauseAudio(2570, 1, 0, 0.0, (), complete=False),
+        ev.ClauseAudio(2575, 1, 0, 0.0, WORDS, complete=False),
+        *TURN[7:],
+        ev.Played(3180, 1, 0, 600.0),
+    )
+    assert report.durations_ms()[Stage.TTS_FIRST_AUDIO] == [19.0]
+    assert report.durations_ms()[Stage.PLAYOUT] == [20.0]
+
+
 def test_an_interruption_is_measured_from_the_onset_to_the_last_frame() -> None:
     (report,) = measured(
         *TURN,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.attacks.loop_time import LIMIT_MS, loop_time
 from voiceagent.conversation.history import Chunk, Message, ToolCall
 from voiceagent.errors import EngineError
 from voiceagent.llm.call_prompt import AHEAD, CallPrompt
@@ -74,3 +77,36 @@ def test_arguments_that_are_no_json_do_not_stop_the_conversation() -> None:
     for arguments in ("{", "[" * 10_000, '{"x": "\\ud83d"}'):
         asked = Message("assistant", "", (ToolCall("call_1", "get_time", arguments),))
         assert FORMAT.ids([SYSTEM, Message("user", "What time is it?"), asked], TOOLS)
+
+
+LONG = [SYSTEM, *(message for number in range(150) for message in turn(number))]
+"""300 messages."""
+
+
+@pytest.mark.parametrize(
+    ("room", "before", "now"),
+    [
+        (100_000, [], LONG),
+        (100_000, LONG, [*LONG, Message("user", "Hello.")]),
+        (100_000, [*LONG, Message("user", "Hello.")], [SYSTEM, *LONG[21:], Message("user", "Hello.")]),
+        (100_000, LONG, [*LONG[:-20], Message("user", "Hello?"), *LONG[-19:]]),
+        (100_000, LONG, [Message("system", "You are another."), *LONG[1:]]),
+        (4_600, LONG, [*LONG, *turn(150), *turn(151), Message("user", "Hello.")]),
+        (200_000, LONG * 5, [*LONG * 5, Message("user", "Hello.")]),
+    ],
+    ids=["all new", "one more", "the oldest gone", "one far back another", "other instructions", "to be shortened", "a day's"],
+)
+async def test_a_long_conversation_is_tokenised_off_the_event_loop(
+    room: int, before: list[Message], now: list[Message], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "false")  # or the time is that of a thread which the event loop's waits for
+    longest_ms = []
+    for _ in range(3):
+        prompt = CallPrompt(FORMAT, room)
+        prompt.ids(before, TOOLS)
+        with loop_time() as time:
+            ids = await asyncio.create_task(prompt.ids_soon(now, TOOLS))
+        longest_ms.append(time.longest_ms)
+    assert len(ids) <= room
+    assert ids == FORMAT.ids(now, TOOLS) or room < len(FORMAT.ids(now, TOOLS))
+    assert min(longest_ms) < LIMIT_MS

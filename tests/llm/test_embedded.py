@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.attacks.loop_time import loop_time
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError, ModelError
 from voiceagent.llm.embedded import BUSY_JOBS, EmbeddedEngine, EmbeddedOptions
@@ -152,6 +153,26 @@ def test_a_corrupt_model_is_one_clear_line(tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
+async def test_room_is_made_off_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "false")  # or the time is that of a thread which the event loop's waits for
+    engine = EmbeddedEngine(resolve("micro-lm"), EmbeddedOptions(context_tokens=4096, max_tokens=60))
+    try:
+        talk = (Message("user", "What is 12 plus 30?"), Message("assistant", "It is 42. Is there anything else?")) * 125
+        asked = [SYSTEM, *talk, Message("user", "Thank you.")]
+        engine.prompt_of("long").ids(asked, TOOLS)
+
+        async def spoken() -> None:
+            engine._make_room("long", asked, TOOLS, 4)
+
+        with loop_time() as time:
+            await asyncio.create_task(spoken())
+            await engine._making_room["long"]
+        assert engine.tokens_read, "no room was made"
+        assert time.longest_ms < 1.5, "half the conversation was tokenised on the event loop"
+    finally:
+        await engine.close()
+
+
 async def test_a_conversation_is_shortened_while_the_reply_is_spoken() -> None:
     engine = EmbeddedEngine(resolve("micro-lm"), EmbeddedOptions(context_tokens=700, max_tokens=60))
     try:
@@ -164,7 +185,7 @@ async def test_a_conversation_is_shortened_while_the_reply_is_spoken() -> None:
             read.append(engine.tokens_read - before)
             room_made = engine._making_room.get("long")
             if room_made is not None:
-                assert await room_made.tokens.get() is None
+                await room_made
             history = [*asked, Message("assistant", f"You are welcome, caller {number}. Is there anything else that I can do?")]
         assert max(read[1:]) < 60, "an answer waited for more than the new words to be read"
         assert engine.tokens_read > 2 * read[0] + sum(read[1:]), "it was never shortened"

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from voiceagent.media.playout import FRAME_SAMPLES, MAX_QUEUED_S, MAX_REMEMBERED, RATE_HZ, Playout, Position
+from voiceagent.media.playout import FADE_SAMPLES, FRAME_SAMPLES, FULL_S, MAX_REMEMBERED, RATE_HZ, Playout, Position
 
 
 def ones(samples: int, value: int = 1) -> np.ndarray:
@@ -167,10 +168,31 @@ def test_what_it_remembers_is_bounded() -> None:
     assert len(playout._last) <= MAX_REMEMBERED
 
 
-def test_a_full_queue_refuses() -> None:
+def test_a_full_queue_says_so_and_still_takes_what_comes() -> None:
     playout = Playout()
-    assert playout.push(1, 0, ones(int(MAX_QUEUED_S * RATE_HZ)), complete=False)
-    assert not playout.push(1, 0, ones(1), complete=True)
+    assert playout.push(1, 0, ones(int(FULL_S * RATE_HZ) - 1), complete=False)
+    assert not playout.full
+    assert playout.push(1, 0, ones(1), complete=False)
+    assert playout.full
+    assert playout.push(1, 0, ones(1), complete=True)
+    playout.next_frame()
+    assert not playout.full
+
+
+@pytest.mark.parametrize("frames", [0, 1, 3])
+def test_a_clause_that_breaks_off_fades_out_and_makes_way(frames: int) -> None:
+    playout = Playout()
+    playout.push(1, 0, np.full(4800, 1000, np.int16), complete=False)
+    playout.push(1, 1, np.full(480, 2000, np.int16), complete=True)
+    for _ in range(frames):
+        playout.next_frame()
+    playout.break_off(1, 0)
+    sent = np.concatenate([frame for frame in (playout.next_frame(), playout.next_frame()) if frame is not None])
+    assert playout.idle
+    assert np.count_nonzero(sent == 2000) == 480
+    fade = sent[: int(np.argmax(sent == 2000))]
+    assert len(fade) == (FADE_SAMPLES if frames else 0)
+    assert list(fade) == sorted(fade, reverse=True)
 
 
 class PlayoutMachine(RuleBasedStateMachine):

@@ -266,13 +266,13 @@ class Call:
 
     def _foresee(self, event: ev.Transcript) -> None:
         """What callers wanted who began like this."""
-        predicted = self._tools.agents.foresight.predict(self.call_id, f"{event.stable} {event.unstable}")
+        predicted = self._tools.agents.foresight.predict(f"{event.stable} {event.unstable}")
         if predicted is not None:
             self._events.append(ev.ToolPredicted(event.at_ms, event.utterance_id, *predicted))
 
     def _learn(self, started: act.ToolStarted) -> None:
         said = next((message.content for message in reversed(self.state.history) if message.role == "user"), "")
-        self._tools.agents.foresight.learn(self.call_id, said, started.name, started.arguments)
+        self._tools.agents.learn(said, started.name, started.arguments)
 
     def _carry_out(self, action: act.Action) -> None:
         match action:

@@ -8,10 +8,14 @@ import ctypes
 import gc
 
 
-def settle() -> None:
-    """Once, when the engines are loaded: leave what lives as long as the process out of all later collections, which makes each
-    a matter of a call's objects instead of every module's (`gc.freeze`)."""
+def collect_what_loading_left() -> None:
+    """Before the first call: it visits every module's objects, and no thread runs meanwhile."""
     gc.collect()
+
+
+def settle() -> None:
+    """Once, when the engines are loaded and `collect_what_loading_left` has run: leave what lives as long as the process out of
+    all later collections, which makes each a matter of a call's objects instead of every module's (`gc.freeze`)."""
     gc.freeze()
 
 

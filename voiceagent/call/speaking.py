@@ -1,5 +1,5 @@
 """The agent's mouth: clauses in, audio in the leg's playout queue out. Clauses of a reply are synthesised in order, by one
-task that belongs to the reply."""
+task that belongs to the reply; while the queue is full it waits."""
 
 from __future__ import annotations
 
@@ -48,9 +48,12 @@ class Speaking:
         self._reply_id = -1
         self._waiting: deque[act.Speak] = deque()
         self._worker: asyncio.Task[None] | None = None
+        self._left = asyncio.Event()
+        """Audio has left the queue."""
         playout.on_sent = self._sent
 
     def _sent(self, position: Position) -> None:
+        self._left.set()
         reply_id, clause, played_ms = position
         self._post(ev.Played(self._clock.now_ms(), reply_id, clause, played_ms))
 
@@ -75,10 +78,12 @@ class Speaking:
     def cut(self, action: act.Cut) -> None:
         """Send nothing of the clause beyond the end of a word."""
         self._playout.cut(action.reply_id, action.clause, action.end_ms)
+        self._left.set()
 
     def drop(self, reply_id: int) -> None:
         """Send nothing more of the reply and report what was sent."""
         _, clause, played_ms = self._playout.drop(reply_id)
+        self._left.set()
         self._post(ev.PlayoutStopped(self._clock.now_ms(), reply_id, clause, played_ms))
 
     def finish(self, reply_id: int) -> None:
@@ -91,6 +96,7 @@ class Speaking:
             try:
                 await self._synthesise(action)
             except EngineError as error:
+                self._playout.break_off(action.reply_id, action.clause)
                 log.warning("clause %d of reply %d failed: %s", action.clause, action.reply_id, error)
                 self._post(ev.ClauseFailed(self._clock.now_ms(), action.reply_id, action.clause, FAILED))
 
@@ -98,10 +104,12 @@ class Speaking:
         rate_hz = self._engine.sample_rate_hz
         resampler = StreamResampler(rate_hz, RATE_HZ)
         spoken = _Spoken(rate_hz, MAX_TRIMMED_MS if action.clause == 0 else 0.0)
+        await self._room()
         async with aclosing(self._engine.synthesise(action.text)) as chunks:
             async for chunk in chunks:
                 spoken.words.extend(chunk.words)
                 self._put(action, resampler.process(spoken.trimmed(chunk.pcm)), spoken, complete=False)
+                await self._room()
         self._put(action, resampler.process(SILENCE, last=True), spoken, complete=True)
 
     def _put(self, action: act.Speak, pcm: NDArray[np.int16], spoken: _Spoken, *, complete: bool) -> None:
@@ -109,8 +117,13 @@ class Speaking:
         duration_ms = spoken.samples * 1000.0 / RATE_HZ
         now_ms = self._clock.now_ms()
         self._post(ev.ClauseAudio(now_ms, action.reply_id, action.clause, duration_ms, spoken.heard_words(), complete))
-        if not self._playout.push(action.reply_id, action.clause, pcm, complete=complete):
-            raise EngineError(f"clause {action.clause} of reply {action.reply_id} was refused: the playout queue is full")
+        self._playout.push(action.reply_id, action.clause, pcm, complete=complete)
+
+    async def _room(self) -> None:
+        """Wait while the queue is full."""
+        while self._playout.full:
+            self._left.clear()
+            await self._left.wait()
 
 
 class _Spoken:

@@ -110,10 +110,17 @@ def endpoint(step: Step, event: ev.Endpoint) -> None:
     step.do(act.CallerStopped(event.utterance_id, event.speech_end_ms))
     if pause is not None and pause.text is not None:
         _commit(step, event.utterance_id, pause.text, pause.refusal)
+        _limit_wait(step)
         return
     if pause is None or not pause.decoding:
         step.do(act.Transcribe(event.utterance_id))
     step.set_timer(FINAL, step.state.rules.final_timeout_ms)
+
+
+def _limit_wait(step: Step) -> None:
+    """Earlier utterances' words are still to come, and their timer may have gone off while the caller spoke."""
+    if step.state.phase is Phase.FINALISING and FINAL not in step.state.timers:
+        step.set_timer(FINAL, step.state.rules.final_timeout_ms)
 
 
 def final(step: Step, event: ev.FinalTranscript) -> None:
@@ -226,10 +233,8 @@ def overlap_lasts(step: Step) -> None:
 
 def final_is_late(step: Step) -> None:
     """The recogniser does not answer: take the words that were known."""
-    latest = step.state.utterance_id
-    text = step.state.partial if latest in step.state.awaiting_final else ""
-    step.put(awaiting_final=frozenset({latest}))
-    _commit(step, latest, text)
+    for utterance_id in sorted(step.state.awaiting_final):
+        _commit(step, utterance_id, step.state.partial if utterance_id == step.state.utterance_id else "")
 
 
 # --- what the client types and asks for ---------------------------------------------------------------------------------

@@ -227,7 +227,7 @@ class ClauseAudio(Event):
 
 @dataclass(frozen=True, slots=True)
 class ClauseFailed(Event):
-    """Synthesis of a clause failed; the clause will never be heard."""
+    """Synthesis of a clause failed: nothing more of it will be heard than was sent already."""
 
     reply_id: int
     clause: int

@@ -52,9 +52,7 @@ class Clause(Struct, frozen=True):
     @property
     def heard(self) -> str:
         """The words whose audio was sent to their end."""
-        if self.failed:
-            return ""
-        if self.over:
+        if self.over and not self.failed:
             return self.text
         return " ".join(word.text for word in self.words if word.end_ms <= self.played_ms + 1e-6)
 

@@ -104,7 +104,7 @@ class TurnMeter:
                 self._close_generation(reply)
             case ev.ToolFinished() if event.call_id in reply.tools_ms:
                 reply.add(Stage.TOOL, reply.tools_ms.pop(event.call_id), event.at_ms)
-            case ev.ClauseAudio() if event.reply_id == reply.reply_id and reply.first_audio_ms is None:
+            case ev.ClauseAudio(duration_ms=ms) if ms and event.reply_id == reply.reply_id and reply.first_audio_ms is None:
                 reply.first_audio_ms = event.at_ms
                 reply.add(Stage.TTS_FIRST_AUDIO, reply.speak_ms or event.at_ms, event.at_ms)
             case ev.Played() if event.reply_id == reply.reply_id:

@@ -19,6 +19,8 @@ AHEAD = 0.8
 """Of the room: a prompt that has grown beyond it is long."""
 MOMENT_CHARACTERS = 4000
 """So many are tokenised in two milliseconds or so; more of them are left to a thread."""
+MOMENT_MESSAGES = 400
+"""So many are put into the template in two milliseconds or so."""
 KEPT = 0.5
 """Of the tokens that a conversation may have, so many stay when it is shortened."""
 
@@ -34,6 +36,8 @@ class CallPrompt:
         self._long = long or room
         self._head: tuple[list[Message], list[ToolSchema]] = ([], [])
         self._head_tokens = 0
+        self._messages: Sequence[Message] = ()
+        """Of the last prompt, what is left out by now included."""
         self._text = ""
         self._ids: list[int] = []
         self._borders: list[tuple[int, int]] = []
@@ -42,11 +46,13 @@ class CallPrompt:
         self._last_left_out: Message | None = None
         self._lock = threading.Lock()
 
-    async def ids_soon(self, messages: Sequence[Message], tools: Sequence[ToolSchema], *, ahead: bool = False) -> list[int]:
+    async def ids_soon(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], *, ahead: bool = False, more_tokens: int = 0
+    ) -> list[int]:
         """See `ids`; what takes more than a moment is done in a thread."""
-        if self._lock.locked() or self._new_characters(messages, tools) > MOMENT_CHARACTERS:
-            return await asyncio.to_thread(self.ids, messages, tools, ahead=ahead)
-        return self.ids(messages, tools, ahead=ahead)
+        if self._lock.locked() or self._takes_long(messages, tools, ahead, more_tokens):
+            return await asyncio.to_thread(self.ids, messages, tools, ahead=ahead, more_tokens=more_tokens)
+        return self.ids(messages, tools, ahead=ahead, more_tokens=more_tokens)
 
     def ids(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], *, ahead: bool = False, more_tokens: int = 0
@@ -62,18 +68,27 @@ class CallPrompt:
             self._left_out, self._last_left_out = 0, None
         self._count_head(messages[:first], tools)
         kept = [*messages[:first], *messages[first + self._left_out :]]
+        self._messages = list(messages)
         ids = self._encoded(kept, tools)
         if len(ids) + more_tokens > (self._limit if ahead else self._room):
             ids = self._shortened(messages, first, tools, ids)
         return list(ids)
 
-    def _new_characters(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> int:
-        """About how much of the prompt was not tokenised before."""
+    def _takes_long(self, messages: Sequence[Message], tools: Sequence[ToolSchema], ahead: bool, more_tokens: int) -> bool:
+        """Whether much of the prompt is to be tokenised: much is new, a message far back is another or gone, or the prompt may
+        have to be shortened."""
         first = 1 if messages and messages[0].role == "system" else 0
-        if self._head == (list(messages[:first]), list(tools)):
-            kept = [*messages[:first], *messages[first + self._left_out :]]
-            return sum(len(message.prompted) for message in kept) - len(self._text)
-        return sum(len(message.prompted) for message in messages) + len(json.dumps(tools))
+        if self._head != (list(messages[:first]), list(tools)):
+            same, new = 0, len(json.dumps(tools))
+        else:
+            pairs = zip(self._messages, messages, strict=False)
+            same = next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(self._messages), len(messages)))
+            same, new = max(0, same - 1), 0  # where the template ends the last message otherwise
+        new += sum(_characters(message) for message in messages[same:])
+        if new > MOMENT_CHARACTERS or len(messages) - self._left_out > MOMENT_MESSAGES:
+            return True
+        tokens = len(self._ids) + new + more_tokens  # hardly more than one a character
+        return len(self._text) + new > MOMENT_CHARACTERS and tokens > (self._limit if ahead else self._room)
 
     def is_full(self, more_tokens: int) -> bool:
         """Whether the next prompt, longer than the last by so many tokens, will be shortened."""
@@ -125,9 +140,13 @@ class CallPrompt:
         return self._ids
 
 
+def _characters(message: Message) -> int:
+    return len(message.prompted) + sum(len(call.arguments) for call in message.tool_calls)
+
+
 def _after(messages: Sequence[Message], start: int, share: float) -> int:
     """The index from `start` on before which the messages hold this share of the characters."""
-    lengths = [len(message.prompted) + sum(len(call.arguments) for call in message.tool_calls) for message in messages[start:]]
+    lengths = [_characters(message) for message in messages[start:]]
     wanted, seen = share * sum(lengths), 0
     for number, length in enumerate(lengths):
         if seen >= wanted:

@@ -69,7 +69,7 @@ class EmbeddedEngine:
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._inbox: queue.SimpleQueue[Job | Forget | None] = queue.SimpleQueue()
         self._prompts: OrderedDict[str, CallPrompt] = OrderedDict()
-        self._making_room: dict[str, Job] = {}
+        self._making_room: dict[str, asyncio.Task[None]] = {}
         self._jobs = 0
         self.tokens_read = 0
         """Of prompts, in all; what a cache held was not read again."""
@@ -156,15 +156,29 @@ class EmbeddedEngine:
         """A reply of so many tokens is made and will be spoken for a while: where the next prompt is one to be shortened, read
         the short one now. What is asked for the call next stops it."""
         prompt = self._prompts.get(call_id)
-        if prompt is None or not prompt.is_full(made) or self.load >= 1:
-            return
-        job = self._making_room[call_id] = Job(call_id, prompt.ids(messages, tools, ahead=True, more_tokens=made), 0)
-        self._inbox.put(job)
+        if prompt is not None and prompt.is_full(made) and self.load < 1:
+            reading = self._read_short(call_id, prompt, messages, tools, made)
+            self._making_room[call_id] = asyncio.create_task(reading, name=f"making room {call_id}")
+
+    async def _read_short(
+        self, call_id: str, prompt: CallPrompt, messages: Sequence[Message], tools: Sequence[ToolSchema], made: int
+    ) -> None:
+        job = Job(call_id, [], 0)
+        try:
+            with contextlib.suppress(EngineError):  # a favour: the generation that needs it will tell
+                job.ids = await prompt.ids_soon(messages, tools, ahead=True, more_tokens=made)
+                self._inbox.put(job)
+                while isinstance(await self._next(job), int):
+                    pass
+        finally:
+            job.cancelled = True
+            if self._making_room.get(call_id) is asyncio.current_task():
+                del self._making_room[call_id]
 
     def _stop_making_room(self, call_id: str) -> None:
-        job = self._making_room.pop(call_id, None)
-        if job is not None:
-            job.cancelled = True
+        task = self._making_room.pop(call_id, None)
+        if task is not None:
+            task.cancel()
 
     @property
     def problems(self) -> dict[str, int]:
@@ -190,6 +204,10 @@ class EmbeddedEngine:
     async def close(self) -> None:
         """See `LlmEngine.close`."""
         self._closing = True
+        making_room = tuple(self._making_room.values())
+        for task in making_room:
+            task.cancel()
+        await asyncio.gather(*making_room, return_exceptions=True)
         self._inbox.put(None)
         await asyncio.to_thread(self._thread.join, ENDING_S)
 

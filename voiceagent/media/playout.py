@@ -14,7 +14,8 @@ FRAME_MS = 20
 RATE_HZ = 24_000
 FRAME_SAMPLES = RATE_HZ * FRAME_MS // 1000
 FADE_SAMPLES = RATE_HZ * 5 // 1000
-MAX_QUEUED_S = 120.0
+FULL_S = 30.0
+"""With so much to send the queue is full: synthesis waits."""
 MAX_REMEMBERED = 1024
 """Dropped replies, and replies with a ledger, that are remembered; the oldest are forgotten (reply ids rise)."""
 
@@ -70,14 +71,17 @@ class Playout:
         """Whether there is nothing to say now."""
         return not self._clauses or self._clauses[0].reply_id in self._held
 
+    @property
+    def full(self) -> bool:
+        """Whether nothing more should be synthesised for now. What was, is taken all the same."""
+        return self._queued_samples >= FULL_S * RATE_HZ
+
     def push(self, reply_id: int, clause: int, pcm: NDArray[np.int16], *, complete: bool) -> bool:
         """Append mono 24 kHz int16 audio to a clause, shape (samples,). Clauses play in the order of their first push. False
-        when it was refused: its reply is dropped, or the queue holds `MAX_QUEUED_S` seconds already."""
+        when it was refused: its reply is dropped."""
         if reply_id in self._dropped:
             return False
-        if (self._queued_samples + len(pcm)) / RATE_HZ > MAX_QUEUED_S:
-            return False
-        target = next((c for c in self._clauses if c.reply_id == reply_id and c.index == clause), None)
+        target = self._find(reply_id, clause)
         if target is None:
             target = Clause(reply_id, clause)
             self._clauses.append(target)
@@ -89,6 +93,9 @@ class Playout:
         target.complete = complete
         self._tell_ready()
         return True
+
+    def _find(self, reply_id: int, clause: int) -> Clause | None:
+        return next((c for c in self._clauses if c.reply_id == reply_id and c.index == clause), None)
 
     def _tell_ready(self) -> None:
         if self.on_ready is not None and not self.idle:
@@ -150,7 +157,7 @@ class Playout:
 
     def cut(self, reply_id: int, clause: int, end_ms: float) -> None:
         """Send nothing of the clause beyond `end_ms` of its audio, fading out over 5 ms; what is pushed to it later is let go."""
-        cut = next((c for c in self._clauses if c.reply_id == reply_id and c.index == clause), None)
+        cut = self._find(reply_id, clause)
         if cut is None:
             return
         keep = max(0, round(end_ms * RATE_HZ / 1000) - cut.sent_samples)
@@ -162,6 +169,14 @@ class Playout:
         self._queued_samples -= len(audio) - len(kept)
         cut.buffer = deque([kept] if len(kept) else [])
         cut.complete = cut.is_cut = True
+
+    def break_off(self, reply_id: int, clause: int) -> None:
+        """The rest of the clause will never come: end it where it was sent to, fading out, so that what is behind it is sent."""
+        broken = self._find(reply_id, clause)
+        if broken is not None:
+            fade = FADE_SAMPLES if broken.sent_samples else 0
+            self.cut(reply_id, clause, (broken.sent_samples + fade) * 1000.0 / RATE_HZ)
+            self._tell_ready()
 
     def confirm_sent(self) -> None:
         """The frame that was taken last is on its way to the caller: enter it in the ledger and report it."""

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from voiceagent.call import Call
+from voiceagent.call import Call, memory
 from voiceagent.call.call import rules_of
 from voiceagent.call.observer import CallObserver
 from voiceagent.config import AgentConfig, data_dir
@@ -23,6 +23,7 @@ from voiceagent.engines import Engines, load_engines
 from voiceagent.errors import ProtocolError, VoiceAgentError
 from voiceagent.guard.checks import Guards, load_guards
 from voiceagent.latency.budgets import Budgets
+from voiceagent.media import first_call
 from voiceagent.media.ice import IceServers
 from voiceagent.media.leg import Leg
 from voiceagent.media.webrtc import WebRtcLeg
@@ -83,6 +84,8 @@ class AgentService:
                 await sources.open()
                 await _warm(engines, self.agent)
                 await admission.learn(engines.llm.kv_capacity)
+                await asyncio.to_thread(first_call.prepare)
+                await asyncio.to_thread(memory.collect_what_loading_left)
                 yield self._start_call(engines, tools, guards, speech, sources, metrics, store, admission.pressure)
             finally:
                 metrics.llm = metrics.stt = None

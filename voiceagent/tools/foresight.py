@@ -1,12 +1,12 @@
 """What an agent's past calls teach about its next ones: how long each tool takes, and with which words callers ask for what. In
-memory only, and bounded; words are kept as patterns, with what callers filled in left out. An argument that nobody said (a kind,
-a unit; or a caller's own number, from before) goes from call to call only once two calls had the same."""
+memory only, and bounded; words are kept as patterns, with what callers filled in left out. Of what a caller did not say just
+then only what the tool's schema names as a choice (a kind, a unit) is kept: anything else may be a caller's own, from before."""
 
 from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,6 @@ SURE_AFTER = 2
 SURE_WORDS = 3
 """Of a sentence in which nothing is filled in, so many words must have been heard."""
 MAX_SLOT_WORDS = 4
-NOTHING = "{}"
 WEIGHT = 0.3
 """Of a tool's latest run in its typical time."""
 
@@ -45,30 +44,13 @@ class Fit:
     """What the caller filled in; None while some of it is still to come."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """How a pattern was learned."""
-
-    count: int = 0
-    calls: tuple[str, ...] = ()
-    """The first that taught it."""
-
-    def again(self, call_id: str) -> Lesson:
-        """It was taught once more."""
-        is_new = call_id not in self.calls and len(self.calls) < SURE_AFTER
-        return Lesson(self.count + 1, (*self.calls, call_id) if is_new else self.calls)
-
-    def is_for(self, call_id: str, fixed: str) -> bool:
-        """Whether it predicts in a call, with `fixed` besides what is filled in."""
-        return self.count >= SURE_AFTER and (fixed == NOTHING or len(self.calls) >= SURE_AFTER or call_id in self.calls)
-
-
 class Foresight:
     """One per agent, for all its calls."""
 
     def __init__(self) -> None:
         self._typical_ms: dict[str, float] = {}
-        self._patterns: OrderedDict[tuple[Pattern, str, str], Lesson] = OrderedDict()
+        self._patterns: OrderedDict[tuple[Pattern, str, str], int] = OrderedDict()
+        """How often each was seen; it is the words, the tool, and its arguments that are choices of the schema."""
 
     def took(self, name: str, ms: float) -> None:
         """A run of a tool ended."""
@@ -79,34 +61,37 @@ class Foresight:
         """How long the tool's runs take; 0 while none is known."""
         return self._typical_ms.get(name, 0.0)
 
-    def learn(self, call_id: str, said: str, name: str, arguments: str) -> None:
-        """In a call the caller's words led to that tool call. Where none of its arguments stands in them they teach nothing: it
-        was about what had been said before."""
+    def learn(self, said: str, name: str, arguments: str, parameters: Mapping[str, Any]) -> None:
+        """The caller's words led to that call of a tool, whose JSON schema `parameters` is. They teach nothing where none of its
+        arguments stands in them, because it was about what had been said before, nor where one neither stands in them nor is a
+        choice of the schema."""
         given = read_arguments(arguments)
         if given is None:
             return
-        pattern, fixed = _pattern(_words(said), given)
+        pattern, unsaid = _pattern(_words(said), given)
         if given and not any(isinstance(part, Slot) for part in pattern):
             return
-        key = (pattern, name, json.dumps(fixed, sort_keys=True))
-        self._patterns[key] = self._patterns.pop(key, Lesson()).again(call_id)
+        if not all(_is_choice(value, parameters.get("properties", {}).get(argument)) for argument, value in unsaid.items()):
+            return
+        key = (pattern, name, json.dumps(unsaid, sort_keys=True))
+        self._patterns[key] = self._patterns.pop(key, 0) + 1
         while len(self._patterns) > MAX_PATTERNS:
             self._patterns.popitem(last=False)
 
-    def predict(self, call_id: str, words: str) -> tuple[str, str] | None:
-        """The tool and the arguments that a call's utterance which has begun like this will lead to: of patterns whose arguments
-        are all there, that which fits most words; else the call that all it may still become leads to."""
+    def predict(self, words: str) -> tuple[str, str] | None:
+        """The tool and the arguments that an utterance which has begun like this will lead to: of patterns whose arguments are
+        all there, that which fits most words; else the call that all it may still become leads to."""
         heard = _words(words)
         fits = [
-            (fit, name, fixed)
-            for (pattern, name, fixed), lesson in reversed(self._patterns.items())
-            if lesson.is_for(call_id, fixed) and (fit := _fit(pattern, heard)) is not None
+            (fit, name, choices)
+            for (pattern, name, choices), count in reversed(self._patterns.items())
+            if count >= SURE_AFTER and (fit := _fit(pattern, heard)) is not None
         ]
         filled = [found for found in fits if found[0].arguments]
         if filled:
-            fit, name, fixed = max(filled, key=lambda found: found[0].words)
-            return name, json.dumps(json.loads(fixed) | fit.arguments)
-        calls = {(name, fixed) for _, name, fixed in fits}
+            fit, name, choices = max(filled, key=lambda found: found[0].words)
+            return name, json.dumps(json.loads(choices) | fit.arguments)
+        calls = {(name, choices) for _, name, choices in fits}
         if len(calls) == 1 and len(heard) >= SURE_WORDS and all(fit.arguments is not None for fit, _, _ in fits):
             return calls.pop()
         return None
@@ -120,16 +105,25 @@ def _words(text: str) -> list[str]:
 def _pattern(said: Sequence[str], arguments: dict[str, Any]) -> tuple[Pattern, dict[str, Any]]:
     """The utterance with a slot for every argument whose words stand in it; the arguments that do not stand in it."""
     parts: list[str | Slot] = [word.casefold() for word in said]
-    fixed: dict[str, Any] = {}
+    unsaid: dict[str, Any] = {}
     for argument, value in arguments.items():
         words = [word.casefold() for word in _words(str(value))]
         starts = range(len(parts) - len(words) + 1)
         start = next((i for i in starts if parts[i : i + len(words)] == words), None) if words else None
         if start is None or len(words) > MAX_SLOT_WORDS:
-            fixed[argument] = value
+            unsaid[argument] = value
         else:
             parts[start : start + len(words)] = [Slot(argument, not isinstance(value, str), len(words))]
-    return tuple(parts), fixed
+    return tuple(parts), unsaid
+
+
+def _is_choice(value: Any, schema: Any) -> bool:
+    """Whether the schema of an argument names the value."""
+    if not isinstance(schema, Mapping):
+        return False
+    if any(type(choice) is type(value) and choice == value for choice in schema.get("enum", ())):
+        return True
+    return any(_is_choice(value, one) for kind in ("anyOf", "oneOf") for one in schema.get(kind, ()))
 
 
 def _fit(pattern: Pattern, heard: Sequence[str]) -> Fit | None:

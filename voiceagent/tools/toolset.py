@@ -85,6 +85,12 @@ class ToolSet:
         self.foresight.took(name, (time.perf_counter() - began_s) * 1000.0)
         return replace(outcome, output=redacted(outcome.output))
 
+    def learn(self, said: str, name: str, arguments: str) -> None:
+        """A caller's words led to that tool call."""
+        tool = self._tools().get(name)
+        if tool is not None:
+            self.foresight.learn(said, name, arguments, tool.parameters)
+
     def runner(self, most: int) -> ToolRunner:
         """Runs tools that are not of this set by the same rules, so many at a time; what became of them is counted with ours."""
         return ToolRunner(self._ended, most)
