@@ -149,7 +149,7 @@ def take_rtp(receiver: RTCRtpReceiver, handler: Callable[[RtpPacket], None], clo
     _take_at_once(receiver.transport, take, pace)
 
 
-def _take_at_once(transport: RTCDtlsTransport, take: Callable[[RtpPacket], None], pace: RtpPace | None) -> None:
+def _take_at_once(transport: RTCDtlsTransport, take: Callable[[RtpPacket], None], pace: RtpPace | None = None) -> None:
     """RTP goes past the queue of `transport`; DTLS, RTCP and what comes before the keys are known do not (RFC 7983)."""
     connection = ice_connection(transport)
     enqueue: Callable[[bytes, int], None] = getattr(connection, _DATA_RECEIVED)
