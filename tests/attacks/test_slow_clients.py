@@ -211,10 +211,11 @@ async def test_a_lack_of_descriptors_is_survived_and_told_briefly(tmp_path: Path
     assert len(log) <= LOG_BYTES, log[:2000]
 
 
-async def test_a_thousand_unknown_paths_cost_little(server: ServerProcess) -> None:
+async def test_unknown_paths_cost_little(server: ServerProcess) -> None:
+    """As many as an address may ask for at once, at 3 ms each."""
     asked = b"".join(b"GET /%032x.php HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" % number for number in range(20))
     began_s = time.perf_counter()
-    for _ in range(50):
+    for _ in range(15):
         reader, writer = await asyncio.open_connection(*address_of(server.url))
         writer.write(asked)
         for _ in range(20):
@@ -223,4 +224,4 @@ async def test_a_thousand_unknown_paths_cost_little(server: ServerProcess) -> No
             length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
             assert b"not_found" in await reader.readexactly(length)
         writer.close()
-    assert time.perf_counter() - began_s < 3
+    assert time.perf_counter() - began_s < 0.9

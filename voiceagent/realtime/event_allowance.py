@@ -9,7 +9,7 @@ from voiceagent.token_bucket import TokenBucket
 
 EVENTS_PER_S, EVENTS_AT_ONCE = 20.0, 100.0
 """Client libraries send one or two a turn; a tool's results may come together."""
-WORK_PER_S, WORK_AT_ONCE = 4.0, 12.0
+WORK_PER_S, WORK_AT_ONCE = 2.0, 4.0
 """Those that the language model has to do with: typed messages, new instructions, new tools."""
 BYTES_PER_S, BYTES_AT_ONCE = 16_384.0, 262_144.0
 PATIENCE = 100.0

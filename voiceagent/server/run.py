@@ -51,25 +51,29 @@ async def serve(
     runner = web.AppRunner(app, access_log=None, handler_cancellation=False, shutdown_timeout=ANSWER_GRACE_S)
     late = threading.Timer(EXIT_WITHIN_S, _exit_late)
     late.daemon = True
+    stopped_by_caller = True
+    signals: list[int] = []
     _start_threads()
     try:
         await runner.setup()
         assert runner.server is not None
         listening = Listening(runner.server, Connections(app[CALLS].metrics, max_connections))
-        _watch_signals(stop, app)
+        _watch_signals(stop, signals, app)
         try:
             bound = await listening.open(host, port)
             url = f"http://{f'[{host}]' if ':' in host else host}:{bound}"
             on_bound(url)
             await _until_stopped(app, stop, lambda: on_ready(url))
         finally:
+            stopped_by_caller = not signals and not app[DRAINING].reason
             late.start()
             await listening.close()
     finally:
         try:
             await runner.cleanup()
         finally:
-            late.cancel()
+            if stopped_by_caller:  # whose program goes on; else it ends here, and no thread that hangs may keep it
+                late.cancel()
         for number in (*STOP, DRAIN):
             asyncio.get_running_loop().remove_signal_handler(number)
 
@@ -83,18 +87,20 @@ def _start_threads() -> None:
         executor.submit(all_there.wait)
 
 
-def _watch_signals(stop: asyncio.Event, app: web.Application) -> None:
+def _watch_signals(stop: asyncio.Event, signals: list[int], app: web.Application) -> None:
+    """Set `stop`, and add to `signals`, when one comes."""
     loop = asyncio.get_running_loop()
 
-    def stop_now() -> None:
-        if not stop.is_set():
+    def stop_now(came: int) -> None:
+        if not signals:
+            signals.append(came)
             stop.set()
             for number in STOP:
                 loop.remove_signal_handler(number)
                 signal.signal(number, _exit_at_once)
 
     for number in STOP:
-        loop.add_signal_handler(number, stop_now)
+        loop.add_signal_handler(number, stop_now, number)
     loop.add_signal_handler(DRAIN, app[DRAINING].begin)
 
 
