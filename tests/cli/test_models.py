@@ -10,7 +10,8 @@ from tests.models.hub import REVISION, Hub, running
 from voiceagent.cli import models as models_command
 from voiceagent.models import registry as registry_module
 from voiceagent.models.figures import at_least, at_most
-from voiceagent.models.registry import Model, ModelFile, Registry
+from voiceagent.models.model import Model, ModelFile
+from voiceagent.models.registry import Registry
 
 Run = Callable[..., Outcome]
 DATA = b"weights" * 1000

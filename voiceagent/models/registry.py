@@ -7,73 +7,20 @@ import functools
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import msgspec
 import yaml
 
 from voiceagent.config import models_cache_dir
 from voiceagent.errors import ConfigError, ModelError
-from voiceagent.resources import bundled_models_dir, registry_file
+from voiceagent.models.makers import MAKERS
+from voiceagent.models.model import Fetched, Kind, Model
+from voiceagent.resources import registry_file
 
-Kind = Literal["stt", "llm", "tts"]
-_SHA256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
-_REVISION = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{40})?$")]
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 REMOTE_ENGINES = {"openai": "vllm"}
 """Engines that talk to a server, and the engine there that needs the model's files."""
-
-
-class ModelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One file of a model on a hub."""
-
-    path: str
-    """Its path in the repository."""
-    size: Annotated[int, msgspec.Meta(ge=0)]
-    """In bytes."""
-    sha256: _SHA256
-    local: str = ""
-    """Its path below the model's folder; empty: the same as `path`."""
-
-    @property
-    def name(self) -> str:
-        """Its path below the model's folder."""
-        return self.local or self.path
-
-
-class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One model: bundled, or on a hub."""
-
-    kind: Kind
-    engine: str
-    licence: str
-    source: str
-    languages: tuple[str, ...]
-    bundled: str = ""
-    """Its folder below models/bundled; empty: it is on a hub."""
-    repository: str = ""
-    revision: _REVISION = ""
-    files: tuple[ModelFile, ...] = ()
-    name: str = ""
-    """Its key in the registry."""
-
-    @property
-    def size_bytes(self) -> int:
-        """Of all files. A bundled model's are counted on disk."""
-        if self.bundled:
-            return sum(p.stat().st_size for p in (bundled_models_dir() / self.bundled).rglob("*") if p.is_file())
-        return sum(file.size for file in self.files)
-
-    def folder(self, cache: Path) -> Path:
-        """Where its files lie, or will: a new revision gets a new folder."""
-        return bundled_models_dir() / self.bundled if self.bundled else cache / f"{self.name}-{self.revision[:12]}"
-
-    def is_present(self, cache: Path) -> bool:
-        """Whether every file is there in its right size. Quick: it does not read the files."""
-        folder = self.folder(cache)
-        if self.bundled:
-            return folder.is_dir() and any(folder.iterdir())
-        return all((folder / f.name).is_file() and (folder / f.name).stat().st_size == f.size for f in self.files)
 
 
 class EngineSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -161,12 +108,7 @@ def _problems(registry: Registry) -> Iterator[str]:
     for name, model in registry.models.items():
         if not _NAME.fullmatch(name):
             yield f"models.{name}: is not a name; expected small letters, digits, '.', '_' and '-'"
-        from_hub = (model.repository, model.revision, model.files)
-        if any(from_hub) if model.bundled else not all(from_hub):
-            yield f"models.{name}: expected either `bundled`, or `repository`, `revision` and `files`"
-        for path in (model.bundled, *(file.path for file in model.files), *(file.name for file in model.files)):
-            if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
-                yield f"models.{name}: {path!r} leaves the model's folder"
+        yield from (f"models.{name}: {problem}" for problem in _problems_of(model))
     for profile in registry.profiles.values():
         for kind, spec in profile.specs.items():
             where = f"profiles.{profile.name}.{kind}"
@@ -177,6 +119,34 @@ def _problems(registry: Registry) -> Iterator[str]:
                 yield f"{where}: {spec.model} is a model for {found.kind}"
             elif found.engine != REMOTE_ENGINES.get(spec.engine, spec.engine):
                 yield f"{where}: {spec.model} is run by {found.engine}, not {spec.engine}"
+
+
+def _problems_of(model: Model) -> Iterator[str]:
+    if model.bundled and (model.sources or model.files or model.made):
+        yield "expected either `bundled`, or `files` and where they come from"
+    elif not model.bundled and not model.files:
+        yield "expected either `bundled`, or `files` with their sizes and SHA-256"
+    if model.made and model.sources:
+        yield "is made: where its parts come from belongs into `made`"
+    if model.made and model.made.by not in MAKERS:
+        yield f"there is no maker {model.made.by!r}; expected one of {', '.join(MAKERS) or 'none'}"
+    if not model.bundled:
+        yield from _problems_of_sources(model.origin)
+    origin = model.origin
+    paths = [model.bundled, *(package.folder for package in origin.packages)]
+    paths += [path for file in (*model.files, *origin.files) for path in (file.path, file.name, *file.parts)]
+    for path in paths:
+        if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
+            yield f"{path!r} leaves the model's folder"
+
+
+def _problems_of_sources(origin: Fetched) -> Iterator[str]:
+    if not origin.sources:
+        yield "comes from nowhere; expected `repository` and `revision`, or `packages`, or both"
+    if bool(origin.repository) != bool(origin.revision):
+        yield "expected `repository` and `revision` together"
+    if not origin.files:
+        yield "expected `files` with their sizes and SHA-256"
 
 
 @functools.cache
