@@ -9,7 +9,7 @@ import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Protocol
 
 import httpx2
 from huggingface_hub.errors import (
@@ -55,7 +55,14 @@ class Address:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-def download(address: Address, part: Path, progress: Progress) -> None:
+class Get(Protocol):
+    """Fetches a file behind what is there of it. Raises httpx2.HTTPError, HfHubHTTPError, OSError."""
+
+    def __call__(self, url: str, target: BinaryIO, /, *, resume_size: int, headers: dict[str, str], expected_size: int) -> None:
+        """`target` stands behind the `resume_size` bytes that are there."""
+
+
+def download(address: Address, part: Path, progress: Progress, get: Get = http_get) -> None:
     """Make `part` the whole file; what is there of it is kept. Raises SourceError, one of `NotFound`, OSError."""
     disable_progress_bars()
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
@@ -67,15 +74,15 @@ def download(address: Address, part: Path, progress: Progress) -> None:
         try:
             with _Part(part, address, progress) as target:
                 target.seek(had)
-                http_get(address.url, target, resume_size=had, headers=address.headers, expected_size=address.size)
+                get(address.url, target, resume_size=had, headers=address.headers, expected_size=address.size)
         except NotFound:
             raise
         except OfflineModeIsEnabled as error:
             raise SourceError(f"{address.model}: HF_HUB_OFFLINE is set; unset it to pull models") from error
-        except (httpx2.TransportError, HfHubHTTPError) as error:
+        except (httpx2.HTTPError, HfHubHTTPError) as error:
             if part.stat().st_size > had:
                 waits = iter(RETRY_DELAYS_S)
-            wait_s = next(waits, None) if _may_pass(error) else None
+            wait_s = next(waits, None) if _may_pass(error, get) else None
             if wait_s is None:
                 raise SourceError(_unreachable(address, part, error)) from error
             time.sleep(wait_s)
@@ -90,19 +97,21 @@ def download(address: Address, part: Path, progress: Progress) -> None:
 ANOTHER = "pull from another hub, or choose the source with --from"
 
 
-def _may_pass(error: httpx2.TransportError | HfHubHTTPError) -> bool:
-    if isinstance(error, HfHubHTTPError):
+def _may_pass(error: httpx2.HTTPError | HfHubHTTPError, get: Get) -> bool:
+    if isinstance(error, (httpx2.HTTPStatusError, HfHubHTTPError)):
         return error.response.status_code >= 500
+    if get is not http_get:
+        return not isinstance(error, httpx2.ConnectError)
     # `http_get` has tried these five times already.
     return not isinstance(error, (httpx2.ConnectError, httpx2.TimeoutException, httpx2.RemoteProtocolError))
 
 
-def _unreachable(address: Address, part: Path, error: httpx2.TransportError | HfHubHTTPError) -> str:
+def _unreachable(address: Address, part: Path, error: httpx2.HTTPError | HfHubHTTPError) -> str:
     kept = f"; {size_text(part.stat().st_size)} of {address.path} are kept and the next pull goes on there"
     start = f"{address.model}: {address.place}"
-    if isinstance(error, HfHubHTTPError):
+    if isinstance(error, (httpx2.HTTPStatusError, HfHubHTTPError)):
         return f"{start} answered {error.response.status_code} for {address.path}; try again later{kept}"
-    reason = str(error) or type(error).__name__
+    reason = " ".join(str(error).split()) or type(error).__name__
     return f"{start} cannot be reached ({reason}); {address.elsewhere}{kept}"
 
 

