@@ -14,9 +14,11 @@ from typing import Any
 
 from voiceagent.config import EngineOptions, LlmSettings
 from voiceagent.errors import ConfigError
+from voiceagent.grounding.english import LANGUAGES
+from voiceagent.grounding.engine import GroundedEngine
 from voiceagent.llm.engine import LlmEngine
 from voiceagent.llm.fallback import FallbackEngine
-from voiceagent.models.registry import EngineSpec, Profile, profile, require, resolve
+from voiceagent.models.registry import EngineSpec, Profile, profile, registry, require, resolve
 from voiceagent.stt.engine import SttEngine
 from voiceagent.tts.engine import TtsEngine
 
@@ -81,8 +83,9 @@ def load_llm(spec: EngineSpec, llm: LlmSettings, options: Mapping[str, Any]) -> 
     chosen = {"temperature": llm.temperature, "max_tokens": llm.max_tokens}
     if llm.base_url or not spec.is_local:
         first: LlmEngine = _plugin("llm", "openai")(None, {**_server(spec, llm), **chosen, **options})
+        first = first if llm.base_url else _grounded(first, spec.model)
     else:
-        first = _create("llm", spec.with_options({**chosen, **options}))
+        first = _grounded(_create("llm", spec.with_options({**chosen, **options})), spec.model)
     if not llm.fallback:
         return first
     standby = profile(llm.fallback).llm
@@ -90,7 +93,14 @@ def load_llm(spec: EngineSpec, llm: LlmSettings, options: Mapping[str, Any]) -> 
         raise ConfigError(
             f"llm.fallback: the profile {llm.fallback} needs a server too; name one that does not, such as embedded"
         )
-    return FallbackEngine(first, _create("llm", standby.with_options(chosen)))
+    return FallbackEngine(first, _grounded(_create("llm", standby.with_options(chosen)), standby.model))
+
+
+def _grounded(engine: LlmEngine, model: str) -> LlmEngine:
+    """The language model; one that invents, by its entry in the registry, held against what was said."""
+    known = registry().model(model)
+    language = next((LANGUAGES[code] for code in known.languages if code in LANGUAGES), None)
+    return GroundedEngine(engine, known.limits, language) if known.limits.are_checked and language is not None else engine
 
 
 def _server(spec: EngineSpec, llm: LlmSettings) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import yaml
 
 from voiceagent.config import models_cache_dir
 from voiceagent.errors import ConfigError, ModelError
+from voiceagent.grounding.limits import NO_LIMITS, ModelLimits
 from voiceagent.resources import bundled_models_dir, registry_file
 
 Kind = Literal["stt", "llm", "tts"]
@@ -56,6 +57,8 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     files: tuple[ModelFile, ...] = ()
     name: str = ""
     """Its key in the registry."""
+    limits: ModelLimits = NO_LIMITS
+    """What it is not fit for."""
 
     @property
     def size_bytes(self) -> int:

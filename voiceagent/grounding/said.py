@@ -1,0 +1,185 @@
+"""Whether the arguments of a tool call were said: each is a choice of the tool's schema, or its words stand in what the caller
+said or in what tools answered. A time of day that was said otherwise is put right: the caller's is taken. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from voiceagent.conversation.history import Message, read_arguments
+from voiceagent.grounding.clock import Clock, clocks, one_clock
+from voiceagent.grounding.language import Language
+from voiceagent.grounding.words import Word, words_of
+
+SHORTEST_CODE = 3
+"""Digits that are taken for a code, said in groups or one by one."""
+SHORTEST_JOINED = 5
+"""Letters of a name that may be written in another number of words: "hair cut"."""
+REMEMBERED_MESSAGES = 60
+"""So many messages back an argument may have been said."""
+
+
+class Said:
+    """What was said in a call so far, as far as it is asked for."""
+
+    def __init__(self, messages: Sequence[Message], language: Language) -> None:
+        recent = messages[-REMEMBERED_MESSAGES:]
+        self._language = language
+        self.by_caller = tuple(message.content for message in recent if message.role == "user")
+        self._texts = (*self.by_caller, *(told for message in recent if message.role == "tool" for told in results(message)))
+
+    @cached_property
+    def _words(self) -> list[list[Word]]:
+        return [words_of(text, self._language) for text in self._texts]
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Every word, with the signs of arithmetic that some stand for."""
+        plain = {word.text for words in self._words for word in words}
+        return frozenset(plain | {self._language.signs[word] for word in plain & self._language.signs.keys()})
+
+    @cached_property
+    def joined(self) -> str:
+        """All letters, text by text."""
+        return "\n".join("".join(word.text for word in words) for words in self._words)
+
+    @cached_property
+    def _codes(self) -> str:
+        """All digits, a line for each run of them."""
+        runs = ("".join(word.text if word.number is not None else "\n" for word in words) for words in self._words)
+        return "\n".join(runs)
+
+    @cached_property
+    def clocks(self) -> tuple[Clock, ...]:
+        """Every time of day."""
+        return tuple(clock for text in self._texts for clock in clocks(text, self._language))
+
+    @cached_property
+    def last_clocks(self) -> tuple[Clock, ...]:
+        """Those of what the caller said last."""
+        return tuple(clocks(self.by_caller[-1], self._language)) if self.by_caller else ()
+
+    @cached_property
+    def amounts(self) -> frozenset[int]:
+        """The numbers that phrases of the caller mean."""
+        texts = (f" {' '.join(word.text for word in words)} " for words in self._words)
+        plain = "\n".join((*texts, *(f" {text.casefold().rstrip('.?!')} " for text in self.by_caller)))
+        return frozenset(value for phrase, value in self._language.amounts.items() if f" {phrase} " in plain)
+
+    @cached_property
+    def numbers_by_caller(self) -> Counter[str]:
+        """How often the caller said each number, as one or as the hour of a time."""
+        words = (word for text in self.by_caller for word in words_of(text, self._language))
+        return Counter(
+            word.text.partition(":")[0].lstrip("0") or "0" for word in words if word.number is not None or ":" in word.text
+        )
+
+    def has_number(self, value: float) -> bool:
+        """Whether a number was said."""
+        text = f"{abs(value):g}"
+        return value in self.amounts or all(part in self.words for part in text.split("."))
+
+    def has_code(self, digits: str) -> bool:
+        """Whether digits were said, in whatever groups."""
+        return digits in self._codes
+
+
+def results(message: Message) -> Iterator[str]:
+    """What a tool answered, if it answered: what an error says nobody said."""
+    told = read_arguments(message.content)
+    if told is None or "error" not in told:
+        yield message.content
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What came of a check."""
+
+    arguments: dict[str, Any]
+    """With what was put right."""
+    unsaid: tuple[str, ...] = ()
+    """The arguments that nobody said."""
+    mended: bool = False
+
+    @property
+    def text(self) -> str:
+        """As a model writes them."""
+        return json.dumps(self.arguments, ensure_ascii=False)
+
+
+def check(arguments: Mapping[str, Any], parameters: Mapping[str, Any], said: Said, language: Language) -> Checked:
+    """Check a tool call's arguments, `parameters` being its JSON schema."""
+    properties = parameters.get("properties") or {}
+    given, unsaid, hours = dict(arguments), [], {}
+    for name, value in arguments.items():
+        schema = properties.get(name) or {}
+        clock = one_clock(value, language) if isinstance(value, str) and not _is_choice(value, schema) else None
+        if clock is None:
+            if not _was_said(value, schema, said, language):
+                unsaid.append(name)
+        elif (right := _as_said(clock, said)) is None:
+            unsaid.append(name)
+        else:
+            hours[name] = str(right.hour)
+            given[name] = value if right == clock else right.written(language)
+    unsaid += [name for name in _said_too_seldom(given, hours, properties, said) if name not in unsaid]
+    return Checked(given, tuple(unsaid), given != dict(arguments))
+
+
+def _as_said(clock: Clock, said: Said) -> Clock | None:
+    """The time as it was said: the same, with no more of the day's half than was; else the only one that the caller's last words
+    can mean; None where it was not said."""
+    same = [other for other in said.clocks if other.same_hand(clock)]
+    if any(not clock.half or other.half == clock.half for other in same):
+        return clock
+    if same:
+        return Clock(clock.hour, clock.minute, same[-1].half)
+    plain = [other for other in said.last_clocks if other.is_plain]
+    of_hour = [other for other in said.last_clocks if other.hour == clock.hour]
+    only = next((some[0] for some in (plain, of_hour) if len(some) == 1), None)
+    return Clock(only.hour, only.minute, only.half) if only else None
+
+
+def _was_said(value: Any, schema: Any, said: Said, language: Language) -> bool:
+    schema = schema if isinstance(schema, Mapping) else {}
+    if value is None or value == "" or isinstance(value, bool) or _is_choice(value, schema):
+        return True
+    if isinstance(value, int | float):
+        return said.has_number(value)
+    if isinstance(value, list):
+        return all(_was_said(item, schema.get("items"), said, language) for item in value)
+    if isinstance(value, dict):
+        inner = schema.get("properties") or {}
+        return all(_was_said(item, inner.get(name), said, language) for name, item in value.items())
+    digits = "".join(str(value).split()).replace("-", "")
+    if digits.isdecimal() and len(digits) >= SHORTEST_CODE:
+        return said.has_code(digits)
+    words = [word.text for word in words_of(str(value), language)]
+    joined = "".join(words)
+    return said.words.issuperset(words) or (len(joined) >= SHORTEST_JOINED and joined in said.joined)
+
+
+def _is_choice(value: Any, schema: Any) -> bool:
+    """Whether the schema itself names the value."""
+    if not isinstance(schema, Mapping):
+        return False
+    named = (*schema.get("enum", ()), *(schema[key] for key in ("const", "default") if key in schema))
+    if any(type(choice) is type(value) and choice == value for choice in named):
+        return True
+    return any(_is_choice(value, one) for kind in ("anyOf", "oneOf") for one in schema.get(kind, ()))
+
+
+def _said_too_seldom(given: Mapping[str, Any], hours: Mapping[str, str], properties: Mapping[str, Any], said: Said) -> list[str]:
+    """The numbers and the hours of times among the arguments that one number would have to stand for which the caller said once."""
+    uses: dict[str, list[str]] = {}
+    for name, value in given.items():
+        is_number = isinstance(value, int) and not isinstance(value, bool) and not _is_choice(value, properties.get(name))
+        number = str(value) if is_number else hours.get(name)
+        if number is not None:
+            uses.setdefault(number, []).append(name)
+    heard = said.numbers_by_caller
+    return [name for number, names in uses.items() if len(names) > 1 and heard[number] == 1 for name in names]
