@@ -25,6 +25,8 @@ class ModelLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Sentences besides, that are true only where the agent has all of its `tools`."""
     answer_words: str = ""
     """The words that it puts around a tool's result; whatever else it says then must stand in the result. Empty: anything."""
+    tells: Mapping[str, tuple[str, ...]] = {}
+    """By tool, the parts of a result that it is to tell: one that it leaves out is added."""
 
     @property
     def are_checked(self) -> bool:

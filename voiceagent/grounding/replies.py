@@ -26,14 +26,15 @@ class ReplyCheck:
         self._limits = limits
         self._language = language
         self._claims_hold = has_all_tools
-        self._outputs = _since_caller(messages)
+        self._results = _since_caller(messages)
+        self._outputs = [output for _, output in self._results]
         earlier = () if self._outputs else (message.content for message in messages if message.role == "assistant")
         self._sentences = [_plain(text) for text in (*limits.sentences, *limits.claims, *earlier) if text]
         self._claims = [_plain(text) for text in limits.claims]
         self._of_result = _vocabulary(limits, messages, self._outputs, language) if limits.answer_words else None
         self._said = ""
         """The clauses that went on since the last sentence's end."""
-        self._held = ""
+        self._held = self._told = ""
         self._has_spoken = False
         """Whether a whole sentence went on."""
         self.instead: str | None = None
@@ -42,11 +43,27 @@ class ReplyCheck:
     def add(self, text: str) -> str:
         """Take a piece of the model's; what may go on with it."""
         self._held += text
-        return self._pass_on(last=False)
+        passed = self._pass_on(last=False)
+        self._told += passed
+        return passed
 
     def finish(self) -> str:
         """Nothing follows: what may go on of the rest."""
-        return self._pass_on(last=True)
+        passed = self._pass_on(last=True)
+        self._told += passed
+        if self.instead is None and self._told.strip() and (left_out := self._left_out()):
+            self.instead = left_out
+        return passed
+
+    def _left_out(self) -> str:
+        """What of the results should have been told and was not."""
+        told = _texts(self._told, self._language)
+        missing: dict[str, Any] = {}
+        for name, output in self._results:
+            parts = read_arguments(output) or {}
+            wanted = {part: parts[part] for part in self._limits.tells.get(name, ()) if part in parts}
+            missing |= {part: value for part, value in wanted.items() if not told.issuperset(_texts(_spoken(value), self._language))}
+        return read_out(json.dumps(missing), self._language) if missing else ""
 
     def _pass_on(self, *, last: bool) -> str:
         passed = ""
@@ -80,7 +97,9 @@ class ReplyCheck:
         if any(known.startswith(sentence) or f" {sentence}" in known for known in self._sentences):
             return None
         if self._outputs:
-            if self._of_result is None or self._of_result.issuperset(_texts(clause, self._language)):
+            if self._of_result is None:
+                return None
+            if _CLAUSE_END.search(f"{clause} ") and self._of_result.issuperset(_texts(clause, self._language)):
                 return None
             return read_out(self._outputs[-1], self._language)
         return self._language.not_understood if self._limits.sentences else None
@@ -104,10 +123,11 @@ def _spoken(value: Any) -> str:
     return json.dumps(value) if isinstance(value, bool) else str(value)
 
 
-def _since_caller(messages: Sequence[Message]) -> list[str]:
-    """What tools answered since the caller spoke."""
+def _since_caller(messages: Sequence[Message]) -> list[tuple[str, str]]:
+    """What tools answered since the caller spoke, with their names."""
     last = max((index for index, message in enumerate(messages) if message.role == "user"), default=-1)
-    return [message.content for message in messages[last + 1 :] if message.role == "tool"]
+    names = {call.call_id: call.name for message in messages[last + 1 :] for call in message.tool_calls}
+    return [(names.get(m.tool_call_id, ""), m.content) for m in messages[last + 1 :] if m.role == "tool"]
 
 
 def _vocabulary(limits: ModelLimits, messages: Sequence[Message], outputs: Sequence[str], language: Language) -> frozenset[str]:

@@ -4,6 +4,7 @@ said or in what tools answered. A time of day that was said otherwise is put rig
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ SHORTEST_CODE = 3
 """Digits that are taken for a code, said in groups or one by one."""
 SHORTEST_JOINED = 5
 """Letters of a name that may be written in another number of words: "hair cut"."""
+_CODE = re.compile(r"\d+([ -]\d+)*")
 REMEMBERED_MESSAGES = 60
 """So many messages back an argument may have been said."""
 
@@ -66,9 +68,9 @@ class Said:
     @cached_property
     def amounts(self) -> frozenset[int]:
         """The numbers that phrases of the caller mean."""
-        texts = (f" {' '.join(word.text for word in words)} " for words in self._words)
-        plain = "\n".join((*texts, *(f" {text.casefold().rstrip('.?!')} " for text in self.by_caller)))
-        return frozenset(value for phrase, value in self._language.amounts.items() if f" {phrase} " in plain)
+        plain = "\n".join(f" {_text(words)} " for words in self._words)
+        phrases = ((_text(words_of(phrase, self._language)), value) for phrase, value in self._language.amounts.items())
+        return frozenset(value for phrase, value in phrases if f" {phrase} " in plain)
 
     @cached_property
     def numbers_by_caller(self) -> Counter[str]:
@@ -86,6 +88,10 @@ class Said:
     def has_code(self, digits: str) -> bool:
         """Whether digits were said, in whatever groups."""
         return digits in self._codes
+
+
+def _text(words: Sequence[Word]) -> str:
+    return " ".join(word.text for word in words)
 
 
 def results(message: Message) -> Iterator[str]:
@@ -155,8 +161,8 @@ def _was_said(value: Any, schema: Any, said: Said, language: Language) -> bool:
     if isinstance(value, dict):
         inner = schema.get("properties") or {}
         return all(_was_said(item, inner.get(name), said, language) for name, item in value.items())
-    digits = "".join(str(value).split()).replace("-", "")
-    if digits.isdecimal() and len(digits) >= SHORTEST_CODE:
+    digits = re.sub(r"[ -]", "", str(value)) if _CODE.fullmatch(str(value)) else ""
+    if len(digits) >= SHORTEST_CODE:
         return said.has_code(digits)
     words = [word.text for word in words_of(str(value), language)]
     joined = "".join(words)
@@ -177,7 +183,8 @@ def _said_too_seldom(given: Mapping[str, Any], hours: Mapping[str, str], propert
     """The numbers and the hours of times among the arguments that one number would have to stand for which the caller said once."""
     uses: dict[str, list[str]] = {}
     for name, value in given.items():
-        is_number = isinstance(value, int) and not isinstance(value, bool) and not _is_choice(value, properties.get(name))
+        is_number = (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, str) and value.isdecimal())
+        is_number = is_number and not _is_choice(value, properties.get(name))
         number = str(value) if is_number else hours.get(name)
         if number is not None:
             uses.setdefault(number, []).append(name)

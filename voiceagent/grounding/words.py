@@ -73,7 +73,7 @@ def _below_hundred(raw: Sequence[str], at: int, language: Language) -> tuple[int
 
 def _bare(word: str, language: Language) -> str:
     """Without what an ending changes little: "haircuts", "Anna's"."""
-    if word in language.full_hour:
+    if word in language.full_hour or word in language.signs:
         return word
     word = word.removesuffix("'s")
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
