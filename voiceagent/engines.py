@@ -14,8 +14,8 @@ from typing import Any
 
 from voiceagent.config import EngineOptions, LlmSettings
 from voiceagent.errors import ConfigError
-from voiceagent.grounding.english import LANGUAGES
 from voiceagent.grounding.engine import GroundedEngine
+from voiceagent.grounding.english import LANGUAGES
 from voiceagent.llm.engine import LlmEngine
 from voiceagent.llm.fallback import FallbackEngine
 from voiceagent.models.registry import EngineSpec, Profile, profile, registry, require, resolve

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from voiceagent.grounding.language import Half, Language
 from voiceagent.grounding.words import Word, words_of
@@ -20,7 +20,7 @@ class Clock:
     minute: int
     half: Half
     is_plain: bool = True
-    """False for a number that need not be a time."""
+    """False for what need not be a time."""
 
     def same_hand(self, other: Clock) -> bool:
         """Whether both show the same on a clock's face."""
@@ -42,7 +42,7 @@ def clocks(text: str, language: Language) -> list[Clock]:
     while at < len(words):
         clock, length = _at(words, at, language)
         if clock is not None:
-            found.append(clock if clock.half else Clock(clock.hour, clock.minute, part, clock.is_plain or bool(part)))
+            found.append(clock if clock.half else replace(clock, half=part))
         at += max(length, 1)
     return found
 
@@ -71,16 +71,22 @@ def _at(words: Sequence[Word], at: int, language: Language) -> tuple[Clock | Non
         return None, 1
     sign = language.minutes_past.get(_text(words, at + 1), 0)
     if sign and 0 < number < OF_HOUR and (hour := _hour(words, at + 2)) is not None:
-        return _with_half(words, at, 3, hour, sign * number, language)
+        return _vague(*_with_half(words, at, 3, hour, sign * number, language))  # "from two to four"
     if _text(words, at + 1) in language.full_hour:
         return _with_half(words, at, 2, number, 0, language)
     after = words[at + 1].number if at + 1 < len(words) else None
     if number < OF_DAY and after is not None and 10 <= after < OF_HOUR:
         return _with_half(words, at, 2, number, after, language)
+    last = words[at + 2].number if at + 2 < len(words) else None
+    if 0 < number < OF_DAY and after == 0 and last is not None and last < 10:  # "seven oh five"
+        return _with_half(words, at, 3, number, last, language)
     clock, length = _with_half(words, at, 1, number, 0, language)
-    if clock is not None and length == 1:
-        clock = Clock(clock.hour, clock.minute, clock.half, is_plain=False)
-    return clock, length
+    return (clock, length) if length > 1 else _vague(clock, length)
+
+
+def _vague(clock: Clock | None, length: int) -> tuple[Clock | None, int]:
+    """It may be something else than a time."""
+    return clock and replace(clock, is_plain=clock.half != "" and clock.minute != 0), length
 
 
 def _text(words: Sequence[Word], at: int) -> str:

@@ -38,19 +38,20 @@ NO_LIMITS = ModelLimits()
 
 
 def unfit_for(limits: ModelLimits, tools: Sequence[Mapping[str, Any]], *, reads_documents: bool = False) -> str:
-    """Why the model is not fit for an agent with these tools (OpenAI function objects), in a few words; empty where it is."""
+    """Why the model is not fit for an agent with these tools (OpenAI function objects), in a few words that go on "the agent";
+    empty where it is."""
     if not limits.tools:
         return ""
     if reads_documents:
-        return "the agent answers from documents"
+        return "answers from documents"
     if not tools:
-        return "the agent has no tools"
+        return "has no tools"
     strange = [
         name
         for name, arguments in _arguments(tools).items()
         if name not in limits.tools or not arguments <= set(limits.tools[name])
     ]
-    return f"the agent has the tool{'s' if len(strange) > 1 else ''} {', '.join(strange)}" if strange else ""
+    return f"has the tool{'s' if len(strange) > 1 else ''} {', '.join(strange)}" if strange else ""
 
 
 def has_all_tools(limits: ModelLimits, tools: Sequence[Mapping[str, Any]]) -> bool:

@@ -62,7 +62,9 @@ class ReplyCheck:
         for name, output in self._results:
             parts = read_arguments(output) or {}
             wanted = {part: parts[part] for part in self._limits.tells.get(name, ()) if part in parts}
-            missing |= {part: value for part, value in wanted.items() if not told.issuperset(_texts(_spoken(value), self._language))}
+            missing |= {
+                part: value for part, value in wanted.items() if not told.issuperset(_texts(_spoken(value), self._language))
+            }
         return read_out(json.dumps(missing), self._language) if missing else ""
 
     def _pass_on(self, *, last: bool) -> str:

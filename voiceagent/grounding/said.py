@@ -137,8 +137,8 @@ def check(arguments: Mapping[str, Any], parameters: Mapping[str, Any], said: Sai
 
 
 def _as_said(clock: Clock, said: Said) -> Clock | None:
-    """The time as it was said: the same, with no more of the day's half than was; else the only one that the caller's last words
-    can mean; None where it was not said."""
+    """The time as it was said: the same, with no more of the day's half than was; else the only time in the caller's last words, or
+    the only number in them that may be its hour; None where it was not said."""
     same = [other for other in said.clocks if other.same_hand(clock)]
     if any(not clock.half or other.half == clock.half for other in same):
         return clock
@@ -180,7 +180,7 @@ def _is_choice(value: Any, schema: Any) -> bool:
 
 
 def _said_too_seldom(given: Mapping[str, Any], hours: Mapping[str, str], properties: Mapping[str, Any], said: Said) -> list[str]:
-    """The numbers and the hours of times among the arguments that one number would have to stand for which the caller said once."""
+    """The arguments for which, as numbers or as hours of times, one number would have to stand that the caller said once."""
     uses: dict[str, list[str]] = {}
     for name, value in given.items():
         is_number = (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, str) and value.isdecimal())

@@ -51,7 +51,9 @@ def _with_numbers(raw: Sequence[str], language: Language) -> list[Word]:
 def _number_at(raw: Sequence[str], at: int, language: Language) -> tuple[int, int]:
     """A number in words that begins there, and of how many words it is made; 0 where there is none."""
     value, length = _below_hundred(raw, at, language)
-    while length and at + length < len(raw) and raw[at + length] in language.multipliers:
+    if not length and raw[at] in language.multipliers:
+        value = 1
+    while value and at + length < len(raw) and raw[at + length] in language.multipliers:
         value *= language.multipliers[raw[at + length]]
         length += 1
         joined = at + length < len(raw) and raw[at + length] == language.joiner

@@ -27,9 +27,11 @@ from voiceagent.media import first_call
 from voiceagent.media.ice import IceServers
 from voiceagent.media.leg import Leg
 from voiceagent.media.webrtc import WebRtcLeg
+from voiceagent.models.fitness import unfit
 from voiceagent.models.registry import profile
 from voiceagent.private_files import keep_private
 from voiceagent.realtime.settings import MAX_INSTRUCTIONS_CHARACTERS
+from voiceagent.server.about import about
 from voiceagent.server.admission import Admission
 from voiceagent.server.app import Service
 from voiceagent.server.calls import StartCall
@@ -81,6 +83,7 @@ class AgentService:
             try:
                 speech = await asyncio.to_thread(_speech, self.agent, engines)
                 await tools.open()
+                self._warn_of_unfit_models(tools)
                 await sources.open()
                 await _warm(engines, self.agent)
                 await admission.learn(engines.llm.kv_capacity)
@@ -95,7 +98,23 @@ class AgentService:
                     stack.push_async_callback(sources.close)
                     stack.push_async_callback(tools.close)
 
-        return Service(answer, load, self.agent.profile, limits, metrics, admission, self.keys, self.operator_keys, ice)
+        return Service(
+            answer,
+            load,
+            self.agent.profile,
+            limits,
+            metrics,
+            admission,
+            self.keys,
+            self.operator_keys,
+            ice,
+            about=lambda: about(self.agent, tools.schemas()),
+        )
+
+    def _warn_of_unfit_models(self, tools: ToolSet) -> None:
+        found = unfit(self.agent, tools.schemas())
+        if found is not None:
+            log.warning("%s; %s", found.problem, found.advice)
 
     def _start_call(
         self,
