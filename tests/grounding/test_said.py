@@ -105,7 +105,9 @@ def test_what_a_tool_answered_was_said_but_not_what_its_error_says() -> None:
     asked = Message("assistant", "It is booked at 8.", (ToolCall("1", "last_order", "{}"),))
     answered = Message("tool", json.dumps({"order": "48213", "seats": 4}), tool_call_id="1")
     refused = Message("tool", json.dumps({"error": "Tables are for 1 to 20 people."}), tool_call_id="1")
-    said = Said([Message("system", "Be brief, in 9 words."), Message("user", "My last order."), asked, answered, refused], ENGLISH)
+    said = Said(
+        [Message("system", "Be brief, in 9 words."), Message("user", "My last order."), asked, answered, refused], ENGLISH
+    )
     assert check({"order": "48213", "people": 4}, {}, said, ENGLISH).unsaid == ()
     for value in (20, 8, 9):  # of an error, of the agent itself, of its instructions
         assert check({"people": value}, {}, said, ENGLISH).unsaid == ("people",)
@@ -114,8 +116,6 @@ def test_what_a_tool_answered_was_said_but_not_what_its_error_says() -> None:
 def test_no_right_call_of_the_held_out_list_is_refused_or_changed() -> None:
     parameters = {tool["function"]["name"]: tool["function"]["parameters"] for tool in demo_tools()}
     entries = [*held_out("single"), *held_out("dialogue")]
-    found = [
-        check(entry.arguments, parameters[entry.tool], Said(history(entry.messages), ENGLISH), ENGLISH) for entry in entries
-    ]
+    found = [check(entry.arguments, parameters[entry.tool], Said(history(entry.messages), ENGLISH), ENGLISH) for entry in entries]
     refused = [one for one in found if one.unsaid or one.mended]
     assert len(refused) <= len(entries) // 100, refused

@@ -137,8 +137,8 @@ def check(arguments: Mapping[str, Any], parameters: Mapping[str, Any], said: Sai
 
 
 def _as_said(clock: Clock, said: Said) -> Clock | None:
-    """The time as it was said: the same, with no more of the day's half than was; else the only time in the caller's last words, or
-    the only number in them that may be its hour; None where it was not said."""
+    """The time as it was said: the same, with no more of the day's half than was; else the only time in the caller's last words,
+    or the only number in them that may be its hour; None where it was not said."""
     same = [other for other in said.clocks if other.same_hand(clock)]
     if any(not clock.half or other.half == clock.half for other in same):
         return clock
