@@ -52,7 +52,7 @@ def test_a_number_is_the_same_in_words_and_in_digits(said: str, heard: list[str]
     ],
 )
 def test_a_time_is_the_same_however_it_is_said(said: str, written: str) -> None:
-    (found,) = clocks(said, ENGLISH)
+    (found,) = clocks(words_of(said, ENGLISH), ENGLISH)
     assert found.written(ENGLISH) == written
 
 

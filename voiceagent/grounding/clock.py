@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from voiceagent.grounding.language import Half, Language
 from voiceagent.grounding.words import Word, words_of
@@ -32,9 +33,8 @@ class Clock:
         return language.written_time[self.half].format(hour=hour)
 
 
-def clocks(text: str, language: Language) -> list[Clock]:
-    """All times that the text may speak of, with the half of the day where it says that."""
-    words = words_of(text, language)
+def clocks(words: Sequence[Word], language: Language) -> list[Clock]:
+    """All times that a text's words may speak of, with the half of the day where they say that."""
     parts = {language.parts_of_day[word.text] for word in words if word.text in language.parts_of_day}
     part = parts.pop() if len(parts) == 1 else ""
     found: list[Clock] = []
@@ -59,9 +59,9 @@ def _at(words: Sequence[Word], at: int, language: Language) -> tuple[Clock | Non
     text = words[at].text
     if text in language.times:
         return Clock(*language.times[text]), 1
-    for phrase, minutes in language.past.items():
-        size = len(phrase.split())
-        if phrase == " ".join(word.text for word in words[at : at + size]) and (hour := _hour(words, at + size)) is not None:
+    for phrase, minutes in _past(language).get(text, ()):
+        size = len(phrase)
+        if phrase == [word.text for word in words[at : at + size]] and (hour := _hour(words, at + size)) is not None:
             return _with_half(words, at, size + 1, hour, minutes, language)
     number = words[at].number
     if ":" in text:
@@ -82,6 +82,16 @@ def _at(words: Sequence[Word], at: int, language: Language) -> tuple[Clock | Non
         return _with_half(words, at, 3, number, last, language)
     clock, length = _with_half(words, at, 1, number, 0, language)
     return (clock, length) if length > 1 else _vague(clock, length)
+
+
+@cache
+def _past(language: Language) -> dict[str, list[tuple[list[str], int]]]:
+    """The phrases before an hour and their minutes, by their first words."""
+    found: dict[str, list[tuple[list[str], int]]] = {}
+    for phrase, minutes in language.past.items():
+        words = phrase.split()
+        found.setdefault(words[0], []).append((words, minutes))
+    return found
 
 
 def _vague(clock: Clock | None, length: int) -> tuple[Clock | None, int]:

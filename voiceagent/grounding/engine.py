@@ -38,26 +38,29 @@ class GroundedEngine:
                 if isinstance(piece, GeneratedText):
                     text = replies.add(piece.text) if replies else piece.text
                 else:
-                    text = replies.finish() if replies else ""
+                    text = replies.flush() if replies else ""
                 if text:
                     spoke = True
                     yield GeneratedText(text)
-                if replies and replies.instead is not None:
-                    break
                 if isinstance(piece, ToolCall):
                     checked = self._checked(piece, messages, tools)
                     if isinstance(checked, ToolCall):
                         called = True
-                        yield checked
-                    else:
-                        if not called:  # else the model asks for it again when it has read the other's result
-                            yield checked
+                    elif called:  # the model asks for it again when it has read the other's result
                         return
-        if replies and (text := replies.finish()):
+                    yield checked
+                    if not called:
+                        return
+                elif replies and replies.instead is not None:
+                    break
+        if replies is None or called:
+            return
+        if text := replies.finish():
+            spoke = True
             yield GeneratedText(text)
-        if replies and replies.instead is not None:
+        if replies.instead is not None:
             self._counted["reply_replaced"] += 1
-        if replies and replies.instead:
+        if replies.instead:
             yield GeneratedText(f" {replies.instead}" if spoke else replies.instead)
 
     def _checked(self, call: ToolCall, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Generated:

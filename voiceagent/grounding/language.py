@@ -10,7 +10,7 @@ Half = Literal["", "AM", "PM"]
 """Of the day; empty: which one was not said."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Language:
     """The words of one language, in small letters."""
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from voiceagent.conversation.history import Message, read_arguments
@@ -17,6 +18,10 @@ _CLAUSE_END = re.compile(r"[.!?…,;:][\"')\]]*(?=\s)")
 MOST_PARTS = 6
 """Of a result that are read out."""
 MOST_PART_CHARACTERS = 120
+REPEATED_MESSAGES = 12
+"""So many messages back is what the caller may have said again."""
+MOST_RESULT_CHARACTERS = 3000
+"""Of each result that may be said: reading it runs on the event loop."""
 
 
 class ReplyCheck:
@@ -28,7 +33,8 @@ class ReplyCheck:
         self._claims_hold = has_all_tools
         self._results = _since_caller(messages)
         self._outputs = [output for _, output in self._results]
-        earlier = () if self._outputs else (message.content for message in messages if message.role == "assistant")
+        recent = () if self._outputs else messages[-REPEATED_MESSAGES:]
+        earlier = (message.content for message in recent if message.role == "assistant")
         self._sentences = [_plain(text) for text in (*limits.sentences, *limits.claims, *earlier) if text]
         self._claims = [_plain(text) for text in limits.claims]
         self._of_result = _vocabulary(limits, messages, self._outputs, language) if limits.answer_words else None
@@ -43,14 +49,15 @@ class ReplyCheck:
     def add(self, text: str) -> str:
         """Take a piece of the model's; what may go on with it."""
         self._held += text
-        passed = self._pass_on(last=False)
-        self._told += passed
-        return passed
+        return self._pass_on(last=False)
+
+    def flush(self) -> str:
+        """A tool is asked for next: what may go on of the rest."""
+        return self._pass_on(last=True)
 
     def finish(self) -> str:
         """Nothing follows: what may go on of the rest."""
         passed = self._pass_on(last=True)
-        self._told += passed
         if self.instead is None and self._told.strip() and (left_out := self._left_out()):
             self.instead = left_out
         return passed
@@ -83,6 +90,7 @@ class ReplyCheck:
             is_end = clause.rstrip("\"')]")[-1:] in ".!?…"
             self._has_spoken |= is_end
             self._said = "" if is_end else self._said + clause
+        self._told += passed
         return passed
 
     def _rest_of(self, line: str) -> str:
@@ -119,9 +127,9 @@ def read_out(output: str, language: Language) -> str:
 
 def _spoken(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{name.replace('_', ' ')} {_spoken(item)}" for name, item in value.items())
+        return ", ".join(f"{name.replace('_', ' ')} {_spoken(item)}" for name, item in islice(value.items(), MOST_PARTS))
     if isinstance(value, list):
-        return ", ".join(_spoken(item) for item in value)
+        return ", ".join(_spoken(item) for item in value[:MOST_PARTS])
     return json.dumps(value) if isinstance(value, bool) else str(value)
 
 
@@ -136,7 +144,8 @@ def _vocabulary(limits: ModelLimits, messages: Sequence[Message], outputs: Seque
     """The words that may be said of the results."""
     last = max((index for index, message in enumerate(messages) if message.role == "user"), default=-1)
     asked = (call.arguments for message in messages[last + 1 :] for call in message.tool_calls)
-    return frozenset(word for text in (limits.answer_words, *outputs, *asked) for word in _texts(text, language))
+    told = (output[:MOST_RESULT_CHARACTERS] for output in outputs)
+    return frozenset(word for text in (limits.answer_words, *told, *asked) for word in _texts(text, language))
 
 
 def _texts(text: str, language: Language) -> set[str]:

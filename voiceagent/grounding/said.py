@@ -6,9 +6,9 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from voiceagent.conversation.history import Message, read_arguments
@@ -22,21 +22,25 @@ SHORTEST_JOINED = 5
 """Letters of a name that may be written in another number of words: "hair cut"."""
 _CODE = re.compile(r"\d+([ -]\d+)*")
 REMEMBERED_MESSAGES = 60
-"""So many messages back an argument may have been said."""
+REMEMBERED_CHARACTERS = 3000
+"""So far back, in messages and in their characters, an argument may have been said: the check runs on the event loop."""
 
 
 class Said:
     """What was said in a call so far, as far as it is asked for."""
 
     def __init__(self, messages: Sequence[Message], language: Language) -> None:
-        recent = messages[-REMEMBERED_MESSAGES:]
         self._language = language
-        self.by_caller = tuple(message.content for message in recent if message.role == "user")
-        self._texts = (*self.by_caller, *(told for message in recent if message.role == "tool" for told in results(message)))
-
-    @cached_property
-    def _words(self) -> list[list[Word]]:
-        return [words_of(text, self._language) for text in self._texts]
+        self._words: list[list[Word]] = []
+        self._by_caller: list[list[Word]] = []
+        left = REMEMBERED_CHARACTERS
+        for message in reversed(messages[-REMEMBERED_MESSAGES:]):
+            if left > 0 and (message.role == "user" or (message.role == "tool" and not is_error(message.content))):
+                words = words_of(message.content[-left:], language)
+                self._words.append(words)
+                if message.role == "user":
+                    self._by_caller.append(words)
+                left -= len(message.content)
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -57,33 +61,34 @@ class Said:
 
     @cached_property
     def clocks(self) -> tuple[Clock, ...]:
-        """Every time of day."""
-        return tuple(clock for text in self._texts for clock in clocks(text, self._language))
+        """Every time of day, the latest first."""
+        return tuple(clock for words in self._words for clock in clocks(words, self._language))
 
     @cached_property
     def last_clocks(self) -> tuple[Clock, ...]:
         """Those of what the caller said last."""
-        return tuple(clocks(self.by_caller[-1], self._language)) if self.by_caller else ()
+        return tuple(clocks(self._by_caller[0], self._language)) if self._by_caller else ()
 
     @cached_property
     def amounts(self) -> frozenset[int]:
-        """The numbers that phrases of the caller mean."""
+        """The numbers that phrases mean."""
         plain = "\n".join(f" {_text(words)} " for words in self._words)
-        phrases = ((_text(words_of(phrase, self._language)), value) for phrase, value in self._language.amounts.items())
-        return frozenset(value for phrase, value in phrases if f" {phrase} " in plain)
+        return frozenset(value for phrase, value in _amounts(self._language) if phrase in plain)
 
     @cached_property
     def numbers_by_caller(self) -> Counter[str]:
         """How often the caller said each number, as one or as the hour of a time."""
-        words = (word for text in self.by_caller for word in words_of(text, self._language))
         return Counter(
-            word.text.partition(":")[0].lstrip("0") or "0" for word in words if word.number is not None or ":" in word.text
+            word.text.partition(":")[0].lstrip("0") or "0"
+            for words in self._by_caller
+            for word in words
+            if word.number is not None or ":" in word.text
         )
 
     def has_number(self, value: float) -> bool:
         """Whether a number was said."""
         text = f"{abs(value):g}"
-        return value in self.amounts or all(part in self.words for part in text.split("."))
+        return all(part in self.words for part in text.split(".")) or value in self.amounts
 
     def has_code(self, digits: str) -> bool:
         """Whether digits were said, in whatever groups."""
@@ -94,11 +99,15 @@ def _text(words: Sequence[Word]) -> str:
     return " ".join(word.text for word in words)
 
 
-def results(message: Message) -> Iterator[str]:
-    """What a tool answered, if it answered: what an error says nobody said."""
-    told = read_arguments(message.content)
-    if told is None or "error" not in told:
-        yield message.content
+@cache
+def _amounts(language: Language) -> tuple[tuple[str, int], ...]:
+    """The phrases that mean a number, as they are looked for."""
+    return tuple((f" {_text(words_of(phrase, language))} ", value) for phrase, value in language.amounts.items())
+
+
+def is_error(output: str) -> bool:
+    """Whether a tool's result is an error: what that says nobody said."""
+    return "error" in (read_arguments(output) or {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +152,7 @@ def _as_said(clock: Clock, said: Said) -> Clock | None:
     if any(not clock.half or other.half == clock.half for other in same):
         return clock
     if same:
-        return Clock(clock.hour, clock.minute, same[-1].half)
+        return Clock(clock.hour, clock.minute, same[0].half)
     plain = [other for other in said.last_clocks if other.is_plain]
     of_hour = [other for other in said.last_clocks if other.hour == clock.hour]
     only = next((some[0] for some in (plain, of_hour) if len(some) == 1), None)

@@ -11,9 +11,7 @@ from voiceagent.grounding.language import Language
 
 _WORD = re.compile(r"\d{1,2}:\d{1,2}(?!\d)|\d+|[^\W\d_]+(?:['’][^\W\d_]+)*|[+*/×÷]|(?<![^\W\d_])-(?![^\W\d_])")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_ABBREVIATED = re.compile(r"\b([ap])\.\s?m\b\.?", re.IGNORECASE)
-MOST_CHARACTERS = 20_000
-"""Of one text that are looked at."""
+_ABBREVIATED = re.compile(r"\b([a-z])\.\s?([a-z])\b\.?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +24,16 @@ class Word:
 
 def words_of(text: str, language: Language) -> list[Word]:
     """The text's words, in order."""
-    plain = _ABBREVIATED.sub(r"\1m", _THOUSANDS.sub("", text[-MOST_CHARACTERS:].replace("’", "'")))
-    return _with_numbers(_WORD.findall(plain.casefold()), language)
+    plain = _ABBREVIATED.sub(r"\1\2", _THOUSANDS.sub("", text.replace("’", "'").casefold()))
+    return _with_numbers(_WORD.findall(plain), language)
 
 
 def _with_numbers(raw: Sequence[str], language: Language) -> list[Word]:
     found: list[Word] = []
     at = 0
     while at < len(raw):
-        number, length = _number_at(raw, at, language)
+        begins = raw[at] in language.numbers or raw[at] in language.ordinals or raw[at] in language.multipliers
+        number, length = _number_at(raw, at, language) if begins else (0, 0)
         if length:
             found.append(Word(str(number), number))
         elif raw[at].isdecimal():
