@@ -84,7 +84,7 @@ def test_what_was_said_in_other_words_was_said(said: str, value: Any) -> None:
     ("said", "value"),
     [
         ("A table for two", 4),
-        ("order 48213", "48215"),
+        ("order 48213, order 48216", "48215"),
         ("in Rome", "Paris"),
         ("7 plus 8", "7 * 8"),
         ("milk", ["bread", "milk"]),
@@ -93,6 +93,12 @@ def test_what_was_said_in_other_words_was_said(said: str, value: Any) -> None:
 )
 def test_what_nobody_said_is_unsaid(said: str, value: Any) -> None:
     assert checked({"it": value}, said, schema={}).unsaid == ("it",)
+
+
+def test_a_code_that_was_said_otherwise_is_put_right_where_there_is_only_one() -> None:
+    assert checked({"order": "48143"}, "Where's my order 48 213?").arguments == {"order": "48213"}
+    assert checked({"order": "21383"}, "Where is my order 4838? How's 213?").unsaid == ("order",)
+    assert checked({"order": "4814"}, "Where's my order 48213?").unsaid == ("order",)
 
 
 def test_a_choice_of_the_schema_need_not_be_said() -> None:

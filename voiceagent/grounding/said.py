@@ -56,8 +56,7 @@ class Said:
     @cached_property
     def _codes(self) -> str:
         """All digits, a line for each run of them."""
-        runs = ("".join(word.text if word.number is not None else "\n" for word in words) for words in self._words)
-        return "\n".join(runs)
+        return "\n".join(_digits(words) for words in self._words)
 
     @cached_property
     def clocks(self) -> tuple[Clock, ...]:
@@ -90,13 +89,23 @@ class Said:
         text = f"{abs(value):g}"
         return all(part in self.words for part in text.split(".")) or value in self.amounts
 
-    def has_code(self, digits: str) -> bool:
-        """Whether digits were said, in whatever groups."""
-        return digits in self._codes
+    def code(self, digits: str) -> str:
+        """The digits, if they were said, in whatever groups; else the only code in the caller's last words, if it is as long;
+        else nothing."""
+        if digits in self._codes:
+            return digits
+        last = _digits(self._by_caller[0]).split() if self._by_caller else []
+        codes = [code for code in last if len(code) >= SHORTEST_CODE]
+        return codes[0] if len(codes) == 1 and len(codes[0]) == len(digits) else ""
 
 
 def _text(words: Sequence[Word]) -> str:
     return " ".join(word.text for word in words)
+
+
+def _digits(words: Sequence[Word]) -> str:
+    """The digits among the words, a line for each run of them."""
+    return "".join(word.text if word.number is not None else "\n" for word in words)
 
 
 @cache
@@ -133,7 +142,10 @@ def check(arguments: Mapping[str, Any], parameters: Mapping[str, Any], said: Sai
     for name, value in arguments.items():
         schema = properties.get(name) or {}
         clock = one_clock(value, language) if isinstance(value, str) and not _is_choice(value, schema) else None
-        if clock is None:
+        code = _code(value) if clock is None and not _is_choice(value, schema) else ""
+        if code and (right_code := said.code(code)):
+            given[name] = value if right_code == code else right_code
+        elif clock is None:
             if not _was_said(value, schema, said, language):
                 unsaid.append(name)
         elif (right := _as_said(clock, said)) is None:
@@ -170,12 +182,17 @@ def _was_said(value: Any, schema: Any, said: Said, language: Language) -> bool:
     if isinstance(value, dict):
         inner = schema.get("properties") or {}
         return all(_was_said(item, inner.get(name), said, language) for name, item in value.items())
-    digits = re.sub(r"[ -]", "", str(value)) if _CODE.fullmatch(str(value)) else ""
-    if len(digits) >= SHORTEST_CODE:
-        return said.has_code(digits)
+    if code := _code(value):
+        return said.code(code) == code
     words = [word.text for word in words_of(str(value), language)]
     joined = "".join(words)
     return said.words.issuperset(words) or (len(joined) >= SHORTEST_JOINED and joined in said.joined)
+
+
+def _code(value: Any) -> str:
+    """The digits of a value that is a code; nothing where it is none."""
+    digits = re.sub(r"[ -]", "", value) if isinstance(value, str) and _CODE.fullmatch(value) else ""
+    return digits if len(digits) >= SHORTEST_CODE else ""
 
 
 def _is_choice(value: Any, schema: Any) -> bool:
