@@ -9,7 +9,10 @@ from typing import Any
 
 from voiceagent.config import AgentConfig
 from voiceagent.grounding.limits import unfit_for
-from voiceagent.models.registry import Model, Registry, registry
+from voiceagent.models.choice import choose_profile, profile_of, registry_of
+from voiceagent.models.model import Model
+from voiceagent.models.profile import Profile
+from voiceagent.models.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,22 +40,27 @@ class Unfit:
         return f"fetch a larger model (voiceagent models pull --profile {self.instead}) and serve --profile {self.instead}"
 
 
-def unfit(agent: AgentConfig, tools: Sequence[Mapping[str, Any]], known: Registry | None = None) -> Unfit | None:
+def unfit(agent: AgentConfig, tools: Sequence[Mapping[str, Any]]) -> Unfit | None:
     """The first of the agent's language models, its standby included, that was not made for it; `tools` are the agent's as
-    OpenAI function objects."""
-    known = known or registry()
-    for model in language_models(agent, known):
+    OpenAI function objects. Raises ConfigError, ModelError."""
+    known = registry_of(agent)
+    for model in _language_models(agent, answering(agent, known), known):
         why = unfit_for(model.limits, tools, reads_documents=bool(agent.context))
         if why:
             return Unfit(model.name, why, model.limits.says or "knows nothing else", _instead(known))
     return None
 
 
-def language_models(agent: AgentConfig, known: Registry) -> list[Model]:
+def answering(agent: AgentConfig, known: Registry) -> Profile:
+    """The profile that answers, with the agent's own models in it. Raises ConfigError, ModelError."""
+    return profile_of(agent, known, choose_profile(agent, known)[0])
+
+
+def _language_models(agent: AgentConfig, profile: Profile, known: Registry) -> list[Model]:
     """Those of the registry that answer for the agent: its profile's, unless `llm.base_url` names a server, and its standby."""
-    first = [] if agent.llm.base_url else [agent.profile]
-    standby = [agent.llm.fallback] if agent.llm.fallback else []
-    return [known.model(known.profile(name).llm.model) for name in (*first, *standby)]
+    first = "" if agent.llm.base_url else profile.llm.model
+    standby = known.profile(agent.llm.fallback).llm.model if agent.llm.fallback else ""
+    return [known.model(name) for name in (first, standby) if name]
 
 
 def _instead(known: Registry) -> str:

@@ -4,11 +4,15 @@ whether the language model was made for the agent at all."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from voiceagent.config import AgentConfig
-from voiceagent.models.fitness import unfit
-from voiceagent.models.registry import Model, Registry, registry
+from voiceagent.models.choice import registry_of
+from voiceagent.models.fitness import answering, unfit
+from voiceagent.models.model import Model
+from voiceagent.models.profile import Profile
+from voiceagent.models.registry import Registry
 
 LANGUAGE_NAMES = {
     "en": "English",
@@ -32,25 +36,26 @@ MANY_LANGUAGES = "multilingual"
 
 def about(agent: AgentConfig, tools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The agent, its profile's models by part, and their limits; `tools` are the agent's as OpenAI function objects."""
-    known = registry()
-    models = _models(agent, known)
-    found = unfit(agent, tools, known)
+    known = registry_of(agent)
+    profile = answering(agent, known)
+    models = _models(agent, profile, known)
+    found = unfit(agent, tools)
     return {
         "agent": agent.name,
-        "profile": agent.profile,
-        "description": known.profile(agent.profile).description,
+        "profile": profile.name,
+        "description": profile.description,
         "models": [{"part": part, "name": name} for part, (name, _) in models.items()],
         "limits": [line for part, (name, model) in models.items() if model for line in _limits(part, name, model)],
         "unfit": {"problem": found.problem, "advice": found.advice} if found else None,
     }
 
 
-def _models(agent: AgentConfig, known: Registry) -> dict[str, tuple[str, Model | None]]:
-    """By part: the name, and what the registry knows; nothing of a model at a server that the agent names."""
+def _models(agent: AgentConfig, profile: Profile, known: Registry) -> dict[str, tuple[str, Model | None]]:
+    """By part: the name, and what the registry knows; nothing of a model of the agent's own or at a server that it names."""
     parts: dict[str, tuple[str, Model | None]] = {}
-    for part, spec in known.profile(agent.profile).specs.items():
-        model = known.model(spec.model)
-        parts[part] = (model.name, model)
+    for part, spec in profile.specs.items():
+        model = known.model(spec.model) if spec.model else None
+        parts[part] = (model.name if model else Path(spec.path).name or spec.engine, model)
     if agent.llm.base_url:
         parts["llm"] = (agent.llm.model or "a model of another server", None)
     return parts

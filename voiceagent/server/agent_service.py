@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -27,8 +27,8 @@ from voiceagent.media import first_call
 from voiceagent.media.ice import IceServers
 from voiceagent.media.leg import Leg
 from voiceagent.media.webrtc import WebRtcLeg
+from voiceagent.models.choice import profile_of, registry_of
 from voiceagent.models.fitness import unfit
-from voiceagent.models.registry import profile
 from voiceagent.private_files import keep_private
 from voiceagent.realtime.settings import MAX_INSTRUCTIONS_CHARACTERS
 from voiceagent.server.about import about
@@ -77,7 +77,8 @@ class AgentService:
                 Sources.from_config, self.agent.context, self.agent.base_dir, data_dir(), metrics.context_asked
             )
             guards = await asyncio.to_thread(load_guards, self.agent.guard, self.agent.base_dir)
-            engines = await load_engines(profile(self.agent.profile), self.agent.llm, self.agent.options)
+            known = registry_of(self.agent)
+            engines = await load_engines(profile_of(self.agent, known), self.agent.llm, self.agent.options, known)
             store = TurnStore(turns_file(data_dir()), metrics.losses)
             metrics.llm, metrics.stt = engines.llm, engines.stt
             try:
@@ -108,8 +109,20 @@ class AgentService:
             self.keys,
             self.operator_keys,
             ice,
-            about=lambda: about(self.agent, tools.schemas()),
+            about=self._about(tools),
         )
+
+    def _about(self, tools: ToolSet) -> Callable[[], dict[str, Any]]:
+        """What answers, made anew only when an MCP server has come to tell its tools."""
+        made: dict[tuple[str, ...], dict[str, Any]] = {}
+
+        def tell() -> dict[str, Any]:
+            if tools.names not in made:
+                made.clear()
+                made[tools.names] = about(self.agent, tools.schemas())
+            return made[tools.names]
+
+        return tell
 
     def _warn_of_unfit_models(self, tools: ToolSet) -> None:
         found = unfit(self.agent, tools.schemas())
