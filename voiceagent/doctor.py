@@ -25,10 +25,12 @@ from voiceagent.latency.budget_file import load_budgets
 from voiceagent.media.ice import IceServers
 from voiceagent.models.checksums import check_sums
 from voiceagent.models.choice import choose_profile, profile_of, registry_of
+from voiceagent.models.fitness import unfit
 from voiceagent.models.registry import Registry, size_text
 from voiceagent.redaction import redacted
 from voiceagent.resources import bundled_models_dir, default_budgets_file, demo_agent_file, web_dir
 from voiceagent.server.auth import check_exposure, keys_from_environment
+from voiceagent.tools.settings import ToolEntry
 from voiceagent.tools.toolset import ToolSet
 
 Status = Literal["ok", "warn", "fail"]
@@ -162,6 +164,16 @@ def _profiles(name: str, settings: Settings) -> Finding:
     return Finding(name, "ok", f"{', '.join(here)} {'is' if len(here) == 1 else 'are'} here{fetch}")
 
 
+def _fitness(name: str, settings: Settings) -> Finding:
+    agent = _chosen(settings)[0]
+    found = unfit(agent, ToolSet.from_config(agent.tools, agent.base_dir).schemas())
+    if any(isinstance(entry, ToolEntry) and entry.mcp is not None for entry in agent.tools):
+        return Finding(name, "ok", "told when the server starts: MCP servers tell their tools only then")
+    if found is not None:
+        return Finding(name, "warn", found.problem, found.advice)
+    return Finding(name, "ok", "the language model was made for this agent, or for any")
+
+
 def _udp(name: str, settings: Settings) -> Finding:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as here, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as there:
         here.bind(("127.0.0.1", 0))
@@ -232,6 +244,7 @@ CHECKS: tuple[tuple[str, Callable[[str, Settings], Finding]], ...] = (
     ("bundled models", _bundled),
     ("agent", _config),
     ("profile", _profile),
+    ("language model and agent", _fitness),
     ("models of profiles", _profiles),
     ("latency budgets", _budgets),
     ("UDP", _udp),

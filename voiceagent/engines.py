@@ -14,6 +14,8 @@ from typing import Any
 
 from voiceagent.config import EngineOptions, LlmSettings
 from voiceagent.errors import ConfigError
+from voiceagent.grounding.engine import GroundedEngine
+from voiceagent.grounding.english import LANGUAGES
 from voiceagent.llm.engine import LlmEngine
 from voiceagent.llm.fallback import FallbackEngine
 from voiceagent.models.profile import EngineSpec, Profile
@@ -83,8 +85,9 @@ def load_llm(spec: EngineSpec, llm: LlmSettings, options: Mapping[str, Any], kno
     chosen = {"temperature": llm.temperature, "max_tokens": llm.max_tokens}
     if llm.base_url or not spec.is_local:
         first: LlmEngine = _plugin("llm", "openai")(None, {**_server(spec, llm), **chosen, **options})
+        first = first if llm.base_url else _grounded(first, spec.model, known)
     else:
-        first = _create("llm", spec.with_options({**chosen, **options}), known)
+        first = _grounded(_create("llm", spec.with_options({**chosen, **options}), known), spec.model, known)
     if not llm.fallback:
         return first
     standby = (known or registry()).profile(llm.fallback).llm
@@ -92,7 +95,16 @@ def load_llm(spec: EngineSpec, llm: LlmSettings, options: Mapping[str, Any], kno
         raise ConfigError(
             f"llm.fallback: the profile {llm.fallback} needs a server too; name one that does not, such as embedded"
         )
-    return FallbackEngine(first, _create("llm", standby.with_options(chosen), known))
+    return FallbackEngine(first, _grounded(_create("llm", standby.with_options(chosen), known), standby.model, known))
+
+
+def _grounded(engine: LlmEngine, model_name: str, known: Registry | None) -> LlmEngine:
+    """The language model; one that invents, by its entry in the registry, held against what was said."""
+    if not model_name:
+        return engine
+    model = (known or registry()).model(model_name)
+    language = next((LANGUAGES[code] for code in model.languages if code in LANGUAGES), None)
+    return GroundedEngine(engine, model.limits, language) if model.limits.are_checked and language is not None else engine
 
 
 def _server(spec: EngineSpec, llm: LlmSettings) -> dict[str, Any]:

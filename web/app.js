@@ -1,5 +1,6 @@
 /** The page: wires the call, the controls and what is shown of the call together. */
 
+import { AboutBox } from './about.js';
 import { Captions } from './captions.js';
 import { byId } from './element.js';
 import { CallProblem } from './lib/problem.js';
@@ -14,6 +15,7 @@ import { Waterfalls } from './waterfall.js';
 /** @typedef {import('./lib/protocol.js').ServerEvent} ServerEvent */
 
 const KEY_KEPT_AS = 'voiceagent.key';
+const OWN_MACHINE = /^(localhost|127\.[\d.]+|\[::1\])$/;
 
 const agent = new VoiceAgent({ key: sessionStorage.getItem(KEY_KEPT_AS) ?? '' });
 const callButton = byId('call', HTMLButtonElement);
@@ -26,6 +28,7 @@ const level = byId('microphone-level', HTMLElement);
 const captions = new Captions(byId('transcript', HTMLElement), byId('announcer', HTMLElement));
 const waterfalls = new Waterfalls(byId('turns', HTMLElement), byId('times-empty', HTMLElement));
 const microphones = new Microphones(byId('microphones', HTMLSelectElement), byId('test', HTMLButtonElement));
+const about = new AboutBox(byId('about', HTMLElement), byId('unfit', HTMLElement));
 const line = new Line(byId('line', HTMLCanvasElement));
 const problems = new Problems(byId('problem', HTMLElement), {
   again: call,
@@ -115,7 +118,12 @@ function take(event) {
     const name = event.session.voiceagent?.agent ?? '';
     captions.setAgent(name);
     if (name) byId('agent-name', HTMLElement).textContent = name;
+    tellAbout();
   }
+}
+
+async function tellAbout() {
+  about.show(await agent.about());
 }
 
 /** @param {MediaStream | null} stream */
@@ -216,3 +224,5 @@ addEventListener('pagehide', () => agent.hangUp());
 
 if (!globalThis.isSecureContext) problems.show(new CallProblem('insecure_context', location.origin));
 microphones.refresh();
+// Another machine's server may want a key: it is asked again in the call.
+if (agent.key || OWN_MACHINE.test(location.hostname)) tellAbout();

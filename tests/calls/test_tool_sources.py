@@ -41,7 +41,7 @@ async def example(tmp_path: Path) -> AsyncIterator[ServerProcess]:
 async def test_a_webhook_an_mcp_server_and_the_client_answer_in_one_agent(example: ServerProcess, said: Said) -> None:
     async with Caller(example.url) as caller, Dialogue(caller) as dialogue:
         await dialogue.wait_greeting()
-        weather, order = "What's the weather in Paris tomorrow?", "Where is my order 48213?"
+        weather, order = "What's the weather in Paris tomorrow?", "Where is my order 4 8 2 1 3?"
         (first,) = await dialogue.turn(weather, *await said(weather))
         (second,) = await dialogue.turn(order, *await said(order))
     (asked,) = first.tools

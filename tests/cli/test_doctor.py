@@ -62,6 +62,18 @@ def test_a_profile_without_its_models_names_the_command() -> None:
     assert "expected one of embedded, real-speech, light, cpu, gpu" in found(Settings(profile="tpu"))["profile"].detail
 
 
+def test_an_agent_that_the_language_model_was_not_made_for_is_told_the_way_out(tmp_path: Path) -> None:
+    name = "language model and agent"
+    assert found(Settings())[name].status == "ok"
+    (tmp_path / "agent.yaml").write_text("name: Front desk\n")
+    finding = found(Settings(config=tmp_path / "agent.yaml"))[name]
+    assert (finding.status, "voiceagent models pull --profile" in finding.advice) == ("warn", True)
+    assert "micro-lm was not made for this agent" in finding.detail
+    assert found(Settings(config=tmp_path / "agent.yaml", profile="cpu"))[name].status == "ok"
+    (tmp_path / "agent.yaml").write_text("tools: [{mcp: {command: [orders]}}]\n")
+    assert "when the server starts" in found(Settings(config=tmp_path / "agent.yaml"))[name].detail
+
+
 def test_a_corrupt_bundled_model_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor_module, "bundled_models_dir", lambda: tmp_path)
     (tmp_path / "voice").mkdir()

@@ -1,6 +1,7 @@
 """Measures the bundled language model on the fixed list `held_out/lm.jsonl`: requests whose slot values no training has seen
 together, alone and in turn 2 to 4 of a dialogue. The embedded engine answers each, as it does in a call, with the demo
-agent's tools; what is judged is the tool call it makes: the right tool, and every argument exactly right.
+agent's tools; what is judged is the tool call it makes: the right tool, and every argument exactly right. And the check that
+holds a call's arguments against what was said: it must let the right calls through.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ import msgspec
 from voiceagent.config import load_agent
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
+from voiceagent.grounding.english import ENGLISH
+from voiceagent.grounding.said import Said
+from voiceagent.grounding.said import check as check_arguments
 from voiceagent.llm.embedded import EmbeddedEngine
 from voiceagent.llm.engine import ToolSchema
-from voiceagent.models.figures import Figure, at_least
+from voiceagent.models.figures import Figure, at_least, at_most
 from voiceagent.models.registry import resolve
 from voiceagent.resources import demo_agent_file
 from voiceagent.tools.toolset import ToolSet
@@ -43,6 +47,10 @@ class Score(msgspec.Struct, frozen=True):
     """Right tool."""
     exact: float
     """Right tool and every argument right, none too many."""
+    refused: float = 0.0
+    """Of the calls with every argument right: those that the check of arguments refuses or changes."""
+    caught: float = 0.0
+    """Of the calls that are wrong in any way: those that it refuses."""
 
 
 def held_out(name: str) -> list[Entry]:
@@ -74,7 +82,8 @@ def history(messages: Sequence[dict[str, Any]]) -> list[Message]:
 async def score(engine: EmbeddedEngine, entries: Sequence[Entry]) -> Score:
     """Let the engine answer every entry."""
     tools = demo_tools()
-    right_tools = exact = 0
+    parameters = {tool["function"]["name"]: tool["function"]["parameters"] for tool in tools}
+    right_tools = exact = wrong = refused = caught = 0
     for number, entry in enumerate(entries):
         call_id = f"check-{number}"
         try:
@@ -86,8 +95,21 @@ async def score(engine: EmbeddedEngine, entries: Sequence[Entry]) -> Score:
         calls = [piece for piece in made if isinstance(piece, ToolCall)]
         right = len(calls) == 1 and calls[0].name == entry.tool
         right_tools += right
-        exact += right and json.loads(calls[0].arguments) == entry.arguments
-    return Score(round(100 * right_tools / len(entries), 1), round(100 * exact / len(entries), 1))
+        is_exact = right and json.loads(calls[0].arguments) == entry.arguments
+        exact += is_exact
+        if len(calls) == 1:
+            said = Said(history(entry.messages), ENGLISH)
+            found = check_arguments(json.loads(calls[0].arguments), parameters[calls[0].name], said, ENGLISH)
+            wrong += not is_exact
+            refused += is_exact and (bool(found.unsaid) or found.mended)
+            caught += not is_exact and bool(found.unsaid)
+    return Score(
+        _percent(right_tools, len(entries)), _percent(exact, len(entries)), _percent(refused, exact), _percent(caught, wrong)
+    )
+
+
+def _percent(part: int, of: int) -> float:
+    return round(100 * part / of, 1) if of else 0.0
 
 
 def check() -> list[Figure]:
@@ -107,4 +129,7 @@ async def _check() -> list[Figure]:
         at_least("right tool and arguments, single requests", single.exact, 90, "%"),
         Figure("right tool, turn 2–4 of a dialogue", dialogue.tool, "%", "", True),
         at_least("right tool and arguments, turn 2–4 of a dialogue", dialogue.exact, 80, "%"),
+        at_most("right calls refused as unsaid, single requests", single.refused, 1, "%"),
+        at_most("right calls refused as unsaid, turn 2–4 of a dialogue", dialogue.refused, 1, "%"),
+        Figure("wrong calls caught as unsaid, turn 2–4 of a dialogue", dialogue.caught, "%", "", True),
     ]

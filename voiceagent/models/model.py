@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from voiceagent.grounding.limits import NO_LIMITS, ModelLimits
 from voiceagent.resources import bundled_models_dir
 
 Kind = Literal["stt", "llm", "tts"]
@@ -90,6 +91,8 @@ class Model(Fetched, frozen=True, forbid_unknown_fields=True):
     """How it is made; none: its files are fetched as they are."""
     name: str = ""
     """Its key in the registry."""
+    limits: ModelLimits = NO_LIMITS
+    """What it is not fit for."""
 
     @property
     def size_bytes(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -28,8 +28,10 @@ from voiceagent.media.ice import IceServers
 from voiceagent.media.leg import Leg
 from voiceagent.media.webrtc import WebRtcLeg
 from voiceagent.models.choice import profile_of, registry_of
+from voiceagent.models.fitness import unfit
 from voiceagent.private_files import keep_private
 from voiceagent.realtime.settings import MAX_INSTRUCTIONS_CHARACTERS
+from voiceagent.server.about import about
 from voiceagent.server.admission import Admission
 from voiceagent.server.app import Service
 from voiceagent.server.calls import StartCall
@@ -82,6 +84,7 @@ class AgentService:
             try:
                 speech = await asyncio.to_thread(_speech, self.agent, engines)
                 await tools.open()
+                self._warn_of_unfit_models(tools)
                 await sources.open()
                 await _warm(engines, self.agent)
                 await admission.learn(engines.llm.kv_capacity)
@@ -96,7 +99,35 @@ class AgentService:
                     stack.push_async_callback(sources.close)
                     stack.push_async_callback(tools.close)
 
-        return Service(answer, load, self.agent.profile, limits, metrics, admission, self.keys, self.operator_keys, ice)
+        return Service(
+            answer,
+            load,
+            self.agent.profile,
+            limits,
+            metrics,
+            admission,
+            self.keys,
+            self.operator_keys,
+            ice,
+            about=self._about(tools),
+        )
+
+    def _about(self, tools: ToolSet) -> Callable[[], dict[str, Any]]:
+        """What answers, made anew only when an MCP server has come to tell its tools."""
+        made: dict[tuple[str, ...], dict[str, Any]] = {}
+
+        def tell() -> dict[str, Any]:
+            if tools.names not in made:
+                made.clear()
+                made[tools.names] = about(self.agent, tools.schemas())
+            return made[tools.names]
+
+        return tell
+
+    def _warn_of_unfit_models(self, tools: ToolSet) -> None:
+        found = unfit(self.agent, tools.schemas())
+        if found is not None:
+            log.warning("%s; %s", found.problem, found.advice)
 
     def _start_call(
         self,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,8 @@ class Service:
     web_folder: Path | None = None
     """The page; the shipped one when None."""
     drain_timeout_s: float = DRAIN_TIMEOUT_S
+    about: Callable[[], dict[str, Any]] = dict
+    """Which models answer, and what they cannot do."""
 
 
 READINESS = web.AppKey("readiness", Readiness)
@@ -98,6 +100,9 @@ def make_app(service: Service) -> web.Application:
     async def budgets(_: web.Request) -> web.Response:
         return web.json_response(_budgets(service.profile, service.limits))
 
+    async def about(_: web.Request) -> web.Response:
+        return web.json_response(service.about())
+
     async def ice_servers(_: web.Request) -> web.Response:
         servers = service.ice.for_caller(secrets.token_hex(6), time.time())
         return web.json_response({"iceServers": servers}, headers={hdrs.CACHE_CONTROL: "no-store"})
@@ -109,6 +114,7 @@ def make_app(service: Service) -> web.Application:
     app.router.add_get("/readyz", _readyz)
     app.router.add_get("/metrics", metrics)
     app.router.add_get("/v1/voiceagent/budgets", budgets)
+    app.router.add_get("/v1/voiceagent/about", about)
     app.router.add_get("/v1/voiceagent/ice_servers", ice_servers)
     app.router.add_post("/v1/voiceagent/drain", _drain)
     app.router.add_post("/v1/realtime/calls", _offer)

@@ -27,6 +27,9 @@ export const EVENT_CHANNEL = 'oai-events';
  *   missed: string[]}} TurnMeasured
  * @typedef {{type: 'voiceagent.call_ended', reason: string}} CallEnded
  *
+ * @typedef {{agent: string, profile: string, description: string, models: {part: string, name: string}[], limits: string[],
+ *   unfit: {problem: string, advice: string} | null}} About what `GET /v1/voiceagent/about` tells
+ *
  * @typedef {{id: string, status: string, output: Item[], status_details: {type: string, reason: string | null} | null}} Reply
  * @typedef {{id: string, type: string, role?: string, status?: string,
  *   content?: {type: string, text?: string, transcript?: string | null}[]}} Item

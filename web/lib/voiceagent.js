@@ -171,6 +171,19 @@ export class VoiceAgent extends EventTarget {
     }
   }
 
+  /**
+   * Which models answer at the server and what they cannot do; null while it does not tell.
+   * @returns {Promise<import('./protocol.js').About | null>}
+   */
+  async about() {
+    try {
+      const response = await fetch(`${this.url}/v1/voiceagent/about`, { headers: this._authorization() });
+      return response.ok ? await response.json() : null;
+    } catch {
+      return null;
+    }
+  }
+
   /** @param {string} offer @param {AbortSignal} signal @returns {Promise<string>} */
   async _exchange(offer, signal) {
     /** @type {Response} */

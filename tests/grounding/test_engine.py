@@ -1,0 +1,148 @@
+"""The bundled language model behind the check of its words, as every profile has it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+
+import pytest
+
+from voiceagent.config import LlmSettings
+from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.engines import load_llm
+from voiceagent.grounding.engine import GroundedEngine
+from voiceagent.grounding.english import ENGLISH
+from voiceagent.llm.embedded import EmbeddedEngine
+from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema, Unfinished, Urgency
+from voiceagent.models.check_lm import demo_tools
+from voiceagent.models.registry import profile, registry
+
+SYSTEM = Message("system", "You are a friendly voice assistant. Answer in one short sentence.")
+LIMITS = registry().model("micro-lm").limits
+HOTEL = [
+    {
+        "type": "function",
+        "function": {
+            "name": "free_rooms",
+            "description": "How many rooms are free on a date.",
+            "parameters": {"type": "object", "properties": {"date": {"type": "string"}}, "required": ["date"]},
+        },
+    }
+]
+UNSEEN_WEATHER = ("snow", "light rain", "hail", "partly cloudy", "drizzle")
+
+
+@pytest.fixture
+async def bundled() -> AsyncIterator[GroundedEngine]:
+    engine = load_llm(profile("embedded").llm, LlmSettings(), {})
+    assert isinstance(engine, GroundedEngine)
+    yield engine
+    await engine.close()
+
+
+async def answer(engine: GroundedEngine, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> tuple[str, list[ToolCall]]:
+    made = [piece async for piece in engine.generate("call", messages, tools)]
+    await engine.forget("call")
+    text = "".join(piece.text for piece in made if isinstance(piece, GeneratedText))
+    return text, [piece for piece in made if isinstance(piece, ToolCall)]
+
+
+@pytest.mark.parametrize(
+    ("said", "time"),
+    [
+        ("Book a table for four people on Friday at seven.", "7"),
+        ("Book a table for three at half past nine tomorrow.", "9:30"),
+        ("Table for two tonight at 7 p.m.", "7 PM"),
+        ("Book a dentist on the third of May at eight in the morning.", "8 AM"),
+    ],
+)
+async def test_a_booking_takes_the_time_that_was_said(bundled: GroundedEngine, said: str, time: str) -> None:
+    _, (call,) = await answer(bundled, [SYSTEM, Message("user", said)], demo_tools())
+    assert json.loads(call.arguments)["time"] == time
+
+
+@pytest.mark.parametrize("weather", UNSEEN_WEATHER)
+async def test_what_a_tool_answered_is_what_is_said(bundled: GroundedEngine, weather: str) -> None:
+    result = {"city": "Oslo", "day": "today", "weather": weather, "temperature": 3}
+    call = ToolCall("1", "get_weather", '{"city": "Oslo"}')
+    asked = [SYSTEM, Message("user", "What's the weather in Oslo?"), Message("assistant", "", (call,))]
+    text, _ = await answer(bundled, [*asked, Message("tool", json.dumps(result), tool_call_id="1")], demo_tools())
+    assert weather in text
+    assert not {"sunny", "cloudy", "windy", "foggy", "hot", "mild", "rainy"} & set(text.replace(weather, "").split())
+
+
+async def test_an_agent_of_another_trade_hears_no_boasting_and_runs_no_tool_of_the_demo(bundled: GroundedEngine) -> None:
+    hotel = Message("system", "You answer the phone of a small hotel. One or two short sentences.")
+    asked = ("How many rooms are free on Friday?", "What can you do?", "What time is breakfast?", "Hello.", "What's the weather?")
+    for question in asked:
+        text, calls = await answer(bundled, [hotel, Message("user", question)], HOTEL)
+        assert text
+        assert not calls
+        assert not {"time,", "weather,", "bookings,", "tables,", "timers."} & set(text.split())
+
+
+async def test_a_tool_that_is_not_there_is_not_asked_for_and_the_caller_is_told() -> None:
+    engine = GroundedEngine(Scripted([ToolCall("1", "get_weather", '{"city": "Oslo"}')]), LIMITS, ENGLISH)
+    assert await answer(engine, [SYSTEM, Message("user", "The weather in Oslo?")], HOTEL) == (ENGLISH.cannot, [])
+    assert engine.problems == {"unknown_tool": 1}
+
+
+async def test_an_argument_that_nobody_said_is_asked_for() -> None:
+    call = ToolCall("1", "book_table", '{"people": 2, "day": "tonight", "time": "9:44"}')
+    engine = GroundedEngine(Scripted([call]), LIMITS, ENGLISH)
+    text, calls = await answer(engine, [SYSTEM, Message("user", "A table for two tonight.")], demo_tools())
+    assert (text, calls) == ("At what time?", [])
+    assert engine.problems == {"unsaid_argument": 1}
+
+
+async def test_of_two_calls_the_one_that_was_said_runs() -> None:
+    said, unsaid = ToolCall("1", "get_time", '{"city": "Oslo"}'), ToolCall("2", "get_time", '{"city": "Rome"}')
+    engine = GroundedEngine(Scripted([said, unsaid]), LIMITS, ENGLISH)
+    assert await answer(engine, [SYSTEM, Message("user", "The time in Oslo?")], demo_tools()) == ("", [said])
+
+
+async def test_a_generation_ends_at_what_may_not_be_said() -> None:
+    scripted = Scripted([GeneratedText("Itomorrow. "), GeneratedText("And so on.")])
+    engine = GroundedEngine(scripted, LIMITS, ENGLISH)
+    assert await answer(engine, [SYSTEM, Message("user", "Hello.")], demo_tools()) == (ENGLISH.not_understood, [])
+    assert (scripted.given, scripted.closed) == (1, True)
+
+
+async def test_a_summary_and_the_rest_of_anothers_reply_are_not_checked() -> None:
+    script: list[Generated] = [GeneratedText("the caller's name is Anna.")]
+    engine = GroundedEngine(Scripted(script), LIMITS, ENGLISH)
+    begun = [SYSTEM, Message("user", "Hello."), Unfinished("assistant", "I believe that ")]
+    assert (await answer(engine, begun, demo_tools()))[0] == "the caller's name is Anna."
+    summed = [piece async for piece in engine.generate("call", [Message("user", "Sum up.")], (), Urgency.AHEAD)]
+    assert summed == script
+
+
+async def test_a_model_without_limits_is_not_checked() -> None:
+    engine = load_llm(profile("gpu").llm, LlmSettings(), {})
+    assert not isinstance(engine, GroundedEngine)
+    await engine.close()
+    other = load_llm(profile("vllm-cpu").llm, LlmSettings(base_url="http://127.0.0.1:9/v1"), {})
+    assert not isinstance(other, GroundedEngine)
+    await other.close()
+
+
+class Scripted(EmbeddedEngine):
+    """Writes what a test wants, which the model does only now and then."""
+
+    def __init__(self, script: Sequence[Generated]) -> None:
+        self._script = script
+        self.given = 0
+        self.closed = False
+
+    async def generate(
+        self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+    ) -> AsyncGenerator[Generated, None]:
+        try:
+            for piece in self._script:
+                self.given += 1
+                yield piece
+        finally:
+            self.closed = True
+
+    async def forget(self, call_id: str) -> None:
+        pass

@@ -1,0 +1,127 @@
+"""An argument is what somebody said, or a choice of the schema; anything else is asked for."""
+
+import json
+from typing import Any
+
+import pytest
+
+from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.grounding.english import ENGLISH
+from voiceagent.grounding.said import Checked, Said, check
+from voiceagent.models.check_lm import demo_tools, held_out, history
+
+TABLE = {"properties": {"people": {"type": "integer"}, "day": {"type": "string"}, "time": {"type": "string"}}}
+
+
+def checked(arguments: dict[str, Any], *said: str, schema: dict[str, Any] = TABLE) -> Checked:
+    return check(arguments, schema, Said([Message("user", text) for text in said], ENGLISH), ENGLISH)
+
+
+@pytest.mark.parametrize(
+    ("said", "time", "sent"),
+    [
+        ("Book a table for two at seven tonight.", "7:44", "7 PM"),
+        ("Book a table for two at seven tonight.", "7 PM", "7 PM"),
+        ("Two people, at seven.", "7 PM", "7"),
+        ("Two people, at 7 a.m.", "7 PM", "7 AM"),
+        ("Two of us at half past nine.", "8:9", "9:30"),
+        ("Two of us at half past nine.", "9:30", "9:30"),
+        ("For two at noon.", "noon", "noon"),
+        ("For two at 19:30.", "7:30 PM", "7:30 PM"),
+    ],
+)
+def test_a_time_is_sent_as_it_was_said(said: str, time: str, sent: str) -> None:
+    found = checked({"people": 2, "time": time}, said)
+    assert (found.arguments["time"], found.unsaid) == (sent, ())
+
+
+@pytest.mark.parametrize(
+    ("said", "time"),
+    [
+        ("A table for two tonight.", "7:30"),
+        ("A table for two tonight.", "2 PM"),
+        ("A table for two, at seven or at eight tonight.", "9:30"),
+    ],
+)
+def test_a_time_that_nobody_said_is_asked_for(said: str, time: str) -> None:
+    assert "time" in checked({"people": 2, "time": time}, said).unsaid
+
+
+def test_one_number_does_not_stand_for_two_things() -> None:
+    assert checked({"people": 7, "time": "7:30"}, "For four people.", "Seven.").unsaid == ("people", "time")
+    assert checked({"people": 7, "time": "7"}, "Seven of us at seven.").unsaid == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ("A table for two", 2),
+        ("a couple of us", 2),
+        ("half an hour, please", 30),
+        ("Remind me in two hours.", 120),
+        ("twenty-five minutes", 25),
+        ("3.5 of them", 3.5),
+        ("on the third of May", "May third"),
+        ("on May 3rd", "May third"),
+        ("order four eight two, one three", "48213"),
+        ("order 48 213", "48213"),
+        ("a hair cut", "haircut"),
+        ("in oslo", "Oslo"),
+        ("seven times eight", "7 * 8"),
+        ("What is 775 minus three?", "775 - 3"),
+        ("anything", ""),
+        ("anything", None),
+        ("anything", True),
+        ("milk and bread", ["bread", "milk"]),
+        ("Anna from Oslo", {"name": "Anna", "city": "Oslo"}),
+    ],
+)
+def test_what_was_said_in_other_words_was_said(said: str, value: Any) -> None:
+    assert checked({"it": value}, said, schema={}).unsaid == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ("A table for two", 4),
+        ("order 48213, order 48216", "48215"),
+        ("in Rome", "Paris"),
+        ("7 plus 8", "7 * 8"),
+        ("milk", ["bread", "milk"]),
+        ("Anna", {"name": "Anna", "city": "Oslo"}),
+    ],
+)
+def test_what_nobody_said_is_unsaid(said: str, value: Any) -> None:
+    assert checked({"it": value}, said, schema={}).unsaid == ("it",)
+
+
+def test_a_code_that_was_said_otherwise_is_put_right_where_there_is_only_one() -> None:
+    assert checked({"order": "48143"}, "Where's my order 48 213?").arguments == {"order": "48213"}
+    assert checked({"order": "21383"}, "Where is my order 4838? How's 213?").unsaid == ("order",)
+    assert checked({"order": "4814"}, "Where's my order 48213?").unsaid == ("order",)
+
+
+def test_a_choice_of_the_schema_need_not_be_said() -> None:
+    schema = {"properties": {"unit": {"anyOf": [{"enum": ["C", "F"]}, {"type": "null"}]}, "page": {"default": 1}}}
+    assert checked({"unit": "C", "page": 1}, "How warm is it?", schema=schema).unsaid == ()
+    assert checked({"unit": "K", "page": 2}, "How warm is it?", schema=schema).unsaid == ("unit", "page")
+
+
+def test_what_a_tool_answered_was_said_but_not_what_its_error_says() -> None:
+    asked = Message("assistant", "It is booked at 8.", (ToolCall("1", "last_order", "{}"),))
+    answered = Message("tool", json.dumps({"order": "48213", "seats": 4}), tool_call_id="1")
+    refused = Message("tool", json.dumps({"error": "Tables are for 1 to 20 people."}), tool_call_id="1")
+    said = Said(
+        [Message("system", "Be brief, in 9 words."), Message("user", "My last order."), asked, answered, refused], ENGLISH
+    )
+    assert check({"order": "48213", "people": 4}, {}, said, ENGLISH).unsaid == ()
+    for value in (20, 8, 9):  # of an error, of the agent itself, of its instructions
+        assert check({"people": value}, {}, said, ENGLISH).unsaid == ("people",)
+
+
+def test_no_right_call_of_the_held_out_list_is_refused_or_changed() -> None:
+    parameters = {tool["function"]["name"]: tool["function"]["parameters"] for tool in demo_tools()}
+    entries = [*held_out("single"), *held_out("dialogue")]
+    found = [check(entry.arguments, parameters[entry.tool], Said(history(entry.messages), ENGLISH), ENGLISH) for entry in entries]
+    refused = [one for one in found if one.unsaid or one.mended]
+    assert len(refused) <= len(entries) // 100, refused

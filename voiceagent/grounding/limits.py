@@ -1,0 +1,64 @@
+"""What a model is not fit for, as its entry in the registry says. Data that a model brings: nothing here knows any model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+
+class ModelLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The `limits` of a model."""
+
+    says: str = ""
+    """One line for people: what it cannot do."""
+    tools: Mapping[str, tuple[str, ...]] = {}
+    """All that it was made for: the tools by name, and the arguments of each. Empty: any."""
+    arguments: Literal["any", "said"] = "any"
+    """`said`: an argument that it writes must be a choice of the schema or have been said in the call; else it is asked for."""
+    asks: Mapping[str, str] = {}
+    """How it asks for an argument, by the argument's name."""
+    sentences: tuple[str, ...] = ()
+    """All that it says by itself. Empty: anything."""
+    claims: tuple[str, ...] = ()
+    """Sentences besides, that are true only where the agent has all of its `tools`."""
+    answer_words: str = ""
+    """The words that it puts around a tool's result; whatever else it says then must stand in the result. Empty: anything."""
+    tells: Mapping[str, tuple[str, ...]] = {}
+    """By tool, the parts of a result that it is to tell: one that it leaves out is added."""
+
+    @property
+    def are_checked(self) -> bool:
+        """Whether what it writes is held against what was said."""
+        return self.arguments == "said" or bool(self.sentences) or bool(self.answer_words)
+
+
+NO_LIMITS = ModelLimits()
+
+
+def unfit_for(limits: ModelLimits, tools: Sequence[Mapping[str, Any]], *, reads_documents: bool = False) -> str:
+    """Why the model is not fit for an agent with these tools (OpenAI function objects), in a few words that go on "the agent";
+    empty where it is."""
+    if not limits.tools:
+        return ""
+    if reads_documents:
+        return "answers from documents"
+    if not tools:
+        return "has no tools"
+    strange = [
+        name
+        for name, arguments in _arguments(tools).items()
+        if name not in limits.tools or not arguments <= set(limits.tools[name])
+    ]
+    return f"has the tool{'s' if len(strange) > 1 else ''} {', '.join(strange)}" if strange else ""
+
+
+def has_all_tools(limits: ModelLimits, tools: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether an agent with these tools can do all that the model was made for."""
+    return set(limits.tools) <= _arguments(tools).keys()
+
+
+def _arguments(tools: Sequence[Mapping[str, Any]]) -> dict[str, set[str]]:
+    functions = (tool["function"] for tool in tools)
+    return {function["name"]: set((function.get("parameters") or {}).get("properties", {})) for function in functions}

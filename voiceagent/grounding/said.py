@@ -1,0 +1,218 @@
+"""Whether the arguments of a tool call were said: each is a choice of the tool's schema, or its words stand in what the caller
+said or in what tools answered. A time of day that was said otherwise is put right: the caller's is taken. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+from voiceagent.conversation.history import Message, read_arguments
+from voiceagent.grounding.clock import Clock, clocks, one_clock
+from voiceagent.grounding.language import Language
+from voiceagent.grounding.words import Word, words_of
+
+SHORTEST_CODE = 3
+"""Digits that are taken for a code, said in groups or one by one."""
+SHORTEST_JOINED = 5
+"""Letters of a name that may be written in another number of words: "hair cut"."""
+_CODE = re.compile(r"\d+([ -]\d+)*")
+REMEMBERED_MESSAGES = 60
+REMEMBERED_CHARACTERS = 3000
+"""So far back, in messages and in their characters, an argument may have been said: the check runs on the event loop."""
+
+
+class Said:
+    """What was said in a call so far, as far as it is asked for."""
+
+    def __init__(self, messages: Sequence[Message], language: Language) -> None:
+        self._language = language
+        self._words: list[list[Word]] = []
+        self._by_caller: list[list[Word]] = []
+        left = REMEMBERED_CHARACTERS
+        for message in reversed(messages[-REMEMBERED_MESSAGES:]):
+            if left > 0 and (message.role == "user" or (message.role == "tool" and not is_error(message.content))):
+                words = words_of(message.content[-left:], language)
+                self._words.append(words)
+                if message.role == "user":
+                    self._by_caller.append(words)
+                left -= len(message.content)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Every word, with the signs of arithmetic that some stand for."""
+        plain = {word.text for words in self._words for word in words}
+        return frozenset(plain | {self._language.signs[word] for word in plain & self._language.signs.keys()})
+
+    @cached_property
+    def joined(self) -> str:
+        """All letters, text by text."""
+        return "\n".join("".join(word.text for word in words) for words in self._words)
+
+    @cached_property
+    def _codes(self) -> str:
+        """All digits, a line for each run of them."""
+        return "\n".join(_digits(words) for words in self._words)
+
+    @cached_property
+    def clocks(self) -> tuple[Clock, ...]:
+        """Every time of day, the latest first."""
+        return tuple(clock for words in self._words for clock in clocks(words, self._language))
+
+    @cached_property
+    def last_clocks(self) -> tuple[Clock, ...]:
+        """Those of what the caller said last."""
+        return tuple(clocks(self._by_caller[0], self._language)) if self._by_caller else ()
+
+    @cached_property
+    def amounts(self) -> frozenset[int]:
+        """The numbers that phrases mean."""
+        plain = "\n".join(f" {_text(words)} " for words in self._words)
+        return frozenset(value for phrase, value in _amounts(self._language) if phrase in plain)
+
+    @cached_property
+    def numbers_by_caller(self) -> Counter[str]:
+        """How often the caller said each number, as one or as the hour of a time."""
+        return Counter(
+            word.text.partition(":")[0].lstrip("0") or "0"
+            for words in self._by_caller
+            for word in words
+            if word.number is not None or ":" in word.text
+        )
+
+    def has_number(self, value: float) -> bool:
+        """Whether a number was said."""
+        text = f"{abs(value):g}"
+        return all(part in self.words for part in text.split(".")) or value in self.amounts
+
+    def code(self, digits: str) -> str:
+        """The digits, if they were said, in whatever groups; else the only code in the caller's last words, if it is as long;
+        else nothing."""
+        if digits in self._codes:
+            return digits
+        last = _digits(self._by_caller[0]).split() if self._by_caller else []
+        codes = [code for code in last if len(code) >= SHORTEST_CODE]
+        return codes[0] if len(codes) == 1 and len(codes[0]) == len(digits) else ""
+
+
+def _text(words: Sequence[Word]) -> str:
+    return " ".join(word.text for word in words)
+
+
+def _digits(words: Sequence[Word]) -> str:
+    """The digits among the words, a line for each run of them."""
+    return "".join(word.text if word.number is not None else "\n" for word in words)
+
+
+@cache
+def _amounts(language: Language) -> tuple[tuple[str, int], ...]:
+    """The phrases that mean a number, as they are looked for."""
+    return tuple((f" {_text(words_of(phrase, language))} ", value) for phrase, value in language.amounts.items())
+
+
+def is_error(output: str) -> bool:
+    """Whether a tool's result is an error: what that says nobody said."""
+    return "error" in (read_arguments(output) or {})
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What came of a check."""
+
+    arguments: dict[str, Any]
+    """With what was put right."""
+    unsaid: tuple[str, ...] = ()
+    """The arguments that nobody said."""
+    mended: bool = False
+
+    @property
+    def text(self) -> str:
+        """As a model writes them."""
+        return json.dumps(self.arguments, ensure_ascii=False)
+
+
+def check(arguments: Mapping[str, Any], parameters: Mapping[str, Any], said: Said, language: Language) -> Checked:
+    """Check a tool call's arguments, `parameters` being its JSON schema."""
+    properties = parameters.get("properties") or {}
+    given, unsaid, hours = dict(arguments), [], {}
+    for name, value in arguments.items():
+        schema = properties.get(name) or {}
+        clock = one_clock(value, language) if isinstance(value, str) and not _is_choice(value, schema) else None
+        code = _code(value) if clock is None and not _is_choice(value, schema) else ""
+        if code and (right_code := said.code(code)):
+            given[name] = value if right_code == code else right_code
+        elif clock is None:
+            if not _was_said(value, schema, said, language):
+                unsaid.append(name)
+        elif (right := _as_said(clock, said)) is None:
+            unsaid.append(name)
+        else:
+            hours[name] = str(right.hour)
+            given[name] = value if right == clock else right.written(language)
+    unsaid += [name for name in _said_too_seldom(given, hours, properties, said) if name not in unsaid]
+    return Checked(given, tuple(unsaid), given != dict(arguments))
+
+
+def _as_said(clock: Clock, said: Said) -> Clock | None:
+    """The time as it was said: the same, with no more of the day's half than was; else the only time in the caller's last words,
+    or the only number in them that may be its hour; None where it was not said."""
+    same = [other for other in said.clocks if other.same_hand(clock)]
+    if any(not clock.half or other.half == clock.half for other in same):
+        return clock
+    if same:
+        return Clock(clock.hour, clock.minute, same[0].half)
+    plain = [other for other in said.last_clocks if other.is_plain]
+    of_hour = [other for other in said.last_clocks if other.hour == clock.hour]
+    only = next((some[0] for some in (plain, of_hour) if len(some) == 1), None)
+    return Clock(only.hour, only.minute, only.half) if only else None
+
+
+def _was_said(value: Any, schema: Any, said: Said, language: Language) -> bool:
+    schema = schema if isinstance(schema, Mapping) else {}
+    if value is None or value == "" or isinstance(value, bool) or _is_choice(value, schema):
+        return True
+    if isinstance(value, int | float):
+        return said.has_number(value)
+    if isinstance(value, list):
+        return all(_was_said(item, schema.get("items"), said, language) for item in value)
+    if isinstance(value, dict):
+        inner = schema.get("properties") or {}
+        return all(_was_said(item, inner.get(name), said, language) for name, item in value.items())
+    if code := _code(value):
+        return said.code(code) == code
+    words = [word.text for word in words_of(str(value), language)]
+    joined = "".join(words)
+    return said.words.issuperset(words) or (len(joined) >= SHORTEST_JOINED and joined in said.joined)
+
+
+def _code(value: Any) -> str:
+    """The digits of a value that is a code; nothing where it is none."""
+    digits = re.sub(r"[ -]", "", value) if isinstance(value, str) and _CODE.fullmatch(value) else ""
+    return digits if len(digits) >= SHORTEST_CODE else ""
+
+
+def _is_choice(value: Any, schema: Any) -> bool:
+    """Whether the schema itself names the value."""
+    if not isinstance(schema, Mapping):
+        return False
+    named = (*schema.get("enum", ()), *(schema[key] for key in ("const", "default") if key in schema))
+    if any(type(choice) is type(value) and choice == value for choice in named):
+        return True
+    return any(_is_choice(value, one) for kind in ("anyOf", "oneOf") for one in schema.get(kind, ()))
+
+
+def _said_too_seldom(given: Mapping[str, Any], hours: Mapping[str, str], properties: Mapping[str, Any], said: Said) -> list[str]:
+    """The arguments for which, as numbers or as hours of times, one number would have to stand that the caller said once."""
+    uses: dict[str, list[str]] = {}
+    for name, value in given.items():
+        is_number = (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, str) and value.isdecimal())
+        is_number = is_number and not _is_choice(value, properties.get(name))
+        number = str(value) if is_number else hours.get(name)
+        if number is not None:
+            uses.setdefault(number, []).append(name)
+    heard = said.numbers_by_caller
+    return [name for number, names in uses.items() if len(names) > 1 and heard[number] == 1 for name in names]
