@@ -53,7 +53,9 @@ def face(text: str, final: bool) -> int | None:
     """How many characters at the beginning of `text`, where a word begins, are a face; None while that cannot be known."""
     word = re.match(r"\S*", text)
     reach = word.end() if word else 0
-    if reach == len(text) and not final and reach < LONGEST_FACE:
+    if reach >= LONGEST_FACE:
+        return 0
+    if reach == len(text) and not final:
         return None if _BEGINNING.fullmatch(text) else 0
     found = _FACE.match(text[: reach + 1])
     return found.end() if found else 0
