@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from voiceagent.conversation.history import ToolCall
 from voiceagent.errors import EngineError
 from voiceagent.llm.engine import Generated, GeneratedText
-from voiceagent.llm.hermes import HermesParser
+from voiceagent.llm.tool_formats import HERMES
+from voiceagent.llm.tool_parser import ToolParser
 
 
 def parsed(pieces: list[str]) -> list[Generated]:
-    parser = HermesParser(lambda: "id")
+    parser = ToolParser(HERMES, new_call_id=lambda: "id")
     return [found for piece in pieces for found in parser.feed(piece)] + parser.finish()
 
 
