@@ -31,7 +31,10 @@ _PRINTED = re.compile(r"print\((.*)\)", re.DOTALL)
 
 def json_calls(text: str, schemas: Schemas) -> Calls:
     """`{"name": …, "arguments": {…}}`, several of them, or a list of them."""
-    return [_of_object(item) for value in _json_values(text) for item in (value if isinstance(value, list) else [value])]
+    calls = [_of_object(item) for value in _json_values(text) for item in (value if isinstance(value, list) else [value])]
+    if not calls:
+        raise ValueError("there is no call")
+    return calls
 
 
 def _json_values(text: str) -> list[Any]:
@@ -44,8 +47,6 @@ def _json_values(text: str) -> list[Any]:
             at = _after_filling(text, at)
     except ValueError:
         values = [ast.literal_eval(text.strip())]  # some models write Python's quotes
-    if not values:
-        raise ValueError("there is no call")
     return values
 
 

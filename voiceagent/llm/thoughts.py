@@ -27,6 +27,9 @@ PAIRS = (
 CLOSERS = frozenset(closer for _, closer in PAIRS) - {"<|end|>", "<channel|>"}
 """Those that end a thought even where nothing opened it: the prompt did."""
 
+LEAST_OF_MARK = 4
+"""Characters of a mark that are no text, where a generation ends with them."""
+
 
 def begun_in(prompt: str) -> str:
     """What ends the thought that a prompt begins for the model; empty where it begins none."""
@@ -75,7 +78,7 @@ class Thoughts:
     def finish(self) -> str:
         """What is left. Raises EngineError when the model has done nothing but think."""
         rest, self._buffer = self._buffer, ""
-        return "" if self._closer else self._said(rest)
+        return "" if self._closer or len(rest) >= LEAST_OF_MARK else self._said(rest)
 
     def check(self) -> None:
         """The generation is over and nothing was called. Raises EngineError when all of it was a thought without an end."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from voiceagent.llm.call_texts import (
+    UNREADABLE,
     Calls,
     Schemas,
     deepseek_calls,
@@ -57,7 +58,7 @@ _FUNCTION = Marks("<function=", "</function>", lambda body, schemas: xml_calls(f
 FORMATS = (
     ToolFormat(
         "harmony",
-        (Marks(" to=functions.", "<|call|>", harmony_calls),),
+        (Marks("to=functions.", "<|call|>", harmony_calls),),
         inner=("<|constrain|>",),
         told_by=("<|channel|>", "to=functions"),
         silent=(
@@ -101,9 +102,8 @@ FORMATS = (
             Marks("<|tool_call|>", "<|/tool_call|>", json_calls),
             Marks("functools[", "", lambda body, s: json_calls(f"[{body}", s)),
         ),
-        told_by=("<|tool|>",),
+        told_by=("<|tool_call|>",),
     ),
-    ToolFormat("granite", (Marks("<|tool_call|>", "", json_calls),), told_by=("<|tool_call|>",)),
     ToolFormat("lfm2", (Marks("<|tool_call_start|>", "<|tool_call_end|>", python_calls),), told_by=("<|tool_call_start|>",)),
     ToolFormat("jamba", (Marks("<tool_calls>", "</tool_calls>", json_calls),), told_by=("<tool_calls>",)),
     ToolFormat("olmo", (Marks("<function_calls>", "</function_calls>", python_calls),), told_by=("<function_calls>",)),
@@ -144,6 +144,7 @@ _UNMISTAKABLE = (
     "lfm2",
     "internlm",
     "command",
+    "pythonic",
     "llama",
 )
 ANY_FORMAT = ToolFormat(
@@ -162,6 +163,6 @@ def _first_read(body: str, schemas: Schemas, readers: Sequence[Callable[[str, Sc
     for read in others:
         try:
             return read(body, schemas)
-        except ValueError:
+        except UNREADABLE:
             continue
     return last(body, schemas)

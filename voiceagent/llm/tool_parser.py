@@ -4,6 +4,7 @@ is complete, and nothing that may be one passes as text. Pure; the text may be c
 from __future__ import annotations
 
 import json
+import logging
 import re
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -14,12 +15,16 @@ from voiceagent.llm.call_texts import UNREADABLE, Calls, json_calls, python_call
 from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema
 from voiceagent.llm.tool_formats import Marks, ToolFormat
 
+log = logging.getLogger(__name__)
+
 MAX_CALL_CHARACTERS = 20_000
 MAX_CALLS = 16
 """Of one generation."""
 _JSON_BEGINS = re.compile(r"\[?\s*\{\s*\"(?:name|function|type|tool_name|parameters|arguments)\"\s*:")
 _PYTHON_BEGINS = re.compile(r"\[\s*[A-Za-z_][\w.]{0,80}\(")
 _OPENS = re.compile(r"[\[{]")
+LEAST_OF_MARK = 4
+"""Characters of a mark that are no text, where a generation ends with them."""
 LONGEST_BEGINNING = 120
 """Characters that are read to know what a bracket begins."""
 
@@ -50,6 +55,8 @@ class ToolParser:
         self._after = self._last = "\n"
         """The last characters that passed: one that is no space, and any."""
         self._calls = 0
+        self._between = False
+        """A call without marks came before: what separates it from the next is no text."""
 
     def feed(self, text: str) -> list[Generated]:
         """Take the next text. Raises EngineError for a call that is not what it should be."""
@@ -64,7 +71,15 @@ class ToolParser:
         if self._inside is not None:
             marks, self._inside = self._inside, None
             return [*found, *self._made(rest, marks.read)]
+        if self._begins_call(rest.strip()):
+            log.warning("the language model broke off at the beginning of a tool call: %d characters are left out", len(rest))
+            return found
         return [*found, GeneratedText(rest)] if rest else found
+
+    def _begins_call(self, rest: str) -> bool:
+        """Whether what is left at the end is the beginning of a call."""
+        mark = _possible_mark(rest, self._form.marks) >= LEAST_OF_MARK
+        return mark or (len(rest) >= LEAST_OF_MARK and rest[0] in "[{" and _may_begin(rest, self._form.bare))
 
     def _read(self, *, final: bool) -> list[Generated]:
         found: list[Generated] = []
@@ -106,7 +121,7 @@ class ToolParser:
             self._buffer = self._buffer.partition(marks.opener)[2]
             self._inside = marks
             return True
-        kept = 0 if final else _possible_mark(self._buffer, self._form.marks)
+        kept = _possible_mark(self._buffer, self._form.marks)
         self._pass(found, len(self._buffer) - kept)
         return False
 
@@ -135,8 +150,8 @@ class ToolParser:
             "python" in self._form.bare and _PYTHON_BEGINS.match(head)
         )
         if not begins:
-            partial = not final and len(text) < LONGEST_BEGINNING and _may_begin(text, self._form.bare)
-            return None if partial else 0
+            partial = len(text) < LONGEST_BEGINNING and _may_begin(text, self._form.bare)
+            return None if partial and (not final or len(text) >= LEAST_OF_MARK) else 0
         length = _balanced(text)
         if length:
             return length
@@ -154,7 +169,7 @@ class ToolParser:
         else:
             self._buffer = self._buffer[space + length :]
             found += self._named(calls, text)
-            self._after = self._last = ";"
+            self._after, self._last, self._between = ";", " ", True
         return bool(self._buffer)
 
     def _bare_calls(self, text: str) -> Calls | None:
@@ -193,8 +208,11 @@ class ToolParser:
 
     def _pass(self, found: list[Generated], length: int) -> None:
         text, self._buffer = self._buffer[:length], self._buffer[length:]
+        if self._between:
+            text = text.lstrip(" ;,\n")
         if not text:
             return
+        self._between = False
         self._after = text.rstrip(" \t")[-1:] or self._after
         self._last = text[-1]
         found.append(GeneratedText(text))
