@@ -12,7 +12,7 @@ from voiceagent.config import load_agent
 from voiceagent.errors import ModelError
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.models.registry import resolve
-from voiceagent.resources import demo_agent_file
+from voiceagent.resources import default_budgets_file, demo_agent_file
 from voiceagent.server.agent_service import AgentService
 
 TEMPLATE = Path(__file__).parents[1] / "llm" / "templates" / "phi35.jinja"
