@@ -80,3 +80,10 @@ def test_a_reply_that_goes_on_is_no_thought(tmp_path: Path) -> None:
     answer = model.answer(talk, [])
     assert answer.feed("noon.") != []
     assert model.answer(talk[:1], []).feed("user wants") == []
+
+
+def test_text_with_control_tokens_loses_those_that_are_no_part_of_it(tmp_path: Path) -> None:
+    assert (
+        prompt(tmp_path, "mistral_small.jinja").hidden("<s>It is[TOOL_CALLS]get_time[ARGS]{}</s>")
+        == "It is[TOOL_CALLS]get_time[ARGS]{}"
+    )

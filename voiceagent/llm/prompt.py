@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,8 @@ class ChatPrompt:
         self.template = ChatTemplate(folder, template_options or {}, frozenset(self._controls.values()), tool_format)
         marks = (*(mark for pair in PAIRS for mark in pair), *(self.template.form.control if self.template.form else ()))
         self._told_ids = frozenset(token for token, content in self._controls.items() if any(content in mark for mark in marks))
+        hidden = [re.escape(content) for token, content in self._controls.items() if token not in self._told_ids]
+        self._hidden = re.compile("|".join(hidden) or "(?!)")
         self.stop_ids = frozenset(token for token, content in self._controls.items() if content in ENDINGS)
         """Tokens that end a generation with a call in it."""
 
@@ -52,10 +55,8 @@ class ChatPrompt:
         return frozenset(self._controls) - self._told_ids
 
     def hidden(self, text: str) -> str:
-        """An answer's text without the control tokens that are no part of it."""
-        for token in self.hidden_ids:
-            text = text.replace(self._controls[token], "")
-        return text
+        """An answer's text, written with all control tokens if any is told, without those that are no part of it."""
+        return self._hidden.sub("", text) if self.tells_controls else text
 
     @property
     def tells_controls(self) -> bool:
