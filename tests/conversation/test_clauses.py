@@ -42,3 +42,32 @@ words = st.text(alphabet="ab1.,!? ", max_size=8)
 @given(st.lists(words, max_size=40))
 def test_no_word_is_lost_or_changed(pieces: list[str]) -> None:
     assert " ".join(streamed(pieces)).split() == "".join(pieces).split()
+
+
+def test_a_line_end_ends_a_clause() -> None:
+    assert streamed(["You need\n", "two eggs\n\n- and", " milk\nThat is all"]) == [
+        "You need",
+        "two eggs",
+        "- and milk",
+        "That is all",
+    ]
+    assert streamed(["Dr.\nSmith"]) == ["Dr.", "Smith"]
+    assert split_clauses("You need\n", first=True, final=False) == (("You need",), "")
+
+
+def test_a_quoted_sentence_is_a_clause() -> None:
+    assert streamed(["“We are open.” Come in. «Oui.» Bon"]) == ["“We are open.”", "Come in.", "«Oui.»", "Bon"]
+
+
+def test_a_long_line_is_cut_before_its_end() -> None:
+    clauses = streamed([f"{'word ' * 60}\nEnd."])
+    assert all(len(clause.split()) <= MAX_CLAUSE_WORDS for clause in clauses)
+    assert clauses[-1] == "End."
+
+
+@given(st.lists(st.text(alphabet="ab1.,!? \n", max_size=8), max_size=40))
+def test_no_clause_goes_over_a_line_end(pieces: list[str]) -> None:
+    clauses = streamed(pieces)
+    assert " ".join(clauses).split() == "".join(pieces).split()
+    lines = [" ".join(line.split()) for line in "".join(pieces).splitlines()]
+    assert all(any(clause in line for line in lines) for clause in clauses)

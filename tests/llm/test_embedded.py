@@ -191,3 +191,32 @@ async def test_a_conversation_is_shortened_while_the_reply_is_spoken() -> None:
         assert engine.tokens_read > 2 * read[0] + sum(read[1:]), "it was never shortened"
     finally:
         await engine.close()
+
+
+def with_template(folder: Path, template: str) -> Path:
+    """The bundled model with another family's chat template."""
+    shutil.copytree(resolve("micro-lm") or Path(), folder / "lm")
+    shutil.copy(Path(__file__).parent / "templates" / template, folder / "lm" / "chat_template.jinja")
+    return folder / "lm"
+
+
+async def test_a_model_whose_template_has_no_tools_talks_and_says_why_it_calls_none(tmp_path: Path) -> None:
+    engine = EmbeddedEngine(with_template(tmp_path, "phi35.jinja"), EmbeddedOptions(max_tokens=5))
+    try:
+        assert "chat_template.jinja: this chat template has no place for tools" in engine.no_tools
+        async with aclosing(engine.generate("a", (SYSTEM, WEATHER), [])) as stream:
+            assert [piece async for piece in stream]
+        with pytest.raises(EngineError, match="no place for tools"):
+            await answer(engine, "b", SYSTEM, WEATHER)
+    finally:
+        await engine.close()
+
+
+async def test_a_model_calls_in_the_form_of_its_template(tmp_path: Path) -> None:
+    engine = EmbeddedEngine(with_template(tmp_path, "smollm2.jinja"))
+    try:
+        assert engine.no_tools == ""
+        assert engine.prompt.form is not None
+        assert engine.prompt.form.name == "hermes"
+    finally:
+        await engine.close()

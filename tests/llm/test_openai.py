@@ -8,7 +8,7 @@ from contextlib import aclosing
 
 import pytest
 
-from tests.llm.faulty_server import FaultyServer, faulty_server
+from tests.llm.faulty_server import FaultyServer, chunk, faulty_server
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import ConfigError, EngineError
 from voiceagent.llm.engine import Generated, GeneratedText
@@ -119,3 +119,44 @@ async def test_cancelling_closes_the_connection(server: FaultyServer) -> None:
 def test_an_unknown_option_is_named() -> None:
     with pytest.raises(ConfigError, match="colour"):
         create(None, {"base_url": "http://127.0.0.1:9/v1", "colour": "red"})
+
+
+def streamed(*deltas: dict[str, str]) -> bytes:
+    return b"".join(chunk(delta) for delta in deltas) + b"data: [DONE]\n\n"
+
+
+async def test_what_the_model_thinks_aloud_is_not_said(server: FaultyServer) -> None:
+    server.stream_body = streamed(
+        {"reasoning_content": "The user greets.", "content": ""},
+        {"reasoning_content": " I greet back."},
+        {"content": "<thi"},
+        {"content": "nk>Hm.</think"},
+        {"content": ">\n\nHello"},
+        {"content": " there."},
+    )
+    found = await generated(engine(server))
+    assert "".join(piece.text for piece in found if isinstance(piece, GeneratedText)) == "Hello there."
+
+
+async def test_a_thought_that_the_servers_template_begins_is_left_out_from_the_second_reply_on(server: FaultyServer) -> None:
+    server.stream_body = streamed({"content": "Hm.</think>"}, {"content": "Hello."})
+    for options, expected in (({}, ["Hm.Hello.", "Hello.", "Hello."]), ({"thinks_first": True}, ["Hello."])):
+        model = OpenAiEngine(OpenAiOptions(base_url=server.url, **options))
+        for text in expected:
+            async with aclosing(model.generate("call", HELLO, [])) as stream:
+                pieces = [piece async for piece in stream]
+            assert "".join(piece.text for piece in pieces if isinstance(piece, GeneratedText)) == text
+        await model.close()
+
+
+async def test_a_reply_that_is_all_thought_is_an_error(server: FaultyServer) -> None:
+    server.stream_body = streamed({"content": "<think>On and on"})
+    with pytest.raises(EngineError, match="only thought"):
+        await generated(engine(server))
+
+
+async def test_calls_of_other_families_that_a_server_takes_for_text_are_not_said(server: FaultyServer) -> None:
+    server.stream_body = streamed({"content": "[TOOL_"}, {"content": 'CALLS]get_time[ARGS]{"city": "Oslo"}'})
+    (call,) = await generated(engine(server))
+    assert isinstance(call, ToolCall)
+    assert (call.name, call.arguments) == ("get_time", '{"city": "Oslo"}')

@@ -167,8 +167,8 @@ class Call:
         self._hearing = Hearing(self._engines.stt, turn, clock, tasks, post, guards.input, self._load, settle)
         timeout_s = turn.tool_timeout_s
         voice = self._speech.voice()
-        llm, take_marks = self._engines.llm, voice.take_marks
-        self._thinking = Thinking(self.call_id, llm, self._tools, guards, timeout_s, clock, tasks, post, take_marks)
+        llm, take_marks, prose = self._engines.llm, voice.take_marks, self._speech.prose
+        self._thinking = Thinking(self.call_id, llm, self._tools, guards, timeout_s, clock, tasks, post, take_marks, prose)
         self._speaking = Speaking(voice, self._leg.playout, clock, tasks, post)
         self._send(self._session.start())
         tasks.start("leg", self._frames())

@@ -16,6 +16,7 @@ from voiceagent.errors import EngineError
 from voiceagent.guard.checks import Guards
 from voiceagent.guard.window import Checked, OutputWindow
 from voiceagent.llm.engine import GeneratedText, LlmEngine, Urgency
+from voiceagent.speech.prose import Prose
 from voiceagent.tools.call_tools import CallTools
 
 log = logging.getLogger(__name__)
@@ -53,8 +54,10 @@ class Thinking:
         tasks: CallTasks,
         post: Callable[[ev.Event], None],
         take_marks: Callable[[str], str] = lambda output: output,
+        new_prose: Callable[[], Prose] = Prose,
     ) -> None:
-        """`take_marks` takes from a tool's result what only the voice is to know of it."""
+        """`take_marks` takes from a tool's result what only the voice is to know of it; `new_prose` makes what takes the markup
+        from a generation's text."""
         self._call_id = call_id
         self._engine = engine
         self._tools = tools
@@ -64,6 +67,7 @@ class Thinking:
         self._tasks = tasks
         self._post = post
         self._take_marks = take_marks
+        self._new_prose = new_prose
         self._turn = asyncio.Lock()
         self._window_of = -1
         self._window: OutputWindow
@@ -80,7 +84,7 @@ class Thinking:
         reply_id = action.reply_id
         if reply_id != self._window_of:
             self._window_of, self._window = reply_id, OutputWindow(self._guards.output, self._guards.window_tokens)
-        window = self._window
+        window, prose = self._window, self._new_prose()
         urgency = Urgency.GUESS if action.guess else Urgency.REPLY
         async with self._turn:
             try:
@@ -89,20 +93,26 @@ class Thinking:
                 ) as stream:
                     async for piece in stream:
                         if isinstance(piece, GeneratedText):
-                            if not self._pass_on(reply_id, await window.add(piece.text)):
+                            if not self._pass_on(reply_id, await window.add(prose.feed(piece.text))):
                                 return
-                        elif not self._pass_on(reply_id, await window.finish()):
+                        elif not await self._end_text(reply_id, prose, window):
                             return
                         else:
                             now_ms = self._clock.now_ms()
                             self._post(ev.ToolCallRequested(now_ms, reply_id, piece.call_id, piece.name, piece.arguments))
-                if not self._pass_on(reply_id, await window.finish()):
+                if not await self._end_text(reply_id, prose, window):
                     return
             except EngineError as error:
                 log.warning("call %s: reply %d failed: %s", self._call_id, reply_id, error)
                 self._post(ev.GenerationFailed(self._clock.now_ms(), reply_id, FAILED))
                 return
         self._post(ev.GenerationDone(self._clock.now_ms(), reply_id))
+
+    async def _end_text(self, reply_id: int, prose: Prose, window: OutputWindow) -> bool:
+        """No more text comes, or a tool's call comes first. False when the guard stopped the generation."""
+        if not self._pass_on(reply_id, await window.add(prose.finish())):
+            return False
+        return self._pass_on(reply_id, await window.finish())
 
     def _pass_on(self, reply_id: int, checked: Checked | None) -> bool:
         """Post what the guard let pass. False when it stopped the generation, which is closed then."""

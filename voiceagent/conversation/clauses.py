@@ -1,5 +1,5 @@
-"""Tokens to speakable pieces: cuts growing text into clauses that a voice can say without knowing what follows. The first
-clause of a reply is kept short, because nothing is heard before it is synthesised."""
+"""Tokens to speakable pieces: cuts growing text into clauses that a voice can say without knowing what follows. A line's end
+ends one. The first clause of a reply is kept short, because nothing is heard before it is synthesised."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import re
 FIRST_CLAUSE_MIN_WORDS = 2
 MAX_CLAUSE_WORDS = 24
 
-_SENTENCE_END = re.compile(r"[.!?…]+[\"')\]]*(?=\s)")
-_CLAUSE_END = re.compile(r"[,;:—–][\"')\]]*(?=\s)")
+_SENTENCE_END = re.compile(r"[.!?…]+[\"')\]”’»]*(?=\s)")
+_CLAUSE_END = re.compile(r"[,;:—–][\"')\]”’»]*(?=\s)")
+_LINE_END = re.compile(r"\s*\n\s*")
 _ABBREVIATIONS = frozenset({"mr.", "mrs.", "ms.", "dr.", "st.", "no.", "vs.", "e.g.", "i.e.", "a.m.", "p.m."})
 
 
@@ -18,6 +19,7 @@ def split_clauses(buffer: str, *, first: bool, final: bool) -> tuple[tuple[str, 
     yet; `final` that no more text comes. Text is kept to the word: joined, clauses and rest equal the buffer's words."""
     clauses: list[str] = []
     while True:
+        buffer = buffer.lstrip()
         end = _first_end(buffer, first=first and not clauses)
         if end is None:
             break
@@ -31,6 +33,14 @@ def split_clauses(buffer: str, *, first: bool, final: bool) -> tuple[tuple[str, 
 
 def _first_end(buffer: str, *, first: bool) -> int | None:
     """Where the first complete clause ends, or None when more text is needed."""
+    line = _LINE_END.search(buffer)
+    if line is not None:
+        within = _end_in_line(buffer[: line.start() + 1], first=first)
+        return within if within is not None and within < line.start() else line.end()
+    return _end_in_line(buffer, first=first)
+
+
+def _end_in_line(buffer: str, *, first: bool) -> int | None:
     for match in _SENTENCE_END.finditer(buffer):
         words = buffer[: match.end()].split()
         if words and words[-1].lower() not in _ABBREVIATIONS:

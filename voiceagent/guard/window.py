@@ -13,7 +13,7 @@ REMEMBERED = 400
 """Characters of what was said before that a window is read together with."""
 MOST_HELD = 2000
 """Characters that wait at most, whatever a guard asks for."""
-_CLAUSE_END = re.compile(r"[.!?…,;:—–][\"')\]]*\s")
+_CLAUSE_END = re.compile(r"[.!?…,;:—–][\"')\]”’»]*\s|\n")
 """Wherever the turn engine may end a clause, so that no clause waits for more than itself."""
 
 
@@ -48,10 +48,15 @@ class OutputWindow:
         """On checks after which all was kept back."""
 
     async def add(self, text: str) -> Checked | None:
-        """Take a piece of the language model's; what may go on with it, or None while the window is open."""
+        """Take a piece of the language model's, which says nothing where it is markup; what may go on with it, or None while the
+        window is open."""
+        if not text:
+            self._tokens += 1
+            return None
         if not self._checks:
-            return Checked(text, 1, 0.0, 0.0, ALLOWED)
-        if not self._tokens:
+            tokens, self._tokens = self._tokens + 1, 0
+            return Checked(text, tokens, 0.0, 0.0, ALLOWED)
+        if not self._held:
             self._since = time.perf_counter()
         waiting = bool(self._held) and self._fresh == 0  # held back for the very next piece
         seam = self._held[-4:] + text

@@ -8,7 +8,7 @@ from typing import Any
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
 from voiceagent.llm.engine import ToolSchema
-from voiceagent.llm.hermes import random_call_id
+from voiceagent.llm.tool_parser import random_call_id
 
 MAX_TOOL_CALLS = 16
 MAX_ARGUMENT_CHARACTERS = 20_000

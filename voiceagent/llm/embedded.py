@@ -18,12 +18,11 @@ from typing import Any
 
 import msgspec
 
-from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.conversation.history import Message
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.llm.call_prompt import CallPrompt
 from voiceagent.llm.embedded_jobs import Forget, Job, Session, without
-from voiceagent.llm.engine import Generated, GeneratedText, KvCapacity, ToolSchema, Urgency
-from voiceagent.llm.hermes import HermesParser
+from voiceagent.llm.engine import Generated, KvCapacity, ToolSchema, Urgency
 from voiceagent.llm.prompt import ChatPrompt, Detokenizer
 
 log = logging.getLogger(__name__)
@@ -55,6 +54,8 @@ class EmbeddedOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Calls whose KV cache is kept; beyond that the longest unused is freed."""
     enable_thinking: bool | None = None
     """Given to the chat template where set."""
+    tool_format: str = ""
+    """How the model writes tool calls, where its chat template does not tell."""
 
 
 class EmbeddedEngine:
@@ -64,8 +65,9 @@ class EmbeddedEngine:
         """Load a folder made by onnxruntime-genai's model builder. Raises ModelError."""
         self.options = options or EmbeddedOptions()
         thinking = self.options.enable_thinking
-        self.prompt = ChatPrompt(folder, None if thinking is None else {"enable_thinking": thinking})
-        self._model, self._genai, self._stop_ids = _load(folder, self.options.threads)
+        self.prompt = ChatPrompt(folder, None if thinking is None else {"enable_thinking": thinking}, self.options.tool_format)
+        self._model, self._genai, stop_ids = _load(folder, self.options.threads)
+        self._stop_ids = stop_ids | self.prompt.stop_ids
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._inbox: queue.SimpleQueue[Job | Forget | None] = queue.SimpleQueue()
         self._prompts: OrderedDict[str, CallPrompt] = OrderedDict()
@@ -85,20 +87,17 @@ class EmbeddedEngine:
         """See `LlmEngine.generate`. All generations take turns, a token each, whatever their urgency."""
         if self._jobs >= MAX_JOBS:
             raise EngineError(f"the language model is overloaded: {MAX_JOBS} generations wait; lower the number of calls")
-        parser = HermesParser()
+        answer = self.prompt.answer(messages, tools)
         text = Detokenizer(self.prompt)
-        made, called = 0, False
+        made = 0
         async with aclosing(self._tokens(call_id, messages, tools, self.options.max_tokens)) as tokens:
             async for token in tokens:
                 made += 1
-                for piece in parser.feed(text.add(token)):
-                    called |= isinstance(piece, ToolCall)
+                for piece in answer.feed(text.add(token)):
                     yield piece
-        for piece in [*parser.feed(text.finish()), *parser.finish()]:
-            if not isinstance(piece, GeneratedText) or piece.text.strip():
-                called |= isinstance(piece, ToolCall)
-                yield piece
-        if not called:
+        for piece in [*answer.feed(text.finish()), *answer.finish()]:
+            yield piece
+        if not answer.called:
             self._make_room(call_id, messages, tools, made)
 
     async def _tokens(
@@ -179,6 +178,11 @@ class EmbeddedEngine:
         task = self._making_room.pop(call_id, None)
         if task is not None:
             task.cancel()
+
+    @property
+    def no_tools(self) -> str:
+        """See `voiceagent.llm.engine.no_tools`."""
+        return self.prompt.no_tools
 
     @property
     def problems(self) -> dict[str, int]:

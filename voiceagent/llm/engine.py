@@ -87,3 +87,8 @@ class LlmEngine(Protocol):
     async def close(self) -> None:
         """Free the model and its threads or connections."""
         ...
+
+
+def no_tools(engine: LlmEngine) -> str:
+    """Why the engine's model cannot be given tools, in one line; empty where it can, or the engine does not say."""
+    return str(getattr(engine, "no_tools", ""))

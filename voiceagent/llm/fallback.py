@@ -10,7 +10,7 @@ from contextlib import aclosing
 
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
-from voiceagent.llm.engine import Generated, GeneratedText, KvCapacity, LlmEngine, ToolSchema, Unfinished, Urgency
+from voiceagent.llm.engine import Generated, GeneratedText, KvCapacity, LlmEngine, ToolSchema, Unfinished, Urgency, no_tools
 
 log = logging.getLogger(__name__)
 
@@ -71,6 +71,11 @@ class FallbackEngine:
     def load(self) -> float:
         """See `LlmEngine.load`."""
         return self._now.load
+
+    @property
+    def no_tools(self) -> str:
+        """See `no_tools`: of whichever cannot."""
+        return no_tools(self._first) or no_tools(self._standby)
 
     @property
     def problems(self) -> dict[str, int]:

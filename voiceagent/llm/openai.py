@@ -20,10 +20,11 @@ import msgspec
 from voiceagent.addresses import check_address
 from voiceagent.conversation.history import Message
 from voiceagent.errors import ConfigError
+from voiceagent.llm.answer import Answer
 from voiceagent.llm.chat_wire import ToolCalls
-from voiceagent.llm.engine import Generated, GeneratedText, KvCapacity, ToolSchema, Urgency
-from voiceagent.llm.hermes import HermesParser
+from voiceagent.llm.engine import Generated, KvCapacity, ToolSchema, Urgency
 from voiceagent.llm.replica import Remedy, Replica, ReplicaError
+from voiceagent.llm.thoughts import BegunThoughts
 from voiceagent.llm.trimming import Trimming
 
 log = logging.getLogger(__name__)
@@ -54,6 +55,9 @@ class OpenAiOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """With so many generations at a time nothing is guessed: the server has enough to do."""
     enable_thinking: bool | None = None
     """Given to the server's chat template where set."""
+    thinks_first: bool = False
+    """Every reply begins inside a thought that the server's template opened, and that the server passes on as text; `</think>`
+    ends it. Without this setting the first such reply tells."""
     long_tokens: int | None = None
     """A conversation of more, by estimate and without the instructions, loses its older half. None: when the server finds it too
     long."""
@@ -83,6 +87,7 @@ class OpenAiEngine:
         if not self.replicas:
             raise ConfigError("llm engine openai: base_url is empty; expected an address such as http://127.0.0.1:8000/v1")
         self._generations = 0
+        self._thought = BegunThoughts("</think>" if options.thinks_first else "")
         self._read_ahead: OrderedDict[str, int] = OrderedDict()
         """By call: how many characters of its prompt the server has read."""
         self._homes: OrderedDict[str, Replica] = OrderedDict()
@@ -96,19 +101,20 @@ class OpenAiEngine:
         self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
     ) -> AsyncGenerator[Generated, None]:
         """See `LlmEngine.generate`. A tool call that the server's parser took for text, or that it has no parser for, is found in
-        the text: it must not be spoken."""
+        the text: it must not be spoken. No more is what the model thinks aloud, in its text or beside it."""
         self._generations += 1
         _keep(self._read_ahead, call_id, _characters(messages))
         try:
-            calls, unparsed = ToolCalls(), HermesParser()
+            calls, answer = ToolCalls(), Answer(None, tools, self._thought.closer)
             async with aclosing(self._deltas(call_id, messages, tools, urgency, self.options.max_tokens)) as deltas:
                 async for delta in deltas:
                     calls.add(delta.tool_calls or ())
-                    for piece in unparsed.feed(delta.content or ""):
+                    for piece in answer.feed(delta.content or ""):
                         yield piece
-            for piece in [*unparsed.finish(), *calls.complete()]:
-                if not isinstance(piece, GeneratedText) or piece.text.strip():
-                    yield piece
+            complete = calls.complete()
+            self._thought.learn(answer.thoughts)
+            for piece in [*answer.finish(), *complete]:
+                yield piece
         finally:
             self._generations -= 1
 

@@ -1,78 +1,81 @@
-"""Messages to token ids: a model's own chat template and tokenizer, as Hugging Face keeps them (`tokenizer.json`, and
-`chat_template.jinja` or `tokenizer_config.json`)."""
+"""Messages to token ids, and token ids to text: a model's own chat template and tokenizer, as Hugging Face keeps them
+(`tokenizer.json`, and `chat_template.jinja` or `tokenizer_config.json`)."""
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-import msgspec
-from jinja2 import TemplateError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tokenizers import Tokenizer
 
 from voiceagent.conversation.history import Message
-from voiceagent.errors import EngineError, ModelError
+from voiceagent.errors import ModelError
+from voiceagent.llm.answer import Answer
+from voiceagent.llm.chat_template import ChatTemplate
 from voiceagent.llm.engine import ToolSchema, Unfinished
+from voiceagent.llm.thoughts import PAIRS
+from voiceagent.llm.tool_formats import ToolFormat
 
-
-def template_message(message: Message) -> dict[str, Any]:
-    """A message as chat templates expect it: the arguments of tool calls as objects."""
-    data: dict[str, Any] = {"role": message.role, "content": message.prompted}
-    if message.tool_calls:
-        data["tool_calls"] = [
-            {"type": "function", "id": call.call_id, "function": {"name": call.name, "arguments": _object(call.arguments)}}
-            for call in message.tool_calls
-        ]
-    if message.tool_call_id:
-        data["tool_call_id"] = message.tool_call_id
-    return data
-
-
-def _object(text: str) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        return {}
+ENDINGS = ("<|eom_id|>", "<|call|>")
+"""Control tokens after which a tool's result is waited for."""
 
 
 class ChatPrompt:
     """The prompt format of one model."""
 
-    def __init__(self, folder: Path, template_options: Mapping[str, Any] | None = None) -> None:
-        """`template_options` are further variables of the template, such as `enable_thinking`. Raises ModelError."""
+    def __init__(self, folder: Path, template_options: Mapping[str, Any] | None = None, tool_format: str = "") -> None:
+        """`template_options` are further variables of the template, such as `enable_thinking`; `tool_format` names the form of
+        tool calls where the template does not tell. Raises ModelError, and ConfigError for a form that there is not."""
         self.tokenizer = _tokenizer(folder)
         added = self.tokenizer.get_added_tokens_decoder()
-        self._control_ids = frozenset(token for token, added_token in added.items() if added_token.special)
-        self._options = dict(template_options or {})
-        environment = ImmutableSandboxedEnvironment(
-            trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"], autoescape=False
-        )
-        environment.filters["tojson"] = _to_json
-        environment.globals["raise_exception"] = _refuse
-        try:
-            self._template = environment.from_string(_template_text(folder))
-        except TemplateError as error:
-            raise ModelError(f"{folder}: its chat template is broken ({error}); run voiceagent models verify") from error
+        self._controls = {token: added_token.content for token, added_token in added.items() if added_token.special}
+        self.template = ChatTemplate(folder, template_options or {}, frozenset(self._controls.values()), tool_format)
+        marks = (*(mark for pair in PAIRS for mark in pair), *(self.template.form.control if self.template.form else ()))
+        self._told_ids = frozenset(token for token, content in self._controls.items() if any(content in mark for mark in marks))
+        hidden = [re.escape(content) for token, content in self._controls.items() if token not in self._told_ids]
+        self._hidden = re.compile("|".join(hidden) or "(?!)")
+        self.stop_ids = frozenset(token for token, content in self._controls.items() if content in ENDINGS)
+        """Tokens that end a generation with a call in it."""
+
+    @property
+    def form(self) -> ToolFormat | None:
+        """How the model writes tool calls; None where it writes none."""
+        return self.template.form
+
+    @property
+    def no_tools(self) -> str:
+        """Why the model cannot be given tools; empty where it can."""
+        return self.template.no_tools
+
+    @property
+    def hidden_ids(self) -> frozenset[int]:
+        """Control tokens that are no part of an answer's text."""
+        return frozenset(self._controls) - self._told_ids
+
+    def hidden(self, text: str) -> str:
+        """An answer's text, written with all control tokens if any is told, without those that are no part of it."""
+        return self._hidden.sub("", text) if self.tells_controls else text
+
+    @property
+    def tells_controls(self) -> bool:
+        """Whether control tokens are part of an answer: marks of calls or thoughts."""
+        return bool(self._told_ids)
+
+    def answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Answer:
+        """What reads the answer to a prompt."""
+        begun = "" if messages and isinstance(messages[-1], Unfinished) else self.template.begun
+        return Answer(self.template.form, tools, begun)
 
     def text(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str:
         """The prompt as text, up to where the assistant's words begin, or go on. Raises EngineError."""
-        said = ""
-        if messages and isinstance(messages[-1], Unfinished):
-            *messages, unfinished = messages
-            said = unfinished.content.rstrip()  # the space before a word is part of its token
-        try:
-            prompt: str = self._template.render(
-                messages=[template_message(message) for message in messages],
-                tools=list(tools) or None,
-                add_generation_prompt=True,
-                **self._options,
-            )
-            return prompt + said
-        except TemplateError as error:
-            raise EngineError(f"the model's chat template refuses the conversation: {error}") from error
+        if not messages or not isinstance(messages[-1], Unfinished):
+            return self.template.text(messages, tools)
+        *messages, unfinished = messages
+        prompt, begun = self.template.text(messages, tools), self.template.begun
+        said = unfinished.content.rstrip()  # the space before a word is part of its token
+        return f"{prompt}{begun}\n\n{said}" if begun else prompt + said
 
     def ids(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[int]:
         """The prompt as token ids. Raises EngineError."""
@@ -86,21 +89,25 @@ class ChatPrompt:
         ]  # `encode` would keep other threads from running
         ids: list[int] = encoding.ids
         offsets = encoding.offsets
-        return ids, [(offsets[index][0], index) for index, token in enumerate(ids) if token in self._control_ids]
+        return ids, [(offsets[index][0], index) for index, token in enumerate(ids) if token in self._controls]
 
 
 class Detokenizer:
-    """Token ids to text, a piece at a time; a character that is not complete yet is held back."""
+    """Token ids to text, a piece at a time; a character that is not complete yet is held back. Of control tokens only those are
+    written that mark calls and thoughts."""
 
     def __init__(self, prompt: ChatPrompt) -> None:
         self._tokenizer = prompt.tokenizer
+        self._hidden = prompt.hidden_ids
         self._ids: list[int] = []
         self._given = ""
 
     def add(self, token: int) -> str:
         """The text that became complete with the token."""
+        if token in self._hidden:
+            return ""
         self._ids.append(token)
-        text: str = self._tokenizer.decode(self._ids, skip_special_tokens=True)
+        text: str = self._tokenizer.decode(self._ids, skip_special_tokens=False)
         if text.endswith("\ufffd"):
             return ""
         piece, self._given = text[len(self._given) :], text
@@ -108,16 +115,8 @@ class Detokenizer:
 
     def finish(self) -> str:
         """What is left, whole characters or not."""
-        text: str = self._tokenizer.decode(self._ids, skip_special_tokens=True)
+        text: str = self._tokenizer.decode(self._ids, skip_special_tokens=False)
         return text[len(self._given) :]
-
-
-def _to_json(value: Any, indent: int | None = None) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=indent)
-
-
-def _refuse(message: str) -> NoReturn:
-    raise TemplateError(message)
 
 
 def _tokenizer(folder: Path) -> Tokenizer:
@@ -128,17 +127,3 @@ def _tokenizer(folder: Path) -> Tokenizer:
         raise ModelError(f"{file}: cannot be read ({error.strerror}); check it with: voiceagent models verify") from error
     except Exception as error:  # the tokenizers package raises a bare Exception
         raise ModelError(f"{file}: is not a tokenizer ({error}); check it with: voiceagent models verify") from error
-
-
-def _template_text(folder: Path) -> str:
-    file = folder / "chat_template.jinja"
-    config = folder / "tokenizer_config.json"
-    try:
-        if file.is_file():
-            return file.read_text(encoding="utf-8")
-        template = json.loads(config.read_text(encoding="utf-8")).get("chat_template")
-    except (OSError, ValueError, AttributeError) as error:
-        raise ModelError(f"{folder}: holds no readable chat template ({error}); expected {file.name} or {config.name}") from error
-    if not isinstance(template, str):
-        raise ModelError(f"{config}: names no chat template; expected `chat_template` in it, or {file.name} beside it")
-    return template

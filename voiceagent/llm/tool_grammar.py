@@ -1,5 +1,5 @@
-"""Hermes-style tool calls as a structural tag of XGrammar: text stays free, and from `<tool_call>` on only a tool that there is,
-with arguments of its schema, can be written. See xgrammar.mlc.ai, "Structural Tag"."""
+"""Tool calls as a structural tag of XGrammar: text stays free, and where a call begins only a tool that there is, with arguments
+of its schema, can be written. For the forms that are JSON behind marks of plain text. See xgrammar.mlc.ai, "Structural Tag"."""
 
 from __future__ import annotations
 
@@ -8,23 +8,32 @@ from collections.abc import Sequence
 from typing import Any
 
 from voiceagent.llm.engine import ToolSchema
-from voiceagent.llm.hermes import CLOSE, OPEN
+from voiceagent.llm.tool_formats import HERMES, ToolFormat
+
+_WRAPPED = {
+    "hermes": ("<tool_call>", [(f"<tool_call>{line}", f"{line}</tool_call>") for line in ("\n", "")], "arguments"),
+    "llama": ('{"name": ', [("", "")], "parameters"),
+}
+"""By form: what begins a call, what stands around its JSON, and what the arguments are called."""
 
 
-def structural_tag(tools: Sequence[ToolSchema]) -> str:
-    """The tag as JSON, for one or more tools."""
-    tags = [_tag(tool["function"], line) for tool in tools for line in ("\n", "")]
+def structural_tag(tools: Sequence[ToolSchema], form: ToolFormat | None = HERMES) -> str | None:
+    """The tag as JSON, for one or more tools; None for a form that is not constrained."""
+    if form is None or form.name not in _WRAPPED:
+        return None
+    trigger, around, arguments = _WRAPPED[form.name]
+    tags = [_tag(tool["function"], opener, closer, arguments) for tool in tools for opener, closer in around]
     return json.dumps(
-        {"type": "structural_tag", "format": {"type": "triggered_tags", "triggers": [OPEN], "tags": tags}}, ensure_ascii=False
+        {"type": "structural_tag", "format": {"type": "triggered_tags", "triggers": [trigger], "tags": tags}}, ensure_ascii=False
     )
 
 
-def _tag(function: dict[str, Any], line: str) -> dict[str, Any]:
-    """One tool's call; `line` is what stands between the tags and the JSON."""
+def _tag(function: dict[str, Any], opener: str, closer: str, arguments: str) -> dict[str, Any]:
+    """One tool's call between its marks."""
     schema = function.get("parameters") or {"type": "object", "properties": {}}
     return {
         "type": "tag",
-        "begin": f'{OPEN}{line}{{"name": {json.dumps(function["name"])}, "arguments": ',
+        "begin": f'{opener}{{"name": {json.dumps(function["name"])}, "{arguments}": ',
         "content": {"type": "json_schema", "json_schema": schema},
-        "end": f"}}{line}{CLOSE}",
+        "end": f"}}{closer}",
     }

@@ -1,5 +1,5 @@
 """vLLM in this process: one box, no server between. `AsyncLLM` batches the requests of all calls in processes of its own; prompts
-are token ids of the model's own chat template, tool calls are read by our Hermes parser and kept to their schemas by a grammar.
+are token ids of the model's own chat template, tool calls are read here and, where a grammar can, kept to their schemas.
 Closing a generation aborts its request, which frees its KV cache at the next step."""
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ import msgspec
 from voiceagent.conversation.history import Message
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.llm.call_prompt import CallPrompt
-from voiceagent.llm.engine import Generated, GeneratedText, KvCapacity, ToolSchema, Urgency
-from voiceagent.llm.hermes import HermesParser
+from voiceagent.llm.engine import Generated, KvCapacity, ToolSchema, Urgency
 from voiceagent.llm.prompt import ChatPrompt
 from voiceagent.llm.server_load import FULL_CACHE
 from voiceagent.llm.tool_grammar import structural_tag
@@ -53,6 +52,8 @@ class VllmOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """With so many generations at a time nothing is guessed."""
     enable_thinking: bool | None = None
     """Given to the chat template where set."""
+    tool_format: str = ""
+    """How the model writes tool calls, where its chat template does not tell."""
     speculative: dict[str, Any] | None = None
     """vLLM's `speculative_config`, such as {method: ngram, num_speculative_tokens: 4, prompt_lookup_max: 4} or a draft model:
     tokens guessed cheaply and checked together."""
@@ -101,7 +102,7 @@ class VllmEngine:
         """Load a model's folder: seconds to minutes. Raises ModelError, and ConfigError where vLLM is not installed."""
         self.options = options or VllmOptions()
         thinking = self.options.enable_thinking
-        self.prompt = ChatPrompt(folder, None if thinking is None else {"enable_thinking": thinking})
+        self.prompt = ChatPrompt(folder, None if thinking is None else {"enable_thinking": thinking}, self.options.tool_format)
         self.gauges = _Gauges()
         self._engine = _load(folder, self.options, self.gauges)
         self._prompts: OrderedDict[str, CallPrompt] = OrderedDict()
@@ -116,14 +117,13 @@ class VllmEngine:
         self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
     ) -> AsyncGenerator[Generated, None]:
         """See `LlmEngine.generate`."""
-        parser = HermesParser()
+        answer = self.prompt.answer(messages, tools)
         async with aclosing(self._texts(call_id, messages, tools, urgency, self.options.max_tokens)) as texts:
             async for text in texts:
-                for piece in parser.feed(text):
+                for piece in answer.feed(self.prompt.hidden(text)):
                     yield piece
-        for piece in parser.finish():
-            if not isinstance(piece, GeneratedText) or piece.text.strip():
-                yield piece
+        for piece in answer.finish():
+            yield piece
 
     async def prefill(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
         """See `LlmEngine.prefill`: a request for one token, whose prompt stays in the prefix cache."""
@@ -170,12 +170,14 @@ class VllmEngine:
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 
-        constrained = bool(tools) and max_tokens > 1
+        tag = structural_tag(tools, self.prompt.form) if tools and max_tokens > 1 else None
         return SamplingParams(
             temperature=self.options.temperature,
             max_tokens=max_tokens,
             output_kind=RequestOutputKind.DELTA,
-            structured_outputs=StructuredOutputsParams(structural_tag=structural_tag(tools)) if constrained else None,
+            skip_special_tokens=not self.prompt.tells_controls,
+            stop_token_ids=sorted(self.prompt.stop_ids) or None,
+            structured_outputs=StructuredOutputsParams(structural_tag=tag) if tag else None,
         )
 
     # --- sleep ---
@@ -216,6 +218,11 @@ class VllmEngine:
         if not self._generations:
             return 0.0
         return max(mine, 1.0 + self.gauges.waiting if self.gauges.waiting else 0.0, self.gauges.cache_usage / FULL_CACHE)
+
+    @property
+    def no_tools(self) -> str:
+        """See `voiceagent.llm.engine.no_tools`."""
+        return self.prompt.no_tools
 
     @property
     def problems(self) -> dict[str, int]:

@@ -20,9 +20,10 @@ from voiceagent.config import AgentConfig, data_dir
 from voiceagent.context.sources import Sources
 from voiceagent.conversation.history import Message
 from voiceagent.engines import Engines, load_engines
-from voiceagent.errors import ProtocolError, VoiceAgentError
+from voiceagent.errors import ModelError, ProtocolError, VoiceAgentError
 from voiceagent.guard.checks import Guards, load_guards
 from voiceagent.latency.budgets import Budgets
+from voiceagent.llm.engine import no_tools
 from voiceagent.media import first_call
 from voiceagent.media.ice import IceServers
 from voiceagent.media.leg import Leg
@@ -84,6 +85,8 @@ class AgentService:
             try:
                 speech = await asyncio.to_thread(_speech, self.agent, engines)
                 await tools.open()
+                if tools.schemas() and (why := no_tools(engines.llm)):
+                    raise ModelError(why)
                 self._warn_of_unfit_models(tools)
                 await sources.open()
                 await _warm(engines, self.agent)

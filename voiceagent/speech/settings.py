@@ -17,6 +17,8 @@ class SpeechSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whose written forms (money, dates, units …) are read out; empty: they are left to the voice."""
     day_first: bool = False
     """Whether 3/4/2026 is the third of April."""
+    code: str = "I'll leave out the code."
+    """Said in place of the first block of code in an answer; empty: nothing is."""
     lexicon: Mapping[str, str] = {}
     """Words, or several, by their pronunciation in IPA; case does not matter."""
     clips: Mapping[str, str] = {}

@@ -8,7 +8,9 @@ from contextlib import aclosing
 
 from voiceagent.conversation.events import SpokenWord
 from voiceagent.speech.clips import Clip, load_clips
+from voiceagent.speech.formulas import as_written, in_english
 from voiceagent.speech.marks import marked, unmarked
+from voiceagent.speech.prose import Prose
 from voiceagent.speech.reading import Piece, Reading, SpokenText
 from voiceagent.speech.settings import SpeechSettings
 from voiceagent.tts.engine import SpeechChunk, TtsEngine, reads_ipa
@@ -28,6 +30,13 @@ class Speech:
         plain = {name: unmarked(text) for name, text in phrases.items()}
         self._clips = load_clips(settings.clips, plain, base_dir, engine.sample_rate_hz)
         self._marked = tuple(found for text in phrases.values() for found in marked(text))
+
+        self._code = settings.code
+        self._formula = in_english if settings.language == "en" else as_written
+
+    def prose(self) -> Prose:
+        """What makes a generation's text speakable, as it comes."""
+        return Prose(self._code, self._formula)
 
     def voice(self) -> SpokenVoice:
         """The voice of a call."""

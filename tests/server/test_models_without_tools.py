@@ -1,0 +1,30 @@
+"""An agent with tools on a language model that can be given none: the server does not start, and says why in one line."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from voiceagent import engines
+from voiceagent.config import load_agent
+from voiceagent.errors import ModelError
+from voiceagent.latency.budget_file import load_budgets
+from voiceagent.models.registry import resolve
+from voiceagent.resources import default_budgets_file, demo_agent_file
+from voiceagent.server.agent_service import AgentService
+
+TEMPLATE = Path(__file__).parents[1] / "llm" / "templates" / "phi35.jinja"
+
+
+async def test_an_agent_with_tools_does_not_start_on_a_model_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "lm"
+    shutil.copytree(resolve("micro-lm") or Path(), folder)
+    shutil.copy(TEMPLATE, folder / "chat_template.jinja")
+    monkeypatch.setattr(engines, "resolve", lambda model: folder if model == "micro-lm" else resolve(model))
+    monkeypatch.setenv("VOICEAGENT_DATA", str(tmp_path / "data"))
+    service = AgentService(load_agent(demo_agent_file()), load_budgets(default_budgets_file())).service()
+    with pytest.raises(ModelError, match=r"chat_template\.jinja: this chat template has no place for tools"):
+        async with service.load():
+            pass

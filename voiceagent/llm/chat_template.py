@@ -1,0 +1,195 @@
+"""A model's chat template: messages to the text of a prompt, in the shape that the template wants, and the form in which it has
+the model write tool calls. What it cannot do is told when it is loaded."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from jinja2 import TemplateError, nodes
+from jinja2.ext import Extension
+from jinja2.parser import Parser
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.errors import ConfigError, EngineError, ModelError
+from voiceagent.llm.engine import ToolSchema
+from voiceagent.llm.template_shape import ARGUMENTS, TOOL, TOOLS, plain_shape, takes_tools, tool_shape, written_call
+from voiceagent.llm.thoughts import begun_in
+from voiceagent.llm.tool_formats import BY_NAME, FORMATS, ToolFormat
+from voiceagent.llm.tool_parser import ToolParser
+
+TEMPLATE_FILE, CONFIG_FILE = "chat_template.jinja", "tokenizer_config.json"
+WITH_TOOLS = "tool_use"
+"""The name of a model's template for tools, where it has several."""
+SHOWN_CHARACTERS = 60
+_RENDERING = (TemplateError, TypeError, ValueError, LookupError, AttributeError, RecursionError)
+"""What a template may raise that is given what it does not expect."""
+
+
+class ChatTemplate:
+    """One model's."""
+
+    def __init__(
+        self, folder: Path, options: Mapping[str, Any], controls: Collection[str] = frozenset(), tool_format: str = ""
+    ) -> None:
+        """`options` are further variables of the template; `controls` are the model's control tokens. Raises ModelError, and
+        ConfigError for a `tool_format` that there is not."""
+        if tool_format and tool_format not in BY_NAME:
+            raise ConfigError(f"tool_format: there is no form {tool_format!r:.40}; expected one of {', '.join(BY_NAME)}")
+        config = _config(folder)
+        self._source, texts = _templates(folder, config)
+        environment = _environment()
+        try:
+            self._templates = {name: environment.from_string(text) for name, text in texts.items()}
+        except TemplateError as error:
+            raise ModelError(f"{folder}: its chat template is broken ({error}); run voiceagent models verify") from error
+        text = "\n".join(texts.values())
+        self._options = {**_special_tokens(config), **options}
+        if "tools_in_user_message" in text:  # an agent that speaks first would be taken for the caller
+            self._options.setdefault("tools_in_user_message", False)
+        try:
+            self._shape = plain_shape(self._rendered)
+        except EngineError as error:
+            raise ModelError(f"{self._source}: {error}; take a model that is made for conversations") from error
+        self.begun = begun_in(self._rendered(self._shape.fit((Message("user", "Hello."),)), []))
+        """What ends the thought that every prompt begins; empty where none is begun."""
+        self.form: ToolFormat | None = None
+        """How the model writes tool calls; None where it cannot be given tools."""
+        self.no_tools = self._learn_tools(text, {*controls, *_special_tokens(config).values()}, tool_format)
+        """Why it cannot; empty where it can."""
+
+    def text(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str:
+        """The prompt, up to where the assistant's words begin. Raises EngineError."""
+        if tools and self.no_tools:
+            raise EngineError(self.no_tools)
+        return self._rendered(self._shape.fit(messages), list(tools))
+
+    def _rendered(self, messages: list[dict[str, Any]], tools: list[ToolSchema]) -> str:
+        template = self._templates.get(WITH_TOOLS if tools else "", self._templates[""])
+        try:
+            return template.render(messages=messages, tools=tools or None, add_generation_prompt=True, **self._options)
+        except _RENDERING as error:
+            raise EngineError(f"the model's chat template refuses the conversation: {error}") from error
+
+    def _learn_tools(self, template: str, controls: Collection[str], tool_format: str) -> str:
+        """Find how tools are given and called; why they cannot be, or nothing."""
+        if not takes_tools(self._shape, self._rendered):
+            return f"{self._source}: this chat template has no place for tools; take a model that has, or an agent without tools"
+        try:
+            shape = tool_shape(self._shape, self._rendered)
+            call = written_call(shape, self._rendered)
+        except EngineError as error:
+            return f"{self._source}: this chat template cannot be given tool calls: {error}"
+        form = BY_NAME[tool_format] if tool_format else _form_of(call, template, controls)
+        if form is None:
+            shown = " ".join(call.split())[:SHOWN_CHARACTERS]
+            return (
+                f"{self._source}: this chat template writes tool calls in a form that is not known here ({shown!r}); "
+                f"known are {', '.join(BY_NAME)}: name one with tool_format, take another model, or an agent without tools"
+            )
+        self._shape, self.form = shape, form
+        return ""
+
+
+def _form_of(call: str, template: str, controls: Collection[str]) -> ToolFormat | None:
+    """The form that reads the call back that the template wrote, else the one that the template tells of in words."""
+    read = next((form for form in FORMATS if _reads(form, call, controls)), None)
+    told = (form for form in FORMATS if form.told_by and all(sign in template for sign in form.told_by))
+    return read or next(told, None)
+
+
+def _reads(form: ToolFormat, call: str, controls: Collection[str]) -> bool:
+    """Whether the form finds the call, up to any control token that may have ended the generation."""
+    around = [control for control in controls if control and control not in "".join(form.control)]
+    ends = sorted({at for control in around for at in _places(call, control)} | {len(call)})
+    return any(_found(form, call[:end]) for end in ends)
+
+
+def _places(text: str, part: str) -> list[int]:
+    places, at = [], text.find(part)
+    while at >= 0:
+        places.append(at)
+        at = text.find(part, at + 1)
+    return places
+
+
+def _found(form: ToolFormat, text: str) -> bool:
+    parser = ToolParser(form, TOOLS)
+    try:
+        pieces = [*parser.feed(text), *parser.finish()]
+    except EngineError:
+        return False
+    calls = [(piece.name, json.loads(piece.arguments)) for piece in pieces if isinstance(piece, ToolCall)]
+    return calls == [(TOOL, ARGUMENTS)]
+
+
+class _Generation(Extension):
+    """`{% generation %}…{% endgeneration %}`: marks the assistant's words for training; here it is only what stands between."""
+
+    tags = {"generation"}  # noqa: RUF012 - so Jinja wants it
+
+    def parse(self, parser: Parser) -> list[nodes.Node]:
+        next(parser.stream)
+        return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+
+def _environment() -> ImmutableSandboxedEnvironment:
+    """As Hugging Face's transformers sets it up."""
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _Generation], autoescape=False
+    )
+    environment.filters["tojson"] = _to_json
+    environment.globals["raise_exception"] = _refuse
+    environment.globals["strftime_now"] = time.strftime
+    return environment
+
+
+def _to_json(
+    value: Any, ensure_ascii: bool = False, indent: int | None = None, separators: Any = None, sort_keys: bool = False
+) -> str:
+    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+
+
+def _refuse(message: str) -> NoReturn:
+    raise TemplateError(message)
+
+
+def _config(folder: Path) -> dict[str, Any]:
+    """The tokenizer's settings; empty where there are none. Raises ModelError."""
+    file = folder / CONFIG_FILE
+    try:
+        config = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{file}: cannot be read ({error}); run voiceagent models verify") from error
+    return config if isinstance(config, dict) else {}
+
+
+def _special_tokens(config: Mapping[str, Any]) -> dict[str, str]:
+    """`bos_token`, `eos_token` and so on, which templates write out."""
+    named = {name: value for name, value in config.items() if name.endswith("_token")}
+    texts = {name: value.get("content") if isinstance(value, dict) else value for name, value in named.items()}
+    return {name: text for name, text in texts.items() if isinstance(text, str)}
+
+
+def _templates(folder: Path, config: Mapping[str, Any]) -> tuple[Path, dict[str, str]]:
+    """Where the template stands, and its text, under no name; the one for tools under its own, where there are several."""
+    file = folder / TEMPLATE_FILE
+    try:
+        if file.is_file():
+            return file, {"": file.read_text(encoding="utf-8")}
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{file}: cannot be read ({error}); run voiceagent models verify") from error
+    template = config.get("chat_template")
+    if isinstance(template, list):
+        named = {str(one.get("name")): one.get("template") for one in template if isinstance(one, dict)}
+        chosen = {"": named.get("default", named.get(WITH_TOOLS)), WITH_TOOLS: named.get(WITH_TOOLS)}
+        texts = {name: text for name, text in chosen.items() if isinstance(text, str)}
+    else:
+        texts = {"": template} if isinstance(template, str) else {}
+    if "" not in texts:
+        raise ModelError(f"{folder}: names no chat template; expected {file.name}, or `chat_template` in {CONFIG_FILE}")
+    return folder / CONFIG_FILE, texts

@@ -1,0 +1,70 @@
+"""One line of what is said, as it grows: spaces, commas and full stops stand where a person would pause. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+_CLOSERS = "\"'”’)]*»"
+_STOPS = ".!?…:;,—–-"
+_NO_SPACE_BEFORE = ".,!?;:…)"
+_KEPT = 8
+"""Characters of what was said that are looked at again."""
+
+
+class Line:
+    """Where the words go, and what is known of the line that they stand in."""
+
+    def __init__(self, formula: Callable[[str], str]) -> None:
+        """`formula` reads a formula."""
+        self.formula = formula
+        self.out: list[str] = []
+        """What can be given out."""
+        self.last = ""
+        """The end of what was said."""
+        self.stop_due = False
+        """It is no sentence: it gets a full stop at its end."""
+        self.begin()
+
+    def begin(self) -> None:
+        """A new line."""
+        self.at_start = True
+        self.before = "\n"
+        """The character before what is read now."""
+        self.space = self.comma = self.dropped = self.marked = False
+        self.row = self.stop_due = False
+        self.brackets = 0
+        self.code = 0
+        """How many backticks opened the code that is being read."""
+
+    def say(self, text: str) -> None:
+        """These characters, after the space or comma that is due."""
+        pause = self.dropped and self.space and self.last[-1:].isalnum() and text[0].isupper()
+        if (self.comma or pause) and self.last and self.last[-1] not in "\n(" + _STOPS and text[0] not in _STOPS:
+            self.out.append(",")
+            self.space = True
+        if self.space and self.last[-1:] not in ("", "\n") and not (self.dropped and text[0] in _NO_SPACE_BEFORE):
+            self.out.append(" ")
+        self.space = self.comma = self.dropped = self.marked = False
+        self.out.append(text)
+        self.last = (self.last + text)[-_KEPT:]
+
+    def drop(self, length: int, *, comma: bool = False) -> int:
+        """Leave out what is no word; a pause may stand for it."""
+        self.dropped = True
+        self.comma |= comma
+        return length
+
+    def end(self) -> int:
+        """The line ends; white space counts as one character."""
+        self.stop()
+        if self.last not in ("", "\n"):
+            self.out.append("\n")
+            self.last = "\n"
+        self.begin()
+        return 1
+
+    def stop(self) -> None:
+        """Give it its full stop where it needs one."""
+        said = self.last.rstrip(_CLOSERS)
+        if (self.stop_due or self.marked) and self.last.strip() and (not said or said[-1] not in _STOPS):
+            self.out.append(".")
