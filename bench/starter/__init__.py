@@ -9,7 +9,6 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import msgspec
 
@@ -171,7 +170,8 @@ def _set_figures(name: str, counted: list[Outcome], how: str) -> Iterator[Figure
 
 
 def _percent(outcomes: list[Outcome], what: str) -> float:
-    return round(100 * sum(getattr(outcome.verdict, what) for outcome in outcomes) / max(1, len(outcomes)), 1)
+    right = sum(bool(getattr(outcome.verdict, what)) for outcome in outcomes)
+    return round(100 * right / max(1, len(outcomes)), 1)
 
 
 def _show(outcomes: list[Outcome], options: argparse.Namespace) -> None:
