@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import msgspec
 
 from bench.starter.cases import Agent, Turn, agents
-from bench.starter.judging import Verdict, judge_absent, judge_calls, judge_fact
+from bench.starter.judging import Verdict, judge_absent, judge_calls, judge_fact, values_heard
 from bench.starter.speech import Listener
 from bench.starter.talk import Answer, Talk
 from voiceagent.errors import ConfigError
@@ -56,6 +56,8 @@ class Outcome:
     heard: str
     answer: Answer
     verdict: Verdict
+    values_heard: bool
+    """What the caller said of a call's arguments was heard as it was said."""
 
 
 async def measure(options: argparse.Namespace) -> Iterable[Figure]:
@@ -125,7 +127,9 @@ async def _run(engine: EmbeddedEngine, chosen: Iterable[Agent], heard: dict[str,
                 words = heard.get(turn.said, turn.said)
                 said, listened = f"{said} {turn.said}", f"{listened} {words}"
                 answer = await talk.say(words)
-                outcomes.append(Outcome(agent.name, turn, number, words, answer, _judge(agent, turn, answer, said, listened)))
+                verdict = _judge(agent, turn, answer, said, listened)
+                right_values = values_heard(turn.calls, said, listened)
+                outcomes.append(Outcome(agent.name, turn, number, words, answer, verdict, right_values))
         await engine.forget(agent.name)
     return outcomes
 
@@ -148,10 +152,10 @@ def _figures(outcomes: list[Outcome], how: str) -> Iterator[Figure]:
             yield from _set_figures(name, counted, how)
     asked = [outcome for outcome in outcomes if outcome.turn.kind == "ask"]
     if asked:
-        yield Figure(f"asked back{how}, of {len(asked)}", _percent(asked, "exact"), "%", "", True)
+        yield Figure(f"asked back{how}, of {len(asked)}", _percent(asked), "%", "", True)
     absent = [outcome for outcome in outcomes if outcome.turn.kind == "absent"]
     if absent:
-        yield Figure(f"facts that are not there{how}: said so, of {len(absent)}", _percent(absent, "exact"), "%", "", True)
+        yield Figure(f"facts that are not there{how}: said so, of {len(absent)}", _percent(absent), "%", "", True)
     broken = sum(bool(outcome.answer.broken) for outcome in outcomes)
     yield Figure(f"turns without an answer{how}, of {len(outcomes)}", broken, "", "", True)
 
@@ -159,17 +163,19 @@ def _figures(outcomes: list[Outcome], how: str) -> Iterator[Figure]:
 def _set_figures(name: str, counted: list[Outcome], how: str) -> Iterator[Figure]:
     what = {"none": "no call", "facts": "told right"}.get(name, "exactly right")
     label = f"{name}{how}: {what}, of {len(counted)}"
-    exact = _percent(counted, "exact")
+    exact = _percent(counted)
     yield Figure(label, exact, "%", "", True) if how else at_least(label, exact, TARGETS[name], "%")
     if name in ("demo", "unseen"):
         if not how:
+            heard = [outcome for outcome in counted if outcome.values_heard]
             yield Figure(f"{name}: against the words as heard", _percent(counted, "as_heard"), "%", "", True)
+            yield Figure(f"{name}: of {len(heard)} whose values were heard right", _percent(heard), "%", "", True)
         yield Figure(f"{name}{how}: the right tool", _percent(counted, "named"), "%", "", True)
         later = [outcome for outcome in counted if outcome.number]
-        yield Figure(f"{name}{how}: exactly right in turn 2 to 4, of {len(later)}", _percent(later, "exact"), "%", "", True)
+        yield Figure(f"{name}{how}: exactly right in turn 2 to 4, of {len(later)}", _percent(later), "%", "", True)
 
 
-def _percent(outcomes: list[Outcome], what: str) -> float:
+def _percent(outcomes: list[Outcome], what: str = "exact") -> float:
     right = sum(bool(getattr(outcome.verdict, what)) for outcome in outcomes)
     return round(100 * right / max(1, len(outcomes)), 1)
 

@@ -26,10 +26,12 @@ import yaml
 from voiceagent.config import load_agent
 from voiceagent.resources import demo_agent_file
 from voiceagent.tools.decorator import tool
+from voiceagent.tools.loading import load_tools
 from voiceagent.tools.tool import Tool
-from voiceagent.tools.toolset import ToolSet
 
 SETS = Path(__file__).resolve().parent / "sets"
+DEMO = "demo"
+"""The file of requests to the demo agent, which has its own instructions and tools."""
 ARROW = " => "
 NOTHING, MISSING = "-", "?"
 
@@ -61,7 +63,7 @@ class File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An agent's file as it is written."""
 
     instructions: str = ""
-    """None: the demo's agent, tools and greeting."""
+    """None in the demo's file."""
     greeting: str = ""
     tools: str = ""
     requests: str = ""
@@ -80,12 +82,11 @@ class Agent:
     own_tools: str
     dialogues: tuple[tuple[Turn, ...], ...]
 
-    def tools(self) -> ToolSet:
+    def tools(self) -> list[Tool]:
         """Its tools, as new: the demo's keep what was booked."""
-        if self.name == "demo":
-            config = load_agent(demo_agent_file())
-            return ToolSet.from_config(config.tools, config.base_dir)
-        return ToolSet(made_tool(line) for line in _lines(self.own_tools))
+        if self.name == DEMO:
+            return list(load_tools("tools.py", demo_agent_file().parent))
+        return [made_tool(line) for line in _lines(self.own_tools)]
 
 
 def agents(split: str) -> list[Agent]:
@@ -97,7 +98,7 @@ def _agent(path: Path) -> Agent:
     file = msgspec.convert(yaml.safe_load(path.read_text(encoding="utf-8")), File)
     name = path.stem
     instructions, greeting = file.instructions.strip(), file.greeting
-    if name == "demo":
+    if name == DEMO:
         config = load_agent(demo_agent_file())
         instructions, greeting = config.instructions, config.phrases.greeting
     try:
@@ -129,7 +130,7 @@ def _turn(name: str, line: str) -> Turn:
         raise ValueError(f"no {ARROW.strip()} in: {line}")
     if right == NOTHING:
         return Turn("none", said, "none")
-    group: Literal["demo", "unseen"] = "demo" if name == "demo" else "unseen"
+    group: Literal["demo", "unseen"] = "demo" if name == DEMO else "unseen"
     if right == MISSING:
         return Turn(group, said, "ask")
     statements = ast.parse(right).body

@@ -84,6 +84,13 @@ def _misheard(value: Any, wanted: Any, said: Sequence[str] | None, heard: Sequen
     return bool(instead) and words(str(value)) == instead
 
 
+def values_heard(right: Sequence[Call], said: str, heard: str) -> bool:
+    """Whether the recogniser heard every value that was said in these words as it was said."""
+    said_words, heard_words = words(said), words(heard)
+    values = [words(str(value)) for call in right for wanted in call.arguments.values() for value in wanted if value is not None]
+    return all(heard_as(value, said_words, heard_words) in ([], value) for value in values)
+
+
 def judge_fact(answer: str, keys: Sequence[str]) -> bool:
     """Whether the answer holds one of the keys."""
     told = words(answer)

@@ -4,7 +4,7 @@ tools run, and the model answers their results. Its own words and calls are what
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from bench.starter.cases import Agent
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
 from voiceagent.llm.embedded import EmbeddedEngine
-from voiceagent.tools.tool import Tool, ToolError
+from voiceagent.tools.tool import ToolError
 from voiceagent.tools.toolset import ToolSet
 
 MOST_ROUNDS = 4
@@ -36,8 +36,10 @@ class Talk:
     def __init__(self, engine: EmbeddedEngine, agent: Agent) -> None:
         self._engine = engine
         self._call_id = agent.name  # dialogues with an agent share the beginning of their prompts
-        self._tools = agent.tools()
-        self._schemas = self._tools.schemas()
+        tools = agent.tools()
+        self._tools = {tool.name: tool for tool in tools}
+        self._toolset = ToolSet(tools)
+        self._schemas = self._toolset.schemas()
         greeted = [Message("assistant", agent.greeting)] if agent.greeting else []
         self._history = [Message("system", agent.instructions), *greeted]
 
@@ -64,20 +66,15 @@ class Talk:
         text = " ".join("".join(piece.text for piece in pieces if not isinstance(piece, ToolCall)).split())
         self._history.append(Message("assistant", text, tuple(calls)))
         for call in calls:
-            outcome = await self._tools.run(call.name, call.arguments, TOOL_TIMEOUT_S)
+            outcome = await self._toolset.run(call.name, call.arguments, TOOL_TIMEOUT_S)
             self._history.append(Message("tool", outcome.output, tool_call_id=call.call_id))
         return text, calls
 
     def _checked(self, call: ToolCall) -> Mapping[str, Any] | None:
-        tool = _tool(self._tools, call.name)
+        tool = self._tools.get(call.name)
         try:
             given = {} if tool is None else tool.parse(call.arguments)
         except ToolError:
             return None
         written = json.loads(call.arguments)
         return {name: value for name, value in given.items() if name in written}
-
-
-def _tool(tools: ToolSet, name: str) -> Tool | None:
-    known: Sequence[Tool] = tuple(tools._tools().values())
-    return next((tool for tool in known if tool.name == name), None)
