@@ -28,6 +28,7 @@ def turns(split: str) -> list[tuple[Agent, Turn]]:
     [
         ("seven thirty p.m.", "7:30 PM"),
         ("eight p.m.", "8pm"),
+        ("six thirty p.m.", "6.30 pm"),
         ("eight p.m.", "8:00 PM."),
         ("four zero nine one eight", "4-0-9 18"),
         ("one hundred and twenty five", "125"),
