@@ -67,13 +67,14 @@ async def measure(options: argparse.Namespace) -> Iterable[Figure]:
     folder = options.model or resolve(profile(PROFILE).llm.model)
     engine = EmbeddedEngine(folder, _engine_options())
     rows: list[Figure] = []
+    spoken: list[list[Outcome]] = []
     try:
         if not options.text_only:
             spoken = await _run(engine, chosen, await _heard(chosen, options))
             rows += _figures(spoken, "")
             _show(spoken, options)
         if options.text_only or options.split == "held_out":
-            written = await _run(engine, chosen, {})
+            written = await _run(engine, chosen, {}, spoken)
             rows += _figures(written, ", text only")
             if options.text_only:
                 _show(written, options)
@@ -117,20 +118,31 @@ async def _heard(chosen: Iterable[Agent], options: argparse.Namespace) -> dict[s
         await listener.close()
 
 
-async def _run(engine: EmbeddedEngine, chosen: Iterable[Agent], heard: dict[str, str]) -> list[Outcome]:
-    outcomes: list[Outcome] = []
+async def _run(
+    engine: EmbeddedEngine, chosen: Iterable[Agent], heard: dict[str, str], before: Iterable[list[Outcome]] = ()
+) -> list[list[Outcome]]:
+    """All dialogues' turns. What was asked in the same words `before`, in a run of the same dialogues, is not asked again."""
+    run: list[list[Outcome]] = []
+    known = iter(before)
     for agent in chosen:
         for dialogue in agent.dialogues:
-            talk = Talk(engine, agent)
-            said, listened = "", ""
-            for number, turn in enumerate(dialogue):
-                words = heard.get(turn.said, turn.said)
-                said, listened = f"{said} {turn.said}", f"{listened} {words}"
-                answer = await talk.say(words)
-                verdict = _judge(agent, turn, answer, said, listened)
-                right_values = values_heard(turn.calls, said, listened)
-                outcomes.append(Outcome(agent.name, turn, number, words, answer, verdict, right_values))
+            told = next(known, [])
+            same = bool(told) and all(outcome.heard == outcome.turn.said for outcome in told)
+            run.append(told if same else await _talk(engine, agent, dialogue, heard))
         await engine.forget(agent.name)
+    return run
+
+
+async def _talk(engine: EmbeddedEngine, agent: Agent, dialogue: Iterable[Turn], heard: dict[str, str]) -> list[Outcome]:
+    talk = Talk(engine, agent)
+    outcomes: list[Outcome] = []
+    said, listened = "", ""
+    for number, turn in enumerate(dialogue):
+        words = heard.get(turn.said, turn.said)
+        said, listened = f"{said} {turn.said}", f"{listened} {words}"
+        answer = await talk.say(words)
+        verdict = _judge(agent, turn, answer, said, listened)
+        outcomes.append(Outcome(agent.name, turn, number, words, answer, verdict, values_heard(turn.calls, said, listened)))
     return outcomes
 
 
@@ -145,7 +157,8 @@ def _judge(agent: Agent, turn: Turn, answer: Answer, said: str, heard: str) -> V
     return verdict
 
 
-def _figures(outcomes: list[Outcome], how: str) -> Iterator[Figure]:
+def _figures(run: list[list[Outcome]], how: str) -> Iterator[Figure]:
+    outcomes = [outcome for dialogue in run for outcome in dialogue]
     for name in SETS:
         counted = [outcome for outcome in outcomes if outcome.turn.set == name and outcome.turn.kind not in ("ask", "absent")]
         if counted:
@@ -180,10 +193,11 @@ def _percent(outcomes: list[Outcome], what: str = "exact") -> float:
     return round(100 * right / max(1, len(outcomes)), 1)
 
 
-def _show(outcomes: list[Outcome], options: argparse.Namespace) -> None:
+def _show(run: list[list[Outcome]], options: argparse.Namespace) -> None:
     """What went wrong, of `dev` alone."""
     if options.split != "dev":
         return
+    outcomes = [outcome for dialogue in run for outcome in dialogue]
     for outcome in outcomes:
         turn, answer = outcome.turn, outcome.answer
         if not outcome.verdict.exact:
