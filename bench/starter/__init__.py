@@ -16,6 +16,7 @@ from bench.starter.cases import Agent, Turn, agents
 from bench.starter.judging import Verdict, judge_absent, judge_calls, judge_fact, values_heard
 from bench.starter.speech import Listener
 from bench.starter.talk import Answer, Talk
+from bench.starter.transcript import transcript
 from voiceagent.errors import ConfigError
 from voiceagent.llm.embedded import EmbeddedEngine, EmbeddedOptions
 from voiceagent.models.figures import Figure, at_least
@@ -32,10 +33,10 @@ TARGETS = {"demo": 95, "unseen": 88, "none": 95, "facts": 80}
 NOTES = """
 Every request is written out in `bench/starter/sets`; agents of `held_out` are none of `dev` (the demo's requests are others), and
 the training has seen neither. *Exactly right*: the right calls and no other, every argument what was said, whatever its spelling
-(case, articles, "seven" or "7"). *Against the words as heard*: or what the recogniser heard in their place. *Text only*: without
-speech. Dialogues go on from the model's own words and calls, right or wrong. *Asked back*: an argument was missing, and no tool
-was called. A fact is told if the answer holds it in at most 60 words; one that is not in the instructions is answered right where
-the model says that it does not know, and no number that was not given to it.
+(case, articles, "seven" or "7"). *Against the words as heard*: or what the recogniser heard in their place. *Text only*: as a
+faultless recogniser would have written it. Dialogues go on from the model's own words and calls, right or wrong. *Asked back*: an
+argument was missing, and no tool was called. A fact is told if the answer holds it in at most 60 words; one that is not in the
+instructions is answered right where the model says that it does not know, and no number that was not given to it.
 """
 
 
@@ -127,7 +128,7 @@ async def _run(
     for agent in chosen:
         for dialogue in agent.dialogues:
             told = next(known, [])
-            same = bool(told) and all(outcome.heard == outcome.turn.said for outcome in told)
+            same = bool(told) and all(outcome.heard == transcript(outcome.turn.said) for outcome in told)
             run.append(told if same else await _talk(engine, agent, dialogue, heard))
         await engine.forget(agent.name)
     return run
@@ -138,7 +139,7 @@ async def _talk(engine: EmbeddedEngine, agent: Agent, dialogue: Iterable[Turn], 
     outcomes: list[Outcome] = []
     said, listened = "", ""
     for number, turn in enumerate(dialogue):
-        words = heard.get(turn.said, turn.said)
+        words = heard[turn.said] if turn.said in heard else transcript(turn.said)
         said, listened = f"{said} {turn.said}", f"{listened} {words}"
         answer = await talk.say(words)
         verdict = _judge(agent, turn, answer, said, listened)

@@ -17,6 +17,7 @@ _ORDINALS = (
     "sixteenth seventeenth eighteenth nineteenth"
 )
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+CARDINALS = frozenset(_ONES.split())
 ONES = {word: value for words in (_ONES, _ORDINALS) for value, word in enumerate(words.split())}
 TENS = {word: 10 * value for value, word in enumerate(_TENS.split(), 2)} | {"twentieth": 20, "thirtieth": 30}
 SCALES = {"hundred": 100, "thousand": 1000}

@@ -8,6 +8,7 @@ import pytest
 from bench.starter.cases import DEMO, Agent, Turn, agents, made_tool
 from bench.starter.judging import judge_absent, judge_calls, judge_fact, values_heard
 from bench.starter.normal import heard_as, words
+from bench.starter.transcript import transcript
 
 SPLITS = ("dev", "held_out")
 AT_LEAST = {
@@ -157,3 +158,25 @@ def test_a_line_of_the_sets_makes_the_schema_of_a_function_tool() -> None:
             "required": ["date"],
         },
     }
+
+
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        ("A table for four at seven thirty p.m.", "A table for four at 7:30 p.m."),
+        ("On May third at nine a.m.", "On May 3rd at 9 a.m."),
+        ("the twenty first of October", "the 21st of October"),
+        ("my first order, number zero eight two six", "my first order, number 0826"),
+        ("add seventeen and twenty five", "add 17 and 25"),
+        ("six hundred and twelve", "612"),
+        ("eighty two point five kilos", "82.5 kilos"),
+    ],
+)
+def test_a_faultless_transcript_has_numbers_in_digits(said: str, written: str) -> None:
+    assert transcript(said) == written
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_a_faultless_transcript_says_the_same(split: str) -> None:
+    for _, turn in turns(split):
+        assert words(transcript(turn.said)) == words(turn.said)
