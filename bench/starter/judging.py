@@ -69,7 +69,12 @@ def same(value: Any, wanted: Any) -> bool:
         return isinstance(value, int | float) and abs(value - wanted) < 1e-9
     if re.fullmatch(r"[\d\s.()]+[-+*/][-\d\s.+*/()]+", wanted):
         return _sum(str(value)) == _sum(wanted)
-    return words(str(value)) == words(wanted)
+    return _joined(words(str(value))) == _joined(words(wanted))
+
+
+def _joined(spelled: Sequence[str]) -> str:
+    """A compound is the same in one word and in two."""
+    return "".join(spelled)
 
 
 def _sum(text: str) -> str:
@@ -81,14 +86,18 @@ def _misheard(value: Any, wanted: Any, said: Sequence[str] | None, heard: Sequen
     if said is None or heard is None or wanted is None or isinstance(wanted, bool) or value is None:
         return False
     instead = heard_as(words(str(wanted)), said, heard)
-    return bool(instead) and words(str(value)) == instead
+    return bool(instead) and _joined(words(str(value))) == _joined(instead)
 
 
 def values_heard(right: Sequence[Call], said: str, heard: str) -> bool:
     """Whether the recogniser heard every value that was said in these words as it was said."""
     said_words, heard_words = words(said), words(heard)
-    values = [words(str(value)) for call in right for wanted in call.arguments.values() for value in wanted if value is not None]
-    return all(heard_as(value, said_words, heard_words) in ([], value) for value in values)
+    for wanted in (wanted for call in right for wanted in call.arguments.values()):
+        ways = [words(str(value)) for value in wanted if value is not None]
+        spoken = [way for way in ways if place(way, said_words) is not None]
+        if spoken and not any(_joined(heard_as(way, said_words, heard_words)) == _joined(way) for way in spoken):
+            return False
+    return True
 
 
 def judge_fact(answer: str, keys: Sequence[str]) -> bool:

@@ -6,9 +6,12 @@ import re
 import pytest
 
 from bench.starter.cases import DEMO, Agent, Turn, agents, made_tool
-from bench.starter.judging import judge_absent, judge_calls, judge_fact, values_heard
+from bench.starter.judging import judge_absent, judge_calls, judge_fact, same, values_heard
 from bench.starter.normal import heard_as, words
+from bench.starter.talk import Talk
 from bench.starter.transcript import transcript
+from voiceagent.llm.embedded import EmbeddedEngine
+from voiceagent.models.registry import resolve
 
 SPLITS = ("dev", "held_out")
 AT_LEAST = {
@@ -127,6 +130,11 @@ def test_a_value_that_was_misheard_is_right_only_against_the_words_as_heard() ->
     assert judge_calls([("get_weather", {"city": "Nostril"})], calls, "And in Oslo?", "And in nostril.").as_heard
 
 
+def test_a_compound_is_the_same_in_one_word_and_in_two() -> None:
+    assert same("checkup", "check up")
+    assert not same("checks", "check up")
+
+
 def test_an_empty_argument_is_one_left_out() -> None:
     calls = next(turn.calls for agent, turn in turns("dev") if turn.said == "How's the weather outside?")
     assert judge_calls([("get_weather", {"city": "", "day": None})], calls, "", "").exact
@@ -180,3 +188,16 @@ def test_a_faultless_transcript_has_numbers_in_digits(said: str, written: str) -
 def test_a_faultless_transcript_says_the_same(split: str) -> None:
     for _, turn in turns(split):
         assert words(transcript(turn.said)) == words(turn.said)
+
+
+async def test_a_dialogue_runs_the_agents_tools_and_goes_on_from_their_results() -> None:
+    engine = EmbeddedEngine(resolve("micro-lm"))
+    try:
+        talk = Talk(engine, next(agent for agent in agents("dev") if agent.name == DEMO))
+        booked = await talk.say("Book a table for four tomorrow at 7:30 PM.")
+        changed = await talk.say("Make it for six people.")
+    finally:
+        await engine.close()
+    assert booked.calls == (("book_table", {"people": 4, "day": "tomorrow", "time": "7:30 PM"}),)
+    assert changed.calls == (("change_booking", {"kind": "table", "people": 6}),)
+    assert "six" in changed.text
