@@ -37,6 +37,9 @@ the training has seen neither. *Exactly right*: the right calls and no other, ev
 faultless recogniser would have written it. Dialogues go on from the model's own words and calls, right or wrong. *Asked back*: an
 argument was missing, and no tool was called. A fact is told if the answer holds it in at most 60 words; one that is not in the
 instructions is answered right where the model says that it does not know, and no number that was not given to it.
+
+Of the first draft the recogniser misheard values in 14 of 202 requests to the demo and in 43 of 309 others (Zurich, "beard trim",
+double digits). Those were reworded once, without asking any language model; 2 and 11 are misheard still, and count as wrong.
 """
 
 
