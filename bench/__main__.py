@@ -27,7 +27,7 @@ BENCHMARKS = (
     "context",
 )
 """Modules of this package, in the order in which `make bench` runs them."""
-ON_REQUEST = ("attacks", "peers", "transcription", "vllm")
+ON_REQUEST = ("attacks", "peers", "starter", "transcription", "vllm")
 """Run only when named: they take up to an hour, and some install other people's software."""
 
 
@@ -38,12 +38,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure voiceagent on this machine.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=names)
     parser.add_argument("--turns", type=int, default=50, help="undisturbed turns to measure (default: 50)")
-    parser.add_argument("--voice", type=Path, help="the .onnx of a published Piper voice to measure in synthesis besides")
+    parser.add_argument(
+        "--voice", type=Path, help="the .onnx of a published Piper voice: measured in synthesis besides, the caller in starter"
+    )
     parser.add_argument("--together", action="store_true", help="peers: call all servers at the same time, not in turn")
     parser.add_argument("--shape", default="micro", choices=("micro", "8b", "30b-a3b", "tiny"), help="vllm: the model's shape")
     parser.add_argument(
         "--calls", type=int, nargs="*", help="vllm: how many calls at a time (default: 1 4 16; of a shape 1 16 64 256)"
     )
+    parser.add_argument("--model", type=Path, help="starter: the onnxruntime-genai folder (default: the profile's model)")
+    parser.add_argument("--whisper", type=Path, help="starter: the CTranslate2 folder that hears (default: whisper-tiny.en)")
+    parser.add_argument("--split", default="held_out", choices=("dev", "held_out"), help="starter: which requests")
+    parser.add_argument("--set", choices=("demo", "unseen", "none", "facts"), help="starter: one set alone")
+    parser.add_argument("--text-only", action="store_true", help="starter: without speech")
+    parser.add_argument("--limit", type=int, help="starter: so many dialogues of each agent")
     parser.add_argument("--out", type=Path, default=RESULTS_DIR, help="folder for the results (default: bench/results)")
     options = parser.parse_args()
     unknown = sorted(set(options.names) - set(BENCHMARKS) - set(ON_REQUEST))
@@ -52,7 +60,8 @@ def main() -> int:
     ok = True
     for name in options.names or BENCHMARKS:
         module = importlib.import_module(f"bench.{name}")
-        measured = result(name, asyncio.run(module.measure(options)))
+        named = getattr(module, "result_name", lambda options, name=name: name)(options)
+        measured = result(named, asyncio.run(module.measure(options)))
         path = write(measured, options.out, getattr(module, "NOTES", ""))
         print(markdown(measured))
         print(f"written to {path}")
