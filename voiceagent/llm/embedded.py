@@ -24,6 +24,7 @@ from voiceagent.llm.call_prompt import CallPrompt
 from voiceagent.llm.embedded_jobs import Forget, Job, Session, without
 from voiceagent.llm.engine import Generated, KvCapacity, ToolSchema, Urgency
 from voiceagent.llm.prompt import ChatPrompt, Detokenizer
+from voiceagent.llm.tool_constraint import ToolConstraint, ToolConstraints
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +69,7 @@ class EmbeddedEngine:
         self.prompt = ChatPrompt(folder, None if thinking is None else {"enable_thinking": thinking}, self.options.tool_format)
         self._model, self._genai, stop_ids = _load(folder, self.options.threads)
         self._stop_ids = stop_ids | self.prompt.stop_ids
+        self._constraints = ToolConstraints(folder, self.prompt.form)
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._inbox: queue.SimpleQueue[Job | Forget | None] = queue.SimpleQueue()
         self._prompts: OrderedDict[str, CallPrompt] = OrderedDict()
@@ -106,7 +108,7 @@ class EmbeddedEngine:
         """The answer's tokens; with `max_tokens` 0 the prompt is only read."""
         self._stop_making_room(call_id)
         self._jobs += 1
-        job = Job(call_id, [], max_tokens)
+        job = Job(call_id, [], max_tokens, self._constraints.of(tools))
         try:
             job.ids = await self.prompt_of(call_id).ids_soon(messages, tools, ahead=not max_tokens)
             self._inbox.put(job)
@@ -268,17 +270,33 @@ class EmbeddedEngine:
             return False
         self._token_since_s = time.monotonic()
         try:
-            session.generator.generate_next_token()
+            tokens = self._next_tokens(session, job.constraint)
         finally:
             self._token_since_s = None
-        token = int(session.generator.get_next_tokens()[0])
-        session.ids.append(token)
-        job.left -= 1
-        if token in self._stop_ids or job.left <= 0:
-            job.give(None)
-            return False
-        job.give(token)
+        for token in tokens:
+            session.ids.append(token)
+            job.left -= 1
+            if token in self._stop_ids or job.left <= 0:
+                job.give(None)
+                return False
+            job.give(token)
         return True
+
+    def _next_tokens(self, session: Session, constraint: ToolConstraint | None) -> list[int]:
+        """One token; or all that must come next in a tool call."""
+        generator = session.generator
+        if constraint is not None and constraint.inside:
+            if forced := constraint.forced():
+                generator.append_tokens(forced)
+                return forced
+            logits = generator.get_logits()
+            constraint.allow(logits)
+            generator.set_logits(logits)
+        generator.generate_next_token()
+        token = int(generator.get_next_tokens()[0])
+        if constraint is not None:
+            constraint.took(token)
+        return [token]
 
     def _session(self, call_id: str) -> Session:
         session = self._sessions.get(call_id)

@@ -9,6 +9,7 @@ from collections import deque
 from typing import Any
 
 from voiceagent.errors import EngineError
+from voiceagent.llm.tool_constraint import ToolConstraint
 
 
 class Session:
@@ -22,10 +23,11 @@ class Session:
 class Job:
     """One generation: the ids to answer, and where its tokens go. `None` ends the stream, an error ends it too."""
 
-    def __init__(self, call_id: str, ids: list[int], max_tokens: int) -> None:
+    def __init__(self, call_id: str, ids: list[int], max_tokens: int, constraint: ToolConstraint | None = None) -> None:
         self.call_id = call_id
         self.ids = ids
         self.left = max_tokens
+        self.constraint = constraint
         self.read = -1
         self.session: Session | None = None
         self.cancelled = False

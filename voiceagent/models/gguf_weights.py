@@ -1,6 +1,6 @@
-"""The weights of a Llama-shaped model in a GGUF file, by the names and in the order of Hugging Face's format. GGUF interleaves the
-halves of each attention head for its rotary embedding (llama.cpp's convert_hf_to_gguf.py, `permute`); here they stand one after the
-other again."""
+"""The weights of a Llama-shaped model in a GGUF file, by the names and in the order of Hugging Face's format. For its rotary
+embedding GGUF interleaves the halves of each attention head (llama.cpp's convert_hf_to_gguf.py, `permute`); here they stand one
+after the other again."""
 
 from __future__ import annotations
 

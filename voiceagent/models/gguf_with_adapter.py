@@ -1,6 +1,7 @@
-"""The maker `gguf-with-adapter`: an onnxruntime-genai model out of a GGUF file, an adapter, and a graph that is shipped without its
-weights. It needs no torch and takes seconds. The bundled folder holds `graph.onnx` and its settings, made once by onnxruntime-genai's
-model builder (models/train/adapter_graph.py), the adapter, and the tokenizer without its vocabulary, which the GGUF file has."""
+"""The maker `gguf-with-adapter`: an onnxruntime-genai model out of a GGUF file, an adapter, and a graph that is shipped without
+its weights. It needs no torch and takes seconds. The bundled folder holds the graph and its settings, made once by onnxruntime-
+genai's model builder (models/train/adapter_graph.py), the adapter, and the tokenizer without its vocabulary, which is the GGUF
+file's."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ import numpy as np
 import onnx
 
 from voiceagent.models.adapter import Adapter
-from voiceagent.models.block_quantization import in_4_bits, in_8_bits
+from voiceagent.models.block_quantization import in_8_bits
 from voiceagent.models.gguf_weights import GgufFile
 from voiceagent.models.made_files import Array
 from voiceagent.models.makers import Progress
@@ -54,20 +55,19 @@ class _Weights:
     def __init__(self, gguf: GgufFile, adapter: Adapter) -> None:
         self._gguf = gguf
         self._adapter = adapter
-        self._last: tuple[str, Array, Array] | None = None
+        self._last: tuple[str, Array, Array] = ("", np.empty(0), np.empty(0))
 
     def of(self, name: str, shape: tuple[int, ...]) -> Array:
         """Raises KeyError for a name that no Llama has."""
         if name in ("cos_cache", "sin_cache"):
             return _rotary(math.cos if name == "cos_cache" else math.sin, shape, float(self._gguf.value("llama.rope.freq_base")))
-        for ending, part in ((".weight_Q4", 0), (".weight_Q8", 0), (".weight_scales", 1)):
-            if name.endswith(ending):
-                stem = name.removesuffix(ending)
-                if self._last is None or self._last[0] != stem:
-                    quantized = in_8_bits if ending == ".weight_Q8" else in_4_bits
-                    self._last = (stem, *quantized(self._matrix(stem.removesuffix(".MatMul"))))
-                return self._last[1 + part]
-        return self._gguf.weight(_norm(name))
+        stem, _, ending = name.rpartition(".MatMul.")
+        if not stem:
+            return self._gguf.weight(_norm(name))
+        if self._last[0] != stem:
+            self._last = (stem, *in_8_bits(self._matrix(stem)))
+        found = {"weight_Q8": self._last[1], "weight_scales": self._last[2]}
+        return found[ending]
 
     def _matrix(self, stem: str) -> Array:
         if stem == "lm_head":

@@ -1,0 +1,144 @@
+"""Tool calls behind `<tool_call>` keep to the tools, on the bundled model's tokenizer."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from voiceagent.llm.prompt import ChatPrompt
+from voiceagent.llm.tool_constraint import ToolConstraint, ToolConstraints
+from voiceagent.resources import bundled_models_dir
+
+BUNDLED = bundled_models_dir() / "lm" / "onnx"
+
+
+def function(name: str, /, **properties: Any) -> dict[str, Any]:
+    required = [key for key, schema in properties.items() if not schema.pop("optional", False)]
+    return {
+        "type": "function",
+        "function": {"name": name, "parameters": {"type": "object", "properties": properties, "required": required}},
+    }
+
+
+BOOK = function(
+    "book_table", people={"type": "integer"}, kind={"enum": ["lunch", "dinner"]}, name={"type": "string", "optional": True}
+)
+DATE = function("get_date")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundled tokenizer with nothing added to its vocabulary but the marks."""
+    found = tmp_path_factory.mktemp("plain")
+    shutil.copytree(BUNDLED, found, dirs_exist_ok=True)
+    whole = json.loads((found / "tokenizer.json").read_text())
+    whole["added_tokens"] = [token for token in whole["added_tokens"] if token["content"].startswith("<")]
+    (found / "tokenizer.json").write_text(json.dumps(whole))
+    return found
+
+
+@pytest.fixture(scope="module")
+def prompt(folder: Path) -> ChatPrompt:
+    return ChatPrompt(folder)
+
+
+@pytest.fixture
+def constraint(folder: Path, prompt: ChatPrompt) -> ToolConstraint:
+    found = ToolConstraints(folder, prompt.form).of([BOOK, DATE])
+    assert found is not None
+    return found
+
+
+class Writer:
+    """Writes text a token at a time, as far as it is allowed."""
+
+    def __init__(self, prompt: ChatPrompt, constraint: ToolConstraint) -> None:
+        self._prompt = prompt
+        self.constraint = constraint
+        self.size = prompt.tokenizer.get_vocab_size()
+        self.text = ""
+        """All that stands there, what was forced included."""
+        self.forced = 0
+
+    def write(self, text: str) -> bool:
+        """Whether it could be written to its end; what is forced on the way must be the same text."""
+        goal = self.text + text
+        while len(self.text) < len(goal):
+            if tokens := self.constraint.forced():
+                self.text += self.decoded(tokens)
+                self.forced += len(tokens)
+                continue
+            rest = goal[len(self.text) :]
+            token = self._prompt.encode(rest)[0][0]
+            if self.constraint.inside:
+                logits = np.zeros((1, 1, self.size), np.float32)
+                self.constraint.allow(logits)
+                if logits[0, 0, token] != 0:
+                    return False
+            self.constraint.took(token)
+            self.text += self.decoded([token])
+        return self.text.startswith(goal)
+
+    def decoded(self, tokens: list[int]) -> str:
+        return str(self._prompt.tokenizer.decode(tokens, skip_special_tokens=False))
+
+
+CALL = '{"name": "book_table", "arguments": {"people": 4, "kind": "dinner", "name": "Anna"}}'
+
+
+@pytest.mark.parametrize("line", ["", "\n"])
+def test_a_call_of_a_tool_there_is_can_be_written(prompt: ChatPrompt, constraint: ToolConstraint, line: str) -> None:
+    writer = Writer(prompt, constraint)
+    assert writer.write(f"Just a moment.<tool_call>{line}")
+    assert constraint.inside
+    assert writer.write(CALL + line)
+    assert writer.write("</tool_call>")
+    assert not constraint.inside
+    assert writer.forced > len(prompt.encode(CALL)[0]) / 3, "most of a call can be nothing else"
+
+
+def test_a_model_with_pieces_of_calls_in_its_vocabulary_is_left_alone() -> None:
+    assert ToolConstraints(BUNDLED, ChatPrompt(BUNDLED).form).of([BOOK]) is None
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        '{"name": "book_room", "arguments": {}}',
+        '{"name": "book_table", "arguments": {"people": "four", "kind": "dinner"}}',
+        '{"name": "book_table", "arguments": {"people": 4, "kind": "breakfast"}}',
+        '{"name": "book_table", "arguments": {"people": 4}}',
+        '{"name": "book_table", "arguments": {"people": 4, "kind": "lunch", "day": "Friday"}}',
+        '{"name": "get_date", "arguments": {"day": "Friday"}}',
+    ],
+)
+def test_what_no_tool_takes_cannot_be_written(prompt: ChatPrompt, constraint: ToolConstraint, call: str) -> None:
+    writer = Writer(prompt, constraint)
+    assert not writer.write(f"<tool_call>{call}</tool_call>")
+
+
+def test_two_calls_follow_each_other_and_text_stays_free(prompt: ChatPrompt, constraint: ToolConstraint) -> None:
+    writer = Writer(prompt, constraint)
+    date = '<tool_call>{"name": "get_date", "arguments": {}}</tool_call>'
+    assert writer.write(f'{date}\n{date} The tools are {{"name": "none"}}.')
+
+
+def test_a_schema_that_cannot_be_constrained_leaves_calls_free(
+    folder: Path, prompt: ChatPrompt, caplog: pytest.LogCaptureFixture
+) -> None:
+    odd = function("odd", code={"type": "string", "pattern": "(?=lookahead)x"})
+    found = ToolConstraints(folder, prompt.form).of([odd])
+    assert found is not None
+    writer = Writer(prompt, found)
+    assert writer.write('<tool_call>{"name": "anything"}</tool_call>')
+    assert "not constrained" in caplog.text
+
+
+def test_without_tools_there_is_nothing_to_constrain(folder: Path, prompt: ChatPrompt) -> None:
+    assert ToolConstraints(folder, prompt.form).of([]) is None
+    assert ToolConstraints(folder, None).of([BOOK]) is None

@@ -1,0 +1,128 @@
+"""Tool calls that keep to the tools, for an engine that picks its own tokens: text stays free, and behind `<tool_call>` only a
+tool that there is can be written, with arguments of its schema. llguidance (Microsoft, MIT) tells which tokens may come next.
+Where only one text can follow, it is taken as it is, many tokens in one step."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import llguidance.numpy
+import numpy as np
+from llguidance import LLMatcher, LLTokenizer
+
+from voiceagent.llm.engine import ToolSchema
+from voiceagent.llm.tool_formats import ToolFormat
+
+log = logging.getLogger(__name__)
+
+OPEN, CLOSE = "<tool_call>", "</tool_call>"
+MAX_GRAMMARS = 16
+_AS_IN_PROMPTS = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+
+
+class ToolConstraints:
+    """Of one model. For one thread."""
+
+    def __init__(self, folder: Path, form: ToolFormat | None) -> None:
+        """`folder` holds `tokenizer.json`. A model with pieces of calls in its vocabulary, as the bundled one, is left alone:
+        llguidance would have it write them in other tokens than it learned."""
+        self._tokenizer: Any = None
+        if form is not None and form.name == "hermes":
+            text = (folder / "tokenizer.json").read_text(encoding="utf-8")
+            added = json.loads(text).get("added_tokens") or []
+            self._close = _as_token(added, CLOSE)
+            if all(token["special"] or token["content"].startswith("<") for token in added):
+                self._tokenizer = LLTokenizer(text)
+        self._matchers: OrderedDict[str, Any] = OrderedDict()
+
+    def of(self, tools: Sequence[ToolSchema]) -> ToolConstraint | None:
+        """The constraint of one generation; None where there is nothing to constrain."""
+        return ToolConstraint(self, self._tokenizer, tools) if tools and self._tokenizer is not None else None
+
+    def matcher(self, tools: Sequence[ToolSchema]) -> Any | None:
+        """At the beginning of a call; None where a schema cannot be constrained."""
+        text = grammar(tools, self._close)
+        if text not in self._matchers:
+            matcher = LLMatcher(self._tokenizer, LLMatcher.grammar_from_lark(text))
+            if problem := matcher.get_error():
+                log.warning("the language model's tool calls are not constrained: %s", " ".join(problem.split())[:200])
+            self._matchers[text] = None if problem else matcher
+            while len(self._matchers) > MAX_GRAMMARS:
+                self._matchers.popitem(last=False)
+        found = self._matchers[text]
+        return None if found is None else found.deep_copy()
+
+
+class ToolConstraint:
+    """One generation: told every token, it knows whether a call is being written."""
+
+    def __init__(self, constraints: ToolConstraints, tokenizer: Any, tools: Sequence[ToolSchema]) -> None:
+        self._constraints = constraints
+        self._tokenizer = tokenizer
+        self._tools = tools
+        self._ids: list[int] = []
+        self._matcher: Any = None
+
+    @property
+    def inside(self) -> bool:
+        """Whether a call is being written."""
+        return self._matcher is not None
+
+    def took(self, token: int) -> None:
+        """The token was generated."""
+        if self._matcher is not None:
+            self._go_on([token])
+            return
+        self._ids.append(token)
+        if self._tokenizer.decode_str(self._ids[-len(OPEN) :]).endswith(OPEN):
+            self._matcher = self._constraints.matcher(self._tools)
+            self._ids.clear()
+
+    def forced(self) -> list[int]:
+        """The tokens that must come next, where nothing else can; they count as generated."""
+        if self._matcher is None:
+            return []
+        tokens: list[int] = self._matcher.compute_ff_tokens()
+        if tokens:
+            self._go_on(tokens)
+        return tokens
+
+    def allow(self, logits: Any) -> None:
+        """Make what may not come next impossible in `logits`, float32 [1, 1, vocabulary]."""
+        mask = llguidance.numpy.allocate_token_bitmask(1, self._tokenizer.vocab_size)
+        llguidance.numpy.fill_next_token_bitmask(self._matcher, mask, 0)
+        allowed = np.unpackbits(mask[0].view(np.uint8), bitorder="little")[: logits.shape[-1]].astype(bool)
+        logits[..., : allowed.size][..., ~allowed] = -np.inf
+        logits[..., allowed.size :] = -np.inf
+
+    def _go_on(self, tokens: list[int]) -> None:
+        self._matcher.consume_tokens(tokens)
+        if self._matcher.is_stopped():
+            self._matcher = None
+
+
+def _as_token(added: list[dict[str, Any]], text: str) -> str:
+    """How a grammar writes the text: by its id where the tokenizer has it added as a whole, for then llguidance takes it for no
+    text."""
+    whole = next((token["id"] for token in added if token["content"] == text), None)
+    return json.dumps(text) if whole is None else f"<[{whole}]>"
+
+
+def grammar(tools: Sequence[ToolSchema], close: str) -> str:
+    """What may stand behind `<tool_call>`, in llguidance's dialect of Lark (its docs/syntax.md); `close` is what ends it. A
+    tool that says nothing of its arguments takes any."""
+    lines = ["start: /\\n?/ (" + " | ".join(f"call{number}" for number in range(len(tools))) + ")"]
+    for number, tool in enumerate(tools):
+        function = tool["function"]
+        schema = {"type": "object", **function.get("parameters", {"properties": {}})}
+        if "properties" in schema:
+            schema.setdefault("additionalProperties", False)
+        opening = f'{{"name": {json.dumps(function["name"])}, "arguments": '
+        lines.append(f"call{number}: {json.dumps(opening)} arguments{number} /}}\\n?/ {close}")
+        lines.append(f"arguments{number}: %json {json.dumps({**schema, 'x-guidance': _AS_IN_PROMPTS})}")
+    return "\n".join(lines)
