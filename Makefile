@@ -91,9 +91,9 @@ lint: setup
 bench: setup
 	@$(BIN)/python -m bench $(ARGS)
 
-#: make bench-peers  the same beside Pipecat, which gets an environment of its own (most of an hour)
+#: make bench-peers  the same beside Pipecat, which gets an environment of its own (most of an hour); ARGS=--real: on published models
 bench-peers: setup
-	@$(BIN)/python -m bench peers --turns 100 $(ARGS)
+	@$(BIN)/python -m bench peers $(ARGS)
 
 #: make models       train the bundled models anew, as their cards say (hours)
 models: $(TRAIN_VENV)/.installed
