@@ -10,6 +10,7 @@ from voiceagent.errors import ConfigError
 from voiceagent.latency.budget_file import load_budgets, parse_budgets
 from voiceagent.latency.budgets import Limits, check_turn
 from voiceagent.latency.spans import Span, Stage, TurnReport
+from voiceagent.models.registry import registry
 from voiceagent.resources import default_budgets_file
 
 GOOD = default_budgets_file().read_text(encoding="utf-8")
@@ -32,7 +33,7 @@ def changed(stage: str, old: str, new: str) -> str:
 
 def test_the_shipped_budgets_limit_every_stage_of_every_profile() -> None:
     budgets = load_budgets(default_budgets_file())
-    assert set(budgets.profiles) == {"embedded", "cpu", "gpu", "vllm-cpu", "vllm-inside"}
+    assert set(budgets.profiles) == set(registry().profiles)
     assert all(set(limits) == set(Stage) for limits in budgets.profiles.values())
     embedded = budgets.of("embedded")
     assert embedded[Stage.VOICE_TO_VOICE] == Limits(350, 950, 1700)
@@ -40,8 +41,33 @@ def test_the_shipped_budgets_limit_every_stage_of_every_profile() -> None:
     assert budgets.of("gpu")[Stage.TOOL].p99_ms == 2000
 
 
+def test_a_profile_takes_the_limits_of_the_one_it_extends_where_it_names_none(tmp_path: Path) -> None:
+    shipped = load_budgets(default_budgets_file())
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("mine:\n  vad: {p50: 1 ms, p95: 2 ms, p99: 3 ms}\n  extends: cpu\nsame: {extends: mine}\n")
+    budgets = load_budgets(mine)
+    assert budgets.of("mine") == {**shipped.of("cpu"), Stage.VAD: Limits(1, 2, 3)}
+    assert budgets.of("same") == budgets.of("mine")
+    assert budgets.of("embedded") == shipped.of("embedded")
+
+
+@pytest.mark.parametrize("wanted", ["tpu", "below", "[cpu]", ""])
+def test_only_a_profile_that_stands_above_can_be_extended(tmp_path: Path, wanted: str) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(f"mine:\n  extends: {wanted}\nbelow: {{extends: cpu}}\n")
+    with pytest.raises(
+        ConfigError, match=r"mine\.yaml:2: mine: cannot extend .*; expected a profile that stands above: embedded"
+    ):
+        load_budgets(mine)
+
+
+def test_what_is_extended_must_fit_what_differs() -> None:
+    error = error_of(GOOD + "mine:\n  extends: cpu\n  answer: {p50: 1.4 s, p95: 2 s, p99: 3 s}\n")
+    assert "mine: the parts do not fit the whole" in error
+
+
 def test_an_unknown_profile_is_told_with_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="no budgets for profile 'tpu', only for embedded, cpu, gpu"):
+    with pytest.raises(ConfigError, match="no budgets for profile 'tpu', only for embedded, real-speech, light, cpu, gpu"):
         load_budgets(default_budgets_file()).of("tpu")
 
 
@@ -111,7 +137,9 @@ def test_an_unreadable_file_is_told(tmp_path: Path) -> None:
 
 
 STAGES = [stage.value for stage in Stage]
-words = st.sampled_from(["embedded", *STAGES, "p50", "p95", "p99", "120 ms", "1.5 s", "7", "<<", "nan ms", "1e999 s", None, True])
+words = st.sampled_from(
+    ["embedded", "extends", *STAGES, "p50", "p95", "p99", "120 ms", "1.5 s", "7", "<<", "nan ms", "1e999 s", None, True]
+)
 anything = st.recursive(
     words | st.text(max_size=8), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=5)
 )

@@ -10,9 +10,11 @@ import pytest
 
 from tests.models.hub import REVISION, Hub, running
 from voiceagent.errors import ConfigError, ModelError
-from voiceagent.models import hub as hub_module
-from voiceagent.models.hub import hub_endpoint, pull, verify
-from voiceagent.models.registry import Model, ModelFile
+from voiceagent.models import download as download_module
+from voiceagent.models import pull as pull_module
+from voiceagent.models.hub import hub_endpoint
+from voiceagent.models.model import Model, ModelFile
+from voiceagent.models.pull import pull, verify
 
 WEIGHTS = random.Random(1).randbytes(3_000_000)
 CONFIG = b'{"a": 1}'
@@ -25,15 +27,15 @@ def model(**changed: str) -> Model:
         ModelFile(WEIGHTS_PATH, len(WEIGHTS), hashlib.sha256(WEIGHTS).hexdigest(), local="model.bin"),
     )
     settings = {"repository": "acme/model", "revision": REVISION, "name": "m", **changed}
-    return Model("stt", "e", "MIT", "s", ("en",), files=files, **settings)
+    return Model(kind="stt", engine="e", licence="MIT", source="s", languages=("en",), files=files, **settings)
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """No waits between attempts, and chunks smaller than the test's files."""
-    monkeypatch.setattr(hub_module, "RETRY_DELAYS_S", (0.0, 0.0))
+    monkeypatch.setattr(download_module, "RETRY_DELAYS_S", (0.0, 0.0))
     monkeypatch.setattr("huggingface_hub.file_download.time.sleep", lambda _: None)
-    monkeypatch.setattr(hub_module.constants, "DOWNLOAD_CHUNK_SIZE", 100_000)
+    monkeypatch.setattr("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 100_000)
 
 
 @pytest.fixture
@@ -172,7 +174,7 @@ def test_an_unreachable_hub_is_one_clear_line(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_told_before_and_during_a_pull(fetch: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub_module.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000}))
+    monkeypatch.setattr(pull_module.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000}))
     with pytest.raises(ModelError, match=r"m: needs 3\.0 MB more, .* has 1\.0 kB free; .* --dir"):
         fetch()
     monkeypatch.undo()
@@ -180,7 +182,7 @@ def test_a_full_disk_is_told_before_and_during_a_pull(fetch: Callable[..., Path]
     def full(*_: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(hub_module._Part, "write", full)
+    monkeypatch.setattr(download_module._Part, "write", full)
     with pytest.raises(ModelError, match=r"the disk of .* is full"):
         fetch()
 

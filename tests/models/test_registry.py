@@ -4,8 +4,10 @@ from pathlib import Path
 import pytest
 
 from voiceagent.errors import ConfigError, ModelError
+from voiceagent.models import model as model_module
 from voiceagent.models import registry as registry_module
-from voiceagent.models.registry import EngineSpec, load_registry, profile, registry, require, resolve, size_text
+from voiceagent.models.profile import EngineSpec
+from voiceagent.models.registry import load_registry, profile, registry, require, resolve, size_text
 from voiceagent.resources import registry_file
 
 GOOD = """
@@ -28,7 +30,7 @@ def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], re
         (tmp_path / "registry.yaml").write_text(text)
         loaded = load_registry(tmp_path / "registry.yaml")
         monkeypatch.setattr(registry_module, "registry", lambda: loaded)
-        monkeypatch.setattr(registry_module, "bundled_models_dir", lambda: tmp_path / "bundled")
+        monkeypatch.setattr(model_module, "bundled_models_dir", lambda: tmp_path / "bundled")
         monkeypatch.setenv("VOICEAGENT_MODELS", str(tmp_path / "cache"))
         return loaded
 
@@ -37,7 +39,7 @@ def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], re
 
 def test_the_shipped_registry_is_whole() -> None:
     shipped = load_registry(registry_file())
-    assert list(shipped.profiles) == ["embedded", "cpu", "gpu", "vllm-cpu", "vllm-inside"]
+    assert list(shipped.profiles) == ["embedded", "real-speech", "light", "cpu", "gpu", "vllm-cpu", "vllm-inside"]
     assert all(model.bundled for model in shipped.models_of("embedded"))
     assert [model.name for model in shipped.models_of("cpu")] == ["whisper-small.en", "qwen3-1.7b", "piper-ljspeech"]
     assert size_text(sum(model.size_bytes for model in shipped.models_of("cpu"))) == "2.0 GB"
@@ -46,7 +48,7 @@ def test_the_shipped_registry_is_whole() -> None:
 
 
 def test_an_unknown_profile_or_model_is_told_with_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="no profile 'tpu'; expected one of embedded, cpu, gpu"):
+    with pytest.raises(ConfigError, match="no profile 'tpu'; expected one of embedded, real-speech, light, cpu, gpu"):
         profile("tpu")
     with pytest.raises(ConfigError, match="no model 'hal'; the registry has micro-whisper, "):
         resolve("hal")
@@ -69,7 +71,14 @@ def test_options_go_over_the_profiles() -> None:
         ("path: d/model.bin", "path: ../model.bin", "'../model.bin' leaves the model's folder"),
         ("bundled: voice", "bundled: /etc", "'/etc' leaves the model's folder"),
         ("bundled: voice", "bundled: voice, repository: o/v", "models.b: expected either"),
-        ("bundled: voice, ", "", "models.b: expected either `bundled`, or `repository`"),
+        ("bundled: voice, ", "", "models.b: expected either `bundled`, or `files` with their sizes"),
+        ("repository: o/r, revision: REVISION, ", "", "models.m: comes from nowhere; expected `repository` and `revision`, or"),
+        ("o/r, revision: REVISION", "o/r", "models.m: expected `repository` and `revision` together"),
+        ("repository: o/r", "packages: [{name: -r, version: 1, size: 1, folder: f}], repository: o/r", "name"),
+        ("repository: o/r", "packages: [{name: p, version: '1', size: 1, folder: ../f}], repository: o/r", "'../f' leaves"),
+        ("size: 5,", "size: 5, parts: [../a],", "'../a' leaves the model's folder"),
+        ("repository: o/r", "made: {by: x, repository: o/s}, repository: o/r", "models.m: is made: where its parts come from"),
+        ("repository: o/r, revision: REVISION", "made: {by: x}", "models.m: there is no maker 'x'"),
         ("model: b}", "model: c}", "profiles.p.tts: there is no model 'c'"),
         ("model: b}", "model: m}", "profiles.p.tts: m is a model for stt"),
         ("engine: v, model", "engine: w, model", "profiles.p.tts: b is run by v, not w"),
@@ -80,6 +89,7 @@ def test_options_go_over_the_profiles() -> None:
 def test_a_wrong_registry_is_one_clear_line(
     known: Callable[[str], registry_module.Registry], old: str, new: str, message: str
 ) -> None:
+    old = old.replace("REVISION", "c" * 40)
     assert old in GOOD
     with pytest.raises(ConfigError) as caught:
         known(GOOD.replace(old, new))

@@ -1,10 +1,11 @@
-"""Reads `latency_budgets.yaml`: a mapping of profiles to stages to percentiles, every limit a number with its unit. Nothing
-is guessed: each mistake is a ConfigError that names the file, the line and what was expected there."""
+"""Reads `latency_budgets.yaml`: a mapping of profiles to stages to percentiles, every limit a number with its unit. A profile may
+extend one above it, or a shipped one, and then names only what differs. Nothing is guessed: each mistake is a ConfigError that
+names the file, the line and what was expected there."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import yaml
@@ -12,7 +13,10 @@ import yaml
 from voiceagent.errors import ConfigError
 from voiceagent.latency.budgets import Budgets, Limits
 from voiceagent.latency.spans import CRITICAL_PATH, Stage
+from voiceagent.resources import default_budgets_file
 
+EXTENDS = "extends"
+"""The key that names the profile whose limits are taken where none stand."""
 MAX_FILE_BYTES = 256 * 1024
 MAX_LIMIT_MS = 3_600_000.0
 PERCENTILES = ("p50", "p95", "p99")
@@ -22,18 +26,24 @@ _PROFILE = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 
 def load_budgets(path: Path) -> Budgets:
-    """Read and check a budgets file. Raises ConfigError, and nothing else, whatever the file holds."""
-    return parse_budgets(_read(path), str(path))
+    """Read and check a budgets file; the shipped profiles are known besides its own. Raises ConfigError, and nothing else,
+    whatever the file holds."""
+    shipped = default_budgets_file()
+    base = {} if path == shipped else load_budgets(shipped).profiles
+    return parse_budgets(_read(path), str(path), base)
 
 
-def parse_budgets(text: str, source: str) -> Budgets:
-    """Check the YAML `text` of a budgets file; `source` is its name in messages. Raises ConfigError, and nothing else."""
+def parse_budgets(text: str, source: str, base: Mapping[str, Mapping[Stage, Limits]] | None = None) -> Budgets:
+    """Check the YAML `text` of a budgets file; `source` is its name in messages, `base` are profiles known besides. Raises
+    ConfigError, and nothing else."""
     root = _compose(text, source)
-    reader = _Reader(source)
-    profiles = {name: reader.profile(name, key, value) for name, key, value in reader.entries(root, "profiles")}
-    if not profiles:
+    known = dict(base or {})
+    reader = _Reader(source, known)
+    for name, key, value in reader.entries(root, "profiles"):
+        known[name] = reader.profile(name, key, value)
+    if not root.value:
         raise ConfigError(f"{source}:1: names no profile, expected one such as `embedded:` with its stages' limits")
-    return Budgets(source, profiles)
+    return Budgets(source, known)
 
 
 def _read(path: Path) -> str:
@@ -70,10 +80,11 @@ def _compose(text: str, source: str) -> yaml.Node:
 
 
 class _Reader:
-    """Walks the YAML nodes, which know their lines."""
+    """Walks the YAML nodes, which know their lines. `known` are the profiles that one may extend."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, known: Mapping[str, Mapping[Stage, Limits]]) -> None:
         self._source = source
+        self._known = known
 
     def _error(self, node: yaml.Node, message: str) -> ConfigError:
         return ConfigError(f"{self._source}:{node.start_mark.line + 1}: {message}")
@@ -99,6 +110,11 @@ class _Reader:
         limits: dict[Stage, Limits] = {}
         keys: dict[Stage, yaml.Node] = {}
         for stage_name, stage_key, value in self.entries(node, "stages"):
+            if stage_name == EXTENDS:
+                extended = self._extended(name, value)
+                keys = dict.fromkeys(extended, stage_key) | keys
+                limits = {**extended, **limits}
+                continue
             try:
                 stage = Stage(stage_name)
             except ValueError as error:
@@ -108,7 +124,9 @@ class _Reader:
             keys[stage] = stage_key
         missing = [stage for stage in Stage if stage not in limits]
         if missing:
-            raise self._error(key, f"{name}: has no limits for {', '.join(missing)}; every stage needs them")
+            raise self._error(
+                key, f"{name}: has no limits for {', '.join(missing)}; every stage needs them, here or by `extends:`"
+            )
         path_ms = sum(limits[stage].p50_ms for stage in CRITICAL_PATH)
         whole_ms = limits[Stage.VOICE_TO_VOICE].p50_ms
         if path_ms > whole_ms:
@@ -118,6 +136,13 @@ class _Reader:
                 f"voice_to_voice p50 is {whole_ms:g} ms; raise the whole or lower a part",
             )
         return limits
+
+    def _extended(self, name: str, node: yaml.Node) -> Mapping[Stage, Limits]:
+        wanted = str(node.value) if isinstance(node, yaml.ScalarNode) else ""
+        if wanted not in self._known:
+            known = ", ".join(self._known) or "no other"
+            raise self._error(node, f"{name}: cannot extend {_found(node)}; expected a profile that stands above: {known}")
+        return self._known[wanted]
 
     def _limits(self, what: str, key: yaml.Node, node: yaml.Node) -> Limits:
         found: dict[str, float] = {}

