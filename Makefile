@@ -6,6 +6,8 @@ TRAIN_VENV ?= .venv-train
 NEMO_VENV ?= .venv-nemo
 SUPPLY_VENV ?= .venv-supply
 MINUTES ?= 60
+PROFILE ?=
+MODELS ?=
 FUZZ_OUT ?= build/fuzz
 LOCKS := requirements/build.lock requirements/runtime.lock requirements/test.lock
 export VLLM_VENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/voiceagent-vllm
@@ -14,7 +16,7 @@ INSTALLED := $(VENV)/.installed
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser serve test test-fast test-nemo test-vllm lint bench bench-peers models train-smoke wheel-test checksums lock sbom audit pin-images test-attacks fuzz clean
+.PHONY: help setup browser serve fetch-models test test-fast test-nemo test-vllm lint bench bench-peers models train-smoke wheel-test checksums lock sbom audit pin-images test-attacks fuzz clean
 
 help:
 	@sed -n 's/^#: //p' Makefile
@@ -38,9 +40,13 @@ $(INSTALLED): pyproject.toml $(LOCKS)
 browser: setup
 	@bash scripts/install-browser.sh
 
-#: make serve        answer calls; options in ARGS, such as ARGS="--port 9000"
+#: make serve        answer calls; fetches small real models first, MODELS=bundled leaves them out; options in ARGS="--port 9000"
 serve: setup
-	@exec $(BIN)/voiceagent serve $(ARGS)
+	@exec $(BIN)/voiceagent serve $(if $(filter bundled,$(MODELS)),--profile embedded,--pull) $(ARGS)
+
+#: make fetch-models fetch the models that make serve runs, or another profile's: PROFILE=light
+fetch-models: setup
+	@exec $(BIN)/voiceagent models pull $(if $(PROFILE),--profile $(PROFILE))
 
 #: make test         all tests but the attacks and those on the real vLLM; options for pytest in ARGS
 test: setup browser

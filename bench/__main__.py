@@ -7,10 +7,12 @@ from __future__ import annotations
 import argparse
 import asyncio
 import importlib
+import os
 import sys
 from pathlib import Path
 
 from bench.harness import RESULTS_DIR, markdown, result, write
+from voiceagent.models.choice import PROFILE_VARIABLE
 
 BENCHMARKS = (
     "calls",
@@ -34,6 +36,7 @@ MODULES = {"peers_real": "bench.peers.published"}
 
 def main() -> int:
     """Run the chosen benchmarks."""
+    os.environ.setdefault(PROFILE_VARIABLE, "embedded")  # whatever other models this machine has
     names = f"which benchmarks (default: {', '.join(BENCHMARKS)}); on request: {', '.join(ON_REQUEST)}"
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure voiceagent on this machine.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=names)

@@ -88,6 +88,10 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Overrides of the profile's language model: name `base_url` to use any OpenAI-compatible server."""
 
+    engine: str = ""
+    """Of a language model of one's own; empty: the one that runs what lies at `path`."""
+    path: str = ""
+    """A language model of one's own in place of the profile's, such as an onnxruntime-genai folder (relative to agent.yaml)."""
     base_url: str = ""
     """Such as http://127.0.0.1:8000/v1; several servers of the same model, separated by commas."""
     model: str = ""
@@ -119,6 +123,15 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError(f"api_key_env names no environment variable; {KEY_GOES}")
 
 
+class OwnModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A model of one's own in place of the profile's; its options stand under `options`."""
+
+    engine: str = ""
+    """Empty: the one that runs what lies at `path`."""
+    path: str = ""
+    """Its file or folder (relative to agent.yaml): a Whisper in CTranslate2 format, a Piper voice's `.onnx`."""
+
+
 class EngineOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Options of the profile's engines, in place of the profile's own; each engine checks its names and values."""
 
@@ -133,6 +146,11 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = "Agent"
     instructions: str = "You are a friendly voice assistant. Answer in one or two short sentences."
     profile: str = "embedded"
+    """A file that names none has `auto`: `models.choice`."""
+    models: str = ""
+    """A file of models and profiles of one's own, beside the shipped registry (relative to this file)."""
+    stt: OwnModel = OwnModel()
+    tts: OwnModel = OwnModel()
     tools: tuple[str | ToolEntry, ...] = ()
     """Python files (relative to this file) or importable modules that hold `@tool` functions, MCP servers, webhooks."""
     context: Annotated[tuple[ContextEntry, ...], msgspec.Meta(max_length=16)] = ()
@@ -166,6 +184,7 @@ def load_agent(path: Path) -> AgentConfig:
         raise ConfigError(f"{path}: holds {type(data).__name__}, expected a mapping of settings such as `name: My agent`")
     keep_secrets_of(data, os.environ)
     data.pop("base_dir", None)
+    data.setdefault("profile", "auto")
     try:
         agent = msgspec.convert(data, AgentConfig)
     except msgspec.ValidationError as error:

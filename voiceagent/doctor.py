@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 import numpy as np
 
 from voiceagent.audio import opus
@@ -23,7 +24,8 @@ from voiceagent.errors import VoiceAgentError
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.media.ice import IceServers
 from voiceagent.models.checksums import check_sums
-from voiceagent.models.registry import registry, require
+from voiceagent.models.choice import choose_profile, profile_of, registry_of
+from voiceagent.models.registry import Registry, size_text
 from voiceagent.redaction import redacted
 from voiceagent.resources import bundled_models_dir, default_budgets_file, demo_agent_file, web_dir
 from voiceagent.server.auth import check_exposure, keys_from_environment
@@ -124,16 +126,40 @@ def _config(name: str, settings: Settings) -> Finding:
     return Finding(name, "ok", f"{path}: agent {agent.name!r}, {len(tools.names)} tools")
 
 
+def _chosen(settings: Settings) -> tuple[AgentConfig, Registry, str]:
+    """The agent with the profile that answers, the registry, and why it is not the first choice."""
+    agent = _agent(settings)
+    if settings.profile:
+        agent = msgspec.structs.replace(agent, profile=settings.profile)
+    known = registry_of(agent)
+    chosen, why = choose_profile(agent, known)
+    return msgspec.structs.replace(agent, profile=chosen), known, why
+
+
 def _budgets(name: str, settings: Settings) -> Finding:
     path = settings.budgets or default_budgets_file()
-    load_budgets(path).of(settings.profile or _agent(settings).profile)
+    budgets = load_budgets(path)
+    agent, known, _ = _chosen(settings)
+    budgets.extended(agent.profile, known.profile(agent.profile).budgets).of(agent.profile)
     return Finding(name, "ok", str(path))
 
 
 def _profile(name: str, settings: Settings) -> Finding:
-    chosen = settings.profile or _agent(settings).profile
-    require(chosen)
-    return Finding(name, "ok", f"{chosen}: {registry().profile(chosen).description}")
+    agent, known, why = _chosen(settings)
+    profile = profile_of(agent, known)
+    known.require(profile)
+    own = [f"its {kind} is {spec.path}" for kind, spec in profile.specs.items() if spec.path]
+    detail = "; ".join([f"{profile.name}: {profile.description}", *own])
+    return Finding(name, "warn", detail, why) if why else Finding(name, "ok", detail)
+
+
+def _profiles(name: str, settings: Settings) -> Finding:
+    known, cache = _chosen(settings)[1], models_cache_dir()
+    missing = {profile.name: known.missing(profile, cache) for profile in known.profiles.values()}
+    here = [name for name, models in missing.items() if not models]
+    others = [f"{name} ({size_text(sum(model.size_bytes for model in models))})" for name, models in missing.items() if models]
+    fetch = f"; `voiceagent models pull --profile NAME` fetches {', '.join(others)}" if others else ""
+    return Finding(name, "ok", f"{', '.join(here)} {'is' if len(here) == 1 else 'are'} here{fetch}")
 
 
 def _udp(name: str, settings: Settings) -> Finding:
@@ -206,6 +232,7 @@ CHECKS: tuple[tuple[str, Callable[[str, Settings], Finding]], ...] = (
     ("bundled models", _bundled),
     ("agent", _config),
     ("profile", _profile),
+    ("models of profiles", _profiles),
     ("latency budgets", _budgets),
     ("UDP", _udp),
     ("keys", _keys),

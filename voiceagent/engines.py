@@ -16,7 +16,8 @@ from voiceagent.config import EngineOptions, LlmSettings
 from voiceagent.errors import ConfigError
 from voiceagent.llm.engine import LlmEngine
 from voiceagent.llm.fallback import FallbackEngine
-from voiceagent.models.registry import EngineSpec, Profile, profile, require, resolve
+from voiceagent.models.profile import EngineSpec, Profile
+from voiceagent.models.registry import Registry, registry
 from voiceagent.stt.engine import SttEngine
 from voiceagent.tts.engine import TtsEngine
 
@@ -46,34 +47,35 @@ class Engines:
         await self.tts.close()
 
 
-async def load_engines(profile: Profile, llm: LlmSettings, options: EngineOptions) -> Engines:
-    """Load a profile's engines off the event loop. `llm.base_url` replaces the profile's language model by the server there.
-    Raises ModelError, ConfigError."""
-    require(profile.name)
-    return await asyncio.to_thread(_load, profile, llm, options)
+async def load_engines(profile: Profile, llm: LlmSettings, options: EngineOptions, known: Registry | None = None) -> Engines:
+    """Load a profile's engines off the event loop. `llm.base_url` replaces the profile's language model by the server there;
+    `known` is the registry, where it is not the shipped one. Raises ModelError, ConfigError."""
+    known = known or registry()
+    known.require(profile)
+    return await asyncio.to_thread(_load, profile, llm, options, known)
 
 
-def _load(profile: Profile, llm: LlmSettings, options: EngineOptions) -> Engines:
+def _load(profile: Profile, llm: LlmSettings, options: EngineOptions, known: Registry) -> Engines:
     return Engines(
-        stt=load_stt(profile.stt.with_options(options.stt)),
-        llm=load_llm(profile.llm, llm, options.llm),
-        tts=load_tts(profile.tts.with_options(options.tts)),
+        stt=load_stt(profile.stt.with_options(options.stt), known),
+        llm=load_llm(profile.llm, llm, options.llm, known),
+        tts=load_tts(profile.tts.with_options(options.tts), known),
     )
 
 
-def load_stt(spec: EngineSpec) -> SttEngine:
+def load_stt(spec: EngineSpec, known: Registry | None = None) -> SttEngine:
     """A recogniser alone, for whoever only listens. Raises ModelError, ConfigError."""
-    recogniser: SttEngine = _create("stt", spec)
+    recogniser: SttEngine = _create("stt", spec, known)
     return recogniser
 
 
-def load_tts(spec: EngineSpec) -> TtsEngine:
+def load_tts(spec: EngineSpec, known: Registry | None = None) -> TtsEngine:
     """A voice alone, for whoever only speaks. Raises ModelError, ConfigError."""
-    voice: TtsEngine = _create("tts", spec)
+    voice: TtsEngine = _create("tts", spec, known)
     return voice
 
 
-def load_llm(spec: EngineSpec, llm: LlmSettings, options: Mapping[str, Any]) -> LlmEngine:
+def load_llm(spec: EngineSpec, llm: LlmSettings, options: Mapping[str, Any], known: Registry | None = None) -> LlmEngine:
     """The profile's language model, or the server that the agent names, with the standby that the agent names. Raises
     ModelError, ConfigError."""
     if llm.model and not llm.base_url and spec.is_local:
@@ -82,15 +84,15 @@ def load_llm(spec: EngineSpec, llm: LlmSettings, options: Mapping[str, Any]) -> 
     if llm.base_url or not spec.is_local:
         first: LlmEngine = _plugin("llm", "openai")(None, {**_server(spec, llm), **chosen, **options})
     else:
-        first = _create("llm", spec.with_options({**chosen, **options}))
+        first = _create("llm", spec.with_options({**chosen, **options}), known)
     if not llm.fallback:
         return first
-    standby = profile(llm.fallback).llm
+    standby = (known or registry()).profile(llm.fallback).llm
     if not standby.is_local:
         raise ConfigError(
             f"llm.fallback: the profile {llm.fallback} needs a server too; name one that does not, such as embedded"
         )
-    return FallbackEngine(first, _create("llm", standby.with_options(chosen)))
+    return FallbackEngine(first, _create("llm", standby.with_options(chosen), known))
 
 
 def _server(spec: EngineSpec, llm: LlmSettings) -> dict[str, Any]:
@@ -103,8 +105,9 @@ def _server(spec: EngineSpec, llm: LlmSettings) -> dict[str, Any]:
     return {**address, **{name: getattr(llm, name) for name in names}}
 
 
-def _create(kind: str, spec: EngineSpec) -> Any:
-    return _plugin(kind, spec.engine)(resolve(spec.model), spec.options)
+def _create(kind: str, spec: EngineSpec, known: Registry | None) -> Any:
+    path = Path(spec.path) if spec.path else (known or registry()).resolve(spec.model) if spec.model else None
+    return _plugin(kind, spec.engine)(path, spec.options)
 
 
 def _plugin(kind: str, name: str) -> Create:

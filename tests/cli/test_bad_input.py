@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Outcome
-from voiceagent.models import registry
+from voiceagent.models import model
 from voiceagent.resources import bundled_models_dir
 
 Run = Callable[..., Outcome]
@@ -105,7 +105,7 @@ def test_a_corrupt_model_is_refused(voiceagent: Run, tmp_path: Path, monkeypatch
     bundled = tmp_path / "bundled"
     shutil.copytree(bundled_models_dir(), bundled)
     (bundled / file).write_bytes(b"corrupt")
-    monkeypatch.setattr(registry, "bundled_models_dir", lambda: bundled)
+    monkeypatch.setattr(model, "bundled_models_dir", lambda: bundled)
     refused(voiceagent("serve", "--port", "0"), file.split("/")[0], "voiceagent models (verify|pull)")
 
 

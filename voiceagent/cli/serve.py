@@ -11,9 +11,11 @@ import click
 import msgspec
 
 from voiceagent import logs
-from voiceagent.config import load_agent
+from voiceagent.config import AgentConfig, OwnModel, load_agent, models_cache_dir
+from voiceagent.errors import ModelError
 from voiceagent.latency.budget_file import load_budgets
-from voiceagent.models.registry import profile as find_profile
+from voiceagent.models.choice import AUTO, choose_profile, profile_of, registry_of, wanted_profile
+from voiceagent.models.registry import Registry
 from voiceagent.resources import default_budgets_file, demo_agent_file
 from voiceagent.server.agent_service import AgentService
 from voiceagent.server.app import make_app
@@ -27,9 +29,10 @@ from voiceagent.server.run import serve as run_server
 @click.command(
     epilog=f"""\b
 Examples:
-  voiceagent serve                           the demo agent on the bundled models
+  voiceagent serve                           the demo agent, on the best models that are here
   voiceagent serve --config agent.yaml       your own agent
   voiceagent serve --profile cpu --port 0    other models, any free port
+  voiceagent serve --stt my-whisper --tts my-voice.onnx
 
 {KEYS_VARIABLE} holds the keys that clients must present, separated by commas; without it any
 bearer token is accepted, and only loopback addresses can be served. Keys in
@@ -41,7 +44,15 @@ SIGUSR1           drain: no new calls, stop when the last has ended"""
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="Port; 0 takes a free one.")
-@click.option("--profile", default="", help="Engines and models: embedded, cpu, gpu, vllm-cpu … Default: what the agent names.")
+@click.option(
+    "--profile",
+    default="",
+    help="Engines and models: embedded, cpu, gpu, vllm-cpu … Default: what the agent names, else the best that is here.",
+)
+@click.option("--stt", metavar="PATH", default="", help="A recogniser of your own: a Whisper in CTranslate2 format.")
+@click.option("--llm", metavar="PATH", default="", help="A language model of your own: an onnxruntime-genai folder.")
+@click.option("--tts", metavar="PATH", default="", help="A voice of your own: a Piper voice's .onnx, its .json beside it.")
+@click.option("--pull", is_flag=True, help="First fetch the profile's models that are not here.")
 @click.option("--config", type=click.Path(path_type=Path), help="The agent's YAML file. Default: the demo agent.")
 @click.option("--budgets", type=click.Path(path_type=Path), help="Latency budgets. Default: the shipped latency_budgets.yaml.")
 @click.option("--max-calls", type=click.IntRange(1, 1000), help="Calls at once. Default: the agent's admission.max_calls, or 16.")
@@ -79,6 +90,10 @@ def serve(
     host: str,
     port: int,
     profile: str,
+    stt: str,
+    llm: str,
+    tts: str,
+    pull: bool,
     config: Path | None,
     budgets: Path | None,
     max_calls: int | None,
@@ -93,12 +108,19 @@ def serve(
     keys, operator_keys = keys_from_environment(), keys_from_environment(OPERATOR_KEYS_VARIABLE)
     check_exposure(host, (*keys, *operator_keys))
     agent = load_agent(config or demo_agent_file())
+    replace = msgspec.structs.replace
     if profile:
-        agent = msgspec.structs.replace(agent, profile=profile)
+        agent = replace(agent, profile=profile)
     if max_calls is not None:
-        agent = msgspec.structs.replace(agent, admission=msgspec.structs.replace(agent.admission, max_calls=max_calls))
-    find_profile(agent.profile)
-    limits = load_budgets(budgets or default_budgets_file())
+        agent = replace(agent, admission=replace(agent.admission, max_calls=max_calls))
+    agent = with_own_models(agent, stt, llm, tts)
+    known = registry_of(agent)
+    refusal = _pull(agent, known) if pull else ""
+    name, why = choose_profile(agent, known)
+    if why:
+        click.echo(refusal or why, err=True)
+    agent = replace(agent, profile=name)
+    limits = load_budgets(budgets or default_budgets_file()).extended(name, profile_of(agent, known).budgets)
     service = AgentService(agent, limits, keys, operator_keys, event_logs=event_logs).service()
     service = dataclasses.replace(service, drain_timeout_s=drain_timeout_s)
     log_handler.addFilter(LogLimit(service.metrics.log_left_out))
@@ -114,3 +136,34 @@ def serve(
             on_ready=lambda url: click.echo(f"{agent.name} answers at {url}"),
         )
     )
+
+
+def with_own_models(agent: AgentConfig, stt: str, llm: str, tts: str) -> AgentConfig:
+    """The agent with the models of these paths, relative to the working directory, in place of its own."""
+    replace = msgspec.structs.replace
+    if stt:
+        agent = replace(agent, stt=OwnModel(path=str(Path(stt).absolute())))
+    if llm:
+        agent = replace(agent, llm=replace(agent.llm, engine="", path=str(Path(llm).absolute()), base_url="", model=""))
+    if tts:
+        agent = replace(agent, tts=OwnModel(path=str(Path(tts).absolute())))
+    return agent
+
+
+def _pull(agent: AgentConfig, known: Registry) -> str:
+    """Fetch what the agent's profile lacks, with progress; where another profile may answer instead, why that could not be done.
+    Raises ModelError, ConfigError."""
+    from voiceagent.cli.models import fetch
+
+    name = wanted_profile(agent, known)
+    try:
+        for model in known.missing(profile_of(agent, known, name), models_cache_dir()):
+            fetch(model, models_cache_dir())
+    except ModelError as error:
+        if agent.profile != AUTO:
+            raise
+        return (
+            f"serving embedded, the bundled micro models, as those of {name} cannot be fetched ({error}); try again later with "
+            f"`voiceagent models pull --profile {name}`"
+        )
+    return ""

@@ -32,8 +32,17 @@ class Budgets:
         limits = self.profiles.get(profile)
         if limits is None:
             known = ", ".join(self.profiles)
-            raise ConfigError(f"{self.source}: has no budgets for profile {profile!r}, only for {known}; add them there")
+            raise ConfigError(
+                f"{self.source}: has no budgets for profile {profile!r}, only for {known}; add `{profile}: {{extends: cpu}}` "
+                "to a file of yours for --budgets, or `budgets: cpu` to your profile"
+            )
         return limits
+
+    def extended(self, profile: str, like: str) -> Budgets:
+        """With the limits of another for a profile that has none of its own. Raises ConfigError when that has none either."""
+        if profile in self.profiles or not like:
+            return self
+        return Budgets(self.source, {**self.profiles, profile: self.of(like)})
 
 
 @dataclass(frozen=True, slots=True)

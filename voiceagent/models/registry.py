@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import msgspec
 import yaml
@@ -15,56 +14,18 @@ import yaml
 from voiceagent.config import models_cache_dir
 from voiceagent.errors import ConfigError, ModelError
 from voiceagent.models.makers import MAKERS
-from voiceagent.models.model import Fetched, Kind, Model
+from voiceagent.models.model import Fetched, Model
+from voiceagent.models.profile import REMOTE_ENGINES, Profile
 from voiceagent.resources import registry_file
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-REMOTE_ENGINES = {"openai": "vllm"}
-"""Engines that talk to a server, and the engine there that needs the model's files."""
-
-
-class EngineSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An engine, the model it runs and its options."""
-
-    engine: str
-    model: str
-    options: dict[str, Any] = {}
-
-    @property
-    def is_local(self) -> bool:
-        """Whether this process loads the model; else a server does that `options` names."""
-        return self.engine not in REMOTE_ENGINES
-
-    def with_options(self, options: Mapping[str, Any]) -> EngineSpec:
-        """The same with other options; a mapping among them, such as `stream`, is merged with the one it goes over."""
-        merged = dict(self.options)
-        for name, value in options.items():
-            below = merged.get(name)
-            merged[name] = {**below, **value} if isinstance(below, dict) and isinstance(value, dict) else value
-        return EngineSpec(self.engine, self.model, merged)
-
-
-class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A named set of engines and models."""
-
-    description: str
-    stt: EngineSpec
-    llm: EngineSpec
-    tts: EngineSpec
-    name: str = ""
-    """Its key in the registry."""
-
-    @property
-    def specs(self) -> dict[Kind, EngineSpec]:
-        """The engines by kind."""
-        return {"stt": self.stt, "llm": self.llm, "tts": self.tts}
 
 
 class Registry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All models and profiles."""
 
-    profiles: dict[str, Profile]
-    models: dict[str, Model]
+    profiles: dict[str, Profile] = {}
+    models: dict[str, Model] = {}
 
     def model(self, name: str) -> Model:
         """Raises ConfigError naming the models there are."""
@@ -81,18 +42,86 @@ class Registry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return found
 
     def models_of(self, profile: str) -> tuple[Model, ...]:
-        """The profile's models, those that a server loads among them."""
-        return tuple(self.model(spec.model) for spec in self.profile(profile).specs.values())
+        """The profile's models, those that a server loads among them, and none that it names by path."""
+        return tuple(self.model(spec.model) for spec in self.profile(profile).specs.values() if spec.model)
+
+    def missing(self, profile: Profile, cache: Path) -> list[Model]:
+        """The models that this process loads for a profile and that are not here."""
+        local = [self.model(spec.model) for spec in profile.specs.values() if spec.is_local and spec.model]
+        return [model for model in local if not model.is_present(cache)]
+
+    def resolve(self, model_name: str) -> Path:
+        """The folder of a model's files, in the models cache or among the bundled ones. Raises ModelError saying which command
+        fetches a missing model and how large it is."""
+        model = self.model(model_name)
+        cache = models_cache_dir()
+        if model.is_present(cache):
+            return model.folder(cache)
+        if model.bundled:
+            raise ModelError(f"the bundled model {model_name} is missing from {model.folder(cache)}; install voiceagent again")
+        size = size_text(model.size_bytes)
+        raise ModelError(f"model {model_name} ({size}) is not in {cache}; fetch it with `voiceagent models pull {model_name}`")
+
+    def require(self, profile: Profile) -> None:
+        """Make sure that every model this process loads for the profile is there. Raises ModelError naming the missing ones,
+        their size and the command that fetches them."""
+        cache = models_cache_dir()
+        missing = self.missing(profile, cache)
+        if any(model.bundled for model in missing):
+            self.resolve(next(model.name for model in missing if model.bundled))
+        if missing:
+            raise ModelError(missing_text(profile.name, missing, cache))
+
+
+def missing_text(profile_name: str, missing: Sequence[Model], cache: Path) -> str:
+    """Which models a profile lacks, their size, and the command that fetches them."""
+    names = ", ".join(f"{model.name} ({size_text(model.size_bytes)})" for model in missing)
+    total = size_text(sum(model.size_bytes for model in missing))
+    fetch = f"fetch them with `voiceagent models pull --profile {profile_name}`"
+    return f"profile {profile_name} needs {names}, in all {total}, that are not in {cache}; {fetch}"
 
 
 def load_registry(path: Path) -> Registry:
     """Read a registry. Raises ConfigError naming the file, and the key that is wrong."""
+    return _checked(path, _read(path, "install voiceagent again"))
+
+
+def with_own(shipped: Registry, path: Path) -> Registry:
+    """The shipped registry with the profiles and models of a file of one's own beside it. Paths in it are relative to it. Raises
+    ConfigError naming the file, and the key that is wrong."""
+    own = _read(path, "docs/models.md shows one")
+    for key, mine, theirs in (("profiles", own.profiles, shipped.profiles), ("models", own.models, shipped.models)):
+        taken = sorted(set(mine) & set(theirs))
+        if taken:
+            raise ConfigError(f"{path}: {key}.{taken[0]}: voiceagent ships one of this name; give yours another")
+    bundled = next((name for name, model in own.models.items() if model.bundled), None)
+    if bundled:
+        raise ConfigError(f"{path}: models.{bundled}: `bundled` models ship with voiceagent; name yours by its path in a profile")
+    profiles = {name: _placed(profile, path.parent) for name, profile in own.profiles.items()}
+    return _checked(path, Registry({**shipped.profiles, **profiles}, {**shipped.models, **own.models}))
+
+
+def _placed(profile: Profile, folder: Path) -> Profile:
+    """The profile with its paths relative to the folder of its file."""
+    replace = msgspec.structs.replace
+    return profile.with_specs(
+        {
+            kind: replace(spec, path=str(folder / Path(spec.path).expanduser())) if spec.path else spec
+            for kind, spec in profile.specs.items()
+        }
+    )
+
+
+def _read(path: Path, advice: str) -> Registry:
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
-        loaded = msgspec.convert(data, Registry)
+        return msgspec.convert(data, Registry)
     except (OSError, UnicodeDecodeError, yaml.YAMLError, msgspec.ValidationError) as error:
         reason = " ".join(str(error).split())
-        raise ConfigError(f"{path}: is not a model registry ({reason}); install voiceagent again") from error
+        raise ConfigError(f"{path}: is not a model registry ({reason}); {advice}") from error
+
+
+def _checked(path: Path, loaded: Registry) -> Registry:
     replace = msgspec.structs.replace
     named = Registry(
         {name: replace(profile, name=name) for name, profile in loaded.profiles.items()},
@@ -113,7 +142,11 @@ def _problems(registry: Registry) -> Iterator[str]:
         for kind, spec in profile.specs.items():
             where = f"profiles.{profile.name}.{kind}"
             found = registry.models.get(spec.model)
-            if found is None:
+            if spec.model and spec.path:
+                yield f"{where}: has both a `model` and a `path`; leave one of the two out"
+            elif not spec.model:
+                continue
+            elif found is None:
                 yield f"{where}: there is no model {spec.model!r}"
             elif found.kind != kind:
                 yield f"{where}: {spec.model} is a model for {found.kind}"
@@ -161,34 +194,13 @@ def profile(name: str) -> Profile:
 
 
 def resolve(model_name: str) -> Path:
-    """The folder of a model's files, in the models cache or among the bundled ones. Raises ModelError saying which command
-    fetches a missing model and how large it is."""
-    model = registry().model(model_name)
-    cache = models_cache_dir()
-    if model.is_present(cache):
-        return model.folder(cache)
-    if model.bundled:
-        raise ModelError(f"the bundled model {model_name} is missing from {model.folder(cache)}; install voiceagent again")
-    size = size_text(model.size_bytes)
-    raise ModelError(f"model {model_name} ({size}) is not in {cache}; fetch it with `voiceagent models pull {model_name}`")
+    """The folder of a model of the shipped registry: see `Registry.resolve`."""
+    return registry().resolve(model_name)
 
 
 def require(profile_name: str) -> None:
-    """Make sure that every model this process loads for the profile is there. Raises ModelError naming the missing ones, their
-    size and the command that fetches them."""
-    found = registry()
-    cache = models_cache_dir()
-    local = [found.model(spec.model) for spec in found.profile(profile_name).specs.values() if spec.is_local]
-    missing = [model for model in local if not model.is_present(cache)]
-    if any(model.bundled for model in missing):
-        resolve(next(model.name for model in missing if model.bundled))
-    if missing:
-        names = ", ".join(f"{model.name} ({size_text(model.size_bytes)})" for model in missing)
-        total = size_text(sum(model.size_bytes for model in missing))
-        raise ModelError(
-            f"profile {profile_name} needs {names}, in all {total}, that are not in {cache}; "
-            f"fetch them with `voiceagent models pull --profile {profile_name}`"
-        )
+    """Make sure that a shipped profile's models are here: see `Registry.require`."""
+    registry().require(registry().profile(profile_name))
 
 
 def size_text(size_bytes: int) -> str:

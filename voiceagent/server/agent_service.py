@@ -27,7 +27,7 @@ from voiceagent.media import first_call
 from voiceagent.media.ice import IceServers
 from voiceagent.media.leg import Leg
 from voiceagent.media.webrtc import WebRtcLeg
-from voiceagent.models.registry import profile
+from voiceagent.models.choice import profile_of, registry_of
 from voiceagent.private_files import keep_private
 from voiceagent.realtime.settings import MAX_INSTRUCTIONS_CHARACTERS
 from voiceagent.server.admission import Admission
@@ -75,7 +75,8 @@ class AgentService:
                 Sources.from_config, self.agent.context, self.agent.base_dir, data_dir(), metrics.context_asked
             )
             guards = await asyncio.to_thread(load_guards, self.agent.guard, self.agent.base_dir)
-            engines = await load_engines(profile(self.agent.profile), self.agent.llm, self.agent.options)
+            known = registry_of(self.agent)
+            engines = await load_engines(profile_of(self.agent, known), self.agent.llm, self.agent.options, known)
             store = TurnStore(turns_file(data_dir()), metrics.losses)
             metrics.llm, metrics.stt = engines.llm, engines.stt
             try:

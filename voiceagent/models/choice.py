@@ -1,0 +1,74 @@
+"""Which profile answers an agent's calls, with the models of its own that the agent names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from voiceagent.config import AgentConfig, LlmSettings, OwnModel, models_cache_dir
+from voiceagent.errors import ConfigError
+from voiceagent.models.model import Kind
+from voiceagent.models.own import FORMATS, engine_of, require_model
+from voiceagent.models.profile import EngineSpec, Profile
+from voiceagent.models.registry import Registry, missing_text, registry, with_own
+
+AUTO = "auto"
+"""The profile of an agent that names none: the first of `AUTO_PROFILES` whose models are here."""
+STARTER = "real-speech"
+"""What set-up fetches, and `make serve` runs."""
+AUTO_PROFILES = (STARTER, "embedded")
+PROFILE_VARIABLE = "VOICEAGENT_PROFILE"
+"""The environment variable that says which profile `auto` is, whatever models are here."""
+
+
+def registry_of(agent: AgentConfig) -> Registry:
+    """The shipped registry, and what the agent's own models file adds. Raises ConfigError."""
+    return with_own(registry(), Path(agent.base_dir) / agent.models) if agent.models else registry()
+
+
+def choose_profile(agent: AgentConfig, known: Registry) -> tuple[str, str]:
+    """The name of the profile that answers, and why it is not the first choice: empty where it is. Raises ConfigError,
+    ModelError."""
+    if agent.profile != AUTO:
+        return known.profile(agent.profile).name, ""
+    if named := os.environ.get(PROFILE_VARIABLE):
+        return known.profile(named).name, ""
+    first, *others = AUTO_PROFILES
+    missing = known.missing(profile_of(agent, known, first), models_cache_dir())
+    if not missing:
+        return first, ""
+    return others[-1], f"{missing_text(first, missing, models_cache_dir())}; until then {others[-1]} answers"
+
+
+def wanted_profile(agent: AgentConfig, known: Registry) -> str:
+    """The profile that would answer if all models were here. Raises ConfigError."""
+    name = agent.profile if agent.profile != AUTO else os.environ.get(PROFILE_VARIABLE) or STARTER
+    return known.profile(name).name
+
+
+def profile_of(agent: AgentConfig, known: Registry, name: str = "") -> Profile:
+    """The agent's profile, or the named one, with the agent's own models in their places. Raises ConfigError, ModelError."""
+    found = known.profile(name or agent.profile)
+    specs: dict[Kind, EngineSpec] = dict(found.specs)
+    own: dict[Kind, OwnModel | LlmSettings] = {"stt": agent.stt, "llm": agent.llm, "tts": agent.tts}
+    for kind, model in own.items():
+        if model.engine or model.path:
+            specs[kind] = _own_spec(kind, model.engine, model.path, agent.base_dir)
+    if agent.llm.base_url and (agent.llm.engine or agent.llm.path):
+        raise ConfigError("llm.path: the language model is already llm.base_url's; leave one of the two out")
+    _require_own(found.specs, specs)
+    return found.with_specs(specs)
+
+
+def _own_spec(kind: Kind, engine: str, path: str, base_dir: str) -> EngineSpec:
+    if not path and engine in FORMATS:
+        raise ConfigError(f"{kind}.engine: {engine} needs a model; name its file or folder with {kind}.path")
+    there = Path(base_dir) / Path(path).expanduser() if path else None
+    return EngineSpec(engine or engine_of(kind, there or Path()), path=str(there or ""))
+
+
+def _require_own(named: Mapping[Kind, EngineSpec], specs: Mapping[Kind, EngineSpec]) -> None:
+    for kind, spec in specs.items():
+        if spec.path:
+            require_model(f"{kind}.path" if spec != named[kind] else f"{kind} of the profile", spec.engine, Path(spec.path))

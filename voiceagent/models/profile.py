@@ -1,0 +1,59 @@
+"""A profile: a named set of engines, the models that they run and their options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from voiceagent.models.model import Kind
+
+REMOTE_ENGINES = {"openai": "vllm"}
+"""Engines that talk to a server, and the engine there that needs the model's files."""
+
+
+class EngineSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """An engine, the model it runs and its options."""
+
+    engine: str
+    model: str = ""
+    """One of the registry; empty: `path` is it, or the engine needs none."""
+    options: dict[str, Any] = {}
+    path: str = ""
+    """A model of one's own: its file or folder."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether this process loads the model; else a server does that `options` names."""
+        return self.engine not in REMOTE_ENGINES
+
+    def with_options(self, options: Mapping[str, Any]) -> EngineSpec:
+        """The same with other options; a mapping among them, such as `stream`, is merged with the one it goes over."""
+        merged = dict(self.options)
+        for name, value in options.items():
+            below = merged.get(name)
+            merged[name] = {**below, **value} if isinstance(below, dict) and isinstance(value, dict) else value
+        return msgspec.structs.replace(self, options=merged)
+
+
+class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A named set of engines and models."""
+
+    description: str
+    stt: EngineSpec
+    llm: EngineSpec
+    tts: EngineSpec
+    budgets: str = ""
+    """The profile whose latency budgets are its own, where the budgets file names none for it."""
+    name: str = ""
+    """Its key in the registry."""
+
+    @property
+    def specs(self) -> dict[Kind, EngineSpec]:
+        """The engines by kind."""
+        return {"stt": self.stt, "llm": self.llm, "tts": self.tts}
+
+    def with_specs(self, specs: Mapping[Kind, EngineSpec]) -> Profile:
+        """The same with other engines."""
+        return msgspec.structs.replace(self, stt=specs["stt"], llm=specs["llm"], tts=specs["tts"])
