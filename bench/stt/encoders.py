@@ -60,7 +60,7 @@ def heard(
     decoders = [BatchDecoder(model, language=language, loop_penalty=setting.loop_penalty) for setting in settings]
     found = {setting.name: Heard() for setting in settings}
     for spoken in utterances:
-        audio = np.pad(spoken.audio.astype(np.float32) / 32768, (int(LEAD_S * RATE_HZ), int(TAIL_S * RATE_HZ)))
+        audio = np.pad(spoken.audio.astype(np.float32) / np.float32(32768), (int(LEAD_S * RATE_HZ), int(TAIL_S * RATE_HZ)))
         for setting, decoder in zip(settings, decoders, strict=True):
             model.margin_frames, model.margin_fill = setting.margin_frames, setting.margin_fill
             model.step_frames = setting.step_frames

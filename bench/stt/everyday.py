@@ -68,7 +68,10 @@ def by_espeak(spoken: Sequence[Sentence], voices: Sequence[str], words_per_minut
 
 def by_telephone(spoken: Sequence[Spoken]) -> list[Spoken]:
     """The same, as it arrives over a telephone line."""
-    return [Spoken(each.text, _pcm(telephone_band(each.audio.astype(np.float32) / 32768)), each.word_ends_ms) for each in spoken]
+    return [
+        Spoken(each.text, _pcm(telephone_band(each.audio.astype(np.float32) / np.float32(32768))), each.word_ends_ms)
+        for each in spoken
+    ]
 
 
 def _at_rate(audio: NDArray[np.float32], rate_hz: int) -> NDArray[np.int16]:

@@ -12,14 +12,17 @@ import jiwer
 UNITS = {
     word: value
     for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
-        "nineteen".split()
+        (
+            *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
+            *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
+        )
     )
 }
-TENS = {word: 10 * value for value, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}
+TENS_WORDS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+TENS = {word: 10 * value for value, word in enumerate(TENS_WORDS, 2)}
 SAME = {
     "oh": "0", "mr": "mister", "mrs": "missis", "dr": "doctor", "st": "street", "neighbour": "neighbor", "colours": "colors",
-    "harbour": "harbor", "licence": "license", "okay": "ok", "lbs": "pounds", "am": "am", "grey": "gray",
+    "harbour": "harbor", "licence": "license", "okay": "ok", "lbs": "pounds", "grey": "gray",
 }  # fmt: skip
 """Written forms of one word, each to the one that is compared."""
 

@@ -20,6 +20,8 @@ from voiceagent.stt.short_whisper import ShortWhisper
 
 RATE_HZ = 16_000
 SHORTEST_LIMIT_TOKENS = 24
+LOOP_POWERS = (1, 3)
+"""Of the penalty, at the second and the third writing. A short loop needs the cube; it costs words in a long sentence."""
 PROMPT_CHARACTERS = 200
 PROMPT_STEP_TOKENS = 8
 """Prompts are cut to a multiple of this: in a batch the start of the transcript must stand at the same place."""
@@ -45,7 +47,7 @@ class BatchDecoder:
         without_timestamps: whether the model is asked for text only.
         tokens_per_second: with `SHORTEST_LIMIT_TOKENS` more, the longest transcript: a loop ends there.
         loop_penalty: a transcript that ends in a loop is written once more with this repetition penalty (arXiv 1909.05858 §4.1),
-            from the same encoding; 1 is none, and then nothing is written again.
+            from the same encoding, and again with its cube if need be; 1 is none, and then nothing is written again.
     """
 
     def __init__(
@@ -60,7 +62,7 @@ class BatchDecoder:
         loop_penalty: float = 1.0,
     ) -> None:
         self.written_again = 0
-        """Transcripts that ended in a loop."""
+        """How often a transcript ended in a loop."""
         self.model = model
         self._loop_penalty = loop_penalty
         self._beam_size = beam_size
@@ -106,14 +108,16 @@ class BatchDecoder:
     def _written(
         self, windows: Sequence[Window], encoded: ctranslate2.StorageView, prompts: Sequence[Sequence[int]]
     ) -> list[Any]:
-        """One transcript a window; of those that end in a loop, the second one."""
+        """One transcript a window; of those that end in a loop, the second or the third."""
         results = self._generate(windows, encoded, prompts, 1.0)
         if self._loop_penalty == 1.0:
             return results
-        looped = [row for row, window in enumerate(windows) if self._loops(results[row], window)]
-        if looped:
+        for power in LOOP_POWERS:
+            looped = [row for row, window in enumerate(windows) if self._loops(results[row], window)]
+            if not looped:
+                break
             self.written_again += len(looped)
-            again = self._generate(windows, encoded, prompts, self._loop_penalty)
+            again = self._generate(windows, encoded, prompts, self._loop_penalty**power)
             for row in looped:
                 results[row] = again[row]
         return results

@@ -1,5 +1,5 @@
-"""Whether a transcript goes round in circles. A published Whisper learned on 30 seconds of audio; given less, it now and then does
-not find its end and says the same again until it is stopped. Pure."""
+"""Whether a transcript goes round in circles. A published Whisper learned on 30 seconds of audio; given less, it now and then
+does not find its end and says the same again until it is stopped. Pure."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class WhisperOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tokens_per_second: float = 12.0
     """With 24 more, the longest transcript of a decode: a loop ends there."""
     loop_penalty: Annotated[float, msgspec.Meta(ge=1.0, le=2.0)] = 1.1
-    """A transcript that ends in a loop is written once more with this repetition penalty; 1: never."""
+    """A transcript that ends in a loop is written again with this repetition penalty, and then with its cube; 1: never."""
     stream: StreamOptions = StreamOptions()
 
 
@@ -90,6 +90,11 @@ class WhisperEngine:
             raise ModelError(
                 f"{path}: cannot be loaded as a Whisper ({line}); fetch it again with: voiceagent models pull"
             ) from error
+        if model.model.is_multilingual and self.options.language not in model.supported_languages:
+            known = ", ".join(model.supported_languages)
+            raise ConfigError(
+                f"stt engine whisper: language is {self.options.language!r}; {path.name} expects a code of Whisper's: {known}"
+            )
         self.decoder = BatchDecoder(
             model,
             language=self.options.language,
