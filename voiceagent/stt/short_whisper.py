@@ -105,8 +105,8 @@ class ShortWhisper(WhisperModel):  # type: ignore[misc]
 
     def encode(self, features: npt.NDArray[np.float32]) -> ctranslate2.StorageView:
         """Encode log-mel features, shape (bands, frames) or (batch, bands, frames), cut to the audio in them."""
-        wanted = self.frames_to_encode(content_frames(features))
-        missing = wanted - features.shape[-1]
-        if missing > 0:
-            features = np.pad(features, [(0, 0)] * (features.ndim - 1) + [(0, missing)])
-        return super().encode(np.ascontiguousarray(features[..., :wanted]))
+        content = content_frames(features)
+        wanted = self.frames_to_encode(content)
+        padded = np.full((*features.shape[:-1], wanted), self.margin_fill, np.float32)
+        padded[..., :content] = features[..., :wanted][..., :content]
+        return super().encode(padded)
