@@ -17,6 +17,7 @@ from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError, ModelError
 from voiceagent.llm.embedded import BUSY_JOBS, EmbeddedEngine, EmbeddedOptions
 from voiceagent.llm.engine import GeneratedText
+from voiceagent.llm.tool_constraint import ToolConstraint
 from voiceagent.models.registry import resolve
 from voiceagent.resources import demo_agent_file
 from voiceagent.tools.toolset import ToolSet
@@ -220,3 +221,29 @@ async def test_a_model_calls_in_the_form_of_its_template(tmp_path: Path) -> None
         assert engine.prompt.form.name == "hermes"
     finally:
         await engine.close()
+
+
+class Forcing(ToolConstraint):
+    """A constraint that forces the given tokens behind the first one of an answer, and leaves the rest free."""
+
+    def __init__(self, tokens: list[int]) -> None:
+        self._left = [tokens]
+        self._began = False
+
+    @property
+    def inside(self) -> bool:
+        return self._began and bool(self._left)
+
+    def took(self, token: int) -> None:
+        self._began = True
+
+    def forced(self) -> list[int]:
+        return self._left.pop()
+
+
+async def test_what_is_forced_is_read_behind_the_token_before_it(engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = await answer(engine, "a", SYSTEM, WEATHER)
+    tokens = [token async for token in engine._tokens("b", [SYSTEM, WEATHER], TOOLS, 40)]
+    monkeypatch.setattr(engine._constraints, "of", lambda tools: Forcing(tokens[1:6]))
+    assert [token async for token in engine._tokens("c", [SYSTEM, WEATHER], TOOLS, 40)] == tokens
+    assert free[1][0].name == "get_weather"
