@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.attacks.loop_time import loop_time
@@ -242,8 +243,11 @@ class Forcing(ToolConstraint):
 
 
 async def test_what_is_forced_is_read_behind_the_token_before_it(engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    free = await answer(engine, "a", SYSTEM, WEATHER)
-    tokens = [token async for token in engine._tokens("b", [SYSTEM, WEATHER], TOOLS, 40)]
+    prompt = [SYSTEM, WEATHER]
+    tokens = [token async for token in engine._tokens("a", prompt, TOOLS, 40)]
     monkeypatch.setattr(engine._constraints, "of", lambda tools: Forcing(tokens[1:6]))
-    assert [token async for token in engine._tokens("c", [SYSTEM, WEATHER], TOOLS, 40)] == tokens
-    assert free[1][0].name == "get_weather"
+    async for _ in engine._tokens("b", prompt, TOOLS, 6):
+        pass
+    forced, fresh = engine._sessions["b"], engine._session("c")
+    fresh.generator.append_tokens(forced.ids)
+    np.testing.assert_allclose(forced.generator.get_logits(), fresh.generator.get_logits(), atol=0.01)
