@@ -6,6 +6,7 @@ TRAIN_VENV ?= .venv-train
 NEMO_VENV ?= .venv-nemo
 SUPPLY_VENV ?= .venv-supply
 MINUTES ?= 60
+PROFILE ?= real-speech
 PROFILE ?=
 MODELS ?=
 FUZZ_OUT ?= build/fuzz
@@ -16,7 +17,7 @@ INSTALLED := $(VENV)/.installed
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser serve fetch-models test test-fast test-nemo test-vllm lint bench bench-peers models train-smoke wheel-test checksums lock sbom audit pin-images test-attacks fuzz clean
+.PHONY: help setup browser serve fetch-models test test-fast test-real test-nemo test-vllm lint bench bench-peers models train-smoke wheel-test checksums lock sbom audit pin-images test-attacks fuzz clean
 
 help:
 	@sed -n 's/^#: //p' Makefile
@@ -48,13 +49,17 @@ serve: setup
 fetch-models: setup
 	@exec $(BIN)/voiceagent models pull $(if $(PROFILE),--profile $(PROFILE))
 
-#: make test         all tests but the attacks and those on the real vLLM; options for pytest in ARGS
+#: make test         all tests but the attacks and those on published models or the real vLLM; options for pytest in ARGS
 test: setup browser
-	@$(BIN)/python -m pytest --ignore tests/vllm --ignore tests/attacks --ignore tests/fuzz $(ARGS)
+	@$(BIN)/python -m pytest --ignore tests/vllm --ignore tests/attacks --ignore tests/fuzz --ignore tests/real $(ARGS)
 
 #: make test-fast    the tests that need no browser, without whole calls
 test-fast: setup
-	@$(BIN)/python -m pytest -m "not browser" --ignore tests/calls --ignore tests/vllm --ignore tests/attacks --ignore tests/fuzz $(ARGS)
+	@$(BIN)/python -m pytest -m "not browser" --ignore tests/calls --ignore tests/vllm --ignore tests/attacks --ignore tests/fuzz --ignore tests/real $(ARGS)
+
+#: make test-real    whole calls on published models, fetched once (140 MB, outside the checkout); PROFILE=starter for others
+test-real: setup
+	@VOICEAGENT_TEST_PROFILE=$(PROFILE) $(BIN)/python -m pytest tests/real $(ARGS)
 
 #: make test-attacks what an attacker may try, on loopback, and two minutes of fuzzing
 test-attacks: setup
@@ -97,9 +102,9 @@ lint: setup
 bench: setup
 	@$(BIN)/python -m bench $(ARGS)
 
-#: make bench-peers  the same beside Pipecat, which gets an environment of its own (most of an hour)
+#: make bench-peers  the same beside Pipecat, which gets an environment of its own (most of an hour); ARGS=--real: on published models
 bench-peers: setup
-	@$(BIN)/python -m bench peers --turns 100 $(ARGS)
+	@$(BIN)/python -m bench peers $(ARGS)
 
 #: make models       train the bundled models anew, as their cards say (hours)
 models: $(TRAIN_VENV)/.installed

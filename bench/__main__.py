@@ -27,8 +27,11 @@ BENCHMARKS = (
     "context",
 )
 """Modules of this package, in the order in which `make bench` runs them."""
-ON_REQUEST = ("attacks", "peers", "starter", "transcription", "vllm")
+ON_REQUEST = ("attacks", "ears", "encoder", "peers", "published_voice", "real", "starter", "transcription", "vllm")
 """Run only when named: they take up to an hour, and some install other people's software."""
+
+MODULES = {"peers_real": "bench.peers.published"}
+"""Where a benchmark's name is not its module's."""
 
 
 def main() -> int:
@@ -37,10 +40,14 @@ def main() -> int:
     names = f"which benchmarks (default: {', '.join(BENCHMARKS)}); on request: {', '.join(ON_REQUEST)}"
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure voiceagent on this machine.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=names)
-    parser.add_argument("--turns", type=int, default=50, help="undisturbed turns to measure (default: 50)")
+    turns = "undisturbed turns to measure (default: calls 50, peers and real 100, peers --real 30)"
+    parser.add_argument("--turns", type=int, help=turns)
+    parser.add_argument("--profile", default="", help="real, peers --real: the profile to measure (default: real-speech)")
+    parser.add_argument("--soak", type=float, default=0.0, metavar="MINUTES", help="real: talk for so long besides")
     parser.add_argument(
         "--voice", type=Path, help="the .onnx of a published Piper voice: measured in synthesis besides, the caller in starter"
     )
+    parser.add_argument("--real", action="store_true", help="peers: on published models; writes peers_real")
     parser.add_argument("--together", action="store_true", help="peers: call all servers at the same time, not in turn")
     parser.add_argument("--shape", default="micro", choices=("micro", "8b", "30b-a3b", "tiny"), help="vllm: the model's shape")
     parser.add_argument(
@@ -58,8 +65,9 @@ def main() -> int:
     if unknown:
         parser.error(f"no benchmark is called {unknown[0]}: choose from {', '.join((*BENCHMARKS, *ON_REQUEST))}")
     ok = True
-    for name in options.names or BENCHMARKS:
-        module = importlib.import_module(f"bench.{name}")
+    for chosen in options.names or BENCHMARKS:
+        name = f"{chosen}_real" if chosen == "peers" and options.real else chosen
+        module = importlib.import_module(MODULES.get(name, f"bench.{name}"))
         named = getattr(module, "result_name", lambda options, name=name: name)(options)
         measured = result(named, asyncio.run(module.measure(options)))
         path = write(measured, options.out, getattr(module, "NOTES", ""))

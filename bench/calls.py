@@ -28,6 +28,7 @@ from voiceagent.store.turns import read_turns, turns_file
 
 RATE_HZ = 16_000
 VOICE = "en-us"
+TURNS = 50
 TURNS_A_CALL = 10
 CALLS_AT_ONCE = 5
 BARGE_IN_AFTER_S = 0.4
@@ -63,7 +64,7 @@ class Measured:
 
 async def measure(options: argparse.Namespace) -> Iterator[Figure]:
     """All figures: about ten minutes for 50 turns."""
-    turns: int = options.turns
+    turns: int = options.turns or TURNS
     speeches = {text: spoken(text) for text in (*QUESTIONS, INTERRUPTION)}
     async with running() as server:
         alone = Measured()

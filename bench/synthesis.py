@@ -63,6 +63,8 @@ class Times:
     """… → audio of the whole sentence, by piper-tts."""
     lead_ms: list[float] = field(default_factory=list)
     """How long before it was due each later chunk came, had the first been played at once."""
+    said_ms: float = 0.0
+    """How long the audio of all texts is."""
 
 
 async def measure(options: argparse.Namespace) -> Iterator[Figure]:
@@ -114,6 +116,7 @@ async def spoken(engine: PiperEngine, text: str) -> Times:
             times.first_ms.append(now_ms)
         played_ms += len(chunk.pcm) * 1000 / engine.sample_rate_hz
     times.all_ms.append((time.perf_counter() - began) * 1000)
+    times.said_ms = played_ms
     return times
 
 

@@ -6,19 +6,29 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import fcntl
 import itertools
-import os
 import signal
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from bench.calls import INTERRUPTION, spoken
-from bench.peers.contestants import DEFAULT, FASTEST, OURS, Contestant, asked_since, contestants, cpu_s, memory_mb
+from bench.peers.contestants import (
+    DEFAULT,
+    FASTEST,
+    ON_BUNDLED,
+    OURS,
+    Contestant,
+    Entry,
+    asked_since,
+    contestants,
+    cpu_s,
+    memory_mb,
+)
 from bench.peers.environment import pipecat_python, pipecat_version
 from bench.peers.trial import Speech, ask, greeted, interrupt
+from bench.quiet import quiet_machine
 from voiceagent.errors import MediaError
 from voiceagent.latency.percentiles import distribution
 from voiceagent.models.check_speech import normalised
@@ -49,10 +59,6 @@ turns need a recogniser that predicts ends of turn, which its Whisper service do
 """
 MIN_TURNS = 100
 MIN_INTERRUPTIONS = 30
-QUIET_MACHINE_VARIABLE = "VOICEAGENT_BENCH_LOCK"
-"""Names a file to lock during each round, where several benchmarks share a machine."""
-LET_OTHERS_S = 1.0
-"""Between two rounds, so that whoever waits for the lock gets it."""
 QUESTIONS = (
     "What time is it in Paris?",
     "What's the weather in London tomorrow?",
@@ -92,48 +98,54 @@ class Tally:
     memory_mb: float = 0.0
     problems: list[str] = field(default_factory=list)
 
+    @property
+    def cpu_share(self) -> float:
+        """CPU-seconds a call-second."""
+        return _per(self.cpu_s, self.call_s)
+
 
 async def measure(options: argparse.Namespace) -> Iterator[Figure]:
-    """All figures: three quarters of an hour for 100 turns each. Each gets `options.turns` undisturbed turns; Ctrl-C ends after
+    """All figures: three quarters of an hour for 100 turns each. Each gets `options.turns` undisturbed turns."""
+    speeches = {text: spoken(text) for text in (*QUESTIONS, *LONG_ANSWERS, INTERRUPTION)}
+    tallies = await compared(speeches, ON_BUNDLED, "embedded", options.turns or MIN_TURNS, together=options.together)
+    at_once = len(tallies) if options.together else 1
+    return itertools.chain([_plain("servers called at the same time", at_once, "")], _rows(tallies))
+
+
+async def compared(
+    speeches: dict[str, Speech], entries: Sequence[Entry], profile_name: str, turns: int, *, together: bool
+) -> dict[str, Tally]:
+    """Call voiceagent and the entries until each had so many undisturbed turns; what each measured, by name. Ctrl-C ends after
     the round that runs, and what was measured counts."""
     python = await asyncio.to_thread(pipecat_python)
-    speeches = {text: spoken(text) for text in (*QUESTIONS, *LONG_ANSWERS, INTERRUPTION)}
-    tallies = {name: Tally() for name in (OURS, DEFAULT, FASTEST)}
-    async with contestants(python) as playing:
+    tallies = {name: Tally() for name in (OURS, *(entry.name for entry in entries))}
+    async with contestants(python, entries, profile_name) as playing:
         order = list(playing)
         for contestant in order:
             await _converse(contestant, Tally(), speeches, QUESTIONS[:1])
         enough = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, enough.set)
-        for round_ in range(-(-options.turns // len(QUESTIONS))):
+        for round_ in range(-(-turns // len(QUESTIONS))):
             if enough.is_set():
                 break
-            async with _quiet_machine():
-                for part in (_converse, _interrupt):
-                    calls = [part(contestant, tallies[contestant.name], speeches) for contestant in order]
-                    if options.together:
-                        await asyncio.gather(*calls)
-                    else:
-                        for call in calls:
-                            await call
+            for part in (_converse, _interrupt):
+                calls = [part(contestant, tallies[contestant.name], speeches) for contestant in order]
+                await _in_turn(calls, together)
             print(f"round {round_ + 1}: {'; '.join(_so_far(name, tally) for name, tally in tallies.items())}", flush=True)
             order.append(order.pop(0))
         for contestant in order:
             tallies[contestant.name].memory_mb = memory_mb(contestant.process)
-    at_once = len(tallies) if options.together else 1
-    return itertools.chain([_plain("servers called at the same time", at_once, "")], _rows(tallies))
+    return tallies
 
 
-@asynccontextmanager
-async def _quiet_machine() -> AsyncIterator[None]:
-    path = os.environ.get(QUIET_MACHINE_VARIABLE)
-    if not path:
-        yield
+async def _in_turn(calls: Sequence[Coroutine[Any, Any, None]], together: bool) -> None:
+    if together:
+        async with quiet_machine():
+            await asyncio.gather(*calls)
         return
-    with open(path, "w", encoding="utf-8") as file:  # noqa: ASYNC230
-        await asyncio.to_thread(fcntl.flock, file, fcntl.LOCK_EX)
-        yield
-    await asyncio.sleep(LET_OTHERS_S)
+    for call in calls:
+        async with quiet_machine():
+            await call
 
 
 async def _converse(
@@ -181,32 +193,33 @@ def _so_far(name: str, tally: Tally) -> str:
     if not tally.voice_to_voice_ms or not tally.barge_in_stop_ms:
         return f"{name}: nothing"
     voice, stop = distribution(tally.voice_to_voice_ms), distribution(tally.barge_in_stop_ms)
-    return f"{name}: {voice.p50_ms:.0f}/{voice.p95_ms:.0f} ms, stop {stop.p95_ms:.0f} ms, {tally.cpu_s / tally.call_s:.3f} CPU"
+    return f"{name}: {voice.p50_ms:.0f}/{voice.p95_ms:.0f} ms, stop {stop.p95_ms:.0f} ms, {tally.cpu_share:.3f} CPU"
 
 
 def _rows(tallies: dict[str, Tally]) -> Iterator[Figure]:
     for name, tally in tallies.items():
-        yield from _of_one(name, tally)
+        yield from of_one(name, tally)
     ours = tallies[OURS]
     for name in (DEFAULT, FASTEST):
         yield from _ratios(name, ours, tallies[name])
 
 
-def _of_one(name: str, tally: Tally) -> Iterator[Figure]:
+def of_one(name: str, tally: Tally, turns: int = MIN_TURNS, interruptions: int = MIN_INTERRUPTIONS) -> Iterator[Figure]:
+    """What one contestant's calls measured, of at least so many turns and interruptions."""
     label = f"Pipecat {pipecat_version()}{name.removeprefix('Pipecat')}" if name != OURS else name
     for problem in tally.problems:
         print(f"problem: {problem}")
-    yield at_least(f"{label}: turns timed", len(tally.voice_to_voice_ms), MIN_TURNS, "")
+    yield at_least(f"{label}: turns timed", len(tally.voice_to_voice_ms), turns, "")
     if tally.voice_to_voice_ms:
         voice = distribution(tally.voice_to_voice_ms)
         yield _plain(f"{label}: voice to voice p50", voice.p50_ms, "ms")
         yield _plain(f"{label}: voice to voice p95", voice.p95_ms, "ms")
-    yield at_least(f"{label}: interruptions timed", len(tally.barge_in_stop_ms), MIN_INTERRUPTIONS, "")
+    yield at_least(f"{label}: interruptions timed", len(tally.barge_in_stop_ms), interruptions, "")
     if tally.barge_in_stop_ms:
         stop = distribution(tally.barge_in_stop_ms)
         yield _plain(f"{label}: barge-in stop p50", stop.p50_ms, "ms")
         yield _plain(f"{label}: barge-in stop p95", stop.p95_ms, "ms")
-    yield _plain(f"{label}: CPU-seconds a call-second", _per(tally.cpu_s, tally.call_s), "", 4)
+    yield _plain(f"{label}: CPU-seconds a call-second", tally.cpu_share, "", 4)
     yield _plain(f"{label}: CPU-seconds a call-second of the language model server", _per(tally.llm_cpu_s, tally.call_s), "", 4)
     yield _plain(f"{label}: requests to the language model a turn", _per(tally.requests, tally.asked), "")
     yield _plain(f"{label}: questions understood to the word", 100 * _per(tally.understood, tally.asked), "%")
@@ -226,7 +239,7 @@ def _ratios(name: str, ours: Tally, peer: Tally) -> Iterator[Figure]:
     if ours.barge_in_stop_ms and peer.barge_in_stop_ms:
         one, other = distribution(ours.barge_in_stop_ms), distribution(peer.barge_in_stop_ms)
         yield at_most(f"{against}: barge-in stop p95", round(one.p95_ms / other.p95_ms, 3), 0.5, "×")
-    ratio = _per(_per(ours.cpu_s, ours.call_s), _per(peer.cpu_s, peer.call_s))
+    ratio = _per(ours.cpu_share, peer.cpu_share)
     yield at_most(f"{against}: CPU-seconds a call-second", round(ratio, 3), 0.4, "×")
 
 

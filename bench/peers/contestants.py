@@ -6,11 +6,13 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
+import msgspec
 import psutil
 import yaml
 
@@ -20,9 +22,30 @@ from bench.program import ROOT, answering
 from bench.server import running
 from voiceagent.config import load_agent
 from voiceagent.media.caller import Caller
-from voiceagent.resources import bundled_models_dir, demo_agent_file
+from voiceagent.models.profile import Profile
+from voiceagent.models.registry import profile, resolve
+from voiceagent.resources import demo_agent_file
+from voiceagent.stt.whisper import WhisperOptions
 
+Encoder = Literal["bundled", "short", "stock"]
+"""Which Whisper class Pipecat runs: on the bundled model voiceagent's, the only one that can; on a published one voiceagent's,
+which encodes the audio there is, or faster-whisper's own, which pads it to 30 s."""
+SHORT_ENCODER = ("margin_frames", "margin_fill", "min_frames", "step_frames")
+"""Options of a profile's Whisper that are those of the short encoder."""
 OURS, DEFAULT, FASTEST = "voiceagent", "Pipecat, defaults", "Pipecat, fastest"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One of Pipecat's servers in the comparison."""
+
+    name: str
+    settings: str
+    """`default` or `fastest`."""
+    encoder: Encoder
+
+
+ON_BUNDLED = (Entry(DEFAULT, "default", "bundled"), Entry(FASTEST, "fastest", "bundled"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +102,23 @@ def asked_since(log: Path, offset_bytes: int) -> list[Asked]:
 
 
 @asynccontextmanager
-async def contestants(pipecat_python: Path) -> AsyncIterator[tuple[Contestant, ...]]:
-    """Start everything, wait until it answers, end it all. Raises RuntimeError with the end of the log of what did not start."""
+async def contestants(
+    pipecat_python: Path, entries: Sequence[Entry] = ON_BUNDLED, profile_name: str = "embedded"
+) -> AsyncIterator[tuple[Contestant, ...]]:
+    """Start voiceagent on a profile and Pipecat's entries on the profile's Whisper and voice, wait until they answer, end it all.
+    Raises RuntimeError with the end of the log of what did not start."""
+    spoken_by = profile(profile_name)
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="voiceagent-peers-")))
         llm = await stack.enter_async_context(_language_model(folder, "ours"))
-        server = await stack.enter_async_context(running("--config", str(_agent(folder, llm.url))))
+        server = await stack.enter_async_context(running("--config", str(_agent(folder, llm.url)), "--profile", profile_name))
         found = [Contestant(OURS, server.url, server.process, Caller, llm)]
-        for name, settings in ((DEFAULT, "default"), (FASTEST, "fastest")):
-            llm = await stack.enter_async_context(_language_model(folder, settings))
-            command = (str(pipecat_python), *_pipecat(settings, llm.url))
-            url, process = await stack.enter_async_context(answering(folder / f"{settings}.log", *command))
-            found.append(Contestant(name, url, process, SmallWebRtcCaller, llm))
+        for entry in entries:
+            label = f"{entry.settings}-{entry.encoder}"
+            llm = await stack.enter_async_context(_language_model(folder, label))
+            command = (str(pipecat_python), *_pipecat(entry, llm.url, spoken_by))
+            url, process = await stack.enter_async_context(answering(folder / f"{label}.log", *command))
+            found.append(Contestant(entry.name, url, process, SmallWebRtcCaller, llm))
         yield tuple(found)
 
 
@@ -114,9 +142,12 @@ def _agent(folder: Path, llm_url: str) -> Path:
     return file
 
 
-def _pipecat(settings: str, llm_url: str) -> tuple[str, ...]:
-    models = bundled_models_dir()
+def _pipecat(entry: Entry, llm_url: str, models: Profile) -> tuple[str, ...]:
+    whisper, voice = resolve(models.stt.model), resolve(models.tts.model)
+    options = msgspec.convert(models.stt.options, WhisperOptions)
+    short = {name: getattr(options, name) for name in SHORT_ENCODER}
     return (
-        "-P", str(ROOT / "bench" / "peers" / "pipecat_server.py"), "--settings", settings, "--llm", llm_url,
-        "--agent", str(demo_agent_file()), "--whisper", str(models / "whisper"), "--voice", str(models / "voice" / "voice.onnx"),
+        "-P", str(ROOT / "bench" / "peers" / "pipecat_server.py"), "--settings", entry.settings, "--llm", llm_url,
+        "--agent", str(demo_agent_file()), "--whisper", str(whisper), "--voice", str(voice / "voice.onnx"),
+        "--encoder", entry.encoder, "--short", json.dumps(short),
     )  # fmt: skip

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import functools
 import json
 import os
 import sys
@@ -13,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import onnxruntime
+import pipecat.services.piper.tts as piper_service
 from aiohttp import web
+from faster_whisper import WhisperModel
 from loguru import logger
 from pipecat.adapters.llm.schemas.function_schema import FunctionSchema
 from pipecat.audio.vad.silero import SileroVADAnalyzer
@@ -46,8 +49,24 @@ FASTEST_START_S = 0.1
 """Speech that is an interruption; half of the default."""
 FASTEST_CHUNKS = 2
 """Output is handed over in pieces of 20 ms, not 40."""
-VOICE_RATE_HZ = 16_000
-"""The bundled voice's own rate, so that nothing is resampled."""
+AUDIO_RATE_HZ = 16_000
+"""Of what Whisper hears."""
+WHOLE_FRAMES_HZ = 100
+"""Pipecat's output cuts pieces of 10 ms: a voice whose rate makes no whole samples of that is resampled to Pipecat's default."""
+
+
+def greedy(audio: Any) -> dict[str, Any]:
+    """How the other side decodes: one greedy pass, which is cheaper than faster-whisper's default of five beams."""
+    return {
+        "beam_size": 1,
+        "temperature": 0.0,
+        "condition_on_previous_text": False,
+        "without_timestamps": True,
+        "no_speech_threshold": None,
+        "log_prob_threshold": None,
+        "compression_ratio_threshold": None,
+        "max_new_tokens": 24 + 12 * len(audio) // AUDIO_RATE_HZ,
+    }
 
 
 class BundledWhisper(ShortWhisper):
@@ -56,42 +75,65 @@ class BundledWhisper(ShortWhisper):
 
     def transcribe(self, audio: Any, **options: Any) -> Any:
         """As faster-whisper's; what Pipecat asks for beside the language stays."""
-        return super().transcribe(
-            audio,
-            **options,
-            beam_size=1,
-            temperature=0.0,
-            condition_on_previous_text=False,
-            without_timestamps=True,
-            suppress_tokens=[],
-            no_speech_threshold=None,
-            log_prob_threshold=None,
-            compression_ratio_threshold=None,
-            max_new_tokens=24 + 12 * len(audio) // VOICE_RATE_HZ,
-        )
+        return super().transcribe(audio, **options, **greedy(audio), suppress_tokens=[])
 
 
-class BundledWhisperService(WhisperSTTService):  # type: ignore[misc]
-    """Pipecat's Whisper service on that model."""
+class GreedyShortWhisper(ShortWhisper):
+    """A published model, its encoder given the audio there is and the padding that the other side gives it."""
+
+    def transcribe(self, audio: Any, **options: Any) -> Any:
+        """As faster-whisper's."""
+        return super().transcribe(audio, **options, **greedy(audio))
+
+
+class GreedyWhisper(WhisperModel):  # type: ignore[misc]
+    """A published model as faster-whisper runs it: the encoder is given 30 s, however short the audio."""
+
+    def transcribe(self, audio: Any, **options: Any) -> Any:
+        """As faster-whisper's."""
+        return super().transcribe(audio, **options, **greedy(audio))
+
+
+class LocalWhisperService(WhisperSTTService):  # type: ignore[misc]
+    """Pipecat's Whisper service on a local model, which is loaded once for all calls."""
+
+    def __init__(self, encoder: str, short: str, **options: Any) -> None:
+        self._encoder, self._short = encoder, short
+        super().__init__(**options)
 
     def _load(self) -> None:
-        self._model = BundledWhisper(
-            self._settings.model, device="cpu", compute_type="int8", cpu_threads=1, local_files_only=True
-        )
+        self._model = load_whisper(self._settings.model, self._encoder, self._short)
 
 
-class OneThreadPiperService(PiperTTSService):  # type: ignore[misc]
-    """Pipecat's Piper service, its voice run by one thread as on the other side: a second one only spins on short sentences."""
+@functools.cache
+def load_whisper(path: str, encoder: str, short: str) -> WhisperModel:
+    """`short` is the short encoder's padding, JSON."""
+    options: dict[str, Any] = {"device": "cpu", "compute_type": "int8", "local_files_only": True}
+    if encoder == "stock":  # 30 s are worth a thread a core, a short turn is not
+        return GreedyWhisper(path, cpu_threads=len(os.sched_getaffinity(0)), **options)
+    if encoder == "short":
+        return GreedyShortWhisper(path, cpu_threads=1, **json.loads(short), **options)
+    return BundledWhisper(path, cpu_threads=1, **options)
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        model = options["download_dir"] / f"{self._settings.voice}.onnx"
-        session = onnxruntime.SessionOptions()
-        session.intra_op_num_threads = session.inter_op_num_threads = 1
-        self._voice = PiperVoice(
-            session=onnxruntime.InferenceSession(str(model), sess_options=session, providers=["CPUExecutionProvider"]),
-            config=PiperConfig.from_dict(json.loads(Path(f"{model}.json").read_text(encoding="utf-8"))),
-        )
+
+class OneThreadVoice:
+    """What Pipecat's Piper service loads its voice with."""
+
+    @staticmethod
+    def load(model: Path, use_cuda: bool = False) -> PiperVoice:
+        """As `PiperVoice.load`."""
+        return load_voice(model)
+
+
+@functools.cache
+def load_voice(model: Path) -> PiperVoice:
+    """Once for all calls, and run by one thread as on the other side: a second one only spins on short sentences."""
+    session = onnxruntime.SessionOptions()
+    session.intra_op_num_threads = session.inter_op_num_threads = 1
+    return PiperVoice(
+        session=onnxruntime.InferenceSession(str(model), sess_options=session, providers=["CPUExecutionProvider"]),
+        config=PiperConfig.from_dict(json.loads(Path(f"{model}.json").read_text(encoding="utf-8"))),
+    )
 
 
 class Bots:
@@ -120,13 +162,12 @@ class Bots:
         context = LLMContext(messages=[{"role": "system", "content": self._agent.instructions}], tools=self._schemas())
         aggregators = LLMContextAggregatorPair(context, user_params=self._user_params())
         whisper = {"trailing_silence_secs": 0.0} if self._fastest else {}
-        stt = BundledWhisperService(settings=WhisperSTTService.Settings(model=str(options.whisper)), **whisper)
+        settings = WhisperSTTService.Settings(model=str(options.whisper))
+        stt = LocalWhisperService(options.encoder, options.short, settings=settings, **whisper)
         llm = OpenAILLMService(api_key="none", base_url=options.llm, settings=OpenAILLMService.Settings(model="micro-lm"))
-        tts = OneThreadPiperService(
-            download_dir=options.voice.parent, settings=PiperTTSService.Settings(voice=options.voice.stem)
-        )
+        tts = PiperTTSService(download_dir=options.voice.parent, settings=PiperTTSService.Settings(voice=options.voice.stem))
         pipeline = Pipeline([transport.input(), stt, aggregators.user(), llm, tts, transport.output(), aggregators.assistant()])
-        worker = PipelineWorker(pipeline, params=PipelineParams(audio_out_sample_rate=VOICE_RATE_HZ) if self._fastest else None)
+        worker = PipelineWorker(pipeline, params=self._pipeline_params())
 
         async def greet(_transport: Any, _client: Any) -> None:
             await worker.queue_frames([TTSSpeakFrame(self._agent.phrases.greeting)])
@@ -143,6 +184,12 @@ class Bots:
     def _transport_params(self) -> TransportParams:
         params = TransportParams(audio_in_enabled=True, audio_out_enabled=True)
         return params.model_copy(update={"audio_out_10ms_chunks": FASTEST_CHUNKS}) if self._fastest else params
+
+    def _pipeline_params(self) -> PipelineParams | None:
+        """Fastest: the voice's own sample rate where the output takes it, so that nothing is resampled."""
+        rate_hz = json.loads(Path(f"{self._options.voice}.json").read_text(encoding="utf-8"))["audio"]["sample_rate"]
+        whole = self._fastest and rate_hz % WHOLE_FRAMES_HZ == 0
+        return PipelineParams(audio_out_sample_rate=rate_hz) if whole else None
 
     def _user_params(self) -> LLMUserAggregatorParams:
         """Defaults: Silero and the Smart Turn model. Fastest: Silero's silence alone, and no wait after it."""
@@ -173,6 +220,9 @@ class Bots:
 async def serve(options: argparse.Namespace) -> None:
     """Answer offers until ended."""
     aiortc_hooks.allow_loopback()
+    piper_service.PiperVoice = OneThreadVoice
+    load_whisper(str(options.whisper), options.encoder, options.short)
+    load_voice(options.voice)
     app = web.Application()
     app.router.add_post("/api/offer", Bots(options).offer)
     runner = web.AppRunner(app, access_log=None)
@@ -189,6 +239,8 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0, help="port on loopback (default: a free one)")
     parser.add_argument("--llm", required=True, help="base URL of the language model server")
     parser.add_argument("--whisper", type=Path, required=True, help="folder of the Whisper model, CTranslate2 format")
+    parser.add_argument("--encoder", choices=["bundled", "short", "stock"], default="bundled", help="how Whisper encodes")
+    parser.add_argument("--short", default="{}", help="the padding of the short encoder, JSON")
     parser.add_argument("--voice", type=Path, required=True, help="the Piper voice's .onnx")
     parser.add_argument("--agent", type=Path, required=True, help="the agent's YAML file: instructions, greeting, tools")
     logger.remove()

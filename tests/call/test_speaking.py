@@ -72,3 +72,25 @@ async def test_a_pause_between_clauses_stays() -> None:
     events, lead = await spoken(130, clause=1)
     assert lead == pytest.approx(130 * RATE_HZ / 1000, abs=2)
     assert events[-1].words[0].start_ms == 130
+
+
+class BriefVoice(LateVoice):
+    """Says a sound of so many samples, and nothing else."""
+
+    def __init__(self, samples: int) -> None:
+        super().__init__(0)
+        self.audio = self.audio[:samples]
+
+
+@pytest.mark.parametrize("samples", [1, 48, 119])
+async def test_a_first_clause_of_a_millisecond_is_sent(samples: int) -> None:
+    events: list[ev.Event] = []
+    playout = Playout()
+    async with asyncio.TaskGroup() as group:
+        speaking = Speaking(BriefVoice(samples), playout, CallClock(), CallTasks(group), events.append)
+        speaking.speak(act.Speak(1, 0, "hello"))
+    (last,) = [event for event in events if isinstance(event, ev.ClauseAudio) and event.complete]
+    assert last.duration_ms == pytest.approx(samples * 1000 / RATE_HZ, abs=0.1)
+    frame = playout.next_frame()
+    assert frame is not None
+    assert np.any(np.abs(frame) > 300)

@@ -146,3 +146,10 @@ class Scripted(EmbeddedEngine):
 
     async def forget(self, call_id: str) -> None:
         pass
+
+
+async def test_an_argument_that_nobody_said_and_the_tool_does_not_need_is_left_out() -> None:
+    engine = GroundedEngine(Scripted([ToolCall("1", "get_time", '{"city": "Rome"}')]), LIMITS, ENGLISH)
+    _, (call,) = await answer(engine, [SYSTEM, Message("user", "What time is it?")], demo_tools())
+    assert call == ToolCall("1", "get_time", "{}")
+    assert engine.problems == {"unsaid_argument": 1, "argument_as_said": 1}

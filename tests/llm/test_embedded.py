@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.attacks.loop_time import loop_time
@@ -17,6 +18,7 @@ from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError, ModelError
 from voiceagent.llm.embedded import BUSY_JOBS, EmbeddedEngine, EmbeddedOptions
 from voiceagent.llm.engine import GeneratedText
+from voiceagent.llm.tool_constraint import ToolConstraint
 from voiceagent.models.registry import resolve
 from voiceagent.resources import demo_agent_file
 from voiceagent.tools.toolset import ToolSet
@@ -220,3 +222,32 @@ async def test_a_model_calls_in_the_form_of_its_template(tmp_path: Path) -> None
         assert engine.prompt.form.name == "hermes"
     finally:
         await engine.close()
+
+
+class Forcing(ToolConstraint):
+    """A constraint that forces the given tokens behind the first one of an answer, and leaves the rest free."""
+
+    def __init__(self, tokens: list[int]) -> None:
+        self._left = [tokens]
+        self._began = False
+
+    @property
+    def inside(self) -> bool:
+        return self._began and bool(self._left)
+
+    def took(self, token: int) -> None:
+        self._began = True
+
+    def forced(self) -> list[int]:
+        return self._left.pop()
+
+
+async def test_what_is_forced_is_read_behind_the_token_before_it(engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    prompt = [SYSTEM, WEATHER]
+    tokens = [token async for token in engine._tokens("a", prompt, TOOLS, 40)]
+    monkeypatch.setattr(engine._constraints, "of", lambda tools: Forcing(tokens[1:6]))
+    async for _ in engine._tokens("b", prompt, TOOLS, 6):
+        pass
+    forced, fresh = engine._sessions["b"], engine._session("c")
+    fresh.generator.append_tokens(forced.ids)
+    np.testing.assert_allclose(forced.generator.get_logits(), fresh.generator.get_logits(), atol=0.01)

@@ -110,7 +110,7 @@ class Speaking:
                 spoken.words.extend(chunk.words)
                 self._put(action, resampler.process(spoken.trimmed(chunk.pcm)), spoken, complete=False)
                 await self._room()
-        self._put(action, resampler.process(SILENCE, last=True), spoken, complete=True)
+        self._put(action, resampler.process(spoken.held_back(), last=True), spoken, complete=True)
 
     def _put(self, action: act.Speak, pcm: NDArray[np.int16], spoken: _Spoken, *, complete: bool) -> None:
         spoken.samples += len(pcm)
@@ -154,6 +154,11 @@ class _Spoken:
             return SILENCE
         self._silence_left = 0
         return pcm[cut:]
+
+    def held_back(self) -> NDArray[np.int16]:
+        """At the clause's end, what was kept because no sound had come yet: a sound of a few samples at the end of it is none."""
+        kept, self._kept = self._kept, SILENCE
+        return kept if self._silence_left else SILENCE
 
     def heard_words(self) -> tuple[ev.SpokenWord, ...]:
         """With times in the audio that is sent."""

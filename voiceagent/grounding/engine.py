@@ -1,5 +1,6 @@
 """A language model whose words are held against what was said, around one that invents: what nobody said is asked for before a
-tool runs, a tool that is not there is not asked for, and what a tool answered is what is said."""
+tool runs, or left out where the tool does not need it; a tool that is not there is not asked for; what a tool answered is what is
+said."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any
 
 from voiceagent.conversation.history import Message, ToolCall, read_arguments
 from voiceagent.grounding.language import Language
@@ -43,7 +45,7 @@ class GroundedEngine:
                     spoke = True
                     yield GeneratedText(text)
                 if isinstance(piece, ToolCall):
-                    checked = self._checked(piece, messages, tools)
+                    checked = self._checked(piece, messages, tools, is_first=not called)
                     if isinstance(checked, ToolCall):
                         called = True
                     elif called:  # the model asks for it again when it has read the other's result
@@ -63,8 +65,8 @@ class GroundedEngine:
         if replies.instead:
             yield GeneratedText(f" {replies.instead}" if spoke else replies.instead)
 
-    def _checked(self, call: ToolCall, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Generated:
-        """The call as it may run, or what to say instead."""
+    def _checked(self, call: ToolCall, messages: Sequence[Message], tools: Sequence[ToolSchema], *, is_first: bool) -> Generated:
+        """The call as it may run, or what to say instead. What a further call of the same answer lacks was said of the first."""
         schema = next((tool["function"] for tool in tools if tool["function"]["name"] == call.name), None)
         if schema is None:
             self._counted["unknown_tool"] += 1
@@ -72,11 +74,14 @@ class GroundedEngine:
         given = read_arguments(call.arguments)
         if self._limits.arguments != "said" or given is None:  # what cannot be read the tool refuses
             return call
-        parameters: Mapping[str, object] = schema.get("parameters") or {}
+        parameters: Mapping[str, Any] = schema.get("parameters") or {}
         checked = check(given, parameters, Said(messages, self._language), self._language)
+        needed = [name for name in checked.unsaid if name in parameters.get("required", ()) or not is_first]
         if checked.unsaid:
             self._counted["unsaid_argument"] += 1
-            return GeneratedText(question(checked.unsaid, parameters, self._limits, self._language))
+        if needed:
+            return GeneratedText(question(needed, parameters, self._limits, self._language))
+        checked = checked.without(checked.unsaid)
         if not checked.mended:
             return call
         self._counted["argument_as_said"] += 1

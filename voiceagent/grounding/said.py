@@ -129,6 +129,11 @@ class Checked:
     """The arguments that nobody said."""
     mended: bool = False
 
+    def without(self, names: Sequence[str]) -> Checked:
+        """The same, some arguments left out."""
+        left = {name: value for name, value in self.arguments.items() if name not in names}
+        return Checked(left, (), self.mended or len(left) < len(self.arguments))
+
     @property
     def text(self) -> str:
         """As a model writes them."""

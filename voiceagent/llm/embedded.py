@@ -286,10 +286,10 @@ class EmbeddedEngine:
         """One token; or all that must come next in a tool call."""
         generator = session.generator
         if constraint is not None and constraint.inside:
+            logits = generator.get_logits()  # the last token is read: append_tokens alone would leave it out
             if forced := constraint.forced():
                 generator.append_tokens(forced)
                 return forced
-            logits = generator.get_logits()
             constraint.allow(logits)
             generator.set_logits(logits)
         generator.generate_next_token()

@@ -15,10 +15,13 @@ from faster_whisper.tokenizer import Tokenizer
 from faster_whisper.transcribe import get_suppressed_tokens
 
 from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord, Window
+from voiceagent.stt.loops import ends_in_a_loop
 from voiceagent.stt.short_whisper import ShortWhisper
 
 RATE_HZ = 16_000
 SHORTEST_LIMIT_TOKENS = 24
+LOOP_POWERS = (1, 3)
+"""Of the penalty, at the second and the third writing. A short loop needs the cube; it costs words in a long sentence."""
 PROMPT_CHARACTERS = 200
 PROMPT_STEP_TOKENS = 8
 """Prompts are cut to a multiple of this: in a batch the start of the transcript must stand at the same place."""
@@ -43,6 +46,8 @@ class BatchDecoder:
         suppress_tokens: tokens that are never written; None: faster-whisper's default, the symbols that nobody speaks.
         without_timestamps: whether the model is asked for text only.
         tokens_per_second: with `SHORTEST_LIMIT_TOKENS` more, the longest transcript: a loop ends there.
+        loop_penalty: a transcript that ends in a loop is written once more with this repetition penalty (arXiv 1909.05858 §4.1),
+            from the same encoding, and again with its cube if need be; 1 is none, and then nothing is written again.
     """
 
     def __init__(
@@ -54,8 +59,12 @@ class BatchDecoder:
         suppress_tokens: Sequence[int] | None = None,
         without_timestamps: bool = True,
         tokens_per_second: float = 12.0,
+        loop_penalty: float = 1.0,
     ) -> None:
+        self.written_again = 0
+        """How often a transcript ended in a loop."""
         self.model = model
+        self._loop_penalty = loop_penalty
         self._beam_size = beam_size
         self._tokens_per_second = tokens_per_second
         multilingual = model.model.is_multilingual
@@ -78,16 +87,8 @@ class BatchDecoder:
         frames = self.shape(windows[0]).frames
         encoded = self.model.encode_frames([self.model.features(window.audio) for window in windows], frames)
         prompts = [[*self._prompt(window.prompt), *self._start] for window in windows]
-        results = self.model.model.generate(
-            encoded,
-            prompts,
-            beam_size=self._beam_size,
-            max_length=self._max_length(windows, len(prompts[0])),
-            suppress_tokens=self._suppress,
-            return_scores=True,
-            return_no_speech_prob=True,
-        )
-        tokens = [[token for token in result.sequences_ids[0] if token < self._tokenizer.eot] for result in results]
+        results = self._written(windows, encoded, prompts)
+        tokens = [self._text_tokens(result) for result in results]
         texts = [self._tokenizer.decode(ids).strip() for ids in tokens]
         if windows[0].word_times and any(texts):
             lengths = [self.model.frames_of(len(window.audio)) for window in windows]
@@ -104,11 +105,54 @@ class BatchDecoder:
             for heard, result, text in zip(words, results, texts, strict=True)
         ]
 
+    def _written(
+        self, windows: Sequence[Window], encoded: ctranslate2.StorageView, prompts: Sequence[Sequence[int]]
+    ) -> list[Any]:
+        """One transcript a window; of those that end in a loop, the second or the third."""
+        results = self._generate(windows, encoded, prompts, 1.0)
+        if self._loop_penalty == 1.0:
+            return results
+        for power in LOOP_POWERS:
+            looped = [row for row, window in enumerate(windows) if self._loops(results[row], window)]
+            if not looped:
+                break
+            self.written_again += len(looped)
+            again = self._generate(windows, encoded, prompts, self._loop_penalty**power)
+            for row in looped:
+                results[row] = again[row]
+        return results
+
+    def _generate(
+        self, windows: Sequence[Window], encoded: ctranslate2.StorageView, prompts: Sequence[Sequence[int]], penalty: float
+    ) -> list[Any]:
+        return list(
+            self.model.model.generate(
+                encoded,
+                prompts,
+                beam_size=self._beam_size,
+                max_length=self._max_length(windows, len(prompts[0])),
+                suppress_tokens=self._suppress,
+                repetition_penalty=penalty,
+                return_scores=True,
+                return_no_speech_prob=True,
+            )
+        )
+
+    def _text_tokens(self, result: Any) -> list[int]:
+        return [token for token in result.sequences_ids[0] if token < self._tokenizer.eot]
+
+    def _loops(self, result: Any, window: Window) -> bool:
+        """Whether the transcript was stopped at its limit, or ends in what it just said."""
+        tokens = self._text_tokens(result)
+        return len(tokens) >= self._limit_tokens(window) or ends_in_a_loop(self._tokenizer.decode(tokens).split())
+
+    def _limit_tokens(self, window: Window) -> int:
+        return SHORTEST_LIMIT_TOKENS + int(self._tokens_per_second * len(window.audio) / RATE_HZ)
+
     def _max_length(self, windows: Sequence[Window], prompt_tokens: int) -> int:
         """What `generate` is told so that the longest window's transcript fits: it takes the prompt off, and never writes
         more than half of it."""
-        longest_s = max(len(window.audio) for window in windows) / RATE_HZ
-        tokens = SHORTEST_LIMIT_TOKENS + int(self._tokens_per_second * longest_s)
+        tokens = max(self._limit_tokens(window) for window in windows)
         return min(int(self.model.max_length), max(2 * tokens, prompt_tokens + tokens))
 
     def _prompt(self, text: str) -> list[int]:

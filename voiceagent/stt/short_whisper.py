@@ -51,9 +51,11 @@ class ShortWhisper(WhisperModel):  # type: ignore[misc]
     Args:
         model_path: folder of a CTranslate2 Whisper.
         margin_frames: padding kept after the audio, in feature frames; the bundled model wants 10, published ones
-            loop when they see less than about 256.
+            loop more often the less they see (bench/results/ears.md).
         min_frames: shortest input of the encoder, in feature frames.
         step_frames: lengths handed to the encoder are multiples of it.
+        margin_fill: what stands in the padding, in the features' own scale: 0 is what faster-whisper pads with; digital silence
+            is -1.5 or less, speech reaches 1.5.
         options: as for `WhisperModel`; `cpu_threads=1` is the fastest for small models.
     """
 
@@ -64,12 +66,14 @@ class ShortWhisper(WhisperModel):  # type: ignore[misc]
         margin_frames: int = MICRO_MARGIN_FRAMES,
         min_frames: int = MICRO_MIN_FRAMES,
         step_frames: int = 2,
+        margin_fill: float = 0.0,
         **options: Any,
     ) -> None:
         super().__init__(model_path, **options)
         self.margin_frames = margin_frames
         self.min_frames = min_frames
         self.step_frames = step_frames
+        self.margin_fill = margin_fill
 
     def frames_to_encode(self, content_frames: int) -> int:
         """Feature frames this model's encoder should be given for audio of `content_frames` frames."""
@@ -94,15 +98,15 @@ class ShortWhisper(WhisperModel):  # type: ignore[misc]
 
     def encode_frames(self, features: Sequence[npt.NDArray[np.float32]], frames: int) -> ctranslate2.StorageView:
         """Encode several stretches of features, each of shape (bands, at most `frames`), in one run of `frames` frames."""
-        batch = np.zeros((len(features), features[0].shape[0], frames), np.float32)
+        batch = np.full((len(features), features[0].shape[0], frames), self.margin_fill, np.float32)
         for row, stretch in zip(batch, features, strict=True):
             row[:, : stretch.shape[1]] = stretch
         return self.model.encode(ctranslate2.StorageView.from_array(batch), to_cpu=False)
 
     def encode(self, features: npt.NDArray[np.float32]) -> ctranslate2.StorageView:
         """Encode log-mel features, shape (bands, frames) or (batch, bands, frames), cut to the audio in them."""
-        wanted = self.frames_to_encode(content_frames(features))
-        missing = wanted - features.shape[-1]
-        if missing > 0:
-            features = np.pad(features, [(0, 0)] * (features.ndim - 1) + [(0, missing)])
-        return super().encode(np.ascontiguousarray(features[..., :wanted]))
+        content = content_frames(features)
+        wanted = self.frames_to_encode(content)
+        padded = np.full((*features.shape[:-1], wanted), self.margin_fill, np.float32)
+        padded[..., :content] = features[..., :wanted][..., :content]
+        return super().encode(padded)

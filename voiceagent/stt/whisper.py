@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -37,6 +37,8 @@ class WhisperOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Most windows, of different calls, in one run of the model."""
     margin_frames: int = 256
     """Padding after the audio, in feature frames: published models loop with less, the bundled one wants 10."""
+    margin_fill: float = 0.0
+    """What stands in that padding, in the features' own scale: 0 is mid-way between silence and loud speech."""
     min_frames: int = 50
     step_frames: int = 100
     """Audio is padded to a multiple of it, so that windows of similar length can share a run."""
@@ -49,6 +51,8 @@ class WhisperOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_audio_s: float = 30.0
     tokens_per_second: float = 12.0
     """With 24 more, the longest transcript of a decode: a loop ends there."""
+    loop_penalty: Annotated[float, msgspec.Meta(ge=1.0, le=2.0)] = 1.1
+    """A transcript that ends in a loop is written again with this repetition penalty, and then with its cube; 1: never."""
     stream: StreamOptions = StreamOptions()
 
 
@@ -74,6 +78,7 @@ class WhisperEngine:
                 margin_frames=self.options.margin_frames,
                 min_frames=self.options.min_frames,
                 step_frames=self.options.step_frames,
+                margin_fill=self.options.margin_fill,
                 device=self.options.device,
                 compute_type=self.options.compute_type,
                 cpu_threads=self.options.cpu_threads,
@@ -85,6 +90,11 @@ class WhisperEngine:
             raise ModelError(
                 f"{path}: cannot be loaded as a Whisper ({line}); fetch it again with: voiceagent models pull"
             ) from error
+        if model.model.is_multilingual and self.options.language not in model.supported_languages:
+            known = ", ".join(model.supported_languages)
+            raise ConfigError(
+                f"stt engine whisper: language is {self.options.language!r}; {path.name} expects a code of Whisper's: {known}"
+            )
         self.decoder = BatchDecoder(
             model,
             language=self.options.language,
@@ -92,6 +102,7 @@ class WhisperEngine:
             suppress_tokens=self.options.suppress_tokens,
             without_timestamps=self.options.without_timestamps,
             tokens_per_second=self.options.tokens_per_second,
+            loop_penalty=self.options.loop_penalty,
         )
         self.queue: DecodeQueue[Window, Hypothesis] = DecodeQueue(
             self._decode, group=self.decoder.shape, max_batch=self.options.max_batch, workers=self.options.workers

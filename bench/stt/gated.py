@@ -1,0 +1,57 @@
+"""What a recogniser writes for sounds that are no words, and which figures its transcripts of speech and of such sounds have:
+what the limits of a profile are chosen on."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.stt.speech import RATE_HZ, Spoken
+from voiceagent.models import not_speech, sudden_sounds
+from voiceagent.stt.decoder import BatchDecoder
+from voiceagent.stt.gates import GateLimits, rejection
+from voiceagent.stt.hypothesis import Hypothesis, Window
+
+LEVELS_DB = (-40.0, -20.0)
+SECONDS = (1.0, 3.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A transcript and how long the sound was."""
+
+    hypothesis: Hypothesis
+    voiced_ms: float
+
+    def refused(self, limits: GateLimits) -> str:
+        """The gate that refuses it, if one does."""
+        return rejection(self.hypothesis, self.voiced_ms, limits)
+
+
+def sounds(seed: int, each: int) -> Iterator[NDArray[np.float32]]:
+    """Noise, hum and tones, and coughs, doors and keys: mono at `RATE_HZ`, -1..1. Other seeds make others."""
+    for number, kind in enumerate(not_speech.KINDS):
+        for variant, (level_db, seconds) in enumerate(itertools.product(LEVELS_DB, SECONDS)):
+            yield not_speech.not_speech(kind, seed + 100 * number + variant, seconds, level_db)
+    for kind in sudden_sounds.KINDS:
+        for variant in range(each):
+            yield np.pad(sudden_sounds.sudden_sound(kind, seed + variant), (RATE_HZ // 10, RATE_HZ // 5))
+
+
+def of_sounds(decoder: BatchDecoder, audios: Sequence[NDArray[np.float32]]) -> list[Judged]:
+    """The transcripts of sounds, those without a word left out."""
+    judged = [Judged(decoder.decode([Window(audio)])[0], len(audio) * 1000 / RATE_HZ) for audio in audios]
+    return [each for each in judged if each.hypothesis.words]
+
+
+def of_speech(decoder: BatchDecoder, utterances: Sequence[Spoken]) -> list[Judged]:
+    """The transcripts of speech."""
+    audios = [np.pad(spoken.audio.astype(np.float32) / np.float32(32768), (RATE_HZ // 10, RATE_HZ // 5)) for spoken in utterances]
+    return [
+        Judged(decoder.decode([Window(audio)])[0], len(spoken.audio) * 1000 / RATE_HZ)
+        for audio, spoken in zip(audios, utterances, strict=True)
+    ]
