@@ -112,6 +112,18 @@ async def test_a_cancelled_generation_stops_and_the_next_is_answered(engine: Emb
     assert call.name == "get_weather"
 
 
+async def test_an_answer_that_is_too_long_has_all_the_tokens_it_may_have() -> None:
+    engine = EmbeddedEngine(resolve("micro-lm"), EmbeddedOptions(max_tokens=3))
+    try:
+        text, _ = await answer(engine, "a", SYSTEM, Message("user", "What can you do?"))
+        prompt = engine.prompt.ids((SYSTEM, Message("user", "What can you do?")), TOOLS)
+        made = engine._sessions["a"].ids[len(prompt) :]
+        assert len(made) == 3
+        assert text == engine.prompt.tokenizer.decode(made)
+    finally:
+        await engine.close()
+
+
 async def test_a_forgotten_call_holds_nothing(engine: EmbeddedEngine) -> None:
     generation = engine.generate("a", [SYSTEM, Message("user", "What can you do?")], TOOLS)
     await anext(generation)

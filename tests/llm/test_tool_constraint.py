@@ -128,15 +128,46 @@ def test_two_calls_follow_each_other_and_text_stays_free(prompt: ChatPrompt, con
     assert writer.write(f'{date}\n{date} The tools are {{"name": "none"}}.')
 
 
-def test_a_schema_that_cannot_be_constrained_leaves_calls_free(
+def test_a_tool_whose_schema_cannot_be_constrained_takes_any_arguments_and_the_others_keep_theirs(
     folder: Path, prompt: ChatPrompt, caplog: pytest.LogCaptureFixture
 ) -> None:
     odd = function("odd", code={"type": "string", "pattern": "(?=lookahead)x"})
-    found = ToolConstraints(folder, prompt.form).of([odd])
-    assert found is not None
-    writer = Writer(prompt, found)
-    assert writer.write('<tool_call>{"name": "anything"}</tool_call>')
-    assert "not constrained" in caplog.text
+    constraints = ToolConstraints(folder, prompt.form)
+
+    def can_write(call: str) -> bool:
+        found = constraints.of([odd, BOOK])
+        assert found is not None
+        return Writer(prompt, found).write(f"<tool_call>{call}</tool_call>")
+
+    assert can_write('{"name": "odd", "arguments": {"code": 5}}')
+    assert "arguments of odd are not constrained: " in caplog.text
+    assert "look-around" in caplog.text
+    assert not can_write('{"name": "anything", "arguments": {}}')
+    assert can_write(CALL)
+    assert not can_write(CALL.replace("4", '"four"'))
+    assert len(caplog.records) == 1
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "array", "items": {"enum": ["a", "b"]}, "uniqueItems": True},
+        {"type": "array", "items": {"enum": ["a", "b"]}, "contains": {"const": "a"}},
+        {"type": "array", "items": {"enum": ["a", "b"], "not": {"const": ""}}},
+        {"type": "array", "items": {"type": "string", "enum": ["a", "b"], "format": "letter"}},
+    ],
+)
+def test_what_a_grammar_cannot_say_of_a_schema_is_left_out_and_the_rest_is_kept(
+    folder: Path, prompt: ChatPrompt, schema: dict[str, Any]
+) -> None:
+    def can_write(values: str) -> bool:
+        found = ToolConstraints(folder, prompt.form).of([function("pick", values=schema)])
+        assert found is not None
+        return Writer(prompt, found).write(f'<tool_call>{{"name": "pick", "arguments": {{"values": {values}}}}}</tool_call>')
+
+    assert can_write('["a", "b"]')
+    assert not can_write('["c"]')
+    assert not can_write('"a"')
 
 
 def test_without_tools_there_is_nothing_to_constrain(folder: Path, prompt: ChatPrompt) -> None:

@@ -1,4 +1,4 @@
-"""A language model made out of a GGUF file, an adapter and a graph without weights, on a tiny Llama."""
+"""A language model made out of a GGUF file and an adapter, with a graph without weights or as safetensors, on a tiny Llama."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from voiceagent.models import gguf_with_adapter_safetensors as hugging_face
 from voiceagent.models.adapter import Adapter, read_safetensors
 from voiceagent.models.block_quantization import in_8_bits
 from voiceagent.models.gguf_weights import GgufFile
 from voiceagent.models.gguf_with_adapter import BUNDLED, WEIGHTS, make
 from voiceagent.models.made_files import Array
+from voiceagent.models.makers import Maker
 
 SIZE, HEADS, WIDE, WORDS, POSITIONS = 64, 2, 96, 10, 16
 RANDOM = np.random.default_rng(7)
@@ -39,6 +41,13 @@ def interleaved(weight: Array, heads: int) -> Array:
 
 def write_gguf(path: Path) -> None:
     writer = gguf.GGUFWriter(path, "llama")
+    writer.add_embedding_length(SIZE)
+    writer.add_feed_forward_length(WIDE)
+    writer.add_block_count(1)
+    writer.add_context_length(POSITIONS)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_bos_token_id(1)
+    writer.add_eos_token_id(2)
     writer.add_head_count(HEADS)
     writer.add_head_count_kv(1)
     writer.add_rope_freq_base(10_000.0)
@@ -151,12 +160,61 @@ def test_a_model_is_made_of_the_files_weights_and_the_adapters_change(sources: P
     assert tokenizer["model"]["merges"] == ["w o", "wo r"]
 
 
-def test_the_same_bytes_come_out_again(sources: Path, bundled: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("maker", [make, hugging_face.make])
+def test_the_same_bytes_come_out_again(maker: Maker, sources: Path, bundled: Path, tmp_path: Path) -> None:
     outs = [tmp_path / name for name in "ab"]
     for out in outs:
         out.mkdir()
-        make(sources, bundled, out, untold)
-    assert (outs[0] / WEIGHTS).read_bytes() == (outs[1] / WEIGHTS).read_bytes()
+        maker(sources, bundled, out, untold)
+    first, second = ({path.name: path.read_bytes() for path in out.iterdir()} for out in outs)
+    assert first == second
+
+
+def in_bfloat16(path: Path) -> dict[str, Array]:
+    """The weights of a safetensors file in bfloat16, as float32."""
+    data = path.read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8 : 8 + length])
+    assert header.pop("__metadata__") == {"format": "pt"}
+    assert {entry["dtype"] for entry in header.values()} == {"BF16"}
+    places = {name: (8 + length + entry["data_offsets"][0], entry["shape"]) for name, entry in header.items()}
+    halves = {name: np.frombuffer(data, "<u2", int(np.prod(shape)), start) for name, (start, shape) in places.items()}
+    return {name: (half.astype("<u4") << 16).view("<f4").reshape(places[name][1]) for name, half in halves.items()}
+
+
+def test_the_same_model_is_made_in_hugging_faces_format(sources: Path, bundled: Path, tmp_path: Path) -> None:
+    hugging_face.make(sources, bundled, tmp_path, untold)
+    gguf_file, adapter = GgufFile(sources / "tiny.gguf"), Adapter(bundled / BUNDLED)
+    made = in_bfloat16(tmp_path / hugging_face.WEIGHTS)
+    assert made.keys() == set(gguf_file.names)
+    for name, values in made.items():
+        np.testing.assert_allclose(values, adapter.merged(name, gguf_file.weight(name)), rtol=2**-8)
+    changed = made["model.layers.0.mlp.up_proj.weight"] - MATRICES["ffn_up"]
+    assert np.abs(changed).max() > 1, "the adapter's change is not in it"
+    config = json.loads((tmp_path / "config.json").read_text())
+    assert (config["hidden_size"], config["intermediate_size"], config["num_hidden_layers"]) == (SIZE, WIDE, 1)
+    assert (config["num_attention_heads"], config["num_key_value_heads"], config["head_dim"]) == (HEADS, 1, SIZE // HEADS)
+    assert (config["vocab_size"], config["rope_theta"], config["rms_norm_eps"]) == (WORDS, 10_000, 1e-5)
+    assert json.loads((tmp_path / "tokenizer.json").read_text())["model"]["vocab"]["word9"] == 9
+    assert (tmp_path / "chat_template.jinja").is_file()
+
+
+def test_a_value_is_rounded_to_the_nearest_of_bfloat16_and_from_the_middle_to_the_even_one() -> None:
+    step = 2.0**-7
+    values = np.array([1 + 0.4 * step, 1 + 0.6 * step, 1 + 0.5 * step, 1 + 1.5 * step, -1 - 0.6 * step, 0], np.float32)
+    rounded = (hugging_face.in_bfloat16(values).astype("<u4") << 16).view("<f4")
+    assert rounded.tolist() == [1, 1 + step, 1, 1 + 2 * step, -1 - step, 0]
+
+
+def test_an_unknown_weight_is_refused(tmp_path: Path) -> None:
+    writer = gguf.GGUFWriter(tmp_path / "odd.gguf", "llama")
+    writer.add_tensor("blk.0.attn_q_norm.weight", np.ones(SIZE, np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    with pytest.raises(KeyError, match="attn_q_norm"):
+        list(GgufFile(tmp_path / "odd.gguf").names)
 
 
 def test_rows_of_attention_heads_stand_as_hugging_face_has_them(sources: Path) -> None:

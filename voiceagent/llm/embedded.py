@@ -276,10 +276,12 @@ class EmbeddedEngine:
         for token in tokens:
             session.ids.append(token)
             job.left -= 1
-            if token in self._stop_ids or job.left <= 0:
+            stops = token in self._stop_ids
+            if not stops:
+                job.give(token)
+            if stops or job.left <= 0:
                 job.give(None)
                 return False
-            job.give(token)
         return True
 
     def _next_tokens(self, session: Session, constraint: ToolConstraint | None) -> list[int]:

@@ -22,7 +22,8 @@ log = logging.getLogger(__name__)
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
 MAX_GRAMMARS = 16
-_AS_IN_PROMPTS = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+_AS_IN_PROMPTS = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": ", "lenient": True}
+"""`lenient`: what a grammar cannot say of a schema (uniqueItems, an unknown format) is left out of it."""
 
 
 class ToolConstraints:
@@ -45,17 +46,35 @@ class ToolConstraints:
         return ToolConstraint(self, self._tokenizer, tools) if tools and self._tokenizer is not None else None
 
     def matcher(self, tools: Sequence[ToolSchema]) -> Any | None:
-        """At the beginning of a call; None where a schema cannot be constrained."""
+        """At the beginning of a call; None where all tools together cannot be constrained."""
         text = grammar(tools, self._close)
         if text not in self._matchers:
-            matcher = LLMatcher(self._tokenizer, LLMatcher.grammar_from_lark(text))
-            if problem := matcher.get_error():
-                log.warning("the language model's tool calls are not constrained: %s", " ".join(problem.split())[:200])
-            self._matchers[text] = None if problem else matcher
+            self._matchers[text] = self._compiled(tools)
             while len(self._matchers) > MAX_GRAMMARS:
                 self._matchers.popitem(last=False)
         found = self._matchers[text]
         return None if found is None else found.deep_copy()
+
+    def _compiled(self, tools: Sequence[ToolSchema]) -> Any | None:
+        """The matcher; a tool whose schema cannot be constrained takes any arguments."""
+        matcher = self._of_grammar(tools)
+        if matcher.get_error():
+            matcher = self._of_grammar([self._constrainable(tool) for tool in tools])
+        if problem := matcher.get_error():
+            log.warning("the language model's tool calls are not constrained: %s", " ".join(problem.split())[:200])
+            return None
+        return matcher
+
+    def _constrainable(self, tool: ToolSchema) -> ToolSchema:
+        function = tool["function"]
+        problem = self._of_grammar([tool]).get_error()
+        if not problem:
+            return tool
+        log.warning("arguments of %s are not constrained: %s", function["name"], " ".join(problem.split())[:200])
+        return {**tool, "function": {**function, "parameters": {}}}
+
+    def _of_grammar(self, tools: Sequence[ToolSchema]) -> Any:
+        return LLMatcher(self._tokenizer, LLMatcher.grammar_from_lark(grammar(tools, self._close)))
 
 
 class ToolConstraint:

@@ -41,6 +41,10 @@ class GgufFile:
         """Of all weights, in Hugging Face's format."""
         return (_hub_name(name) for name in self._tensors)
 
+    def shape(self, name: str) -> list[int]:
+        """Of a weight by its name in Hugging Face's format. Raises KeyError."""
+        return [int(length) for length in reversed(self._tensors[_gguf_name(name)].shape)]
+
     def weight(self, name: str) -> Array:
         """A weight by its name in Hugging Face's format: float32 [rows, columns], or [values]. Raises KeyError."""
         tensor = self._tensors[_gguf_name(name)]

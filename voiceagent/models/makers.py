@@ -15,7 +15,10 @@ Progress = Callable[[str, int, int], None]
 """Told (file or package, bytes that are there, its size) as a pull goes on."""
 Maker = Callable[[Path, Path, Path, Progress], None]
 
-MAKERS: dict[str, str] = {"gguf-with-adapter": "voiceagent.models.gguf_with_adapter"}
+MAKERS: dict[str, str] = {
+    "gguf-with-adapter": "voiceagent.models.gguf_with_adapter",
+    "gguf-with-adapter-safetensors": "voiceagent.models.gguf_with_adapter_safetensors",
+}
 """The makers by the name the registry calls them, and the modules that hold their `make`."""
 
 
