@@ -4,9 +4,11 @@ and writes them apart."""
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Template
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from models.train.tools.agents import Agent
@@ -18,10 +20,7 @@ TEMPLATE = Path(__file__).with_name("adapter_chat_template.jinja")
 def prompt_text(agent: Agent) -> str:
     """Instructions and tools, as the chat template writes them."""
     messages = [{"role": "system", "content": agent.instructions}] if agent.instructions else []
-    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
-    environment.filters["tojson"] = _json
-    template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
-    return template.render(messages=messages, tools=agent.schemas or None, add_generation_prompt=False)
+    return _template().render(messages=messages, tools=agent.schemas or None, add_generation_prompt=False)
 
 
 def message_text(message: Message) -> tuple[str, str]:
@@ -29,6 +28,13 @@ def message_text(message: Message) -> tuple[str, str]:
     called = [call["function"] for call in message.get("tool_calls", ())]
     calls = [f'<tool_call>{{"name": {_json(one["name"])}, "arguments": {_json(one["arguments"])}}}</tool_call>' for one in called]
     return f"<|im_start|>{message['role']}\n", "\n".join(calls or [message["content"]]) + "<|im_end|>"
+
+
+@cache
+def _template() -> Template:
+    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
+    environment.filters["tojson"] = _json
+    return environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
 
 
 def _json(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Whole conversations with an agent, of one to four turns. Pure: everything is drawn from the given random generator."""
+"""Whole conversations with an agent, of one to four turns. Everything is drawn from the given random generator."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from models.train.tools.agents import Agent, agent
 from models.train.tools.families import Made, Param
+from models.train.tools.held_out import is_judged
 from models.train.tools.requests import Request, finish, request
 from models.train.tools.results import outcome
 from models.train.tools.talk import Message, fact_question, said, small_talk, unfit, unknown_fact, user
@@ -28,7 +29,8 @@ def example(rng: random.Random, conversations: int) -> tuple[Agent, list[list[Me
     found: list[list[Message]] = []
     while len(found) < conversations + MORE_OF_THE_DEMO * one.is_demo:
         messages = conversation(one, rng)
-        if any(message["role"] == "assistant" for message in messages[1:]):
+        said_by_caller = [message["content"] for message in messages if message["role"] == "user"]
+        if any(message["role"] == "assistant" for message in messages[1:]) and not is_judged(said_by_caller):
             found.append(messages)
     return one, found
 

@@ -55,7 +55,7 @@ def _draw(one: Mapping[str, Any]) -> Draw:
         return choice(one["choices"])
     if "yes" in one:
         return switch(one["yes"], one.get("no", []))
-    return measure(*one["measure"])
+    return measure(*one["measure"], whole=one["type"] == "integer")
 
 
 SLOTS = slots_of(read("slots"))

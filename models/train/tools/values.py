@@ -74,12 +74,12 @@ def switch(yes: list[str], no: list[str]) -> Draw:
     return draw
 
 
-def measure(unit: str, low: int, high: int) -> Draw:
-    """A number of a unit, sometimes with a half."""
+def measure(unit: str, low: int, high: int, whole: bool) -> Draw:
+    """A number of a unit, sometimes with a half where it need not be whole."""
 
     def draw(rng: random.Random) -> Drawn:
         value: float = rng.randint(low, high)
-        if rng.random() < 0.2:
+        if not whole and rng.random() < 0.2:
             return f"{value + 0.5} {unit}", value + 0.5
         return (f"{in_words(int(value), rng)} {unit}" if value < 13 and rng.random() < 0.6 else f"{value} {unit}"), value
 
