@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the adapter of the small language model, and the graph it is filled into: about ten hours on two cores. It needs the GGUF file of
+# Makes the adapter of the small language model, and the graph it is filled into: ten hours, which TRAIN_MINUTES changes. It needs the GGUF file of
 # `voiceagent models pull smollm2-135m-instruct-gguf`. With --tiny, a few steps of every script on a tiny base model with random
 # weights, to see that the recipe runs; models/bundled/ is left alone then.
 #   TRAIN_PYTHON=.venv-train/bin/python bash models/train/make_adapter.sh [--tiny]
@@ -16,7 +16,7 @@ else
   folder=${VOICEAGENT_MODELS:-$HOME/.cache/voiceagent/models}/smollm2-135m-instruct-gguf
   gguf=$(find "$folder" -name '*.gguf' 2>/dev/null | head -n 1)
   [ -n "$gguf" ] || { echo "no GGUF file in $folder: run voiceagent models pull smollm2-135m-instruct-gguf first" >&2; exit 1; }
-  train=(--gguf "$gguf" --minutes 600) graph=(--gguf "$gguf")
+  train=(--gguf "$gguf" --minutes "${TRAIN_MINUTES:-600}") graph=(--gguf "$gguf")
   [ ! -e "$out/checkpoint.pt" ] || train+=(--resume)
 fi
 "$python" -m models.train.adapter_train --out "$out" --threads "$threads" "${train[@]}"
