@@ -20,7 +20,7 @@ TEMPLATE = Path(__file__).with_name("adapter_chat_template.jinja")
 def prompt_text(agent: Agent) -> str:
     """Instructions and tools, as the chat template writes them."""
     messages = [{"role": "system", "content": agent.instructions}] if agent.instructions else []
-    return _template().render(messages=messages, tools=agent.schemas or None, add_generation_prompt=False)
+    return template().render(messages=messages, tools=agent.schemas or None, add_generation_prompt=False)
 
 
 def message_text(message: Message) -> tuple[str, str]:
@@ -31,7 +31,8 @@ def message_text(message: Message) -> tuple[str, str]:
 
 
 @cache
-def _template() -> Template:
+def template() -> Template:
+    """The chat template."""
     environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
     environment.filters["tojson"] = _json
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
