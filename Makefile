@@ -6,7 +6,7 @@ TRAIN_VENV ?= .venv-train
 NEMO_VENV ?= .venv-nemo
 SUPPLY_VENV ?= .venv-supply
 MINUTES ?= 60
-PROFILE ?= real-speech
+PROFILE ?= starter
 PROFILE ?=
 MODELS ?=
 FUZZ_OUT ?= build/fuzz
@@ -110,12 +110,14 @@ bench-peers: setup
 models: $(TRAIN_VENV)/.installed
 	@TRAIN_PYTHON=$(TRAIN_VENV)/bin/python bash models/train/make_speech.sh
 	@TRAIN_PYTHON=$(TRAIN_VENV)/bin/python bash models/train/make_lm.sh
+	@TRAIN_PYTHON=$(TRAIN_VENV)/bin/python bash models/train/make_adapter.sh
 	@TRAIN_PYTHON=$(TRAIN_VENV)/bin/python bash models/train/make_endpoint.sh
 
 #: make train-smoke  a few steps of every training script
 train-smoke: $(TRAIN_VENV)/.installed
 	@TRAIN_PYTHON=$(TRAIN_VENV)/bin/python bash models/train/make_speech.sh --tiny
 	@TRAIN_PYTHON=$(TRAIN_VENV)/bin/python bash models/train/make_lm.sh --tiny
+	@TRAIN_PYTHON=$(TRAIN_VENV)/bin/python bash models/train/make_adapter.sh --tiny
 	@TRAIN_PYTHON=$(TRAIN_VENV)/bin/python bash models/train/make_endpoint.sh --tiny
 
 $(TRAIN_VENV)/.installed: pyproject.toml models/train/requirements.txt

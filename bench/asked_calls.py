@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from bench.calls import RATE_HZ, Speech, spoken
 from bench.server import Server
+from bench.stt.spelling import compared
 from voiceagent.audio.resample import resample
 from voiceagent.engines import load_tts
 from voiceagent.errors import MediaError
 from voiceagent.media.caller import Caller
 from voiceagent.media.dialogue import Dialogue
-from voiceagent.models.check_speech import normalised
 from voiceagent.models.registry import profile
 
 STEP_TIMEOUT_S = 20.0
@@ -35,7 +35,7 @@ class Asked:
     """Questions heard to the word."""
     problems: list[str] = field(default_factory=list)
     call_s: float = 0.0
-    """Of all calls, to the last answer's end."""
+    """Of all calls, from the offer to the last answer's end."""
     cpu_s: float = 0.0
     """The server's."""
 
@@ -69,19 +69,19 @@ def _trimmed(pcm: NDArray[np.int16]) -> Speech:
 
 async def ask_all(server: Server, asked: Asked, speeches: dict[str, Speech], questions: Sequence[str]) -> None:
     """One call: the questions one after the other."""
+    began_s = time.monotonic()
     try:
         async with Caller(server.url) as caller, Dialogue(caller, timeout_s=STEP_TIMEOUT_S) as dialogue:
-            began_s = time.monotonic()
             await dialogue.wait_greeting()
             for question in questions:
                 asked.asked += 1
                 (exchange,) = await dialogue.turn(question, speeches[question], RATE_HZ)
-                asked.understood += normalised(exchange.caption) == normalised(question)
+                asked.understood += compared(exchange.caption) == compared(question)
                 if exchange.voice_to_voice_ms is not None:
                     asked.voice_to_voice_ms.append(exchange.voice_to_voice_ms)
-            asked.call_s += time.monotonic() - began_s
     except MediaError as error:
         asked.problems.append(str(error))
+    asked.call_s += time.monotonic() - began_s
 
 
 async def ask_at_once(server: Server, speeches: dict[str, Speech], questions: Sequence[str], calls: int) -> Asked:

@@ -85,9 +85,9 @@ def load_llm(spec: EngineSpec, llm: LlmSettings, options: Mapping[str, Any], kno
     chosen = {"temperature": llm.temperature, "max_tokens": llm.max_tokens}
     if llm.base_url or not spec.is_local:
         first: LlmEngine = _plugin("llm", "openai")(None, {**_server(spec, llm), **chosen, **options})
-        first = first if llm.base_url else _grounded(first, spec.model, known)
+        first = first if llm.base_url else grounded(first, spec.model, known)
     else:
-        first = _grounded(_create("llm", spec.with_options({**chosen, **options}), known), spec.model, known)
+        first = grounded(_create("llm", spec.with_options({**chosen, **options}), known), spec.model, known)
     if not llm.fallback:
         return first
     standby = (known or registry()).profile(llm.fallback).llm
@@ -95,10 +95,10 @@ def load_llm(spec: EngineSpec, llm: LlmSettings, options: Mapping[str, Any], kno
         raise ConfigError(
             f"llm.fallback: the profile {llm.fallback} needs a server too; name one that does not, such as embedded"
         )
-    return FallbackEngine(first, _grounded(_create("llm", standby.with_options(chosen), known), standby.model, known))
+    return FallbackEngine(first, grounded(_create("llm", standby.with_options(chosen), known), standby.model, known))
 
 
-def _grounded(engine: LlmEngine, model_name: str, known: Registry | None) -> LlmEngine:
+def grounded(engine: LlmEngine, model_name: str, known: Registry | None = None) -> LlmEngine:
     """The language model; one that invents, by its entry in the registry, held against what was said."""
     if not model_name:
         return engine

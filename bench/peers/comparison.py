@@ -29,9 +29,9 @@ from bench.peers.contestants import (
 from bench.peers.environment import pipecat_python, pipecat_version
 from bench.peers.trial import Speech, ask, greeted, interrupt
 from bench.quiet import quiet_machine
+from bench.stt.spelling import compared as same_spelling
 from voiceagent.errors import MediaError
 from voiceagent.latency.percentiles import distribution
-from voiceagent.models.check_speech import normalised
 from voiceagent.models.figures import Figure, at_least, at_most
 
 NOTES = """
@@ -171,9 +171,9 @@ async def _converse(
     except (MediaError, TimeoutError) as error:
         tally.problems.append(f"{contestant.name}: {error or 'no greeting'}")
     requests = asked_since(contestant.llm.log, log_bytes)
-    heard = {normalised(request.words) for request in requests if request.outcome == "finished"}
+    heard = [same_spelling(request.words) for request in requests if request.outcome == "finished"]
     tally.requests += len(requests)
-    tally.understood += sum(normalised(question) in heard for question in questions)
+    tally.understood += sum(same_spelling(question) in heard for question in questions)
 
 
 async def _interrupt(contestant: Contestant, tally: Tally, speeches: dict[str, Speech]) -> None:

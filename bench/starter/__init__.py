@@ -17,17 +17,15 @@ from bench.starter.judging import Verdict, judge_absent, judge_calls, judge_fact
 from bench.starter.speech import Listener
 from bench.starter.talk import Answer, Talk
 from bench.starter.transcript import transcript
-from voiceagent.errors import ConfigError
+from voiceagent.engines import grounded
 from voiceagent.llm.embedded import EmbeddedEngine, EmbeddedOptions
+from voiceagent.llm.engine import LlmEngine
 from voiceagent.models.figures import Figure, at_least
 from voiceagent.models.registry import profile, resolve
-from voiceagent.stt.short_whisper import MAX_FRAMES
 from voiceagent.stt.whisper import WhisperOptions
 
 PROFILE = "starter"
 VOICE, WHISPER = "piper-joe", "whisper-tiny.en"
-PADDED = WhisperOptions(device="cpu", compute_type="int8", cpu_threads=1, margin_frames=MAX_FRAMES)
-"""Where there is no such profile: the encoder is given 30 s, as the model was trained."""
 SETS = ("demo", "unseen", "none", "facts")
 TARGETS = {"demo": 95, "unseen": 88, "none": 95, "facts": 80}
 NOTES = """
@@ -69,7 +67,7 @@ async def measure(options: argparse.Namespace) -> Iterable[Figure]:
     began = time.perf_counter()
     chosen = [_kept(agent, options) for agent in agents(options.split)]
     folder = options.model or resolve(profile(PROFILE).llm.model)
-    engine = EmbeddedEngine(folder, _engine_options())
+    engine = grounded(EmbeddedEngine(folder, _engine_options()), profile(PROFILE).llm.model)
     rows: list[Figure] = []
     spoken: list[list[Outcome]] = []
     try:
@@ -88,17 +86,11 @@ async def measure(options: argparse.Namespace) -> Iterable[Figure]:
 
 
 def _engine_options() -> EmbeddedOptions:
-    try:
-        return msgspec.convert(dict(profile(PROFILE).llm.options), EmbeddedOptions)
-    except ConfigError:  # a checkout without the profile
-        return EmbeddedOptions()
+    return msgspec.convert(dict(profile(PROFILE).llm.options), EmbeddedOptions)
 
 
 def _whisper_options() -> WhisperOptions:
-    try:
-        return msgspec.convert(dict(profile(PROFILE).stt.options), WhisperOptions)
-    except ConfigError:
-        return PADDED
+    return msgspec.convert(dict(profile(PROFILE).stt.options), WhisperOptions)
 
 
 def _kept(agent: Agent, options: argparse.Namespace) -> Agent:
@@ -123,7 +115,7 @@ async def _heard(chosen: Iterable[Agent], options: argparse.Namespace) -> dict[s
 
 
 async def _run(
-    engine: EmbeddedEngine, chosen: Iterable[Agent], heard: dict[str, str], before: Iterable[list[Outcome]] = ()
+    engine: LlmEngine, chosen: Iterable[Agent], heard: dict[str, str], before: Iterable[list[Outcome]] = ()
 ) -> list[list[Outcome]]:
     """All dialogues' turns. What was asked in the same words `before`, in a run of the same dialogues, is not asked again."""
     run: list[list[Outcome]] = []
@@ -137,7 +129,7 @@ async def _run(
     return run
 
 
-async def _talk(engine: EmbeddedEngine, agent: Agent, dialogue: Iterable[Turn], heard: dict[str, str]) -> list[Outcome]:
+async def _talk(engine: LlmEngine, agent: Agent, dialogue: Iterable[Turn], heard: dict[str, str]) -> list[Outcome]:
     talk = Talk(engine, agent)
     outcomes: list[Outcome] = []
     said, listened = "", ""

@@ -11,7 +11,7 @@ from typing import Any
 from bench.starter.cases import Agent
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
-from voiceagent.llm.embedded import EmbeddedEngine
+from voiceagent.llm.engine import LlmEngine
 from voiceagent.tools.tool import ToolError
 from voiceagent.tools.toolset import ToolSet
 
@@ -33,7 +33,7 @@ class Answer:
 class Talk:
     """One dialogue."""
 
-    def __init__(self, engine: EmbeddedEngine, agent: Agent) -> None:
+    def __init__(self, engine: LlmEngine, agent: Agent) -> None:
         self._engine = engine
         self._call_id = agent.name  # dialogues with an agent share the beginning of their prompts
         tools = agent.tools()

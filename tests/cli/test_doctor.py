@@ -59,7 +59,7 @@ def test_a_profile_without_its_models_names_the_command() -> None:
     finding = found(Settings(profile="cpu"))["profile"]
     assert finding.status == "fail"
     assert "voiceagent models pull --profile cpu" in finding.detail
-    assert "expected one of embedded, real-speech, light, cpu, gpu" in found(Settings(profile="tpu"))["profile"].detail
+    assert "expected one of embedded, starter, real-speech, light, cpu, gpu" in found(Settings(profile="tpu"))["profile"].detail
 
 
 def test_an_agent_that_the_language_model_was_not_made_for_is_told_the_way_out(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_what_is_extended_must_fit_what_differs() -> None:
 
 
 def test_an_unknown_profile_is_told_with_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="no budgets for profile 'tpu', only for embedded, real-speech, light, cpu, gpu"):
+    with pytest.raises(ConfigError, match="no budgets for profile 'tpu', only for embedded, real-speech, starter"):
         load_budgets(default_budgets_file()).of("tpu")
 
 

@@ -39,7 +39,7 @@ def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], re
 
 def test_the_shipped_registry_is_whole() -> None:
     shipped = load_registry(registry_file())
-    assert list(shipped.profiles) == ["embedded", "real-speech", "light", "cpu", "gpu", "vllm-cpu", "vllm-inside"]
+    assert list(shipped.profiles) == ["embedded", "starter", "real-speech", "light", "cpu", "gpu", "vllm-cpu", "vllm-inside"]
     assert all(model.bundled for model in shipped.models_of("embedded"))
     assert [model.name for model in shipped.models_of("cpu")] == ["whisper-small.en", "qwen3-1.7b", "piper-ljspeech"]
     assert size_text(sum(model.size_bytes for model in shipped.models_of("cpu"))) == "2.0 GB"
@@ -48,7 +48,7 @@ def test_the_shipped_registry_is_whole() -> None:
 
 
 def test_an_unknown_profile_or_model_is_told_with_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="no profile 'tpu'; expected one of embedded, real-speech, light, cpu, gpu"):
+    with pytest.raises(ConfigError, match="no profile 'tpu'; expected one of embedded, starter, real-speech, light, cpu, gpu"):
         profile("tpu")
     with pytest.raises(ConfigError, match="no model 'hal'; the registry has micro-whisper, "):
         resolve("hal")

@@ -109,7 +109,7 @@ class Dialogue:
 
     async def wait_greeting(self) -> str:
         """Wait until the agent has greeted; its words. Use it only with an agent that greets."""
-        await self.wait_event(lambda event: event.type == "response.done", 0, "the greeting")
+        await self.wait_event(lambda event: event.type == "response.done", 0, "the greeting (has it none: --no-greeting)")
         await self.caller.wait_quiet(QUIET_MS)
         self.greeting = self._heard_since(0)[0]
         return self.greeting

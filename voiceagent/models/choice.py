@@ -15,7 +15,7 @@ from voiceagent.models.registry import Registry, missing_text, registry, with_ow
 
 AUTO = "auto"
 """The profile of an agent that names none: the first of `AUTO_PROFILES` whose models are here."""
-STARTER = "real-speech"
+STARTER = "starter"
 """What set-up fetches, and `make serve` runs."""
 AUTO_PROFILES = (STARTER, "embedded")
 PROFILE_VARIABLE = "VOICEAGENT_PROFILE"

@@ -1,0 +1,114 @@
+"""Writes everything of the bundled adapter but the adapter: the base model's graph for onnxruntime-genai without its weights, and
+its settings, tokenizer frame and chat template. `voiceagent models pull` fills the graph: see
+voiceagent/models/gguf_with_adapter.py.
+
+    python -m models.train.adapter_graph --gguf FILE --out models/bundled/smollm2-tools
+
+The model builder writes 4-bit weights with a shared embedding; the graph is widened to the 8 bits that the model is filled with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import onnx
+
+from models.train import adapter_tokenizer
+from models.train.adapter_base import Base
+from models.train.adapter_prompt import TEMPLATE
+from voiceagent.models.block_quantization import BLOCK
+from voiceagent.models.gguf_with_adapter import GRAPH, WEIGHTS
+
+PAGE_BYTES = 4096
+"""Each weight begins on a page, so that a file that is mapped into memory can be used as it lies."""
+
+
+def build(base: Base, folder: Path) -> Path:
+    """The base model as the model builder writes it; where."""
+    source, built = folder / "source", folder / "built"
+    base.model.save_pretrained(source)
+    base.tokenizer.save(str(source / "tokenizer.json"))
+    context = base.model.config.max_position_embeddings
+    (source / "tokenizer_config.json").write_text(json.dumps(adapter_tokenizer.config(context)), encoding="utf-8")
+    builder = [sys.executable, "-m", "onnxruntime_genai.models.builder"]
+    wanted = ["-i", str(source), "-o", str(built), "-p", "int4", "-e", "cpu", "-c", str(folder / "cache")]
+    done = subprocess.run([*builder, *wanted], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"the model builder failed: {done.stderr.strip()[-2000:]}")
+    return built
+
+
+def widened(model: onnx.ModelProto) -> None:
+    """Weights of 8 bits in the place of 4, in blocks of 32, as in_8_bits makes them."""
+    for node in model.graph.node:
+        if node.op_type in ("MatMulNBits", "GatherBlockQuantized"):
+            for attribute in node.attribute:
+                attribute.i = 8 if attribute.name == "bits" else attribute.i
+        if node.op_type == "Reshape" and node.input[0].endswith("weight_Q4"):
+            _widen_constant(model.graph, node.input[1])
+        node.input[:] = [name.replace("weight_Q4", "weight_Q8") for name in node.input]
+    for tensor in model.graph.initializer:
+        if tensor.name.endswith("weight_Q4"):
+            tensor.name = tensor.name.replace("weight_Q4", "weight_Q8")
+            tensor.dims[2] = BLOCK
+
+
+def _widen_constant(graph: onnx.GraphProto, name: str) -> None:
+    """The shape of the embedding, whose two columns a byte become one."""
+    node = next(node for node in graph.node if name in node.output)
+    shape = onnx.numpy_helper.to_array(node.attribute[0].t).copy()
+    shape[1] *= 2
+    node.attribute[0].t.CopyFrom(onnx.numpy_helper.from_array(shape, name))
+
+
+def without_weights(model: onnx.ModelProto) -> None:
+    """Only where in the file each weight will lie."""
+    offset = 0
+    for tensor in model.graph.initializer:
+        offset = -(-offset // PAGE_BYTES) * PAGE_BYTES
+        length = math.prod(tensor.dims) * (1 if tensor.data_type == onnx.TensorProto.UINT8 else 4)
+        del tensor.external_data[:]
+        tensor.ClearField("raw_data")
+        tensor.data_location = onnx.TensorProto.EXTERNAL
+        for key, value in {"location": WEIGHTS, "offset": offset, "length": length}.items():
+            tensor.external_data.add(key=key, value=str(value))
+        offset += length
+    del model.graph.value_info[:]
+
+
+def export(base: Base, out: Path) -> None:
+    """Write the files."""
+    out.mkdir(parents=True, exist_ok=True)
+    context = base.model.config.max_position_embeddings
+    with tempfile.TemporaryDirectory() as scratch:
+        built = build(base, Path(scratch))
+        model = onnx.load(str(built / GRAPH), load_external_data=False)
+        shutil.copy(built / "genai_config.json", out / "genai_config.json")
+    widened(model)
+    without_weights(model)
+    onnx.save(model, str(out / "graph.onnx"))
+    for name, content in {
+        "tokenizer_config.json": adapter_tokenizer.config(context),
+        "tokenizer_frame.json": adapter_tokenizer.frame(base.control_tokens),
+    }.items():
+        (out / name).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    shutil.copy(TEMPLATE, out / "chat_template.jinja")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--gguf", type=Path, help="the base model; without it a tiny one with random weights")
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
+    export(Base.open(arguments.gguf), arguments.out)
+
+
+if __name__ == "__main__":
+    main()
