@@ -1,4 +1,4 @@
-"""How the engine in this process goes to sleep, wakes and ends, with a vLLM that only does that. (The real one is in tests/vllm.)"""
+"""How the engine in this process goes to sleep, wakes and ends, on a vLLM that only does that; the real one is in tests/vllm."""
 
 from __future__ import annotations
 
