@@ -1,4 +1,4 @@
-"""How the engine in this process goes to sleep and wakes, with a vLLM that only does that. (The real one is in tests/vllm.)"""
+"""How the engine in this process goes to sleep, wakes and ends, on a vLLM that only does that; the real one is in tests/vllm."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from voiceagent.llm.vllm import VllmEngine, VllmOptions
 from voiceagent.models.registry import resolve
+from voiceagent.server.run import EXIT_WITHIN_S
 
 
 class Sleeper:
@@ -19,6 +20,7 @@ class Sleeper:
         self.error: Exception | None = None
         self.sleeps = False
         self.woken = 0
+        self.ends_within_s: float | None = None
 
     async def sleep(self, level: int) -> None:
         self.dozing.set()
@@ -30,6 +32,9 @@ class Sleeper:
     async def wake_up(self) -> None:
         self.sleeps = False
         self.woken += 1
+
+    def shutdown(self, timeout: float | None = None) -> None:
+        self.ends_within_s = 5.0 if timeout is None else timeout
 
 
 @pytest.fixture
@@ -66,3 +71,9 @@ async def test_a_sleep_that_fails_keeps_nobody_from_asking(sleeper: Sleeper, cap
     await engine._wake()
     await engine._wake()
     assert "could not sleep: no GPU" in caplog.text
+
+
+async def test_it_ends_sooner_than_a_server_has_to(sleeper: Sleeper) -> None:
+    await VllmEngine(resolve("micro-lm")).close()
+    assert sleeper.ends_within_s is not None
+    assert sleeper.ends_within_s < EXIT_WITHIN_S - 1

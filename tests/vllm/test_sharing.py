@@ -18,9 +18,16 @@ CROWD = 24
 
 @pytest.fixture
 def crowded(vllm_server: VllmServer) -> OpenAiEngine:
-    return OpenAiEngine(
-        OpenAiOptions(base_url=vllm_server.base_url, max_tokens=60, busy_generations=1000, request={"ignore_eos": True})
+    """It waits for the last of a crowd, on a slow machine too."""
+    options = OpenAiOptions(
+        base_url=vllm_server.base_url,
+        max_tokens=60,
+        first_token_timeout_s=60.0,
+        inactivity_timeout_s=60.0,
+        busy_generations=1000,
+        request={"ignore_eos": True},
     )
+    return OpenAiEngine(options)
 
 
 async def asked(engine: OpenAiEngine, name: str, urgency: Urgency, order: list[str]) -> None:
@@ -55,7 +62,7 @@ async def test_a_queue_at_the_server_is_load(crowded: OpenAiEngine, watch: Watch
             while crowded.load < 1:
                 await watch.metrics()
 
-        await asyncio.wait_for(busy(), 20)
+        await asyncio.wait_for(busy(), 60)
     await crowded.close()
 
 

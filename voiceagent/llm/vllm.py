@@ -27,6 +27,8 @@ from voiceagent.llm.tool_grammar import structural_tag
 log = logging.getLogger(__name__)
 
 MAX_CALLS = 4096
+CLOSES_WITHIN_S = 2.0
+"""Then vLLM kills its processes. By itself it waits for 5 s, and a server that has not ended by then exits with an error."""
 QUIET = {"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
 """Nothing is looked up or reported, unless the environment says otherwise."""
 
@@ -248,7 +250,7 @@ class VllmEngine:
         if self._nap is not None:
             await asyncio.gather(self._nap, return_exceptions=True)
         engine, self._engine = self._engine, None
-        await asyncio.to_thread(engine.shutdown)
+        await asyncio.to_thread(engine.shutdown, CLOSES_WITHIN_S)
 
 
 def _load(folder: Path, options: VllmOptions, gauges: _Gauges) -> Any:
