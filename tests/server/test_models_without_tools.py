@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from voiceagent import engines
-from voiceagent.config import load_agent
+from voiceagent.config import LlmSettings, load_agent
 from voiceagent.errors import ModelError
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.models.registry import resolve
@@ -22,9 +22,9 @@ async def test_an_agent_with_tools_does_not_start_on_a_model_without(tmp_path: P
     folder = tmp_path / "lm"
     shutil.copytree(resolve("micro-lm") or Path(), folder)
     shutil.copy(TEMPLATE, folder / "chat_template.jinja")
-    monkeypatch.setattr(engines, "resolve", lambda model: folder if model == "micro-lm" else resolve(model))
     monkeypatch.setenv("VOICEAGENT_DATA", str(tmp_path / "data"))
-    service = AgentService(load_agent(demo_agent_file()), load_budgets(default_budgets_file())).service()
+    agent = msgspec.structs.replace(load_agent(demo_agent_file()), llm=LlmSettings(path=str(folder)))
+    service = AgentService(agent, load_budgets(default_budgets_file())).service()
     with pytest.raises(ModelError, match=r"chat_template\.jinja: this chat template has no place for tools"):
         async with service.load():
             pass
