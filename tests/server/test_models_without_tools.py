@@ -23,7 +23,7 @@ async def test_an_agent_with_tools_does_not_start_on_a_model_without(tmp_path: P
     shutil.copytree(resolve("micro-lm") or Path(), folder)
     shutil.copy(TEMPLATE, folder / "chat_template.jinja")
     monkeypatch.setenv("VOICEAGENT_DATA", str(tmp_path / "data"))
-    agent = msgspec.structs.replace(load_agent(demo_agent_file()), llm=LlmSettings(path=str(folder)))
+    agent = msgspec.structs.replace(load_agent(demo_agent_file()), profile="embedded", llm=LlmSettings(path=str(folder)))
     service = AgentService(agent, load_budgets(default_budgets_file())).service()
     with pytest.raises(ModelError, match=r"chat_template\.jinja: this chat template has no place for tools"):
         async with service.load():
