@@ -6,7 +6,6 @@ TRAIN_VENV ?= .venv-train
 NEMO_VENV ?= .venv-nemo
 SUPPLY_VENV ?= .venv-supply
 MINUTES ?= 60
-PROFILE ?= starter
 PROFILE ?=
 MODELS ?=
 FUZZ_OUT ?= build/fuzz

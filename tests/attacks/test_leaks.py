@@ -90,8 +90,6 @@ async def test_a_thousand_calls_and_two_hundred_half_open_ones_leave_nothing_beh
         await half_open(server.url, HALF_OPEN)
         after = await settled(server.url, process)
     print(before, after)
-    assert {name: after[name] for name in ("tasks", "threads", "descriptors")} == {
-        name: before[name] for name in ("tasks", "threads", "descriptors")
-    }
+    assert [name for name in ("tasks", "threads", "descriptors") if after[name] > before[name]] == []
     grown = 100.0 * (after["rss"] / before["rss"] - 1.0)
     hold(at_most("memory after 1,000 calls and 200 half-open ones, above that after 200 calls", grown, GROWTH, "%"))

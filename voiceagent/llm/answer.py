@@ -14,9 +14,10 @@ from voiceagent.llm.tool_parser import ToolParser
 class Answer:
     """One per generation."""
 
-    def __init__(self, form: ToolFormat | None, tools: Sequence[ToolSchema], begun: str = "") -> None:
-        """`form` is None where the model's form is not known; `begun` ends the thought that the prompt began."""
-        self.thoughts = Thoughts(begun, form.silent if form else ())
+    def __init__(self, form: ToolFormat | None, tools: Sequence[ToolSchema], begun: str = "", *, goes_on: bool = False) -> None:
+        """`form` is None where the model's form is not known; `begun` ends the thought that the prompt began; `goes_on` where the
+        answer goes on from words that were said: the space that it begins with stands between two of them."""
+        self.thoughts = Thoughts(begun, form.silent if form else (), goes_on=goes_on)
         self._calls = ToolParser(form or ANY_FORMAT, tools, known=form is not None)
         self.called = False
 

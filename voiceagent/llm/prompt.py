@@ -65,8 +65,8 @@ class ChatPrompt:
 
     def answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Answer:
         """What reads the answer to a prompt."""
-        begun = "" if messages and isinstance(messages[-1], Unfinished) else self.template.begun
-        return Answer(self.template.form, tools, begun)
+        goes_on = bool(messages) and isinstance(messages[-1], Unfinished)
+        return Answer(self.template.form, tools, "" if goes_on else self.template.begun, goes_on=goes_on)
 
     def text(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str:
         """The prompt as text, up to where the assistant's words begin, or go on. Raises EngineError."""

@@ -40,15 +40,16 @@ def begun_in(prompt: str) -> str:
 class Thoughts:
     """One per generation."""
 
-    def __init__(self, begun: str = "", silent: Sequence[str] = ()) -> None:
-        """`begun` ends the thought that the text begins in; what is in `silent` is taken out as well."""
+    def __init__(self, begun: str = "", silent: Sequence[str] = (), *, goes_on: bool = False) -> None:
+        """`begun` ends the thought that the text begins in; what is in `silent` is taken out as well. Text that `goes_on` from
+        words keeps the space that it begins with."""
         self._closer = begun
         self._buffer = ""
         self._silent = tuple(silent)
         self._marks = (*(opener for opener, _ in PAIRS), *CLOSERS, *self._silent)
-        self._fresh = True
+        self._fresh = not goes_on
         """Nothing was said yet, or a thought has just ended."""
-        self.said = False
+        self.said = goes_on
         self.ended = False
         """Whether a thought came to its end."""
         self.unopened = ""
