@@ -45,9 +45,10 @@ misheard still, and count as wrong.
 
 
 def result_name(options: argparse.Namespace) -> str:
-    """Only a whole run is kept as the result."""
-    whole = options.split == "held_out" and not (options.set or options.limit or options.text_only)
-    return "starter" if whole else "starter_part"
+    """Only whole runs are kept: of the held-out requests, and of those that may be looked at."""
+    if options.set or options.limit or options.text_only:
+        return "starter_part"
+    return "starter" if options.split == "held_out" else "starter_dev"
 
 
 @dataclass(frozen=True, slots=True)

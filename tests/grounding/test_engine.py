@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
 
 import pytest
 
@@ -12,6 +13,7 @@ from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.engines import load_llm
 from voiceagent.grounding.engine import GroundedEngine
 from voiceagent.grounding.english import ENGLISH
+from voiceagent.grounding.limits import ModelLimits
 from voiceagent.llm.embedded import EmbeddedEngine
 from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema, Unfinished, Urgency
 from voiceagent.models.check_lm import demo_tools
@@ -153,3 +155,10 @@ async def test_an_argument_that_nobody_said_and_the_tool_does_not_need_is_left_o
     _, (call,) = await answer(engine, [SYSTEM, Message("user", "What time is it?")], demo_tools())
     assert call == ToolCall("1", "get_time", "{}")
     assert engine.problems == {"unsaid_argument": 1, "argument_as_said": 1}
+
+
+async def test_where_only_arguments_are_checked_text_goes_on_as_it_comes() -> None:
+    pieces = [GeneratedText("The"), GeneratedText(" pool"), GeneratedText(" opens at")]
+    engine = GroundedEngine(Scripted([*pieces]), ModelLimits(arguments="said"), ENGLISH)
+    async with aclosing(engine.generate("call", [SYSTEM, Message("user", "When?")], [])) as stream:
+        assert [piece async for piece in stream] == pieces

@@ -32,7 +32,8 @@ class GroundedEngine:
     ) -> AsyncGenerator[Generated, None]:
         """See `LlmEngine.generate`. A summary is not checked, nor is the rest of a reply that another engine began."""
         replies = None
-        if urgency is not Urgency.AHEAD and not (messages and isinstance(messages[-1], Unfinished)):
+        goes_on = bool(messages) and isinstance(messages[-1], Unfinished)
+        if self._limits.checks_replies and urgency is not Urgency.AHEAD and not goes_on:
             replies = ReplyCheck(self._limits, messages, self._language, has_all_tools=has_all_tools(self._limits, tools))
         called = spoke = False
         async with aclosing(self.inner.generate(call_id, messages, tools, urgency)) as stream:

@@ -31,7 +31,12 @@ class ModelLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def are_checked(self) -> bool:
         """Whether what it writes is held against what was said."""
-        return self.arguments == "said" or bool(self.sentences) or bool(self.answer_words)
+        return self.arguments == "said" or self.checks_replies
+
+    @property
+    def checks_replies(self) -> bool:
+        """Whether what it says is held against what was said, clause by clause; else its text goes on as it comes."""
+        return bool(self.sentences or self.answer_words or self.tells or self.claims)
 
 
 NO_LIMITS = ModelLimits()
