@@ -30,6 +30,19 @@ SYSTEM = Message(
     "system", "You are the front desk of the Hotel Aurora. Breakfast is from seven to ten. Answer in one or two short sentences."
 )
 BREAKFAST = Message("user", "When is breakfast?")
+LIGHT = Message("user", "Please turn on the light in the kitchen.")
+SET_LIGHT: ToolSchema = {
+    "type": "function",
+    "function": {
+        "name": "set_light",
+        "description": "Switch the light of a room on or off.",
+        "parameters": {
+            "type": "object",
+            "properties": {"room": {"enum": ["kitchen", "bedroom"]}, "state": {"enum": ["on", "off"]}},
+            "required": ["room", "state"],
+        },
+    },
+}
 ROOMS = Message("user", "How many rooms are free on Friday?")
 FREE_ROOMS: ToolSchema = {
     "type": "function",
@@ -97,12 +110,12 @@ async def ends_by_itself(engine: Engine) -> str:
     return said
 
 
-async def calls_the_tool(engine: Engine) -> None:
-    call = next(piece for piece in await generated(engine, (SYSTEM, ROOMS), [FREE_ROOMS]) if isinstance(piece, ToolCall))
-    assert call.name == "free_rooms"
-    jsonschema.validate(json.loads(call.arguments), FREE_ROOMS["function"]["parameters"])
-    done = Message("tool", '{"date": "Friday", "free": 3}', tool_call_id=call.call_id)
-    assert text_of(await generated(engine, (SYSTEM, ROOMS, Message("assistant", "", (call,)), done), [FREE_ROOMS])).strip()
+async def calls_the_tool(engine: Engine, asked: Message, tool: ToolSchema, result: str) -> None:
+    call = next(piece for piece in await generated(engine, (SYSTEM, asked), [tool]) if isinstance(piece, ToolCall))
+    assert call.name == tool["function"]["name"]
+    jsonschema.validate(json.loads(call.arguments), tool["function"]["parameters"])
+    done = Message("tool", result, tool_call_id=call.call_id)
+    assert text_of(await generated(engine, (SYSTEM, asked, Message("assistant", "", (call,)), done), [tool])).strip()
 
 
 async def test_an_answer_in_this_process_ends_where_the_model_ends_it(inside: VllmEngine) -> None:
@@ -110,7 +123,8 @@ async def test_an_answer_in_this_process_ends_where_the_model_ends_it(inside: Vl
 
 
 async def test_a_tool_is_called_in_this_process_and_its_result_answered(inside: VllmEngine) -> None:
-    await calls_the_tool(inside)
+    await calls_the_tool(inside, LIGHT, SET_LIGHT, '{"light": "on"}')
+    await calls_the_tool(inside, ROOMS, FREE_ROOMS, '{"date": "Friday", "free": 3}')
 
 
 async def test_an_answer_that_is_closed_in_this_process_is_aborted(inside: VllmEngine) -> None:
@@ -136,7 +150,7 @@ async def test_an_answer_of_the_server_ends_where_the_model_ends_it(beside: Open
 
 
 async def test_a_tool_is_called_by_the_server_and_its_result_answered(beside: OpenAiEngine) -> None:
-    await calls_the_tool(beside)
+    await calls_the_tool(beside, ROOMS, FREE_ROOMS, '{"date": "Friday", "free": 3}')
 
 
 async def test_an_answer_of_the_server_that_is_closed_is_aborted(beside: OpenAiEngine, real_watch: Watch) -> None:

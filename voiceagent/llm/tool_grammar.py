@@ -17,6 +17,10 @@ _WRAPPED = {
 """By form: what begins a call, what stands around its JSON, and what the arguments are called."""
 
 
+MOST_SPACES = 1
+"""In a row: a small model may fill a call with white space where the grammar lets it."""
+
+
 def structural_tag(tools: Sequence[ToolSchema], form: ToolFormat | None = HERMES) -> str | None:
     """The tag as JSON, for one or more tools; None for a form that is not constrained."""
     if form is None or form.name not in _WRAPPED:
@@ -34,6 +38,6 @@ def _tag(function: dict[str, Any], opener: str, closer: str, arguments: str) -> 
     return {
         "type": "tag",
         "begin": f'{opener}{{"name": {json.dumps(function["name"])}, "{arguments}": ',
-        "content": {"type": "json_schema", "json_schema": schema},
+        "content": {"type": "json_schema", "json_schema": schema, "max_whitespace_cnt": MOST_SPACES},
         "end": f"}}{closer}",
     }
