@@ -56,7 +56,7 @@ test: setup browser
 test-fast: setup
 	@$(BIN)/python -m pytest -m "not browser" --ignore tests/calls --ignore tests/vllm --ignore tests/attacks --ignore tests/fuzz --ignore tests/real $(ARGS)
 
-#: make test-real    whole calls on published models, fetched once (140 MB, outside the checkout); PROFILE=starter for others
+#: make test-real    whole calls on published models, fetched once (some 400 MB, outside the checkout); PROFILE=starter for others
 test-real: setup
 	@VOICEAGENT_TEST_PROFILE=$(PROFILE) $(BIN)/python -m pytest tests/real $(ARGS)
 

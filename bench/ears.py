@@ -14,13 +14,10 @@ from bench.stt.everyday import by_piper, by_telephone, sentences
 from bench.stt.gated import Judged, of_sounds, of_speech, sounds
 from bench.stt.speech import Spoken
 from bench.stt.spelling import word_errors
-from bench.stt.streaming import Listener
-from bench.transcription import Run
-from voiceagent.config import TurnSettings
+from bench.transcription import Run, stream_run
 from voiceagent.latency.percentiles import percentile
 from voiceagent.models.figures import Figure, at_most
 from voiceagent.models.registry import profile, resolve
-from voiceagent.stt.options import StreamOptions
 from voiceagent.stt.whisper import WhisperEngine, create
 
 NOTES = """\
@@ -55,11 +52,11 @@ async def measure(options: argparse.Namespace) -> Iterable[Figure]:
     figures: list[Figure] = []
     try:
         for name, changes in POLICIES:
-            run = await stream_run(engine, msgspec.structs.replace(engine.stream, **changes), tuning)
+            run = await stream_run(engine, tuning, msgspec.structs.replace(engine.stream, **changes))
             figures += policy_rows(f"tuning, {name}", run)
-        run = await stream_run(engine, engine.stream, held_out)
+        run = await stream_run(engine, held_out, engine.stream)
         figures += held_out_rows("held out", run)
-        run = await stream_run(engine, engine.stream, by_telephone(held_out[::TELEPHONE_EVERY]))
+        run = await stream_run(engine, by_telephone(held_out[::TELEPHONE_EVERY]), engine.stream)
         figures += [
             Figure("held out, by telephone: utterances", len(run.pairs), "", "", True),
             at_most("held out, by telephone: word error rate, streaming", round(word_errors(run.pairs), 1), 8, "%"),
@@ -68,18 +65,6 @@ async def measure(options: argparse.Namespace) -> Iterable[Figure]:
     finally:
         await engine.close()
     return figures
-
-
-async def stream_run(engine: WhisperEngine, options: StreamOptions, utterances: Sequence[Spoken]) -> Run:
-    """Stream the utterances one after the other."""
-    listener = Listener(engine, options, TurnSettings().partial_interval_ms)
-    run = Run()
-    for spoken in utterances:
-        streamed = await listener.hear(spoken)
-        run.add(spoken, streamed.text, streamed.timeline, sum(streamed.cpu_s))
-        run.intervals_ms += streamed.intervals_ms
-        run.rejected += streamed.rejected
-    return run
 
 
 def policy_rows(name: str, run: Run) -> Iterator[Figure]:

@@ -106,14 +106,14 @@ async def measure(options: argparse.Namespace) -> Iterable[Figure]:
     engine = create(resolve(spec.model), spec.options)
     try:
         chosen = engine.stream
-        ours = await _run(engine, utterances, chosen)
+        ours = await stream_run(engine, utterances, chosen)
         policies = [("agreement", _with(chosen, "agreement"))]
         policies += [(f"alignatt, edge {edge_ms:g} ms", _with(chosen, "alignatt", edge_ms)) for edge_ms in EDGES_MS]
-        others = [(name, await _run(engine, utterances, policy)) for name, policy in policies]
+        others = [(name, await stream_run(engine, utterances, policy)) for name, policy in policies]
         figures = [*_our_figures(ours, utterances), *_policy_figures(others)]
         pairs = two_sentences(TWO_SENTENCES)
-        whole = word_error_rate((await _run(engine, pairs, _uncut(chosen))).pairs)
-        cut = word_error_rate((await _run(engine, pairs, chosen)).pairs)
+        whole = word_error_rate((await stream_run(engine, pairs, _uncut(chosen))).pairs)
+        cut = word_error_rate((await stream_run(engine, pairs, chosen)).pairs)
         figures.append(Figure("turns of two sentences, not cut in their pause: word error rate", whole, "%", "", True))
         figures.append(Figure("turns of two sentences, cut in their pause: word error rate", cut, "%", "", True))
         figures += await _monologue_figures(engine, chosen)
@@ -145,7 +145,8 @@ def _uncut(options: StreamOptions) -> StreamOptions:
     return msgspec.structs.replace(options, sentence_pause_ms=math.inf, cut_pause_ms=math.inf)
 
 
-async def _run(engine: WhisperEngine, utterances: Sequence[Spoken], options: StreamOptions) -> Run:
+async def stream_run(engine: WhisperEngine, utterances: Sequence[Spoken], options: StreamOptions) -> Run:
+    """Stream the utterances one after the other; the first is heard once before that, not to count what is slow at first."""
     listener = Listener(engine, options, TurnSettings().partial_interval_ms)
     await listener.hear(utterances[0])
     run = Run()

@@ -1,15 +1,15 @@
 """A small package index on loopback, as pip reads one (PEP 503), and the faults that a pull from it must survive."""
 
-import asyncio
 import hashlib
 import io
-import threading
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from aiohttp import encode_basic_auth, web
+
+from tests.models.served_files import send, served
 
 
 def wheel_of(name: str, version: str, files: Mapping[str, bytes]) -> bytes:
@@ -73,42 +73,15 @@ class Index:
     async def _send(self, request: web.Request, data: bytes) -> web.StreamResponse:
         wanted = request.headers.get("Range", "")
         self.requests.append((request.match_info["file"], wanted))
-        start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
-        headers = {"Accept-Ranges": "bytes", "Content-Length": str(len(data) - start)}
-        if start:
-            headers["Content-Range"] = f"bytes {start}-{len(data) - 1}/{len(data)}"
-        response = web.StreamResponse(status=206 if start else 200, headers=headers)
-        await response.prepare(request)
-        cut = self.cut_after.pop(0) if self.cut_after else None
-        await response.write(data[start:] if cut is None else data[start : start + cut])
-        if cut is not None:
-            assert request.transport is not None
-            request.transport.close()
-        return response
+        return await send(request, data, wanted, cut_after=self.cut_after.pop(0) if self.cut_after else None)
 
 
 @contextmanager
 def running_index(index: Index) -> Iterator[Index]:
-    """Serve `index` in a thread of its own; sets its address."""
-    loop = asyncio.new_event_loop()
+    """Serve `index`; sets its address."""
     app = web.Application()
     app.router.add_get("/simple/{name}/", index.links)
     app.router.add_get("/wheels/{file}", index.file)
-    runner = web.AppRunner(app)
-
-    async def start() -> None:
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        index.address = f"http://127.0.0.1:{runner.addresses[0][1]}/simple"
-
-    loop.run_until_complete(start())
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    try:
+    with served(app) as address:
+        index.address = f"{address}/simple"
         yield index
-    finally:
-        asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result(10)
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
-        loop.close()
