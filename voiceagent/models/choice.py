@@ -14,10 +14,11 @@ from voiceagent.models.profile import EngineSpec, Profile
 from voiceagent.models.registry import Registry, missing_text, registry, with_own
 
 AUTO = "auto"
-"""The profile of an agent that names none: the first of `AUTO_PROFILES` whose models are here."""
+"""The profile of an agent that names none: `STARTER` where its models are here, else `BUNDLED`."""
 STARTER = "starter"
 """What set-up fetches, and `make serve` runs."""
-AUTO_PROFILES = (STARTER, "embedded")
+BUNDLED = "embedded"
+"""What needs nothing fetched."""
 PROFILE_VARIABLE = "VOICEAGENT_PROFILE"
 """The environment variable that says which profile `auto` is, whatever models are here."""
 
@@ -34,11 +35,10 @@ def choose_profile(agent: AgentConfig, known: Registry) -> tuple[str, str]:
         return known.profile(agent.profile).name, ""
     if named := os.environ.get(PROFILE_VARIABLE):
         return known.profile(named).name, ""
-    first, *others = AUTO_PROFILES
-    missing = known.missing(profile_of(agent, known, first), models_cache_dir())
+    missing = known.missing(profile_of(agent, known, STARTER), models_cache_dir())
     if not missing:
-        return first, ""
-    return others[-1], f"{missing_text(first, missing, models_cache_dir())}; until then {others[-1]} answers"
+        return STARTER, ""
+    return BUNDLED, f"{missing_text(STARTER, missing, models_cache_dir())}; until then {BUNDLED} answers"
 
 
 def wanted_profile(agent: AgentConfig, known: Registry) -> str:

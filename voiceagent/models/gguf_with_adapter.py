@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -82,9 +82,8 @@ def _norm(name: str) -> str:
     return "model.norm.weight" if name.endswith("final_norm_layernorm.weight") else name
 
 
-def _rotary(function: object, shape: tuple[int, ...], base: float) -> Array:
+def _rotary(function: Callable[[float], float], shape: tuple[int, ...], base: float) -> Array:
     """cos or sin of position times frequency, [positions, half a head], in float64 before it is rounded (RoFormer, Su et al.)."""
-    assert callable(function)
     positions, half = shape
     frequencies = [base ** -(index / half) for index in range(half)]
     values = [function(position * frequency) for position in range(positions) for frequency in frequencies]

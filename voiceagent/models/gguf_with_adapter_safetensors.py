@@ -1,7 +1,6 @@
 """The maker `gguf-with-adapter-safetensors`: the model that `gguf-with-adapter` makes for the embedded engine, in Hugging Face's
 format, for vLLM and other servers. It needs no torch. The weights are bfloat16: half of float32's size, what GPUs compute in, and
-what rounding to it changes (0.4 % of a value at most) is less than the 4 bits of the GGUF file left out. On a CPU vLLM's
-`dtype: float32` widens them."""
+0.4 % off at most. On a CPU vLLM's `dtype: float32` widens them."""
 
 from __future__ import annotations
 
