@@ -1,9 +1,11 @@
 """Trains the adapter of SmolLM2-135M-Instruct on made-up agents and conversations, on a CPU.
 
-    python -m models.train.adapter_train --gguf FILE --out DIR --minutes 300 [--resume] [--threads 2]
+    python -m models.train.adapter_train --gguf FILE --out DIR --minutes 300 [--resume] [--workers 2]
 
 The learning rate rises over the first steps, is constant, and falls to almost nothing over the last fifth of the minutes or
 tokens. A checkpoint is written every ten minutes and at the end; --resume goes on from it. The curve goes to DIR/curve.jsonl.
+Each worker learns from conversations of its own on one core; every minute their adapters become the mean of all (local SGD,
+Stich 2019), which costs two small models less than two threads that wait for each other in every product of matrices.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
 import torch.nn.functional as F
 
 from models.train.adapter_base import Base
@@ -28,6 +32,8 @@ TYPICAL_TOKENS = 60
 """That are learned in a row: keeps the gradients of several rows in a good range until they are divided by the true number."""
 CHECKPOINT = "checkpoint.pt"
 CHECKPOINT_EVERY_S = 600.0
+ROUND_S = 60.0
+"""After which the workers share what they learned."""
 TINY_LONGEST = 4096
 """A small vocabulary needs many tokens."""
 
@@ -54,9 +60,8 @@ def factor(step: int, share: float) -> float:
 class Trainer:
     """Model, optimiser and data."""
 
-    def __init__(self, base: Base, out: Path, seed: int, exact: bool, longest: int) -> None:
-        self._out, self._model, self._seed = out, base.model, seed
-        out.mkdir(parents=True, exist_ok=True)
+    def __init__(self, base: Base, out: Path, seed: int, exact: bool, longest: int, worker: int = 0) -> None:
+        self._out, self._model, self._seed, self._worker = out, base.model, seed, worker
         torch.manual_seed(seed)
         self._layers = adapt(base.model, exact)
         self._parameters = [p for p in base.model.parameters() if p.requires_grad]
@@ -73,7 +78,9 @@ class Trainer:
         self.progress = Progress(**state["progress"])
 
     def save(self) -> None:
-        """Write the checkpoint in one move, so that a kill leaves the old one."""
+        """Write the checkpoint in one move, so that a kill leaves the old one; the first worker does."""
+        if self._worker:
+            return
         adapter = {name: layer.state_dict() for name, layer in self._layers.items()}
         state = {"adapter": adapter, "adam": self._adam.state_dict(), "progress": vars(self.progress)}
         torch.save(state, self._out / "checkpoint.tmp")
@@ -81,20 +88,39 @@ class Trainer:
 
     def run(self, minutes: float, tokens: float) -> None:
         """Train until the minutes or the tokens are used up."""
-        rows = Rows(self._tokenizer, self._seed + self.progress.step, self._longest)
-        before, last, saved = self.progress.seconds, time.monotonic(), time.monotonic()
-        began = last - before
-        with (self._out / "curve.jsonl").open("a") as curve:
-            while (share := self.progress.share(minutes, tokens)) < 1:
-                loss = self._learn([rows.draw() for _ in range(ROWS_A_STEP)], factor(self.progress.step, share))
-                self.progress.seconds = time.monotonic() - began
-                if self.progress.step % 10 == 0:
-                    curve.write(json.dumps({**vars(self.progress), "loss": round(loss, 4)}) + "\n")
-                    curve.flush()
+        rows = Rows(self._tokenizer, 1000 * (self._seed + self.progress.step) + self._worker, self._longest)
+        saved = time.monotonic()
+        with (self._out / f"curve{self._worker or ''}.jsonl").open("a") as curve:
+            while self.progress.share(minutes, tokens) < 1:
+                loss = self._round(rows, minutes, tokens)
+                curve.write(json.dumps({**vars(self.progress), "loss": round(loss, 4)}) + "\n")
+                curve.flush()
                 if time.monotonic() - saved > CHECKPOINT_EVERY_S:
                     saved = time.monotonic()
                     self.save()
         self.save()
+
+    def _round(self, rows: Rows, minutes: float, tokens: float) -> float:
+        """Learn for a while, then share; the mean loss of this worker's steps."""
+        before, began, losses = Progress(**vars(self.progress)), time.monotonic(), list[float]()
+        while (share := self.progress.share(minutes, tokens)) < 1 and time.monotonic() - began < ROUND_S:
+            losses.append(self._learn([rows.draw() for _ in range(ROWS_A_STEP)], factor(self.progress.step, share)))
+            self.progress.seconds = before.seconds + time.monotonic() - began
+        if dist.is_initialized():
+            self._share(before)
+        return sum(losses) / len(losses)
+
+    def _share(self, before: Progress) -> None:
+        """Take the mean of all workers' adapters, the sum of what they did since `before`, and the slowest's clock."""
+        adapter = torch.nn.utils.parameters_to_vector(self._parameters)
+        dist.all_reduce(adapter)
+        torch.nn.utils.vector_to_parameters(adapter / dist.get_world_size(), self._parameters)
+        done = torch.tensor([getattr(self.progress, name) - getattr(before, name) for name in ("step", "tokens", "learned")])
+        dist.all_reduce(done)
+        clock = torch.tensor(self.progress.seconds, dtype=torch.float64)
+        dist.all_reduce(clock, dist.ReduceOp.MAX)
+        step, learned_from, learned = (int(number) for number in done)
+        self.progress = Progress(before.step + step, before.tokens + learned_from, before.learned + learned, clock.item())
 
     def _learn(self, rows: list[Row], factor: float) -> float:
         """One step; the loss of a token before it."""
@@ -126,6 +152,23 @@ class Trainer:
         return F.cross_entropy(logits, wanted[places], reduction="sum"), int(places.sum())
 
 
+def work(worker: int, arguments: argparse.Namespace) -> None:
+    """What one worker does."""
+    if arguments.workers > 1:
+        meeting = f"file://{arguments.out.absolute() / 'meeting'}"
+        dist.init_process_group("gloo", init_method=meeting, rank=worker, world_size=arguments.workers)
+    torch.set_num_threads(1)
+    longest = TINY_LONGEST if arguments.tiny else LONGEST
+    trainer = Trainer(Base.open(arguments.gguf), arguments.out, arguments.seed, arguments.exact, longest, worker)
+    if arguments.resume:
+        trainer.resume()
+    trainer.run(arguments.minutes, arguments.tokens)
+    if not worker:
+        print(json.dumps(vars(trainer.progress)))
+    if arguments.workers > 1:
+        dist.destroy_process_group()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--gguf", type=Path, help="the base model; none with --tiny")
@@ -133,7 +176,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=float("inf"))
     parser.add_argument("--tokens", type=float, default=float("inf"))
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in --out")
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=1, help="one for each core")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--exact", action="store_true", help="the frozen weights in float32, for a CPU without VNNI")
     parser.add_argument("--tiny", action="store_true", help="a tiny base model with random weights, to try the recipe")
@@ -142,13 +185,9 @@ def main() -> None:
         parser.error("one of --gguf and --tiny is needed")
     if min(arguments.minutes, arguments.tokens) == float("inf"):
         parser.error("--minutes or --tokens is needed: when the training ends")
-    torch.set_num_threads(arguments.threads)
-    longest = TINY_LONGEST if arguments.tiny else LONGEST
-    trainer = Trainer(Base.open(arguments.gguf), arguments.out, arguments.seed, arguments.exact, longest)
-    if arguments.resume:
-        trainer.resume()
-    trainer.run(arguments.minutes, arguments.tokens)
-    print(json.dumps(vars(trainer.progress)))
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    (arguments.out / "meeting").unlink(missing_ok=True)
+    mp.spawn(work, (arguments,), nprocs=arguments.workers) if arguments.workers > 1 else work(0, arguments)
 
 
 if __name__ == "__main__":

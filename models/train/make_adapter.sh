@@ -6,8 +6,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 python=${TRAIN_PYTHON:-.venv-train/bin/python}
-threads=${TRAIN_THREADS:-2}
-export OMP_NUM_THREADS=$threads PYTHONPATH=.
+workers=${TRAIN_WORKERS:-2}
+export OMP_NUM_THREADS=1 PYTHONPATH=.
 if [ "${1:-}" = --tiny ]; then
   out=models/train/out/adapter-tiny bundled=models/train/out/adapter-tiny/bundled
   train=(--tiny --tokens 12000) graph=()
@@ -19,6 +19,6 @@ else
   train=(--gguf "$gguf" --minutes "${TRAIN_MINUTES:-600}") graph=(--gguf "$gguf")
   [ ! -e "$out/checkpoint.pt" ] || train+=(--resume)
 fi
-"$python" -m models.train.adapter_train --out "$out" --threads "$threads" "${train[@]}"
+"$python" -m models.train.adapter_train --out "$out" --workers "$workers" "${train[@]}"
 "$python" -m models.train.adapter_export --run "$out" --out "$bundled"
 "$python" -m models.train.adapter_graph --out "$bundled" "${graph[@]}"

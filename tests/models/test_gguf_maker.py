@@ -15,7 +15,7 @@ from onnx import TensorProto, helper
 
 from voiceagent.models import gguf_with_adapter_safetensors as hugging_face
 from voiceagent.models.adapter import Adapter, read_safetensors
-from voiceagent.models.block_quantization import in_8_bits
+from voiceagent.models.block_quantization import in_8_bits, in_rows
 from voiceagent.models.gguf_weights import GgufFile
 from voiceagent.models.gguf_with_adapter import BUNDLED, WEIGHTS, make
 from voiceagent.models.made_files import Array
@@ -83,7 +83,7 @@ def write_graph(path: Path, **shapes: tuple[int, tuple[int, ...]]) -> None:
     offset = 0
     for name, (kind, shape) in shapes.items():
         tensor = graph.initializer.add(name=name, data_type=kind, dims=shape, data_location=TensorProto.EXTERNAL)
-        length = int(np.prod(shape)) * (1 if kind == TensorProto.UINT8 else 4)
+        length = int(np.prod(shape)) * (4 if kind == TensorProto.FLOAT else 1)
         for key, value in {"location": WEIGHTS, "offset": offset, "length": length}.items():
             tensor.external_data.add(key=key, value=str(value))
         offset += -(-length // 64) * 64
@@ -114,10 +114,10 @@ def bundled(tmp_path: Path) -> Path:
         **{
             "model.layers.0.input_layernorm.weight": (TensorProto.FLOAT, (SIZE,)),
             "cos_cache": (TensorProto.FLOAT, (POSITIONS, SIZE // HEADS // 2)),
-            "model.layers.0.attn.qkv_proj.MatMul.weight_Q8": (TensorProto.UINT8, (2 * SIZE, blocks, 32)),
-            "model.layers.0.attn.qkv_proj.MatMul.weight_scales": (TensorProto.FLOAT, (2 * SIZE, blocks)),
-            "model.layers.0.mlp.up_proj.MatMul.weight_Q8": (TensorProto.UINT8, (WIDE, blocks, 32)),
-            "model.layers.0.mlp.up_proj.MatMul.weight_scales": (TensorProto.FLOAT, (WIDE, blocks)),
+            "model.layers.0.attn.qkv_proj.MatMul.weight_rows": (TensorProto.INT8, (SIZE, 2 * SIZE)),
+            "model.layers.0.attn.qkv_proj.MatMul.weight_row_scales": (TensorProto.FLOAT, (2 * SIZE,)),
+            "model.layers.0.mlp.up_proj.MatMul.weight_rows": (TensorProto.INT8, (SIZE, WIDE)),
+            "model.layers.0.mlp.up_proj.MatMul.weight_row_scales": (TensorProto.FLOAT, (WIDE,)),
             "model.layers.1.final_norm_layernorm.weight": (TensorProto.FLOAT, (SIZE,)),
             "lm_head.MatMul.weight_Q8": (TensorProto.UINT8, (WORDS, blocks, 32)),
             "lm_head.MatMul.weight_scales": (TensorProto.FLOAT, (WORDS, blocks)),
@@ -131,13 +131,16 @@ def untold(file: str, there: int, size: int) -> None:
 
 
 def weights_of(folder: Path) -> dict[str, Array]:
-    """The weights of a made model, those in blocks as numbers again."""
+    """The weights of a made model, those in whole numbers as they were again."""
     graph = onnx.load(str(folder / "model.onnx")).graph
     found: dict[str, Array] = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
     for name in [name for name in found if name.endswith("weight_Q8")]:
         stem = name.removesuffix("_Q8")
         numbers = (found[name].astype(np.float32) - 128) * found[f"{stem}_scales"][..., None]
         found[stem] = numbers.reshape(len(numbers), -1)
+    for name in [name for name in found if name.endswith("weight_rows")]:
+        stem = name.removesuffix("_rows")
+        found[stem] = (found[name] * found[f"{stem}_row_scales"]).T
     return found
 
 
@@ -228,6 +231,14 @@ def test_a_value_is_at_most_half_a_step_off_in_8_bits() -> None:
     steps, scales = in_8_bits(weight)
     back = ((steps.astype(np.float32) - 128) * scales[..., None]).reshape(weight.shape)
     assert (np.abs(back - weight) <= np.repeat(scales, 32, axis=1) / 2 + 1e-7).all()
+
+
+def test_a_value_is_at_most_half_a_step_off_in_rows() -> None:
+    weight = RANDOM.normal(size=(5, 48)).astype(np.float32)
+    weight[1] = 0
+    steps, scales = in_rows(weight)
+    assert steps.shape == (48, 5)
+    assert (np.abs(steps.T * scales[:, None] - weight) <= scales[:, None] / 2 + 1e-7).all()
 
 
 def test_an_adapter_that_is_cut_off_is_refused(bundled: Path) -> None:

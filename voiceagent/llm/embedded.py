@@ -20,6 +20,7 @@ import msgspec
 
 from voiceagent.conversation.history import Message
 from voiceagent.errors import ConfigError, EngineError, ModelError
+from voiceagent.llm import integer_products
 from voiceagent.llm.call_prompt import CallPrompt
 from voiceagent.llm.embedded_jobs import Forget, Job, Session, without
 from voiceagent.llm.engine import Generated, KvCapacity, ToolSchema, Urgency
@@ -329,7 +330,8 @@ def _load(folder: Path, threads: int) -> tuple[Any, Any, frozenset[int]]:
         config = json.loads((folder / "genai_config.json").read_text(encoding="utf-8"))
         stop = config["model"]["eos_token_id"]
         settings = genai.Config(str(folder))
-        settings.overlay(json.dumps({"model": {"decoder": {"session_options": {"intra_op_num_threads": threads}}}}))
+        session = {"intra_op_num_threads": threads, **integer_products.session_options()}
+        settings.overlay(json.dumps({"model": {"decoder": {"session_options": session}}}))
         return genai.Model(settings), genai, frozenset([stop] if isinstance(stop, int) else stop)
     except Exception as error:  # onnxruntime-genai raises bare RuntimeErrors
         line = (str(error).splitlines() or [type(error).__name__])[0]

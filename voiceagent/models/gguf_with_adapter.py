@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 
 from voiceagent.models.adapter import Adapter
-from voiceagent.models.block_quantization import in_8_bits
+from voiceagent.models.block_quantization import ROW_SCALES, ROWS, in_8_bits, in_rows
 from voiceagent.models.gguf_weights import GgufFile
 from voiceagent.models.made_files import Array
 from voiceagent.models.makers import Progress
@@ -65,9 +65,10 @@ class _Weights:
         if not stem:
             return self._gguf.weight(_norm(name))
         if self._last[0] != stem:
-            self._last = (stem, *in_8_bits(self._matrix(stem)))
-        found = {"weight_Q8": self._last[1], "weight_scales": self._last[2]}
-        return found[ending]
+            quantised = in_rows if ending in (ROWS, ROW_SCALES) else in_8_bits
+            self._last = (stem, *quantised(self._matrix(stem)))
+        _, steps, scales = self._last
+        return steps if ending in (ROWS, "weight_Q8") else scales
 
     def _matrix(self, stem: str) -> Array:
         if stem == "lm_head":

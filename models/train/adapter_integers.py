@@ -1,0 +1,60 @@
+"""A graph's products with its weights in whole numbers: an activation's rows are each divided by their greatest value, rounded to
+8 bits and multiplied with 8-bit weights (onnxruntime, docs/ContribOperators.md, DynamicQuantizeMatMul), and multiplied back. The
+operator itself takes one scale for all rows, which a single odd token would spoil for the others. Against MatMulNBits in blocks
+of 32 this reads a prompt in a third of the time, and it is what the adapter was trained with (adapter_layers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import onnx
+import onnx.numpy_helper
+from onnx import helper
+
+from voiceagent.models.block_quantization import ROW_SCALES, ROWS
+
+AXIS = "/rows/axis"
+
+
+def in_integers(model: onnx.ModelProto) -> None:
+    """Change the products of the layers, not that of the head, whose weight is the embedding too."""
+    graph = model.graph
+    sizes: dict[str, tuple[int, int]] = {}
+    last = onnx.numpy_helper.from_array(np.array([-1], np.int64), AXIS)
+    nodes, scaled = [helper.make_node("Constant", [], [AXIS], value=last)], set[str]()
+    for node in graph.node:
+        if node.op_type == "MatMulNBits" and node.output[0] != "logits":
+            stem = node.input[1].removesuffix("weight_Q4")
+            attributes = {attribute.name: attribute.i for attribute in node.attribute}
+            sizes[stem] = attributes["K"], attributes["N"]
+            if node.input[0] not in scaled:
+                nodes += _scaled(node.input[0])
+                scaled.add(node.input[0])
+            nodes += _product(node.name, node.input[0], stem, node.output[0])
+        else:
+            nodes.append(node)
+    del graph.node[:]
+    graph.node.extend(nodes)
+    for tensor in graph.initializer:
+        stem, _, kind = tensor.name.rpartition("weight_")
+        if stem in sizes:
+            columns, rows = sizes[stem]
+            tensor.name = stem + (ROWS if kind == "Q4" else ROW_SCALES)
+            tensor.data_type = onnx.TensorProto.INT8 if kind == "Q4" else onnx.TensorProto.FLOAT
+            del tensor.dims[:]
+            tensor.dims.extend([columns, rows] if kind == "Q4" else [rows])
+
+
+def _scaled(name: str) -> Iterator[onnx.NodeProto]:
+    """Rows whose greatest value is 1 or -1."""
+    yield helper.make_node("Abs", [name], [f"{name}/sizes"], name=f"{name}/Abs")
+    yield helper.make_node("ReduceMax", [f"{name}/sizes", AXIS], [f"{name}/peaks"], name=f"{name}/ReduceMax", keepdims=1)
+    yield helper.make_node("Div", [name, f"{name}/peaks"], [f"{name}/scaled"], name=f"{name}/Div")
+
+
+def _product(name: str, values: str, stem: str, result: str) -> Iterator[onnx.NodeProto]:
+    inputs, product = [f"{values}/scaled", stem + ROWS, stem + ROW_SCALES], f"{result}/scaled"
+    yield helper.make_node("DynamicQuantizeMatMul", inputs, [product], domain="com.microsoft", name=name)
+    yield helper.make_node("Mul", [product, f"{values}/peaks"], [result], name=f"{result}/Mul")
