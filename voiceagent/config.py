@@ -43,7 +43,7 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     min_speech_ms: Milliseconds = 100
     """Speech shorter than this is not an utterance."""
     partial_interval_ms: Milliseconds = 180
-    """How often the open utterance is decoded again."""
+    """How often the open utterance is decoded again; more seldom where a decode takes more than three tenths of that."""
     silence_timeout_s: Seconds = 30.0
     """Silence of both sides before the agent asks whether the caller is there; the same again ends the call. 0: never."""
     max_call_s: Seconds = 3600.0

@@ -16,7 +16,7 @@ from voiceagent.conversation import events as ev
 from voiceagent.guard.checks import load_guards
 from voiceagent.guard.settings import GuardSettings
 from voiceagent.media.leg import HeardFrame
-from voiceagent.stt.hypothesis import Hypothesis
+from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord
 from voiceagent.stt.options import StreamOptions
 from voiceagent.vad.detector import SpeechOnset
 
@@ -64,3 +64,42 @@ async def test_a_decode_does_not_outlive_its_call() -> None:
         tasks.cancel_all()
     assert recogniser.given_up
     assert [type(event) for event in posted] == [ev.SpeechStarted]
+
+
+class SlowRecogniser(HeldRecogniser):
+    """Takes 100 ms for a decode."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.decodes = 0
+
+    async def transcribe(
+        self, audio: NDArray[np.float32], *, prompt: str = "", word_times: bool = False, final: bool = False
+    ) -> Hypothesis:
+        self.decodes += 1
+        await asyncio.sleep(0.1)
+        return Hypothesis((RecognisedWord("yes", 0.0, 0.2, 1.0),), 0.0, -0.1, 1.0)
+
+
+async def test_partial_decodes_that_cost_much_come_more_seldom() -> None:
+    recogniser = SlowRecogniser()
+    posted: asyncio.Queue[ev.Event] = asyncio.Queue()
+    checks = load_guards(GuardSettings()).input
+    settings = TurnSettings(partial_interval_ms=180)
+    frames: list[int] = []
+    async with asyncio.TaskGroup() as group:
+        tasks = CallTasks(group)
+        hearing = Hearing(recogniser, settings, CallClock(), tasks, posted.put_nowait, checks)
+        hearing._begin(SpeechOnset(200.0, 0.0, 200.0, 0.0, np.ones(6400, np.int16)))
+        transcriber = hearing._transcriber
+        assert transcriber is not None
+        assert isinstance(await posted.get(), ev.SpeechStarted)
+        for _ in range(2):
+            frames.append(0)
+            while not hearing._decoding:
+                transcriber.feed(np.ones(320, np.int16), 0.0)
+                hearing._maybe_partial(transcriber)
+                frames[-1] += 1
+            assert isinstance(await posted.get(), ev.Transcript)
+    assert frames[0] == 9, "180 ms"
+    assert frames[1] >= 16, "100 ms are three tenths of 333 ms"

@@ -32,6 +32,9 @@ PREROLL_MS = 400.0
 """Audio before the onset that is transcribed too: Silero finds a soft first word up to 300 ms late."""
 PAUSE_MS = 100.0
 """Silence that is a pause. Shorter ones stand inside words."""
+PARTIAL_SHARE = 0.3
+"""Of a caller's speaking time, what the partial decodes may take: where one costs much, or had to wait behind those of other calls,
+the next comes later."""
 PROSODY_FRAMES = 75
 """The last 1.5 s: what the voice did before a pause."""
 SAMPLES_PER_MS = 16
@@ -70,7 +73,7 @@ class Hearing:
         self._recent: deque[NDArray[np.int16]] = deque(maxlen=PROSODY_FRAMES)
         self._voiced_ms = 0.0
         self._words = ""
-        self._since_partial_ms = 0.0
+        self._since_partial_ms = self._partial_cost_ms = 0.0
         self._decoding = False
         self._pause_id = 0
         self._paused = self._eager_due = False
@@ -162,7 +165,8 @@ class Hearing:
 
     def _maybe_partial(self, transcriber: UtteranceTranscriber) -> None:
         self._since_partial_ms += FRAME_MS
-        if self._since_partial_ms >= self._settings.partial_interval_ms and not self._decoding:
+        interval_ms = max(self._settings.partial_interval_ms, self._partial_cost_ms / PARTIAL_SHARE)
+        if self._since_partial_ms >= interval_ms and not self._decoding:
             self._since_partial_ms = 0.0
             self._decoding = True
             self._tasks.start(OWNER, self._partial(self._utterance_id, transcriber))
@@ -176,6 +180,7 @@ class Hearing:
         if utterance_id == self._utterance_id:
             self._decoding = False
             if partial is not None:
+                self._partial_cost_ms = partial.decode_ms
                 self._words = f"{partial.stable} {partial.unstable}"
                 stable, unstable = readable
                 self._post(ev.Transcript(self._clock.now_ms(), utterance_id, stable, unstable, partial.decode_ms))

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from models.train.tools.demo import demo_tools
-from models.train.tools.facts import Fact, facts
-from models.train.tools.families import FAMILIES, Made, composed, tool
+from models.train.tools.facts import Fact, fact_of_kind, facts
+from models.train.tools.families import FAMILIES, Made, composed, kind, tool
 from models.train.tools.yaml_data import cap, read, words
 
 BUSINESS_SHARE, DEMO_SHARE, COMPOSED_SHARE = 0.75, 0.16, 0.4
 """Agents of a business, agents with the demo's tools; of the others' tools, those for a kind of things."""
+TRADE_SHARE = 0.45
+"""Of the agents of a business, those whose tools and facts are about the same one or two kinds of things: one word does not tell
+there which of them is meant."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,12 @@ class Agent:
     facts: tuple[Fact, ...]
     tools: tuple[Made, ...]
     is_demo: bool = False
+    kinds: tuple[dict[str, Any], ...] = ()
+    """Of things, that its trade is about."""
+
+    def groups(self, kind: dict[str, Any]) -> set[str]:
+        """Of its tools for a kind."""
+        return {made.family.group for made in self.tools if made.about == kind["kind"]}
 
     @property
     def schemas(self) -> list[dict[str, Any]]:
@@ -36,13 +46,39 @@ def agent(rng: random.Random) -> Agent:
         return _demo_agent(rng)
     business = rng.random() < BUSINESS_SHARE
     told = facts(rng, rng.choice([0, 0, 2, 3, 4, 5, 6, 7] if business else [0, 0, 0, 0, 3]))
-    statements = " ".join(one.statement for one in told)
     intro = _intro(rng) if business else rng.choice(read("facts")["general"])
+    if business and rng.random() < TRADE_SHARE:
+        return _trade(intro, told[:3], rng)
+    return Agent(_instructions(intro, told, rng), tuple(told), _tools(rng, bool(told)))
+
+
+def _instructions(intro: str, told: Sequence[Fact], rng: random.Random) -> str:
+    statements = " ".join(one.statement for one in told)
     style = rng.choice(read("facts")["styles"])
     parts = [intro, statements, style] if rng.random() < 0.5 else [intro, style, statements]
     if rng.random() < 0.15:
         parts = [statements, intro, style]
-    return Agent(" ".join(part for part in parts if part), tuple(told), _tools(rng, bool(told)))
+    return " ".join(part for part in parts if part)
+
+
+def _trade(intro: str, told: Sequence[Fact], rng: random.Random) -> Agent:
+    """An agent with several tools for one or two kinds of things, and facts about the same."""
+    kinds = tuple({(one := kind(rng))["kind"]: one for _ in range(rng.choice([1, 2, 2]))}.values())
+    tools: list[Made] = []
+    many = rng.choice([1, 2, 2, 3, 3, 4, 5])
+    for _ in range(5 * many):
+        made = composed(rng, rng.choice(kinds))
+        taken = any(other.about == made.about and other.family.group == made.family.group for other in tools)
+        if len(tools) < many and not taken and all(other.name != made.name for other in tools):
+            tools.append(made)
+    one = Agent("", (), tuple(tools), kinds=kinds)
+    about = {fact.about: fact for fact in told}
+    for _ in range(rng.choice([0, 1, 2, 2, 3, 4])):
+        of = rng.choice(kinds)
+        fact = fact_of_kind(of, one.groups(of), rng)
+        about.setdefault(fact.about, fact)
+    known = rng.sample(list(about.values()), len(about))
+    return replace(one, instructions=_instructions(intro, known, rng), facts=tuple(known))
 
 
 def _intro(rng: random.Random) -> str:

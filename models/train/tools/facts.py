@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from models.train.tools.values import ONES, in_words
 from models.train.tools.yaml_data import cap, read, words
@@ -50,6 +51,17 @@ def _free(rng: random.Random) -> Fact:
     statement = cap(_grown(one["statement"], {}, drawn, rng).replace("..", "."))
     questions = tuple(cap(_grown(text, {}, drawn, rng)).rstrip("?.") for text in one["questions"])
     return Fact(statement, questions, (cap(_grown(one["answer"], {}, drawn, rng).replace("..", ".")),), one["statement"])
+
+
+def fact_of_kind(kind: Mapping[str, Any], groups: Collection[str], rng: random.Random) -> Fact:
+    """One about a kind of things (kinds.yaml) for an agent whose tools for it are of these groups."""
+    one = rng.choice([one for one in read("kinds")["facts"] if one.get("unless", "") not in groups])
+    drawn = {"k": kind["kind"], "x": rng.choice(kind["values"])}
+    about = f"{drawn['k'] if '{k}' in one['statement'] else drawn['x']}: {one['statement']}"
+    statement = cap(_grown(one["statement"], {}, drawn, rng))
+    questions = tuple(_grown(text, {}, drawn, rng) for text in one["questions"])
+    answers = tuple(cap(_grown(text, {}, drawn, rng)) for text in one.get("answers", [statement]))
+    return Fact(statement, questions, answers, about)
 
 
 def facts(rng: random.Random, count: int) -> list[Fact]:

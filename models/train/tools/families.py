@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from models.train.tools.slots import SLOTS, Slot
@@ -57,12 +57,15 @@ class Family:
     params: tuple[str, ...]
     cores: tuple[str, ...]
     questions: tuple[str, ...]
+    sayings: tuple[str, ...]
     done: tuple[tuple[str, str], ...]
     """What is said of a result, and the result's fields: `name=kind`, joined by commas."""
     ability: str
     """Said when it is asked what it can do."""
     effect: bool
     """A call changes something; else it only looks something up."""
+    group: str = ""
+    """Of the tools for a kind of things: an agent has one of a group for a kind."""
 
     @classmethod
     def of(cls, one: Mapping[str, Any]) -> Family:
@@ -75,9 +78,11 @@ class Family:
             tuple(one["params"]),
             tuple(one["cores"]),
             tuple(one.get("questions", ())),
+            tuple(one.get("sayings", ())),
             tuple((said, fields) for said, _, fields in halves),
             one["ability"],
             one.get("effect", True),
+            one.get("group", ""),
         )
 
     @property
@@ -107,6 +112,8 @@ class Made:
     description: str
     params: tuple[Param, ...]
     own_slots: dict[str, Slot] = field(default_factory=dict)
+    about: str = ""
+    """The kind of things that it is for."""
 
     def slot(self, key: str) -> Slot:
         """What a parameter is for."""
@@ -168,25 +175,35 @@ def _schema(key: str, slot: Slot, rng: random.Random) -> dict[str, Any]:
     return schema
 
 
-def composed(rng: random.Random) -> Made:
+def kind(rng: random.Random) -> dict[str, Any]:
+    """A kind of things."""
+    drawn: dict[str, Any] = rng.choice(read("kinds")["kinds"])
+    return drawn
+
+
+def composed(rng: random.Random, first: Mapping[str, Any] | None = None) -> Made:
     """A tool for a kind of things, with further parameters of any sort: there are some hundred thousand."""
     pattern = rng.choice(read("kinds")["tools"])
-    first, second = rng.sample(read("kinds")["kinds"], 2)
-    params = ["x0"]
-    if rng.random() < 0.15:
+    first = first or kind(rng)
+    second = rng.choice([other for other in read("kinds")["kinds"] if other is not first])
+    params = [] if pattern.get("bare") else ["x0"]
+    if params and rng.random() < 0.15:
         params.append("x1" + rng.choice(["", "?"]))
-    params += [extra + rng.choice(["", "?"]) for extra in rng.sample(EXTRAS, rng.choice([0, 0, 1, 1, 1, 2, 2, 3]))]
+    more = rng.choice([0, 0, 0, 1] if pattern.get("bare") else [0, 0, 1, 1, 1, 2, 2, 3])
+    params += [extra + rng.choice(["", "?"]) for extra in rng.sample(EXTRAS, more)]
     shown = first["names"][0] if rng.random() < 0.5 else first["kind"]
     own = {"x0": _kind_slot(first, ("{}",)), "x1": _kind_slot(second, ("with {}", "for {}", "and {}", "by {}"))}
-    return tool(family_of_kind(pattern, first["kind"], shown, tuple(params)), rng, own)
+    made = tool(family_of_kind(pattern, first["kind"], shown, tuple(params)), rng, own)
+    return replace(made, about=first["kind"])
 
 
 def family_of_kind(pattern: Mapping[str, Any], kind: str, shown: str, params: tuple[str, ...]) -> Family:
     """The family of `kinds.yaml`'s tool for one kind, called `shown` in the tool's name."""
-    texts = {key: [text.replace("{x}", "{x0}") for text in pattern[key]] for key in ("cores", "questions", "done")}
+    spoken = ("cores", "questions", "sayings", "done")
+    texts = {key: [text.replace("{x}", "{x0}").replace("{k}", kind) for text in pattern[key]] for key in spoken}
     names = [name.replace("{k}", shown) for name in pattern["names"]]
     descriptions = [text.replace("{k}", kind) for text in pattern["descriptions"]]
-    ability = pattern["cores"][0].replace("{x}", kind)
+    ability = pattern["cores"][0].replace("{x}", kind).replace("{k}", kind)
     return Family.of({**pattern, **texts, "names": names, "descriptions": descriptions, "params": params, "ability": ability})
 
 

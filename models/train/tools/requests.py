@@ -65,15 +65,18 @@ def request(made: Made, rng: random.Random, only: Collection[str] | None = None)
     """What a caller says for this tool: with the slots `only`, else with all it needs and some of what it takes besides. None
     where no wording fits."""
     chosen = [key for key in dict.fromkeys(p.key for p in made.params) if key in only] if only is not None else _some(made, rng)
-    wordings = [(one, False) for one in made.family.cores] + [(one, True) for one in made.family.questions]
+    family = made.family
+    wordings = [
+        (text, ending) for texts, ending in ((family.cores, ""), (family.questions, "?"), (family.sayings, ".")) for text in texts
+    ]
     fitting = [pair for pair in wordings if _slots_in(pair[0]) <= set(chosen)]
     if not fitting:
         return None
     values = {key: made.slot(key).draw(rng) for key in chosen}
-    template, question = rng.choice(fitting)
+    template, ending = rng.choice(fitting)
     core = fill(template, made, {key: spoken for key, (spoken, _) in values.items()})
     fragments = [made.slot(key).fragment(values[key][0], rng) for key in chosen if key not in _slots_in(template)]
-    return Request(_sentence(core, question, _tail(fragments, rng), rng), values, made)
+    return Request(_sentence(core, ending, _tail(fragments, rng), rng), values, made)
 
 
 def _some(made: Made, rng: random.Random) -> list[str]:
@@ -91,10 +94,11 @@ def _tail(fragments: list[str], rng: random.Random) -> str:
     return "".join((", " if one.startswith((*OWN_SENTENCES, "paying")) else " ") + one for one in fragments)
 
 
-def _sentence(core: str, question: bool, tail: str, rng: random.Random) -> str:
-    if tail and not question and rng.random() < 0.07:
+def _sentence(core: str, ending: str, tail: str, rng: random.Random) -> str:
+    """`core` with what follows, as it is where it has an ending, else in a caller's form of asking."""
+    if tail and ending != "?" and rng.random() < 0.07:
         return finish(f"{cap(tail.strip(' ,'))}, {core}", rng)
-    if question:
-        return finish(core + tail, rng, True)
+    if ending:
+        return finish(core + tail, rng, ending == "?")
     text = rng.choice(read("talk")["asking"]).replace("{}", core + tail)
     return finish(text, rng, text.endswith("?"))

@@ -32,7 +32,7 @@ def outcome(made: Made, asked: Request, rng: random.Random) -> tuple[str, str]:
     for key, kind in (one.split("=") for one in fields.split(",") if one):
         result[key] = _same(key, asked) if kind == "same" else _drawn(kind, rng)
         if kind != "same":
-            shown[key] = str(result[key])
+            shown[key] = " and ".join(result[key]) if isinstance(result[key], list) else str(result[key])
     if not fields:
         result = _plain_result(made, asked, rng)
     elif rng.random() < 0.35:
@@ -134,4 +134,5 @@ _DRAWS = {
     "person": lambda rng: f"{rng.choice(words('first'))} {rng.choice(words('last'))}",
     "place": lambda rng: rng.choice(words("places")),
     "event": lambda rng: rng.choice(words("events")),
+    "things": lambda rng: rng.sample(words("things"), 2),
 }

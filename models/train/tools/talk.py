@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from models.train.tools.agents import Agent
-from models.train.tools.facts import Fact, fact
+from models.train.tools.facts import Fact, fact, fact_of_kind
 from models.train.tools.families import FAMILIES, Made, composed, tool
 from models.train.tools.requests import finish, request
 from models.train.tools.yaml_data import read
@@ -14,6 +14,27 @@ from models.train.tools.yaml_data import read
 Message = dict[str, Any]
 SMALL_TALK = {"hello": 0.2, "thanks": 0.2, "bye": 0.15, "who": 0.08, "can": 0.11, "half": 0.13, "chat": 0.13}
 """Kinds of it, and their shares."""
+NO_LAST_WORDS = {
+    "a",
+    "an",
+    "the",
+    "to",
+    "for",
+    "my",
+    "and",
+    "of",
+    "with",
+    "is",
+    "at",
+    "on",
+    "by",
+    "i",
+    "i'd",
+    "can",
+    "could",
+    "what",
+    "if",
+}
 TRIES = 10
 """To find something that the agent does not have."""
 
@@ -37,8 +58,10 @@ def fact_question(agent: Agent, rng: random.Random) -> list[Message]:
 def unknown_fact(agent: Agent, rng: random.Random) -> list[Message]:
     """About something that its instructions do not say; nothing where none is found."""
     for _ in range(TRIES):
-        one = fact(rng)
-        if not _is_told(one, agent):
+        of = rng.choice(agent.kinds) if agent.kinds and rng.random() < 0.6 else None
+        one = fact(rng) if of is None else fact_of_kind(of, agent.groups(of), rng)
+        told = any(one.about == other.about for other in agent.facts) if of is not None else _is_told(one, agent)
+        if not told:
             return [user(finish(rng.choice(one.questions), rng, True)), said(rng.choice(read("talk")["unknown"]))]
     return []
 
@@ -85,7 +108,15 @@ def small_talk(agent: Agent, rng: random.Random) -> list[Message]:
         helps = question in ("Can you help me?", "I need some help.")
         answer = "Of course. How can I help you?" if helps else _abilities(agent, rng)
     elif kind == "half":
-        question, answer = rng.choice(talk["half"]), rng.choice(talk["half_answers"])
+        question, answer = _half(agent, rng), rng.choice(talk["half_answers"])
     else:
         question, answer = rng.choice(talk[kind])
     return [user(question if rng.random() < 0.9 else question.rstrip(".?")), said(answer)]
+
+
+def _half(agent: Agent, rng: random.Random) -> str:
+    """A sentence that is not ended: one of the usual ones, or the beginning of a request up to a word that cannot end it."""
+    asked = request(rng.choice(agent.tools), rng) if agent.tools and rng.random() < 0.6 else None
+    said_words = asked.said.split() if asked else []
+    ends = [at for at, word in enumerate(said_words[:-1], 1) if at > 1 and word.lower() in NO_LAST_WORDS]
+    return " ".join(said_words[: rng.choice(ends)]) if ends else str(rng.choice(read("talk")["half"]))
