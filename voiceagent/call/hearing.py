@@ -33,8 +33,8 @@ PREROLL_MS = 400.0
 PAUSE_MS = 100.0
 """Silence that is a pause. Shorter ones stand inside words."""
 PARTIAL_SHARE = 0.3
-"""Of a caller's speaking time, what the partial decodes may take: where one costs much, or had to wait behind those of other calls,
-the next comes later."""
+"""Of a caller's speaking time, what the partial decodes may take: where one costs much, or had to wait behind those of other
+calls, the next comes later."""
 PROSODY_FRAMES = 75
 """The last 1.5 s: what the voice did before a pause."""
 SAMPLES_PER_MS = 16
