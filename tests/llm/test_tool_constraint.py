@@ -31,14 +31,23 @@ BOOK = function(
 DATE = function("get_date")
 
 
+def on_one_line(folder: Path) -> None:
+    """Have the template write calls without line breaks."""
+    path = folder / "chat_template.jinja"
+    written = path.read_text().replace("<tool_call>\\n", "<tool_call>").replace("}\\n</tool_call>", "}</tool_call>")
+    assert "\\n</tool_call>" not in written
+    path.write_text(written)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bundled tokenizer with nothing added to its vocabulary but the marks."""
+    """The bundled tokenizer with nothing added to its vocabulary but the marks, and calls on one line."""
     found = tmp_path_factory.mktemp("plain")
     shutil.copytree(BUNDLED, found, dirs_exist_ok=True)
     whole = json.loads((found / "tokenizer.json").read_text())
     whole["added_tokens"] = [token for token in whole["added_tokens"] if token["content"].startswith("<")]
     (found / "tokenizer.json").write_text(json.dumps(whole))
+    on_one_line(found)
     return found
 
 
@@ -49,7 +58,7 @@ def prompt(folder: Path) -> ChatPrompt:
 
 @pytest.fixture
 def constraint(folder: Path, prompt: ChatPrompt) -> ToolConstraint:
-    found = ToolConstraints(folder, prompt.form).of([BOOK, DATE])
+    found = ToolConstraints(folder, prompt.template).of([BOOK, DATE])
     assert found is not None
     return found
 
@@ -91,19 +100,60 @@ class Writer:
 CALL = '{"name": "book_table", "arguments": {"people": 4, "kind": "dinner", "name": "Anna"}}'
 
 
-@pytest.mark.parametrize("line", ["", "\n"])
-def test_a_call_of_a_tool_there_is_can_be_written(prompt: ChatPrompt, constraint: ToolConstraint, line: str) -> None:
+def test_a_call_of_a_tool_there_is_can_be_written(prompt: ChatPrompt, constraint: ToolConstraint) -> None:
     writer = Writer(prompt, constraint)
-    assert writer.write(f"Just a moment.<tool_call>{line}")
+    assert writer.write("Just a moment.<tool_call>")
     assert constraint.inside
-    assert writer.write(CALL + line)
+    assert writer.write(CALL)
     assert writer.write("</tool_call>")
     assert not constraint.inside
     assert writer.forced > len(prompt.encode(CALL)[0]) / 3, "most of a call can be nothing else"
 
 
+def test_a_call_stands_on_lines_of_its_own_where_the_template_writes_it_so(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    shutil.copy(BUNDLED / "chat_template.jinja", tmp_path)
+    prompt = ChatPrompt(tmp_path)
+    found = ToolConstraints(tmp_path, prompt.template).of([BOOK])
+    assert found is not None
+    assert Writer(prompt, found).write(f"<tool_call>\n{CALL}\n</tool_call>")
+    assert not found.inside
+
+
+def test_a_mark_that_is_text_is_forced_from_its_first_letters_on(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    whole = json.loads((tmp_path / "tokenizer.json").read_text())
+    whole["added_tokens"] = [token for token in whole["added_tokens"] if "tool" not in token["content"]]
+    (tmp_path / "tokenizer.json").write_text(json.dumps(whole))
+    prompt = ChatPrompt(tmp_path)
+    found = ToolConstraints(tmp_path, prompt.template).of([BOOK, DATE])
+    assert found is not None
+    writer = Writer(prompt, found)
+    assert writer.write("Just a moment.<tool")
+    assert found.inside
+    assert writer.text.startswith("Just a moment.<tool")
+    assert writer.write(
+        '_call>{"name": "get_date", "arguments": {}}</tool_call>'[len(writer.text) - len("Just a moment.<tool") :]
+    )
+    assert not found.inside
+
+
+def test_the_likeliest_token_that_may_come_is_taken_with_all_that_must_follow(
+    prompt: ChatPrompt, constraint: ToolConstraint
+) -> None:
+    writer = Writer(prompt, constraint)
+    assert writer.write("<tool_call>")
+    opening = constraint.next(np.zeros((1, 1, writer.size), np.float32))
+    assert writer.decoded(opening) == '{"name": "'
+    logits = np.zeros((1, 1, writer.size), np.float32)
+    logits[0, 0, prompt.encode("none")[0][0]] = 2
+    logits[0, 0, prompt.encode("get")[0][0]] = 1
+    assert writer.decoded(constraint.next(logits)) == 'get_date", "arguments": {}}</tool_call>'
+    assert not constraint.inside
+
+
 def test_a_model_with_pieces_of_calls_in_its_vocabulary_is_left_alone() -> None:
-    assert ToolConstraints(BUNDLED, ChatPrompt(BUNDLED).form).of([BOOK]) is None
+    assert ToolConstraints(BUNDLED, ChatPrompt(BUNDLED).template).of([BOOK]) is None
 
 
 @pytest.mark.parametrize(
@@ -132,7 +182,7 @@ def test_a_tool_whose_schema_cannot_be_constrained_takes_any_arguments_and_the_o
     folder: Path, prompt: ChatPrompt, caplog: pytest.LogCaptureFixture
 ) -> None:
     odd = function("odd", code={"type": "string", "pattern": "(?=lookahead)x"})
-    constraints = ToolConstraints(folder, prompt.form)
+    constraints = ToolConstraints(folder, prompt.template)
 
     def can_write(call: str) -> bool:
         found = constraints.of([odd, BOOK])
@@ -161,7 +211,7 @@ def test_what_a_grammar_cannot_say_of_a_schema_is_left_out_and_the_rest_is_kept(
     folder: Path, prompt: ChatPrompt, schema: dict[str, Any]
 ) -> None:
     def can_write(values: str) -> bool:
-        found = ToolConstraints(folder, prompt.form).of([function("pick", values=schema)])
+        found = ToolConstraints(folder, prompt.template).of([function("pick", values=schema)])
         assert found is not None
         return Writer(prompt, found).write(f'<tool_call>{{"name": "pick", "arguments": {{"values": {values}}}}}</tool_call>')
 
@@ -171,5 +221,4 @@ def test_what_a_grammar_cannot_say_of_a_schema_is_left_out_and_the_rest_is_kept(
 
 
 def test_without_tools_there_is_nothing_to_constrain(folder: Path, prompt: ChatPrompt) -> None:
-    assert ToolConstraints(folder, prompt.form).of([]) is None
-    assert ToolConstraints(folder, None).of([BOOK]) is None
+    assert ToolConstraints(folder, prompt.template).of([]) is None

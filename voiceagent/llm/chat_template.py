@@ -59,6 +59,8 @@ class ChatTemplate:
         """What ends the thought that every prompt begins; empty where none is begun."""
         self.form: ToolFormat | None = None
         """How the model writes tool calls; None where it cannot be given tools."""
+        self.call = ""
+        """A tool call with what stands around it, as the template writes it; empty where it cannot be given tools."""
         self.no_tools = self._learn_tools(text, {*controls, *_special_tokens(config).values()}, tool_format)
         """Why it cannot; empty where it can."""
 
@@ -91,7 +93,7 @@ class ChatTemplate:
                 f"{self._source}: this chat template writes tool calls in a form that is not known here ({shown!r}); "
                 f"known are {', '.join(BY_NAME)}: name one with tool_format, take another model, or an agent without tools"
             )
-        self._shape, self.form = shape, form
+        self._shape, self.form, self.call = shape, form, call
         return ""
 
 

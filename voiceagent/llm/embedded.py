@@ -70,7 +70,7 @@ class EmbeddedEngine:
         self.prompt = ChatPrompt(folder, None if thinking is None else {"enable_thinking": thinking}, self.options.tool_format)
         self._model, self._genai, stop_ids = _load(folder, self.options.threads)
         self._stop_ids = stop_ids | self.prompt.stop_ids
-        self._constraints = ToolConstraints(folder, self.prompt.form)
+        self._constraints = ToolConstraints(folder, self.prompt.template)
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._inbox: queue.SimpleQueue[Job | Forget | None] = queue.SimpleQueue()
         self._prompts: OrderedDict[str, CallPrompt] = OrderedDict()
@@ -286,15 +286,12 @@ class EmbeddedEngine:
         return True
 
     def _next_tokens(self, session: Session, constraint: ToolConstraint | None) -> list[int]:
-        """One token; or all that must come next in a tool call."""
+        """One token; or of a tool call the next one with all that must follow it, which are read in one step."""
         generator = session.generator
         if constraint is not None and constraint.inside:
-            logits = generator.get_logits()  # the last token is read: append_tokens alone would leave it out
-            if forced := constraint.forced():
-                generator.append_tokens(forced)
-                return forced
-            constraint.allow(logits)
-            generator.set_logits(logits)
+            tokens = constraint.next(generator.get_logits())  # this reads the last token: append_tokens alone would leave it out
+            generator.append_tokens(tokens)
+            return tokens
         generator.generate_next_token()
         token = int(generator.get_next_tokens()[0])
         if constraint is not None:

@@ -1,6 +1,7 @@
 """Tool calls that keep to the tools, for an engine that picks its own tokens: text stays free, and behind `<tool_call>` only a
 tool that there is can be written, with arguments of its schema. llguidance (Microsoft, MIT) tells which tokens may come next.
-Where only one text can follow, it is taken as it is, many tokens in one step."""
+Where only one text can follow, it is taken as it is, many tokens in one step. Calls are written greedily, whatever the
+temperature."""
 
 from __future__ import annotations
 
@@ -15,12 +16,14 @@ import llguidance.numpy
 import numpy as np
 from llguidance import LLMatcher, LLTokenizer
 
+from voiceagent.llm.chat_template import ChatTemplate
 from voiceagent.llm.engine import ToolSchema
-from voiceagent.llm.tool_formats import ToolFormat
 
 log = logging.getLogger(__name__)
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
+BEGUN = len("<tool")
+"""So much of OPEN is in no sentence: the rest of it must follow."""
 MAX_GRAMMARS = 16
 _AS_IN_PROMPTS = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": ", "lenient": True}
 """`lenient`: what a grammar cannot say of a schema (uniqueItems, an unknown format) is left out of it."""
@@ -29,11 +32,13 @@ _AS_IN_PROMPTS = {"whitespace_flexible": False, "item_separator": ", ", "key_sep
 class ToolConstraints:
     """Of one model. For one thread."""
 
-    def __init__(self, folder: Path, form: ToolFormat | None) -> None:
-        """`folder` holds `tokenizer.json`. A model with pieces of calls in its vocabulary, as the bundled one, is left alone:
-        llguidance would have it write them in other tokens than it learned."""
+    def __init__(self, folder: Path, template: ChatTemplate) -> None:
+        """`folder` holds `tokenizer.json`. A call stands on lines of its own where the template writes it so. A model with pieces
+        of calls in its vocabulary, as the bundled one, is left alone: llguidance would have it write them in other tokens than
+        it learned."""
         self._tokenizer: Any = None
-        if form is not None and form.name == "hermes":
+        self._line = "\n" if f"{OPEN}\n" in template.call else ""
+        if template.form is not None and template.form.name == "hermes":
             text = (folder / "tokenizer.json").read_text(encoding="utf-8")
             added = json.loads(text).get("added_tokens") or []
             self._close = _as_token(added, CLOSE)
@@ -45,21 +50,21 @@ class ToolConstraints:
         """The constraint of one generation; None where there is nothing to constrain."""
         return ToolConstraint(self, self._tokenizer, tools) if tools and self._tokenizer is not None else None
 
-    def matcher(self, tools: Sequence[ToolSchema]) -> Any | None:
-        """At the beginning of a call; None where all tools together cannot be constrained."""
-        text = grammar(tools, self._close)
+    def matcher(self, tools: Sequence[ToolSchema], rest: str) -> Any | None:
+        """At the beginning of a call, with the `rest` of its mark to come; None where the tools cannot be constrained."""
+        text = self._grammar(tools, rest)
         if text not in self._matchers:
-            self._matchers[text] = self._compiled(tools)
+            self._matchers[text] = self._compiled(tools, rest)
             while len(self._matchers) > MAX_GRAMMARS:
                 self._matchers.popitem(last=False)
         found = self._matchers[text]
         return None if found is None else found.deep_copy()
 
-    def _compiled(self, tools: Sequence[ToolSchema]) -> Any | None:
+    def _compiled(self, tools: Sequence[ToolSchema], rest: str) -> Any | None:
         """The matcher; a tool whose schema cannot be constrained takes any arguments."""
-        matcher = self._of_grammar(tools)
+        matcher = self._of_grammar(tools, rest)
         if matcher.get_error():
-            matcher = self._of_grammar([self._constrainable(tool) for tool in tools])
+            matcher = self._of_grammar([self._constrainable(tool) for tool in tools], rest)
         if problem := matcher.get_error():
             log.warning("the language model's tool calls are not constrained: %s", " ".join(problem.split())[:200])
             return None
@@ -67,14 +72,17 @@ class ToolConstraints:
 
     def _constrainable(self, tool: ToolSchema) -> ToolSchema:
         function = tool["function"]
-        problem = self._of_grammar([tool]).get_error()
+        problem = self._of_grammar([tool], "").get_error()
         if not problem:
             return tool
         log.warning("arguments of %s are not constrained: %s", function["name"], " ".join(problem.split())[:200])
         return {**tool, "function": {**function, "parameters": {}}}
 
-    def _of_grammar(self, tools: Sequence[ToolSchema]) -> Any:
-        return LLMatcher(self._tokenizer, LLMatcher.grammar_from_lark(grammar(tools, self._close)))
+    def _of_grammar(self, tools: Sequence[ToolSchema], rest: str) -> Any:
+        return LLMatcher(self._tokenizer, LLMatcher.grammar_from_lark(self._grammar(tools, rest)))
+
+    def _grammar(self, tools: Sequence[ToolSchema], rest: str) -> str:
+        return grammar(tools, self._close, rest, self._line)
 
 
 class ToolConstraint:
@@ -98,9 +106,21 @@ class ToolConstraint:
             self._go_on([token])
             return
         self._ids.append(token)
-        if self._tokenizer.decode_str(self._ids[-len(OPEN) :]).endswith(OPEN):
-            self._matcher = self._constraints.matcher(self._tools)
+        text = self._tokenizer.decode_str(self._ids[-len(OPEN) :])
+        begun = next((length for length in range(len(OPEN), BEGUN - 1, -1) if text.endswith(OPEN[:length])), 0)
+        if begun:
+            self._matcher = self._constraints.matcher(self._tools, OPEN[begun:])
             self._ids.clear()
+
+    def next(self, logits: Any) -> list[int]:
+        """The likeliest token of those that may come next, with all that must follow it; `logits` are as for `allow`."""
+        tokens = self.forced()
+        if not tokens:
+            self.allow(logits)
+            tokens = [int(logits[0, -1].argmax())]
+            self.took(tokens[0])
+            tokens += self.forced()
+        return tokens
 
     def forced(self) -> list[int]:
         """The tokens that must come next, where nothing else can; they count as generated."""
@@ -132,16 +152,17 @@ def _as_token(added: list[dict[str, Any]], text: str) -> str:
     return json.dumps(text) if whole is None else f"<[{whole}]>"
 
 
-def grammar(tools: Sequence[ToolSchema], close: str) -> str:
-    """What may stand behind `<tool_call>`, in llguidance's dialect of Lark (its docs/syntax.md); `close` is what ends it. A
-    tool that says nothing of its arguments takes any."""
-    lines = ["start: /\\n?/ (" + " | ".join(f"call{number}" for number in range(len(tools))) + ")"]
+def grammar(tools: Sequence[ToolSchema], close: str, rest: str = "", line: str = "") -> str:
+    """What may stand behind `<tool_call>`, or behind its beginning where the `rest` is to come, in llguidance's dialect of Lark
+    (its docs/syntax.md); `close` is what ends it, `line` stands before and behind the JSON. A tool that says nothing of its
+    arguments takes any."""
+    lines = ["start: " + " | ".join(f"call{number}" for number in range(len(tools)))]
     for number, tool in enumerate(tools):
         function = tool["function"]
         schema = {"type": "object", **function.get("parameters", {"properties": {}})}
         if "properties" in schema:
             schema.setdefault("additionalProperties", False)
-        opening = f'{{"name": {json.dumps(function["name"])}, "arguments": '
-        lines.append(f"call{number}: {json.dumps(opening)} arguments{number} /}}\\n?/ {close}")
+        opening = f'{rest}{line}{{"name": {json.dumps(function["name"])}, "arguments": '
+        lines.append(f"call{number}: {json.dumps(opening)} arguments{number} {json.dumps('}' + line)} {close}")
         lines.append(f"arguments{number}: %json {json.dumps({**schema, 'x-guidance': _AS_IN_PROMPTS})}")
     return "\n".join(lines)
