@@ -12,7 +12,7 @@ from models.train.tools.facts import Fact, fact_of_kind, facts
 from models.train.tools.families import FAMILIES, Made, composed, kind, tool
 from models.train.tools.yaml_data import cap, read, words
 
-BUSINESS_SHARE, DEMO_SHARE, COMPOSED_SHARE = 0.75, 0.16, 0.4
+BUSINESS_SHARE, DEMO_SHARE, COMPOSED_SHARE = 0.75, 0.2, 0.4
 """Agents of a business, agents with the demo's tools; of the others' tools, those for a kind of things."""
 TRADE_SHARE = 0.45
 """Of the agents of a business, those whose tools and facts are about the same one or two kinds of things: one word does not tell

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from models.train.tools.slots import SLOTS, Slot
-from models.train.tools.values import one_of
+from models.train.tools.values import named
 from models.train.tools.yaml_data import read
 
 EXTRAS = [
@@ -211,4 +211,4 @@ def _kind_slot(row: Mapping[str, Any], fragments: tuple[str, ...]) -> Slot:
     kind = row["kind"]
     asks = (f"Which {kind}?", f"What {kind} would you like?", f"Please tell me the {kind}.")
     told = (f"the {kind}", f"such as {row['values'][0]}")
-    return Slot(one_of(row["values"]), "string", tuple(row["names"]), fragments, asks, told)
+    return Slot(named(row["values"], row.get("heads", [])), "string", tuple(row["names"]), fragments, asks, told)

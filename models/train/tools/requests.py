@@ -12,7 +12,18 @@ from models.train.tools.families import Made
 from models.train.tools.values import Drawn
 from models.train.tools.yaml_data import cap, read
 
-OWN_SENTENCES = ("the name is", "my name is", "my number is", "it's ", "it is ", "I have", "there is", "and please")
+OWN_SENTENCES = (
+    "the name is",
+    "my name is",
+    "my number is",
+    "it's ",
+    "it is ",
+    "I have",
+    "there is",
+    "we are",
+    "we will be",
+    "and please",
+)
 """Fragments that begin so stand behind the others, after a comma."""
 
 

@@ -42,12 +42,26 @@ def in_words(number: int, rng: random.Random) -> str:
     return str(number)
 
 
+HEAD_SHARE = 0.4
+
+
 def one_of(values: list[str]) -> Draw:
     """A value that is given as it is said."""
 
     def draw(rng: random.Random) -> Drawn:
         value = rng.choice(values)
         return value, value
+
+    return draw
+
+
+def named(values: list[str], heads: list[str]) -> Draw:
+    """A value that is said with a word that is none of it: "my dog", "brie cheese"."""
+
+    def draw(rng: random.Random) -> Drawn:
+        value = rng.choice(values)
+        spoken = f"{value} {rng.choice(heads)}" if heads and rng.random() < HEAD_SHARE else value
+        return spoken, value.removeprefix("my ")
 
     return draw
 
