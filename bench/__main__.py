@@ -42,7 +42,8 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=names)
     turns = "undisturbed turns to measure (default: calls 50, peers and real 100, peers --real 30)"
     parser.add_argument("--turns", type=int, help=turns)
-    parser.add_argument("--profile", default="", help="real, peers --real: the profile to measure (default: real-speech)")
+    profiles = "real: the profiles to measure (default: embedded,real-speech); peers --real: the profile (default: real-speech)"
+    parser.add_argument("--profile", default="", help=profiles)
     parser.add_argument("--soak", type=float, default=0.0, metavar="MINUTES", help="real: talk for so long besides")
     parser.add_argument(
         "--voice", type=Path, help="the .onnx of a published Piper voice: measured in synthesis besides, the caller in starter"

@@ -1,6 +1,6 @@
 """Whole calls on published models (Whisper tiny.en, a Piper voice), beside the bundled ones: how long after the end of the
 caller's speech the answer is heard, how soon the agent is silent when interrupted, how many calls at once two cores carry,
-and what a call costs. `--soak 30` talks for as many minutes besides. `--profile` names another profile."""
+and what a call costs. `--soak 30` talks for as many minutes besides. `--profile` names other profiles, joined by commas."""
 
 from __future__ import annotations
 
@@ -52,11 +52,16 @@ class Profiled:
     threads: int = 0
 
 
+def result_name(options: argparse.Namespace) -> str:
+    """Of the committed result: other profiles than the default ones stand beside it."""
+    return f"real_{options.profile.replace(',', '_')}" if options.profile else "real"
+
+
 async def measure(options: argparse.Namespace) -> Iterable[Figure]:
-    """All figures: about 25 minutes for both profiles, and as many more as the soak lasts."""
+    """All figures: about 12 minutes a profile, and as many more as the soak lasts."""
     figures: list[Figure] = []
-    for name, voice in ((BUNDLED, ""), (options.profile or REAL, options.profile or REAL)):
-        speeches = await speeches_of(voice, [*QUESTIONS, *LONG_ANSWERS, INTERRUPTION])
+    for name in (options.profile or f"{BUNDLED},{REAL}").split(","):
+        speeches = await speeches_of("" if name == BUNDLED else name, [*QUESTIONS, *LONG_ANSWERS, INTERRUPTION])
         async with running("--profile", name) as server:
             figures += _rows(name, await _measured(name, server, speeches, options.turns or TURNS))
         if options.soak and name != BUNDLED:

@@ -15,8 +15,8 @@ from models.train.tools.agents import Agent
 from models.train.tools.conversations import example
 from models.train.tools.talk import Message
 
-CONVERSATIONS = 5
-LONGEST = 640
+CONVERSATIONS = 6
+LONGEST = 900
 """Tokens of a row: conversations that do not fit are left out."""
 UNLEARNED = -100
 """PyTorch's label for what is not to be learned."""

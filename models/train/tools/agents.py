@@ -12,8 +12,10 @@ from models.train.tools.facts import Fact, fact_of_kind, facts
 from models.train.tools.families import FAMILIES, Made, composed, kind, tool
 from models.train.tools.yaml_data import cap, read, words
 
-BUSINESS_SHARE, DEMO_SHARE, COMPOSED_SHARE = 0.75, 0.2, 0.4
+BUSINESS_SHARE, DEMO_SHARE, COMPOSED_SHARE = 0.75, 0.25, 0.4
 """Agents of a business, agents with the demo's tools; of the others' tools, those for a kind of things."""
+CHANGING_SHARE = 0.5
+"""Of the agents that book something, those that have a tool to change the booking besides."""
 TRADE_SHARE = 0.45
 """Of the agents of a business, those whose tools and facts are about the same one or two kinds of things: one word does not tell
 there which of them is meant."""
@@ -95,6 +97,10 @@ def _tools(rng: random.Random, with_facts: bool) -> tuple[Made, ...]:
         another = all(one.family is not other.family for other in found) or rng.random() < 0.2
         if another and all(one.name != other.name for other in found):
             found.append(one)
+    booking = any(one.family.books for one in found)
+    if booking and rng.random() < CHANGING_SHARE and all(not one.family.changes for one in found):
+        changing = tool(next(family for family in FAMILIES if family.changes), rng)
+        found += [changing] if changing.params and all(one.name != changing.name for one in found) else []
     return tuple(found)
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from models.train.tools.agents import Agent, agent
 from models.train.tools.families import Made, Param
+from models.train.tools.follow_ups import again, changer
 from models.train.tools.held_out import is_judged
 from models.train.tools.requests import Request, finish, request
 from models.train.tools.results import outcome
@@ -15,8 +16,6 @@ from models.train.tools.talk import Message, fact_question, said, small_talk, un
 from models.train.tools.values import Drawn
 from models.train.tools.yaml_data import read
 
-BOOKED = {"book_table": "table", "book_appointment": "appointment"}
-"""What the demo's tools book: another of its tools, `change_booking`, changes that."""
 MISSING_SHARE = 0.3
 """Of the requests, those in which something is missing that the agent asks back for."""
 MORE_OF_THE_DEMO = 2
@@ -48,8 +47,9 @@ def conversation(agent: Agent, rng: random.Random) -> list[Message]:
 def _turn(agent: Agent, last: Request | None, rng: random.Random) -> tuple[list[Message], Request | None]:
     """A caller's turn with its answer, and the request that a next turn may change."""
     roll = rng.random()
-    if last is not None and roll < 0.35:
-        return _again(last, agent, rng)
+    if last is not None and roll < (0.55 if changer(agent, last) else 0.35):
+        follow_up = again(last, agent, rng)
+        return ([user(follow_up.said), *_called([follow_up], rng)], follow_up) if follow_up else ([], last)
     if agent.tools and roll < 0.62:
         return _served(rng.choice(agent.tools), rng) or ([], last)
     if len(agent.tools) > 1 and roll < 0.66:
@@ -118,31 +118,6 @@ def _answer(made: Made, param: Param, value: Drawn, rng: random.Random) -> str:
     if rng.random() < 0.3:
         text = rng.choice(read("talk")["answering"]).replace("{}", text)
     return finish(text, rng)
-
-
-def _again(asked: Request, agent: Agent, rng: random.Random) -> tuple[list[Message], Request]:
-    """The same tool with one value changed: a correction, or a follow-up question."""
-    params = [param for param in asked.made.params if param.key in asked.values]
-    if not params:
-        return [], asked
-    effect = asked.made.family.effect
-    correcting = effect if rng.random() < 0.85 else not effect
-    key, slot = (param := rng.choice(params)).key, asked.made.slot(param.key)
-    value = slot.draw(rng)
-    text = slot.fragment(value[0], rng) if rng.random() < 0.7 else value[0]
-    new = _changed(asked, key, value, agent)
-    pattern = rng.choice(read("talk")["corrections" if correcting or new.made is not asked.made else "follows"])
-    text = value[0] if "for {}" in pattern else text
-    return [user(finish(pattern.replace("{}", text), rng, pattern.endswith("?"))), *_called([new], rng)], new
-
-
-def _changed(asked: Request, key: str, value: Drawn, agent: Agent) -> Request:
-    """The call with another value; of the tool that changes bookings, where the demo's booked something."""
-    changer = next((made for made in agent.tools if agent.is_demo and made.name == "change_booking"), None)
-    booked = BOOKED.get(asked.made.name)
-    if changer is not None and booked is not None and key in ("day", "time", "people"):
-        return Request("", {"kind": (booked, booked), key: value}, changer)
-    return Request("", {**asked.values, key: value}, asked.made)
 
 
 def _two_at_once(tools: Sequence[Made], rng: random.Random) -> list[Message]:

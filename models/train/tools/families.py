@@ -67,6 +67,16 @@ class Family:
     group: str = ""
     """Of the tools for a kind of things: an agent has one of a group for a kind."""
 
+    @property
+    def books(self) -> bool:
+        """A day and a time are booked."""
+        return self.names[0].startswith("book_") and {"day", "time"} <= {param.rstrip("?") for param in self.params}
+
+    @property
+    def changes(self) -> bool:
+        """The latest booking is changed, whatever it was."""
+        return self.names[0] == "change_{o}" and all(param.endswith("?") for param in self.params)
+
     @classmethod
     def of(cls, one: Mapping[str, Any]) -> Family:
         """As a YAML file describes it."""

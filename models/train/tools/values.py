@@ -261,9 +261,9 @@ def expression(rng: random.Random) -> Drawn:
         (rng.randint(100, 999), rng.randint(2, 50)),
     ]
     a, b = rng.choice(pairs)
-    x, y = (in_words(n, rng) if n < 13 and rng.random() < 0.3 else str(n) for n in (a, b))
+    x, y = (in_words(n, rng) if n < 13 and rng.random() < 0.5 else str(n) for n in (a, b))
     forms = {
-        "+": ("{x} plus {y}", "the sum of {x} and {y}", "{x} + {y}"),
+        "+": ("{x} plus {y}", "the sum of {x} and {y}", "{x} + {y}", "{x} and {y}"),
         "-": ("{x} minus {y}",),
         "*": ("{x} times {y}", "{x} multiplied by {y}"),
         "/": ("{x} divided by {y}", "{x} over {y}"),
