@@ -140,6 +140,31 @@ async def test_windows_of_several_calls_are_decoded_in_one_run_to_the_same_words
     assert max(runs) > 1
 
 
+async def test_a_final_in_doubt_is_decoded_once_more_and_the_likelier_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = profile("embedded").stt
+    doubts = {"doubt_below": 0.0, "doubt_margin_frames": 40}  # all finals: no probability is above 1
+    engine = create(resolve(spec.model), {**spec.options, **doubts})
+    decode, decoded = engine._decode, list[tuple[bool, Hypothesis]]()
+
+    def seen(windows: Sequence[Window]) -> list[Hypothesis]:
+        found = decode(windows)
+        decoded.extend(zip([window.thorough for window in windows], found, strict=True))
+        return found
+
+    monkeypatch.setattr(engine.queue, "_decode", seen)
+    audio = said(SENTENCE).astype(np.float32) / 32768
+    try:
+        await engine.transcribe(audio)
+        assert [thorough for thorough, _ in decoded] == [False], "no partial is decoded again"
+        decoded.clear()
+        heard = await engine.transcribe(audio, final=True)
+    finally:
+        await engine.close()
+    assert [thorough for thorough, _ in decoded] == [False, True]
+    assert heard.mean_log_probability == max(one.mean_log_probability for _, one in decoded)
+    assert bare(heard.text) == bare(SENTENCE)
+
+
 async def test_windows_with_prompts_of_other_lengths_share_no_run(engine: WhisperEngine) -> None:
     audio = np.zeros(16000, np.float32)
     short, long = (engine.decoder.shape(Window(audio, "a table for two " * count)) for count in (1, 8))

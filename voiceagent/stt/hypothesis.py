@@ -17,6 +17,8 @@ class Window:
     prompt: str = ""
     """What was said before it."""
     word_times: bool = False
+    thorough: bool = False
+    """It is decoded once more, because it was in doubt."""
 
 
 @dataclass(frozen=True, slots=True)

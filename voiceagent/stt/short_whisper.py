@@ -5,6 +5,7 @@ before the encoder; CTranslate2's encoder takes any length, and for a two-second
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -74,6 +75,12 @@ class ShortWhisper(WhisperModel):  # type: ignore[misc]
         self.min_frames = min_frames
         self.step_frames = step_frames
         self.margin_fill = margin_fill
+
+    def with_margin(self, margin_frames: int) -> ShortWhisper:
+        """The same model, loaded once, with another margin, filled with 0."""
+        other = copy.copy(self)
+        other.margin_frames, other.margin_fill = margin_frames, 0.0
+        return other
 
     def frames_to_encode(self, content_frames: int) -> int:
         """Feature frames this model's encoder should be given for audio of `content_frames` frames."""

@@ -1,12 +1,14 @@
 """Whisper through faster-whisper (CTranslate2), encoding only the audio there is. One decode is one greedy pass with
-a bounded number of tokens: what it makes up is refused by the gates, not decoded again at a higher temperature."""
+a bounded number of tokens: what it makes up is refused by the gates, not decoded again at a higher temperature. A final in doubt
+may be decoded once more, with more padding and several beams."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import numpy as np
@@ -16,6 +18,9 @@ from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.stt.hypothesis import Hypothesis, Window
 from voiceagent.stt.options import StreamOptions
 from voiceagent.stt.queue import DecodeQueue
+
+if TYPE_CHECKING:
+    from voiceagent.stt.decoder import BatchDecoder
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +58,11 @@ class WhisperOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """With 24 more, the longest transcript of a decode: a loop ends there."""
     loop_penalty: Annotated[float, msgspec.Meta(ge=1.0, le=2.0)] = 1.1
     """A transcript that ends in a loop is written again with this repetition penalty, and then with its cube; 1: never."""
+    doubt_below: float | None = None
+    """A final whose mean log-probability is lower is decoded again, where nobody waits; None: none is."""
+    doubt_margin_frames: int = 1500
+    """Padding of that second decode; it is filled with 0."""
+    doubt_beam_size: int = 3
     stream: StreamOptions = StreamOptions()
 
 
@@ -95,17 +105,23 @@ class WhisperEngine:
             raise ConfigError(
                 f"stt engine whisper: language is {self.options.language!r}; {path.name} expects a code of Whisper's: {known}"
             )
-        self.decoder = BatchDecoder(
-            model,
-            language=self.options.language,
-            beam_size=self.options.beam_size,
-            suppress_tokens=self.options.suppress_tokens,
-            without_timestamps=self.options.without_timestamps,
-            tokens_per_second=self.options.tokens_per_second,
-            loop_penalty=self.options.loop_penalty,
+        self.decoder, self._thorough = (
+            BatchDecoder(
+                one,
+                language=self.options.language,
+                beam_size=beams,
+                suppress_tokens=self.options.suppress_tokens,
+                without_timestamps=self.options.without_timestamps,
+                tokens_per_second=self.options.tokens_per_second,
+                loop_penalty=self.options.loop_penalty,
+            )
+            for one, beams in (
+                (model, self.options.beam_size),
+                (model.with_margin(self.options.doubt_margin_frames), self.options.doubt_beam_size),
+            )
         )
         self.queue: DecodeQueue[Window, Hypothesis] = DecodeQueue(
-            self._decode, group=self.decoder.shape, max_batch=self.options.max_batch, workers=self.options.workers
+            self._decode, group=self._shape, max_batch=self.options.max_batch, workers=self.options.workers
         )
 
     async def transcribe(
@@ -115,16 +131,31 @@ class WhisperEngine:
         duration_s = len(audio) / RATE_HZ
         if duration_s > self.max_audio_s:
             raise EngineError(f"{duration_s:.1f} s of audio for one decode: at most {self.max_audio_s:g} s")
-        return await self.queue.run(Window(audio, prompt if self.options.use_prompt else "", word_times), final=final)
+        window = Window(audio, prompt if self.options.use_prompt else "", word_times)
+        first = await self.queue.run(window, final=final)
+        if not final or not self._doubted(first) or self.queue.waiting:
+            return first
+        second = await self.queue.run(replace(window, thorough=True), final=True)
+        return max(first, second, key=lambda one: one.mean_log_probability)
+
+    def _doubted(self, heard: Hypothesis) -> bool:
+        below = self.options.doubt_below
+        return below is not None and bool(heard.words) and heard.mean_log_probability < below
 
     @property
     def dropped_partials(self) -> int:
         """See `SttEngine.dropped_partials`."""
         return self.queue.dropped_partials
 
+    def _decoder(self, window: Window) -> BatchDecoder:
+        return self._thorough if window.thorough else self.decoder
+
+    def _shape(self, window: Window) -> Hashable:
+        return window.thorough, self._decoder(window).shape(window)
+
     def _decode(self, windows: Sequence[Window]) -> list[Hypothesis]:
         try:
-            return self.decoder.decode(windows)
+            return self._decoder(windows[0]).decode(windows)
         except Exception as error:
             raise EngineError(f"the speech recogniser failed: {type(error).__name__}: {error}") from error
 
