@@ -220,5 +220,12 @@ def test_what_a_grammar_cannot_say_of_a_schema_is_left_out_and_the_rest_is_kept(
     assert not can_write('"a"')
 
 
-def test_without_tools_there_is_nothing_to_constrain(folder: Path, prompt: ChatPrompt) -> None:
-    assert ToolConstraints(folder, prompt.template).of([]) is None
+def test_an_agent_without_tools_begins_no_call(folder: Path, prompt: ChatPrompt) -> None:
+    found = ToolConstraints(folder, prompt.template).of([])
+    assert found is not None
+    assert found.inside
+    call, word = prompt.encode("<tool_call>")[0][0], prompt.encode("Breakfast")[0][0]
+    logits = np.zeros((1, 1, prompt.tokenizer.get_vocab_size()), np.float32)
+    logits[0, 0, call], logits[0, 0, word] = 2, 1
+    assert found.next(logits) == [word]
+    assert not found.inside, "the rest is free"

@@ -7,6 +7,7 @@ import asyncio
 import random
 import re
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import jiwer
@@ -17,7 +18,7 @@ from models.train import domain
 from tests.speech import frames, noise, said, silence
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.models.registry import profile, resolve
-from voiceagent.stt.hypothesis import Hypothesis, Window
+from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord, Window
 from voiceagent.stt.stream import UtteranceTranscriber
 from voiceagent.stt.whisper import WhisperEngine, create
 
@@ -163,6 +164,16 @@ async def test_a_final_in_doubt_is_decoded_once_more_and_the_likelier_is_taken(m
     assert [thorough for thorough, _ in decoded] == [False, True]
     assert heard.mean_log_probability == max(one.mean_log_probability for _, one in decoded)
     assert bare(heard.text) == bare(SENTENCE)
+
+
+async def test_a_final_that_is_refused_anyway_is_not_decoded_again() -> None:
+    doubting = create(resolve(profile("embedded").stt.model), {"doubt_below": 0.0})
+    try:
+        heard = Hypothesis((RecognisedWord("Okay.", 0.0, 0.2, 0.3),), 0.8, -1.2, 1.0)
+        assert not doubting._doubted(heard, 1.0)
+        assert doubting._doubted(replace(heard, mean_log_probability=-0.3), 1.0)
+    finally:
+        await doubting.close()
 
 
 async def test_windows_with_prompts_of_other_lengths_share_no_run(engine: WhisperEngine) -> None:

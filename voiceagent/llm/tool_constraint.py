@@ -48,7 +48,9 @@ class ToolConstraints:
 
     def of(self, tools: Sequence[ToolSchema]) -> ToolConstraint | None:
         """The constraint of one generation; None where there is nothing to constrain."""
-        return ToolConstraint(self, self._tokenizer, tools) if tools and self._tokenizer is not None else None
+        if self._tokenizer is None:
+            return None
+        return ToolConstraint(self, self._tokenizer, tools) if tools else NoCall(self, self._tokenizer, tools)
 
     def matcher(self, tools: Sequence[ToolSchema], rest: str) -> Any | None:
         """At the beginning of a call, with the `rest` of its mark to come; None where the tools cannot be constrained."""
@@ -143,6 +145,30 @@ class ToolConstraint:
         self._matcher.consume_tokens(tokens)
         if self._matcher.is_stopped():
             self._matcher = None
+
+
+class NoCall(ToolConstraint):
+    """One generation of an agent without tools: it may not begin with a call, which a model that learned to call writes now and
+    then."""
+
+    _begun = False
+
+    @property
+    def inside(self) -> bool:
+        """Whether the first token is to come."""
+        return not self._begun
+
+    def took(self, token: int) -> None:
+        """The token was generated."""
+        self._begun = True
+
+    def forced(self) -> list[int]:
+        """None."""
+        return []
+
+    def allow(self, logits: Any) -> None:
+        """Make the first token of a call impossible."""
+        logits[..., self._tokenizer.tokenize_str(OPEN)[0]] = -np.inf
 
 
 def _as_token(added: list[dict[str, Any]], text: str) -> str:

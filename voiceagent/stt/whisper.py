@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voiceagent.errors import ConfigError, EngineError, ModelError
+from voiceagent.stt.gates import rejection
 from voiceagent.stt.hypothesis import Hypothesis, Window
 from voiceagent.stt.options import StreamOptions
 from voiceagent.stt.queue import DecodeQueue
@@ -59,7 +60,8 @@ class WhisperOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     loop_penalty: Annotated[float, msgspec.Meta(ge=1.0, le=2.0)] = 1.1
     """A transcript that ends in a loop is written again with this repetition penalty, and then with its cube; 1: never."""
     doubt_below: float | None = None
-    """A final whose mean log-probability is lower is decoded again, where nobody waits; None: none is."""
+    """A final whose mean log-probability is lower is decoded again, where nobody waits; None: none is. What the gates refuse is
+    no speech, and is not."""
     doubt_margin_frames: int = 1500
     """Padding of that second decode; it is filled with 0."""
     doubt_beam_size: int = 3
@@ -133,14 +135,16 @@ class WhisperEngine:
             raise EngineError(f"{duration_s:.1f} s of audio for one decode: at most {self.max_audio_s:g} s")
         window = Window(audio, prompt if self.options.use_prompt else "", word_times)
         first = await self.queue.run(window, final=final)
-        if not final or not self._doubted(first) or self.queue.waiting:
+        if not final or not self._doubted(first, duration_s) or self.queue.waiting:
             return first
         second = await self.queue.run(replace(window, thorough=True), final=True)
         return max(first, second, key=lambda one: one.mean_log_probability)
 
-    def _doubted(self, heard: Hypothesis) -> bool:
+    def _doubted(self, heard: Hypothesis, duration_s: float) -> bool:
         below = self.options.doubt_below
-        return below is not None and bool(heard.words) and heard.mean_log_probability < below
+        if below is None or not heard.words or heard.mean_log_probability >= below:
+            return False
+        return not rejection(heard, duration_s * 1000, self.stream.limits)
 
     @property
     def dropped_partials(self) -> int:
