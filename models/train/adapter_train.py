@@ -119,8 +119,8 @@ class Trainer:
         dist.all_reduce(done)
         clock = torch.tensor(self.progress.seconds, dtype=torch.float64)
         dist.all_reduce(clock, dist.ReduceOp.MAX)
-        step, learned_from, learned = (int(number) for number in done)
-        self.progress = Progress(before.step + step, before.tokens + learned_from, before.learned + learned, clock.item())
+        step, tokens, learned = (int(number) for number in done)
+        self.progress = Progress(before.step + step, before.tokens + tokens, before.learned + learned, clock.item())
 
     def _learn(self, rows: list[Row], factor: float) -> float:
         """One step; the loss of a token before it."""
