@@ -20,7 +20,7 @@ HALF_OPEN = 200
 GROWTH = 2.0
 RETRY_S = 0.5
 SETTLED = 10
-"""So many readings in a row are the same: a connection that is just closing still has its descriptor."""
+"""So many readings in a row are the same, all over one connection: one that is just closing still has its descriptor."""
 SETTINGS = """
 name: Leak test
 admission: {max_calls: 64, per_client: {offers_per_s: 1000, connecting: 64}}
@@ -32,7 +32,7 @@ async def settled(url: str, process: psutil.Process) -> dict[str, float]:
     readings: list[dict[str, float]] = []
     async with aiohttp.ClientSession() as session:
         for _ in range(200):
-            async with session.get(f"{url}/metrics", headers={"Connection": "close"}) as answer:
+            async with session.get(f"{url}/metrics") as answer:
                 found = dict(re.findall(r"^(voiceagent_\w+) ([\d.]+)$", await answer.text(), re.MULTILINE))
             counts = {
                 "tasks": float(found["voiceagent_tasks"]),

@@ -120,6 +120,19 @@ def test_after_the_end_the_next_speech_is_a_new_onset() -> None:
     assert len(first) == len(second) == 1
 
 
+def test_speech_soon_after_the_end_does_not_carry_the_words_before_it_again() -> None:
+    detector = SpeechDetector(DetectorOptions(preroll_ms=400.0))
+    word = said("Wait.", "en-us")
+    _, last = hear(silence(900), word, silence(160), detector=detector)
+    assert last is not None
+    detector.end()
+    rest = frames(silence(40), said("What time is it in Paris?", "en-gb-x-rp"))
+    onset = next(found for frame in rest if isinstance(found := detector.feed(frame, 0.0), SpeechOnset))
+    since_the_word = onset.audio[: 8 * 320]
+    assert np.abs(since_the_word[320:]).max() < np.abs(word).max() / 20
+    assert len(onset.audio) <= 600 * 16
+
+
 def test_a_pause_inside_the_utterance_is_silence_and_then_speech_again() -> None:
     detector = SpeechDetector()
     _, pause = hear(silence(500), said("Book a table"), silence(400), detector=detector)

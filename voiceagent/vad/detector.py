@@ -73,7 +73,8 @@ class SpeechOnset(SpeechProgress, frozen=True):
     onset_ms: float
     """When the first voiced sample was received, on the call's clock."""
     audio: NDArray[np.int16]
-    """Mono 16 kHz from `preroll_ms` before the onset up to and with this frame, shape (samples,)."""
+    """Mono 16 kHz from `preroll_ms` before the onset up to and with this frame, shape (samples,); less where the utterance before
+    ended within that time."""
 
 
 class SpeechDetector:
@@ -98,6 +99,8 @@ class SpeechDetector:
         """The end of the newest window that Silero judged."""
         self._gate_windows = 0
         self._floor = QUIETEST
+        self._earlier = 0
+        """Where the last voiced block of the utterance before ends."""
         self._forget_speech()
 
     @property
@@ -106,7 +109,8 @@ class SpeechDetector:
         return self._speaking
 
     def end(self) -> None:
-        """The utterance was endpointed: the next speech is a new onset."""
+        """The utterance was endpointed: the next speech is a new onset, whose audio has nothing that was voiced in this one."""
+        self._earlier = self._last_voiced
         self._forget_speech()
 
     def _forget_speech(self) -> None:
@@ -152,8 +156,8 @@ class SpeechDetector:
         voiced_ms = self._voiced / SAMPLES_PER_MS
         if not onset:
             return SpeechProgress(voiced_ms, silence_ms, self._last_voiced_ms)
-        start = self._refined_onset()
-        audio_from = start - self.options.preroll_ms * SAMPLES_PER_MS
+        start = max(self._refined_onset(), self._earlier)
+        audio_from = max(start - self.options.preroll_ms * SAMPLES_PER_MS, self._earlier)
         heard = np.concatenate([kept for end, _, _, kept in self._frames if end > audio_from])
         return SpeechOnset(voiced_ms, silence_ms, self._last_voiced_ms, self._clock_ms(start), heard)
 
