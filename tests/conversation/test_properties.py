@@ -11,10 +11,10 @@ from tests.conversation.world import World
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
-from voiceagent.conversation.endpoint_features import Prosody
 from voiceagent.conversation.history import Chunk
 from voiceagent.conversation.reply import PENDING_TOOL
 from voiceagent.conversation.state import Phase, Rules, ToolRule
+from voiceagent.turn_taking.pause import Prosody
 
 TEXTS = ("Mm-hm.", "Hello there.", "One, two, three. Four five", " and six!", "", "Yes", " no. Maybe so, I think.")
 

@@ -8,8 +8,8 @@ from typing import Any
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
-from voiceagent.conversation.endpoint_features import Prosody
 from voiceagent.conversation.state import Rules, State
+from voiceagent.turn_taking.pause import Prosody
 
 FRAME_MS = 20.0
 WORD_MS = 200.0

@@ -2,13 +2,13 @@ from collections import Counter
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.endpointing import EndpointModel
 from voiceagent.conversation.replay import replay
 from voiceagent.conversation.state import Rules
 from voiceagent.simulation.call import COMMITTED, EFFECTS
 from voiceagent.simulation.playout import SimulatedPlayout
 from voiceagent.simulation.run import simulate, simulate_one, with_tools
 from voiceagent.simulation.tally import Tally
+from voiceagent.turn_taking.endpointing import EndpointModel
 
 RULES = Rules(instructions="Be brief.", greeting="Hello, how can I help you?", endpointing=EndpointModel())
 

@@ -8,8 +8,8 @@ from string import Formatter
 
 from voiceagent.conversation.history import ToolCall, read_arguments
 from voiceagent.conversation.lookups import rule_of
-from voiceagent.conversation.overlap import bare_words
 from voiceagent.conversation.step import Step
+from voiceagent.turn_taking.overlap import bare_words
 
 
 def _words(text: str) -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from voiceagent.conversation.overlap import Overlap, classify
+from voiceagent.turn_taking.overlap import Overlap, classify
 
 SAID = "The first one is Italian and has a quiet garden."
 
