@@ -17,8 +17,8 @@ from bench.curve_plot import Curve, plot
 from models.train.endpoint_hear import HeardPause, HeardTurn, bundled_whisper, hear_turn, spoken_turns
 from models.train.endpoint_score import Score, score
 from voiceagent.config import TurnSettings
-from voiceagent.conversation.endpointing import EndpointModel, Holds
 from voiceagent.models.figures import Figure, at_least, at_most
+from voiceagent.turn_taking.endpointing import EndpointModel, Holds
 from voiceagent.vad.silero import WINDOW_SAMPLES, SileroStream
 
 SEED = 20261123

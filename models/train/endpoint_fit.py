@@ -1,6 +1,6 @@
 """Fits the endpointer's weights to heard turns and tunes how completeness becomes a hold, then writes both as Python.
 
-    python -m models.train.endpoint_fit --fit A.jsonl B.jsonl --tune C.jsonl --out voiceagent/conversation/endpoint_weights.py
+    python -m models.train.endpoint_fit --fit A.jsonl B.jsonl --tune C.jsonl --out voiceagent/turn_taking/endpoint_weights.py
 
 The weights are a logistic regression (L2, Newton's method). Every pause is a row twice: with the words that the bundled
 Whisper wrote, and, at a smaller weight, with what was said as other recognisers write it, so that nothing hangs on one
@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 
 from models.train.endpoint_hear import HeardPause, HeardTurn, read_turns
 from models.train.endpoint_score import Score, score
-from voiceagent.conversation.endpoint_features import PauseEvidence, features
-from voiceagent.conversation.endpointing import EndpointModel
+from voiceagent.turn_taking.endpoint_features import features
+from voiceagent.turn_taking.endpointing import EndpointModel
+from voiceagent.turn_taking.pause import PauseEvidence
 
 PAUSE_MS = 300.0
 """Silences from here on are learned from: shorter ones stand inside words and at commas, and endanger few holds."""

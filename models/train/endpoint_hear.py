@@ -25,11 +25,11 @@ from models.train.endpoint_speak import SpokenTurn, speak_turn, voices
 from models.train.endpoint_turns import Part, Turn, draw_turn
 from models.train.stt_speak import espeak_speaker, piper_speaker
 from voiceagent.audio.prosody import prosody_of
-from voiceagent.conversation.endpoint_features import PauseEvidence, Prosody
 from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.engine import SttEngine
 from voiceagent.stt.stream import UtteranceTranscriber
 from voiceagent.stt.whisper import WhisperEngine, create
+from voiceagent.turn_taking.pause import PauseEvidence, Prosody
 from voiceagent.vad.detector import DetectorOptions, SpeechDetector, SpeechOnset, SpeechProgress
 
 FRAME_MS, PAUSE_MS, PREROLL_MS, PROSODY_FRAMES, SAMPLES_PER_MS = 20.0, 100.0, 400.0, 75, 16

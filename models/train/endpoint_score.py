@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.train.endpoint_hear import FRAME_MS, HeardPause, HeardTurn
-from voiceagent.conversation.endpointing import Holds
+from voiceagent.turn_taking.endpointing import Holds
 
 Rule = Callable[[str, HeardPause], Holds]
 """What the agent had asked and a pause → how long the pause may be."""

@@ -10,7 +10,7 @@ if [ "${1:-}" = --tiny ]; then
   out=models/train/out/endpoint-tiny weights=models/train/out/endpoint-tiny/endpoint_weights.py
   fit_turns=30 piper_turns=6 tune_turns=20
 else
-  out=models/train/out/endpoint weights=voiceagent/conversation/endpoint_weights.py
+  out=models/train/out/endpoint weights=voiceagent/turn_taking/endpoint_weights.py
   fit_turns=3000 piper_turns=400 tune_turns=1200
 fi
 voice=models/bundled/voice/voice.onnx

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
-from voiceagent.conversation.endpoint_features import Prosody
 from voiceagent.conversation.state import Rules
 from voiceagent.latency.spans import Stage, TurnReport
 from voiceagent.latency.turns import TurnMeter
+from voiceagent.turn_taking.pause import Prosody
 
 WORDS = (ev.SpokenWord("It", 0, 200), ev.SpokenWord("is", 200, 400), ev.SpokenWord("noon.", 400, 600))
 

@@ -19,8 +19,8 @@ from models.train.endpoint_score import score
 from models.train.endpoint_speak import voices
 from models.train.endpoint_turns import LONGEST_PAUSE_MS, Part, draw_turn
 from voiceagent.call import hearing
-from voiceagent.conversation.endpoint_features import PauseEvidence, Prosody
-from voiceagent.conversation.endpointing import Holds
+from voiceagent.turn_taking.endpointing import Holds
+from voiceagent.turn_taking.pause import PauseEvidence, Prosody
 
 PARTS: tuple[Part, ...] = ("fit", "tune", "held_out")
 

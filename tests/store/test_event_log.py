@@ -9,12 +9,12 @@ import pytest
 from tests.conversation.world import World
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
-from voiceagent.conversation.endpoint_features import Prosody
-from voiceagent.conversation.endpointing import EndpointModel
 from voiceagent.conversation.replay import replay
 from voiceagent.conversation.state import Rules
 from voiceagent.store import event_log
 from voiceagent.store.event_log import EventLog, EventLogError, find_log, read_log
+from voiceagent.turn_taking.endpointing import EndpointModel
+from voiceagent.turn_taking.pause import Prosody
 
 RULES = Rules(greeting="Hello.", endpointing=EndpointModel())
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from voiceagent.conversation.endpoint_features import Prosody
+from voiceagent.turn_taking.pause import Prosody
 
 RATE_HZ = 16_000
 FRAME_SAMPLES = 640

@@ -23,7 +23,6 @@ from voiceagent.context.sources import Sources
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
-from voiceagent.conversation.endpointing import EndpointModel
 from voiceagent.conversation.state import Phase, Rules, State, ToolRule
 from voiceagent.engines import Engines
 from voiceagent.guard.checks import Guards, admit
@@ -37,6 +36,7 @@ from voiceagent.speech.marks import unmarked
 from voiceagent.speech.voice import Speech
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
+from voiceagent.turn_taking.endpointing import EndpointModel
 
 log = logging.getLogger(__name__)
 

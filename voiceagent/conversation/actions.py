@@ -21,6 +21,17 @@ class Transcribe(Action):
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeTurn(Action):
+    """The words up to the pause are known: let the turn judges that go by words say whether the caller has finished; answered by
+    `TurnJudged`, or not. The judges that go by sound begin when the pause does."""
+
+    utterance_id: int
+    pause_id: int
+    messages: tuple[Message, ...]
+    """The next prompt, if these were all the words; the last message is the caller's."""
+
+
+@dataclass(frozen=True, slots=True)
 class SetHolds(Action):
     """Report the open utterance's silence: `SilenceReached` once it has lasted `eager_ms`, `Endpoint` once `endpoint_ms`, counted
     in received audio since the last voiced sample. Holds until speech resumes."""

@@ -8,19 +8,15 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.answering import begin
 from voiceagent.conversation.context import take_in
-from voiceagent.conversation.endpoint_features import PauseEvidence
-from voiceagent.conversation.endpointing import Holds
 from voiceagent.conversation.lookups import foreseen
-from voiceagent.conversation.overlap import Overlap, Verdict, classify
 from voiceagent.conversation.replying import FINAL, OVERLAP, SILENCE, drop, rest
-from voiceagent.conversation.speculation import guess, read_ahead, settle_guess
+from voiceagent.conversation.speculation import guess, next_prompt, read_ahead, settle_guess
 from voiceagent.conversation.state import Pause, Phase, Want
 from voiceagent.conversation.step import Step
+from voiceagent.turn_taking.endpointing import Holds
+from voiceagent.turn_taking.overlap import Overlap, Verdict, classify
+from voiceagent.turn_taking.pause import PauseEvidence
 
-EARLY_ANSWER_WORDS = 4
-"""Of a question, so many words before its end it may be answered."""
-REMEMBERED_WORDS = 40
-"""Of the agent's words, so many before what the caller heard last may come back as an echo."""
 _HEARD = (Phase.HEARING, Phase.FINALISING)
 
 
@@ -92,6 +88,16 @@ def speech_resumed(step: Step, event: ev.SpeechResumed) -> None:
         drop(step, "resumed")
 
 
+def turn_judged(step: Step, event: ev.TurnJudged) -> None:
+    """A judge has said more about the pause: how long it may be is reckoned anew."""
+    pause = step.state.pause
+    if event.utterance_id != step.state.utterance_id or pause is None or pause.pause_id != event.pause_id:
+        return
+    step.put(pause=replace(pause, judged={**pause.judged, event.judge: event.chance}))
+    if step.spoken() is None and pause.text is not None:
+        _decide(step, pause.text)
+
+
 def silence_reached(step: Step, event: ev.SilenceReached) -> None:
     """The pause is long enough to guess that it is the end."""
     pause = step.state.pause
@@ -142,9 +148,26 @@ def _words_in_pause(step: Step, event: ev.FinalTranscript) -> None:
     if step.spoken() is not None:
         _judge(step, event.text, pause.voiced_ms, silent=True)
         return
-    holds = _holds(step, pause, event.text)
+    _ask_judges(step)
+    _decide(step, event.text)
+
+
+def _ask_judges(step: Step) -> None:
+    """Those that go by words may begin."""
+    pause = step.state.pause
+    if not step.state.rules.judges or pause is None or not pause.text or pause.refusal is not None:
+        return
+    step.do(act.JudgeTurn(step.state.utterance_id, pause.pause_id, next_prompt(step, pause.text)))
+
+
+def _decide(step: Step, words: str) -> None:
+    """The pause's words are known: how long it may be, and whether an answer is begun at once."""
+    pause = step.state.pause
+    if pause is None:
+        return
+    holds = _holds(step, pause, words)
     _set_holds(step, holds)
-    if event.at_ms - pause.speech_end_ms >= holds.eager_ms:
+    if step.at_ms - pause.speech_end_ms >= holds.eager_ms:
         guess(step)
 
 
@@ -175,7 +198,7 @@ def _holds(step: Step, pause: Pause, words: str) -> Holds:
     rules = step.state.rules
     if rules.endpointing is None or not words:
         return Holds(rules.shortest_hold_ms, rules.longest_hold_ms)
-    evidence = PauseEvidence(words, _asked(step), pause.voiced_ms, pause.prosody)
+    evidence = PauseEvidence(words, _asked(step), pause.voiced_ms, pause.prosody, pause.judged)
     return rules.endpointing.holds(evidence, shortest_ms=rules.shortest_hold_ms, longest_ms=rules.longest_hold_ms)
 
 
@@ -195,9 +218,7 @@ def _verdict(step: Step, words: str, voiced_ms: float, *, silent: bool) -> Verdi
     reply = step.spoken()
     if reply is None:
         return "yield"
-    said = f"{' '.join(reply.heard.split()[-REMEMBERED_WORDS:])} {reply.unheard}".rstrip()
-    asked = said.endswith("?") and len(reply.unheard.split()) <= EARLY_ANSWER_WORDS
-    return classify(Overlap(words, voiced_ms, silent, said, asked))
+    return classify(Overlap(words, voiced_ms, silent, reply.heard, reply.unheard), step.language)
 
 
 def _judge(step: Step, words: str, voiced_ms: float, *, silent: bool) -> None:
@@ -207,7 +228,8 @@ def _judge(step: Step, words: str, voiced_ms: float, *, silent: bool) -> None:
         drop(step, "interrupted")
         pause = step.state.pause
         if pause is not None and pause.text is not None:
-            _set_holds(step, _holds(step, pause, pause.text))
+            _ask_judges(step)
+            _decide(step, pause.text)
     elif verdict == "continue":
         end_ms = step.state.pause.speech_end_ms if step.state.pause is not None else step.at_ms
         utterance_id = step.state.utterance_id

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from voiceagent.conversation.endpoint_features import Prosody
 from voiceagent.conversation.history import Chunk
+from voiceagent.turn_taking.pause import Prosody
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,19 @@ class SpeechResumed(Event):
     """The caller spoke on after a pause: no endpoint came in it."""
 
     utterance_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnJudged(Event):
+    """A turn judge has said how likely it is that the caller has finished in this pause."""
+
+    utterance_id: int
+    pause_id: int
+    judge: str
+    """Its name."""
+    chance: float
+    """0 to 1."""
+    took_ms: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import ToolCall, read_arguments
-from voiceagent.conversation.overlap import bare_words
 from voiceagent.conversation.state import Lookup, ToolRule
 from voiceagent.conversation.step import Step
+from voiceagent.turn_taking.language import bare_words
 
 UNKNOWN = ToolRule()
 KEPT_FOR_REPLIES = 1

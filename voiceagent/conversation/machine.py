@@ -113,6 +113,7 @@ TABLE: Mapping[type[ev.Event], Mapping[Phase, Handler]] = {
         (ev.Transcript,         _CALLER,                                caller.transcript),
         (ev.SpeechPaused,       (Phase.HEARING,),                       caller.speech_paused),
         (ev.SpeechResumed,      (Phase.HEARING,),                       caller.speech_resumed),
+        (ev.TurnJudged,         (Phase.HEARING,),                       caller.turn_judged),
         (ev.SilenceReached,     (Phase.HEARING,),                       caller.silence_reached),
         (ev.Endpoint,           (Phase.HEARING,),                       caller.endpoint),
         (ev.ContextFound,       _CALLER,                                caller.context_found),

@@ -94,11 +94,11 @@ def read_ahead(step: Step, stable: str, words: str) -> None:
         return
     predicts = may_foresee(step) and any(rule.worth_predicting for rule in state.rules.tools.values())
     if predicts and len(words.split()) >= PREDICTABLE_WORDS:
-        step.do(act.Prefill((*known_history(step), _asked(step, words)), state.utterance_id))
+        step.do(act.Prefill(next_prompt(step, words), state.utterance_id))
     elif stable:
-        step.do(act.Prefill((*known_history(step), _asked(step, stable))))
+        step.do(act.Prefill(next_prompt(step, stable)))
 
 
-def _asked(step: Step, text: str) -> Message:
-    """The next prompt's end, as far as it is known."""
-    return Message("user", said_so_far(step, text), context=step.state.context)
+def next_prompt(step: Step, text: str) -> tuple[Message, ...]:
+    """The next prompt as far as it is known, if the caller says no more than `text`."""
+    return (*known_history(step), Message("user", said_so_far(step, text), context=step.state.context))

@@ -8,11 +8,11 @@ from typing import Literal
 
 from msgspec import Struct
 
-from voiceagent.conversation.endpoint_features import Prosody
-from voiceagent.conversation.endpointing import EndpointModel
 from voiceagent.conversation.events import Refusal
 from voiceagent.conversation.history import Chunk, Message, ToolCall
 from voiceagent.conversation.reply import Reply
+from voiceagent.turn_taking.endpointing import EndpointModel
+from voiceagent.turn_taking.pause import Prosody
 
 
 class Phase(Enum):
@@ -62,6 +62,8 @@ class ToolRule(Struct, frozen=True):
 class Rules(Struct, frozen=True):
     """What the operator set. Times in milliseconds; 0 switches a limit off."""
 
+    language: str = ""
+    """The caller's, by its code (`turn_taking.languages`); of one that is not known the voice and the judges decide."""
     instructions: str = ""
     greeting: str = ""
     check_in: str = "Are you still there?"
@@ -83,6 +85,8 @@ class Rules(Struct, frozen=True):
     """Predicts from words and voice whether a pause is the end; None: every pause of `longest_hold_ms` is."""
     shortest_hold_ms: float = 200.0
     longest_hold_ms: float = 2100.0
+    judges: bool = False
+    """Whether there are turn judges that go by words."""
     max_guesses: int = 3
     """Speculative replies in a turn; 0: none."""
     max_guess_tokens: int = 300
@@ -122,6 +126,8 @@ class Pause(Struct, frozen=True):
     """The utterance's words; None until they are decoded."""
     refusal: Refusal | None = None
     """Set where the input guard withheld the words."""
+    judged: Mapping[str, float] = {}
+    """What turn judges have said of it, by their names."""
 
 
 class Lookup(Struct, frozen=True):

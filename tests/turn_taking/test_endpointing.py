@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voiceagent.conversation.endpoint_features import PauseEvidence, Prosody, features
-from voiceagent.conversation.endpoint_weights import TRAINED
-from voiceagent.conversation.endpointing import EndpointModel, Holds
+from voiceagent.turn_taking.endpoint_features import features
+from voiceagent.turn_taking.endpoint_weights import TRAINED
+from voiceagent.turn_taking.endpointing import EndpointModel, Holds
+from voiceagent.turn_taking.pause import PauseEvidence, Prosody
 
 MODEL = EndpointModel()
 FALLING, LEVEL = Prosody(4.0, 4.0), Prosody(0.2, 0.0)

@@ -6,29 +6,8 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True, slots=True)
-class Prosody:
-    """How the voice ended before a pause (`audio.prosody`)."""
-
-    pitch_fall_st: float | None = None
-    """Semitones by which the pitch at the very end lies below the rest; negative where it rose, None when that is unknown."""
-    energy_fall_db: float = 0.0
-    """Decibels by which the last 100 ms lie below the rest."""
-
-
-@dataclass(frozen=True, slots=True)
-class PauseEvidence:
-    """What is known in a pause."""
-
-    words: str
-    """The utterance so far, with the recogniser's case and punctuation."""
-    asked: str
-    """What the agent said last; empty when it said nothing."""
-    voiced_ms: float
-    prosody: Prosody
+from voiceagent.turn_taking.pause import PauseEvidence
 
 
 def _words(text: str) -> frozenset[str]:

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import NormalDist
 
-from voiceagent.conversation.endpoint_features import PauseEvidence, features
-from voiceagent.conversation.endpoint_weights import GUESS_FROM, HESITATION_MS, RISK, TRAINED
+from voiceagent.turn_taking.endpoint_features import features
+from voiceagent.turn_taking.endpoint_weights import GUESS_FROM, HESITATION_MS, RISK, TRAINED
+from voiceagent.turn_taking.pause import PauseEvidence
 
 
 @dataclass(frozen=True, slots=True)

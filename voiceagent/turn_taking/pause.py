@@ -1,0 +1,31 @@
+"""What is known of a pause in the caller's speech."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Prosody:
+    """How the voice ended before a pause (`audio.prosody`)."""
+
+    pitch_fall_st: float | None = None
+    """Semitones by which the pitch at the very end lies below the rest; negative where it rose, None when that is unknown."""
+    energy_fall_db: float = 0.0
+    """Decibels by which the last 100 ms lie below the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class PauseEvidence:
+    """What is known in a pause."""
+
+    words: str
+    """The utterance so far, with the recogniser's case and punctuation."""
+    asked: str
+    """What the agent said last; empty when it said nothing."""
+    voiced_ms: float
+    """Speech of the utterance so far, pauses left out."""
+    prosody: Prosody
+    judged: Mapping[str, float] = field(default_factory=dict)
+    """How likely it is that the caller has finished, 0 to 1, by each turn judge that has said so already; by its name."""
