@@ -17,6 +17,11 @@ from models.train.endpoint_turns import Pause, Turn
 from models.train.turns.patterns import Part, Pattern, patterns
 from models.train.turns.values import DICTATED, Values
 
+
+def _listed(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 SEED = 20261122
 """Of the draw, a date: changed with each release, so that nothing is chosen on one draw for long."""
 LOG_NORMAL_MS, LOG_SPREAD, PARETO_FROM_MS, PARETO_SHAPE, PARETO_SHARE = 450.0, 0.8, 350.0, 1.2, 0.25
@@ -30,11 +35,11 @@ FILLER_BEFORE, FILLER_AFTER, REPEATED = 0.2, 0.1, 0.08
 """Shares of the pauses with an "um" at their beginning, one at their end, and with words said again after them."""
 MOST_PAUSES = 4
 FILLERS = ("um", "uh", "er", "hmm", "well", "you know")
-SMALL = frozenset(
+SMALL = _listed(
     """a an the my your his her our their this that some for from to of in on at by with about and or but is are was it's i'm i've
-    i'd we've that's can could would will do does did have has had if when because so under number""".split()
+    i'd we've that's can could would will do does did have has had if when because so under number"""
 )
-TAILS = frozenset("please thanks then too right yes yeah".split())
+TAILS = _listed("please thanks then too right yes yeah")
 _SLOT = re.compile(r"\{(\w+)\}")
 
 

@@ -1,4 +1,4 @@
-"""Sentence patterns of everyday calls, as people of many styles say them, by topic and kind, in `patterns/<part>/*.yaml`.
+"""Sentence patterns of everyday calls, as people of many styles say them, by topic and kind, in `texts/<part>/*.yaml`.
 
     topic:
       kind: [pattern, …]                       # said of one's own accord
@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeAlias
 import yaml
 
 Part: TypeAlias = Literal["fit", "tune", "held_out"]
-FOLDER = Path(__file__).parent / "patterns"
+FOLDER = Path(__file__).parent / "texts"
 MOST_SHARED = 0.4
 TUNED_OF = 5
 """One pattern of so many is for tuning."""
@@ -35,7 +35,8 @@ class Pattern:
 
     topic: str
     kind: str
-    """`request`, `statement`, `question`, `answer`, `spelled`, `dictated`, `correction`, `tag`, `list`, `restart`, `short`, `opening`."""
+    """`request`, `statement`, `question`, `answer`, `spelled`, `dictated`, `correction`, `tag`, `list`, `restart`, `short` or
+    `opening`."""
     asked: str
     """What the agent asked before; empty where the caller speaks of their own accord."""
     text: str

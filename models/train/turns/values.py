@@ -12,17 +12,22 @@ import yaml
 
 from models.train.turns.patterns import Part
 
+
+def _listed_in(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 TEENS = ("ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")
 TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-ORDINALS = (
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth "
-    "seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third twenty-fourth twenty-fifth twenty-sixth "
-    "twenty-seventh twenty-eighth twenty-ninth thirtieth"
-).split()
+ORDINALS = _listed_in(
+    """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth
+    seventeenth eighteenth nineteenth twentieth twenty-first twenty-second twenty-third twenty-fourth twenty-fifth twenty-sixth
+    twenty-seventh twenty-eighth twenty-ninth thirtieth"""
+)
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-DICTATED = frozenset(
-    "digits4 digits6 digits8 phone card sort_code reference plate postcode email spelled_first spelled_last three_digits".split()
+DICTATED = _listed_in(
+    "digits4 digits6 digits8 phone card sort_code reference plate postcode email spelled_first spelled_last three_digits"
 )
 """Slots whose parts people stop between."""
 _GROUPS: Mapping[str, tuple[tuple[int, ...], ...]] = {
@@ -120,7 +125,9 @@ class Values:
         """An address as it is said, some of them letter by letter."""
         first, last = self._name("first").lower(), self._name("last").lower()
         spelled = ", ".join(first.upper())
-        name = self.drawn(f"{first} dot {last}", f"{first} {last}", f"{last} {self.number(1, 99)}", f"{spelled},", f"{first[0].upper()} {last}")
+        name = self.drawn(
+            f"{first} dot {last}", f"{first} {last}", f"{last} {self.number(1, 99)}", f"{spelled},", f"{first[0].upper()} {last}"
+        )
         return f"{name} at {self._name('domain')}"
 
     def amount(self) -> str:
@@ -136,7 +143,13 @@ class Values:
     def clock(self) -> str:
         """A time of day."""
         hour = self.number(1, 12)
-        return self.drawn(f"half past {hour}", f"quarter to {hour}", f"{hour} {self.number(20, 55)}", f"{hour} o'clock", f"{hour} in the morning")
+        return self.drawn(
+            f"half past {hour}",
+            f"quarter to {hour}",
+            f"{hour} {self.number(20, 55)}",
+            f"{hour} o'clock",
+            f"{hour} in the morning",
+        )
 
 
 _MADE: Mapping[str, Callable[[Values], str]] = {

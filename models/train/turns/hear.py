@@ -1,0 +1,195 @@
+"""Hears the turns as a call does: at each silence of 100 ms what Whisper wrote, how the voice ended, how long it lasted, and what
+the judges say. The evidence is kept outside the checkout, by part, line, seed and the code that made it: it is made once and scored
+in seconds.
+
+    python -m models.train.turns.hear --part fit --joe VOICE.onnx --ear SMART_TURN.onnx [--line telephone] [--slice 0/2]
+    python -m models.train.turns.hear --part fit --turns 1200 --meaning FOLDER
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import asyncio
+import hashlib
+import json
+import random
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import get_args
+
+from models.train.endpoint_hear import SAMPLES_PER_MS, HeardPause, HeardTurn, hear_turn
+from models.train.endpoint_speak import SpokenTurn
+from models.train.turns.draw import SEED, DrawnTurn, turns
+from models.train.turns.judges import Ear, Meaning
+from models.train.turns.patterns import FOLDER, Part
+from models.train.turns.speak import Line, Voice, Voices, draw_voice
+from voiceagent.models.registry import profile, resolve
+from voiceagent.stt.whisper import create
+
+CACHE = Path.home() / ".cache" / "voiceagent" / "turns"
+HEARD_BY = "starter"
+"""The profile whose recogniser writes the words."""
+EAR_AT_MS = (100.0, 200.0, 300.0)
+"""Silences at which the ear is asked."""
+PARTIALS_FROM_MS = 8000.0
+"""Sooner the recogniser of `HEARD_BY` lets go of no audio (`StreamOptions.trim_after_s`)."""
+MAKERS = (
+    "draw.py",
+    "hear.py",
+    "patterns.py",
+    "speak.py",
+    "values.py",
+    "values.yaml",
+    "../endpoint_hear.py",
+    "../endpoint_speak.py",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedHearing:
+    """A pause as it was heard, and what the ear says of it."""
+
+    pause: HeardPause
+    ears: tuple[float, ...]
+    """At each of `EAR_AT_MS`, as far as it lasted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One turn's."""
+
+    topic: str
+    kind: str
+    pattern: str
+    voice: str
+    speed: str
+    line: str
+    asked: str
+    said: str
+    end_ms: float
+    """When the caller had finished, in the audio."""
+    pauses: tuple[JudgedHearing, ...]
+
+
+def version() -> str:
+    """Of the data and the code that makes the evidence, whatever its layout."""
+    here = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in [*(here / name for name in MAKERS), *sorted(FOLDER.glob("*/*.yaml"))]:
+        text = path.read_text(encoding="utf-8")
+        digest.update((ast.dump(ast.parse(text)) if path.suffix == ".py" else text).encode())
+    return digest.hexdigest()[:10]
+
+
+def evidence_file(part: Part, line: Line, seed: int = SEED, slice_of: str = "0/1") -> Path:
+    """Where a slice of a part's evidence is kept."""
+    return CACHE / version() / f"{part}-{line}-{seed}-{slice_of.replace('/', 'of')}.jsonl"
+
+
+def drawn_voices(part: Part, seed: int) -> Iterator[tuple[int, DrawnTurn, Voice]]:
+    """The turns of a part with their numbers and who speaks them, the same on any line."""
+    rng = random.Random(f"voice {part} {seed}")
+    for number, drawn in enumerate(turns(part, seed)):
+        yield number, drawn, draw_voice(rng, part)
+
+
+async def hear(options: argparse.Namespace) -> None:
+    """Write a slice of a part's evidence, going on where an earlier run stopped."""
+    path = evidence_file(options.part, options.line, options.seed, options.slice)
+    index, of = (int(number) for number in options.slice.split("/"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    done = sum(1 for _ in path.open(encoding="utf-8")) if path.exists() else 0
+    voices, ear = Voices(options.joe, CACHE), Ear(options.ear)
+    spec = profile(HEARD_BY).stt
+    engine = create(resolve(spec.model), spec.options)
+    mine = (found for found in islice(drawn_voices(options.part, options.seed), options.turns) if found[0] % of == index)
+    began = time.monotonic()
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            for number, drawn, voice in islice(mine, done, None):
+                rng = random.Random(f"sound {options.part} {options.seed} {number}")
+                spoken = voices.spoken(rng, drawn.turn, voice, options.line)
+                if spoken is None:
+                    raise SystemExit(f"no word times: {voice.name}: {drawn.pattern.text}")
+                heard = await hear_turn(engine, drawn.turn, spoken, PARTIALS_FROM_MS)
+                pauses = tuple(_judged(ear, spoken, pause) for pause in heard.pauses)
+                file.write(json.dumps(asdict(_evidence(drawn, voice, options.line, heard, pauses)), ensure_ascii=False) + "\n")
+                file.flush()
+    finally:
+        await engine.close()
+    print(f"{path}: {time.monotonic() - began:.0f} s")
+
+
+def _judged(ear: Ear, spoken: SpokenTurn, pause: HeardPause) -> JudgedHearing:
+    lasted = [ms for ms in EAR_AT_MS if ms <= pause.lasted_ms]
+    ends = [int((pause.at_ms + max(0.0, ms - pause.silence_ms)) * SAMPLES_PER_MS) for ms in lasted]
+    return JudgedHearing(pause, tuple(round(ear.chance(spoken.audio[:end]), 5) for end in ends))
+
+
+def _evidence(drawn: DrawnTurn, voice: Voice, line: Line, heard: HeardTurn, pauses: tuple[JudgedHearing, ...]) -> Evidence:
+    pattern = drawn.pattern
+    place = (pattern.topic, pattern.kind, pattern.text, voice.name, voice.speed, line)
+    return Evidence(*place, heard.asked, heard.said, heard.end_ms, pauses)
+
+
+def read_evidence(part: Part, line: Line, seed: int = SEED) -> list[Evidence]:
+    """All slices of a part. Raises FileNotFoundError naming the command that makes them."""
+    paths = sorted(CACHE.glob(f"{version()}/{part}-{line}-{seed}-*.jsonl"))
+    if not paths:
+        raise FileNotFoundError(
+            f"no evidence of {part} on {line}: make it with python -m models.train.turns.hear --part {part} …"
+        )
+    return [_read(json.loads(text)) for path in paths for text in path.read_text(encoding="utf-8").splitlines()]
+
+
+def _read(entry: dict[str, object]) -> Evidence:
+    judged: list[dict[str, object]] = entry.pop("pauses")  # type: ignore[assignment]
+    pauses = tuple(JudgedHearing(HeardPause(**one["pause"]), tuple(one["ears"])) for one in judged)  # type: ignore[arg-type]
+    return Evidence(**entry, pauses=pauses)  # type: ignore[arg-type]
+
+
+def read_meanings(model: str) -> dict[tuple[str, str], float]:
+    """What a language model says of words after a question, as far as it was asked."""
+    path = CACHE / f"meanings-{model}.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return {(asked, words): chance for asked, words, chance in map(json.loads, lines)}
+
+
+def ask_meaning(options: argparse.Namespace) -> None:
+    """Ask a language model about all words of a part's pauses that it was not asked about yet."""
+    model = options.meaning.name
+    known = read_meanings(model)
+    wanted = {
+        (turn.asked, one.pause.words) for turn in read_evidence(options.part, options.line, options.seed) for one in turn.pauses
+    }
+    judge, began = Meaning(options.meaning), time.monotonic()
+    new = sorted(pair for pair in wanted - set(known) if pair[1])
+    with (CACHE / f"meanings-{model}.jsonl").open("a", encoding="utf-8") as file:
+        for asked, words in new:
+            file.write(json.dumps([asked, words, judge.chance(words, asked)], ensure_ascii=False) + "\n")
+    print(f"{model}: {len(new)} judgements in {time.monotonic() - began:.0f} s")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", choices=get_args(Part), required=True)
+    parser.add_argument("--line", choices=get_args(Line), default="wide")
+    parser.add_argument("--turns", type=int, default=1200)
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--slice", default="0/1", help="which turns: I/N")
+    parser.add_argument("--joe", type=Path, help="the Piper voice")
+    parser.add_argument("--ear", type=Path, help="Smart Turn's ONNX file")
+    parser.add_argument("--meaning", type=Path, help="ask this language model about the words that were heard")
+    options = parser.parse_args()
+    if options.meaning:
+        ask_meaning(options)
+    else:
+        asyncio.run(hear(options))
+
+
+if __name__ == "__main__":
+    main()
