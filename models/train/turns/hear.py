@@ -1,9 +1,9 @@
 """Hears the turns as a call does: at each silence of 100 ms what Whisper wrote, how the voice ended, how long it lasted, and what
-the judges say. The evidence is kept outside the checkout, by part, line, seed and the code that made it: it is made once and scored
+the judges say. The evidence is kept outside the checkout, by part, line, seed and the code that made it: it is made once, scored
 in seconds.
 
     python -m models.train.turns.hear --part fit --joe VOICE.onnx --ear SMART_TURN.onnx [--line telephone] [--slice 0/2]
-    python -m models.train.turns.hear --part fit --turns 1200 --meaning FOLDER
+    python -m models.train.turns.hear --part fit --meaning FOLDER
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import get_args
 from models.train.endpoint_hear import SAMPLES_PER_MS, HeardPause, HeardTurn, hear_turn
 from models.train.endpoint_speak import SpokenTurn
 from models.train.turns.draw import SEED, DrawnTurn, turns
-from models.train.turns.judges import Ear, Meaning
+from models.train.turns.judges import Ear, Meaning, without_closing_marks
 from models.train.turns.patterns import FOLDER, Part
 from models.train.turns.speak import Line, Voice, Voices, draw_voice
 from voiceagent.models.registry import profile, resolve
@@ -33,8 +33,8 @@ from voiceagent.stt.whisper import create
 CACHE = Path.home() / ".cache" / "voiceagent" / "turns"
 HEARD_BY = "starter"
 """The profile whose recogniser writes the words."""
-EAR_AT_MS = (100.0, 200.0, 300.0)
-"""Silences at which the ear is asked."""
+JUDGED_FROM_MS = 180.0
+"""Shorter pauses end nothing."""
 PARTIALS_FROM_MS = 8000.0
 """Sooner the recogniser of `HEARD_BY` lets go of no audio (`StreamOptions.trim_after_s`)."""
 MAKERS = (
@@ -54,8 +54,8 @@ class JudgedHearing:
     """A pause as it was heard, and what the ear says of it."""
 
     pause: HeardPause
-    ears: tuple[float, ...]
-    """At each of `EAR_AT_MS`, as far as it lasted."""
+    ear: float | None
+    """When it was noticed; None where it was too short to end anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +125,9 @@ async def hear(options: argparse.Namespace) -> None:
 
 
 def _judged(ear: Ear, spoken: SpokenTurn, pause: HeardPause) -> JudgedHearing:
-    lasted = [ms for ms in EAR_AT_MS if ms <= pause.lasted_ms]
-    ends = [int((pause.at_ms + max(0.0, ms - pause.silence_ms)) * SAMPLES_PER_MS) for ms in lasted]
-    return JudgedHearing(pause, tuple(round(ear.chance(spoken.audio[:end]), 5) for end in ends))
+    if pause.lasted_ms < JUDGED_FROM_MS:
+        return JudgedHearing(pause, None)
+    return JudgedHearing(pause, round(ear.chance(spoken.audio[: int(pause.at_ms * SAMPLES_PER_MS)]), 5))
 
 
 def _evidence(drawn: DrawnTurn, voice: Voice, line: Line, heard: HeardTurn, pauses: tuple[JudgedHearing, ...]) -> Evidence:
@@ -148,7 +148,7 @@ def read_evidence(part: Part, line: Line, seed: int = SEED) -> list[Evidence]:
 
 def _read(entry: dict[str, object]) -> Evidence:
     judged: list[dict[str, object]] = entry.pop("pauses")  # type: ignore[assignment]
-    pauses = tuple(JudgedHearing(HeardPause(**one["pause"]), tuple(one["ears"])) for one in judged)  # type: ignore[arg-type]
+    pauses = tuple(JudgedHearing(HeardPause(**one["pause"]), one["ear"]) for one in judged)  # type: ignore[arg-type]
     return Evidence(**entry, pauses=pauses)  # type: ignore[arg-type]
 
 
@@ -160,17 +160,15 @@ def read_meanings(model: str) -> dict[tuple[str, str], float]:
 
 
 def ask_meaning(options: argparse.Namespace) -> None:
-    """Ask a language model about all words of a part's pauses that it was not asked about yet."""
+    """Ask a language model about the words of a part's pauses that it was not asked about yet, in order: so it reads little."""
     model = options.meaning.name
-    known = read_meanings(model)
-    wanted = {
-        (turn.asked, one.pause.words) for turn in read_evidence(options.part, options.line, options.seed) for one in turn.pauses
-    }
+    pauses = [(turn.asked, one.pause) for turn in read_evidence(options.part, options.line, options.seed) for one in turn.pauses]
+    wanted = {(asked, without_closing_marks(pause.words)) for asked, pause in pauses if pause.lasted_ms >= JUDGED_FROM_MS}
+    new = sorted(pair for pair in wanted - set(read_meanings(model)) if pair[1])
     judge, began = Meaning(options.meaning), time.monotonic()
-    new = sorted(pair for pair in wanted - set(known) if pair[1])
     with (CACHE / f"meanings-{model}.jsonl").open("a", encoding="utf-8") as file:
         for asked, words in new:
-            file.write(json.dumps([asked, words, judge.chance(words, asked)], ensure_ascii=False) + "\n")
+            file.write(json.dumps([asked, words, round(judge.chance(words, asked), 6)], ensure_ascii=False) + "\n")
     print(f"{model}: {len(new)} judgements in {time.monotonic() - began:.0f} s")
 
 

@@ -11,10 +11,21 @@ from faster_whisper.feature_extractor import FeatureExtractor
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from voiceagent.llm.integer_products import session_options
+
 RATE_HZ = 16_000
 EAR_SAMPLES = 8 * RATE_HZ
 _WINDOW, _HOP, _MELS = 400, 160, 80
-_SENTENCE_END = ".?!"
+_SENTENCE_END = ".?!…"
+_CLOSING = " .,?!…-–—;:"
+INSTRUCTIONS = "You are a friendly voice assistant. Answer in one or two short sentences."
+"""Those of an agent that has none of its own (`voiceagent.config`)."""
+MOST_TOKENS = 512
+
+
+def without_closing_marks(words: str) -> str:
+    """The recogniser puts them behind anything."""
+    return words.rstrip(_CLOSING)
 
 
 class Ear:
@@ -24,6 +35,8 @@ class Ear:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.log_severity_level = 4
+        for name, value in session_options().items():
+            options.add_session_config_entry(name, value)
         self._session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
         self._filters = FeatureExtractor.get_mel_filters(RATE_HZ, _WINDOW, _MELS).astype(np.float64)
 
@@ -46,28 +59,46 @@ class Ear:
 
 
 class Meaning:
-    """A language model (onnxruntime-genai) on one thread: words, and what was asked → chance that a sentence ends with them."""
+    """A language model (onnxruntime-genai) on one thread: what was asked and the words → chance that a sentence ends there, in
+    the prompt of an agent with `INSTRUCTIONS`."""
 
     def __init__(self, folder: Path) -> None:
+        """A model with the turns of ChatML."""
         import onnxruntime_genai as genai
+        from tokenizers import Tokenizer
 
         config = genai.Config(str(folder))
-        config.overlay(json.dumps({"model": {"decoder": {"session_options": {"intra_op_num_threads": 1}}}}))
-        self._genai, self._model = genai, genai.Model(config)
-        self._tokenizer = genai.Tokenizer(self._model)
-        words = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
-        ends = [
-            token for text, token in words["model"]["vocab"].items() if text[0] in _SENTENCE_END and not text.startswith("..")
-        ]
-        ends += [added["id"] for added in words["added_tokens"] if added["content"] == "<|im_end|>"]
-        self._ends = np.array(sorted(set(ends)))
+        session = {"intra_op_num_threads": 1, **session_options()}
+        config.overlay(json.dumps({"model": {"decoder": {"session_options": session}}}))
+        model = genai.Model(config)
+        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        parameters = genai.GeneratorParams(model)
+        parameters.set_search_options(max_length=MOST_TOKENS)
+        self._generator = genai.Generator(model, parameters)
+        self._read: list[int] = []
+        texts = self._tokenizer.decode_batch(
+            [[token] for token in range(self._tokenizer.get_vocab_size())], skip_special_tokens=False
+        )
+        ends = {token for token, text in enumerate(texts) if _ends_turn(text)}
+        self._ends = np.array(sorted(ends | {self._tokenizer.encode("<|im_end|>").ids[-1]}))
 
     def chance(self, words: str, asked: str) -> float:
-        """Of the words without their closing marks."""
-        said = words.rstrip(" .,?!…-")
-        before = f"<|im_start|>assistant\n{asked}<|im_end|>\n" if asked else ""
-        generator = self._genai.Generator(self._model, self._genai.GeneratorParams(self._model))
-        generator.append_tokens(self._tokenizer.encode(f"{before}<|im_start|>user\n{said}"))
-        logits = np.asarray(generator.get_output("logits"))[0, -1].astype(np.float64)
+        """Of the words, which have no closing marks. What a prompt shares with the one before is not read again."""
+        question = f"<|im_start|>assistant\n{asked}<|im_end|>\n" if asked else ""
+        text = f"<|im_start|>system\n{INSTRUCTIONS}<|im_end|>\n{question}<|im_start|>user\n{words}"
+        ids = self._tokenizer.encode(text, add_special_tokens=False).ids[:MOST_TOKENS]
+        same = next((i for i, pair in enumerate(zip(ids, self._read, strict=False)) if pair[0] != pair[1]), len(self._read))
+        same = min(same, len(ids) - 1)
+        if self._read:
+            self._generator.rewind_to(same)
+        self._generator.append_tokens(ids[same:])
+        self._read = ids
+        logits = np.asarray(self._generator.get_output("logits"))[0, -1].astype(np.float64)
         likely = np.exp(logits - logits.max())
         return float(likely[self._ends].sum() / likely.sum())
+
+
+def _ends_turn(text: str) -> bool:
+    """Whether a token of that text ends a sentence or begins a new line."""
+    bare = text.strip()
+    return bare[0] in _SENTENCE_END and not bare[1:2].isalnum() if bare else "\n" in text
