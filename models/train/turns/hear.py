@@ -32,7 +32,7 @@ from voiceagent.stt.whisper import create
 
 CACHE = Path.home() / ".cache" / "voiceagent" / "turns"
 HEARD_BY = "starter"
-"""The profile whose recogniser writes the words."""
+"""The profile whose recogniser writes the words: those of its first decode. What it decodes again in doubt comes too late."""
 JUDGED_FROM_MS = 180.0
 """Shorter pauses end nothing."""
 PARTIALS_FROM_MS = 8000.0
@@ -105,7 +105,7 @@ async def hear(options: argparse.Namespace) -> None:
     done = sum(1 for _ in path.open(encoding="utf-8")) if path.exists() else 0
     voices, ear = Voices(options.joe, CACHE), Ear(options.ear)
     spec = profile(HEARD_BY).stt
-    engine = create(resolve(spec.model), spec.options)
+    engine = create(resolve(spec.model), {**spec.options, "doubt_below": None})
     mine = (found for found in islice(drawn_voices(options.part, options.seed), options.turns) if found[0] % of == index)
     began = time.monotonic()
     try:

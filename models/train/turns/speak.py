@@ -20,6 +20,7 @@ from models.train.endpoint_speak import SpokenTurn, speak_turn
 from models.train.endpoint_turns import Turn
 from models.train.stt_corpus import SAMPLE_RATE_HZ, Clip, Label
 from models.train.stt_speak import HELD_OUT_VARIANTS, Speaker, Units, spoken_words, trained_variants, unit_spans
+from models.train.turns.lengthen import lengthened
 from models.train.turns.patterns import Part
 from voiceagent.models.espeak import Espeak
 from voiceagent.models.telephone_band import telephone_band
@@ -28,6 +29,8 @@ Line: TypeAlias = Literal["wide", "telephone"]
 WORDS_PER_MINUTE = {"slow": 140, "usual": 175, "fast": 215}
 LENGTH_SCALES = {"slow": 1.2, "usual": 1.0, "fast": 0.85}
 JOE_SHARE = 0.5
+NO_SOUND = " ^$.,?!;:"
+"""Phonemes of Piper that are silent."""
 _ACCENTS = ("en-us", "en-us", "en", "en-us-nyc", "en-gb-scotland", "en-029")
 _OTHER_ACCENTS = ("en-us", "en-gb-x-rp")
 
@@ -63,7 +66,7 @@ class Voices:
     def spoken(self, rng: random.Random, turn: Turn, voice: Voice, line: Line) -> SpokenTurn | None:
         """The turn's sound; None where the words' times are not known."""
         speaker = self._joe_speaker(voice.speed) if voice.name == "joe" else _espeak_speaker(voice)
-        spoken = speak_turn(rng, turn, speaker)
+        spoken = speak_turn(rng, turn, speaker, lengthened)
         return spoken if spoken is None or line == "wide" else replace(spoken, audio=by_telephone(spoken.audio))
 
     def _joe_speaker(self, speed: str) -> Speaker:
@@ -120,19 +123,21 @@ class _Edge:
 
 
 def _edges(chunks: Sequence[Any]) -> tuple[NDArray[np.int16], list[_Edge]]:
-    """The audio, and the phonemizer's words in it."""
+    """The audio, and the phonemizer's words in it, without the marks behind them."""
     edges: list[_Edge] = []
     at = 0
     for chunk in chunks:
-        start, count = at, 0
-        for aligned in chunk.phoneme_alignments or []:
-            at_end = aligned.phoneme in " ^$"
-            if at_end and count and aligned.phoneme == " ":
-                edges.append(_Edge(start, at, count))
-            at += aligned.num_samples
-            start, count = (at, 0) if at_end and aligned.phoneme != "$" else (start, count + (not at_end))
-        if count:
-            edges.append(_Edge(start, at, count))
+        start, end, count = at, at, 0
+        for aligned in [*(chunk.phoneme_alignments or []), None]:
+            phoneme = aligned.phoneme if aligned else " "
+            if phoneme == " " and count:
+                edges.append(_Edge(start, end, count))
+                count = 0
+            at += aligned.num_samples if aligned else 0
+            if phoneme not in NO_SOUND:
+                end, count = at, count + 1
+            elif not count:
+                start = at
     return np.concatenate([chunk.audio_int16_array for chunk in chunks]), edges
 
 
