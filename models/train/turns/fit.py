@@ -1,0 +1,170 @@
+"""Fits the small model that combines the judges with our features, and tunes how its chance becomes a hold; writes both.
+
+
+    python -m models.train.turns.fit --out voiceagent/turn_taking/endpoint_weights.py
+
+A logistic regression (L2, Newton's method) over every pause that a rule could take for the end. Each is a row four times: as it
+was, and without one or both judges, so that the model knows what to do where one is late or missing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.train.turns.draw import SEED
+from models.train.turns.features import JUDGES, features
+from models.train.turns.rows import Row
+from models.train.turns.sweep import Pauses, end_turns
+from voiceagent.turn_taking.language import Language
+from voiceagent.turn_taking.languages.en import ENGLISH
+from voiceagent.turn_taking.pause import PauseEvidence
+
+TELEPHONE_SEED = SEED + 1
+PAUSE_MS = 250.0
+"""Silences from here on are learned from."""
+L2 = 2.0
+WITH_JUDGES: Mapping[tuple[str, ...], float] = {("ear", "meaning"): 1.0, ("ear",): 0.25, ("meaning",): 0.25, (): 0.25}
+"""Which judges a row keeps, and its weight."""
+FOLDS = 8
+SHORTEST_MS, LONGEST_MS = 200.0, 2100.0
+"""The holds that `TurnSettings` allows by default."""
+RISKS = (0.05, 0.07, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.35, 0.4)
+HESITATIONS_MS = (400.0, 500.0, 600.0, 700.0, 850.0, 1000.0)
+SPREADS = (0.6, 0.8, 1.0)
+MOST_MEDIAN_MS = 300.0
+Floats = NDArray[np.float64]
+
+
+def without(evidence: PauseEvidence, kept: Iterable[str]) -> PauseEvidence:
+    """The evidence as it is where only these judges have spoken."""
+    names = set(kept)
+    return replace(evidence, judged={name: chance for name, chance in evidence.judged.items() if name in names})
+
+
+def design(found: Sequence[Mapping[str, float]], names: Sequence[str]) -> Floats:
+    """Features as a matrix."""
+    return np.array([[one.get(name, 0.0) for name in names] for one in found])
+
+
+def solved(inputs: Floats, wanted: Floats, importance: Floats) -> Floats:
+    """The weights; every one but the first, the bias, is drawn towards zero."""
+    drawn = np.eye(inputs.shape[1]) * L2
+    drawn[0, 0] = 1e-6
+    weights = np.zeros(inputs.shape[1])
+    for _ in range(60):
+        likely = chance_of(inputs, weights)
+        gradient = inputs.T @ (importance * (likely - wanted)) + drawn @ weights
+        curvature = (inputs * (importance * likely * (1 - likely))[:, None]).T @ inputs + drawn
+        step = np.linalg.solve(curvature, gradient)
+        weights = weights - step
+        if np.abs(step).max() < 1e-7:
+            break
+    return weights
+
+
+def chance_of(inputs: Floats, weights: Floats) -> Floats:
+    """The probabilities, 0 to 1."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(inputs @ weights, -30, 30))))
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The model."""
+
+    weights: Mapping[str, float]
+
+    def chances(self, found: Sequence[Row], language: Language = ENGLISH, kept: Iterable[str] = JUDGES) -> Floats:
+        """That each pause is the end, where only these judges have spoken."""
+        names = list(self.weights)
+        seen = [features(without(row.evidence, kept), language) for row in found]
+        return chance_of(design(seen, names), np.array([self.weights[name] for name in names]))
+
+
+def fitted(found: Sequence[Row], chosen: Sequence[str], with_judges: Mapping[tuple[str, ...], float] = WITH_JUDGES) -> Fitted:
+    """The weights of the chosen features and the bias."""
+    names = ["bias", *chosen]
+    learned = [row for row in found if row.hearing.pause.lasted_ms >= PAUSE_MS]
+    inputs, wanted, importance = [], [], []
+    for kept, weight in with_judges.items():
+        inputs.append(design([features(without(row.evidence, kept), ENGLISH) for row in learned], names))
+        wanted.append(np.array([float(row.is_end) for row in learned]))
+        importance.append(np.full(len(learned), weight))
+    weights = solved(np.concatenate(inputs), np.concatenate(wanted), np.concatenate(importance))
+    return Fitted({name: round(float(weight), 3) for name, weight in zip(names, weights, strict=True)})
+
+
+def cross_validated(
+    found: Sequence[Row],
+    chosen: Sequence[str],
+    with_judges: Mapping[tuple[str, ...], float] = WITH_JUDGES,
+    kept: Iterable[str] = JUDGES,
+) -> Floats:
+    """The chances that a model gives which has not seen the row's pattern."""
+    folds = np.array([_fold(row.turn.pattern) for row in found])
+    chances = np.zeros(len(found))
+    for fold in range(FOLDS):
+        model = fitted([row for row, own in zip(found, folds, strict=True) if own != fold], chosen, with_judges)
+        mine = folds == fold
+        chances[mine] = model.chances([row for row, own in zip(found, mine, strict=True) if own], kept=kept)
+    return chances
+
+
+def _fold(pattern: str) -> int:
+    return hashlib.md5(pattern.encode(), usedforsecurity=False).digest()[1] % FOLDS
+
+
+@dataclass(frozen=True, slots=True)
+class HoldRule:
+    """How a chance becomes a hold (`endpointing.EndpointModel`)."""
+
+    risk: float
+    hesitation_ms: float
+    spread: float
+
+    def holds_ms(self, chances: Floats) -> Floats:
+        """The silence after which the chance that the caller goes on is down to `risk`."""
+        lasting = chances * self.risk / np.maximum(1e-9, (1 - chances) * (1 - self.risk))
+        quantile = np.array([NormalDist().inv_cdf(1 - min(1 - 1e-9, max(1e-9, share))) for share in lasting])
+        holds = np.where(lasting >= 1, 0.0, self.hesitation_ms * np.exp(self.spread * quantile))
+        return np.clip(holds, SHORTEST_MS, LONGEST_MS)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleScore:
+    """What a rule does to turns; latencies of those not cut off, in ms."""
+
+    cut_off: float
+    median_ms: float
+    mean_ms: float
+    p90_ms: float
+
+
+def rule_score(pauses: Pauses, holds_ms: Floats) -> RuleScore:
+    """Of one hold a pause."""
+    outcomes = end_turns(pauses, holds_ms[None])
+    latency = outcomes.latency_ms[0][~np.isnan(outcomes.latency_ms[0])]
+    middle, p90 = np.percentile(latency, [50, 90])
+    return RuleScore(float(outcomes.cut_off.mean()), float(middle), float(latency.mean()), float(p90))
+
+
+def tuned(pauses: Pauses, chances: Floats) -> tuple[HoldRule, RuleScore]:
+    """The rule with a median of at most `MOST_MEDIAN_MS` at which a turn more cut off in a hundred would buy the least."""
+    tried = [(rule, rule_score(pauses, rule.holds_ms(chances))) for rule in _rules()]
+    good = [one for one in tried if one[1].median_ms <= MOST_MEDIAN_MS] or tried
+    return min(good, key=lambda one: one[1].mean_ms + MS_A_CUT * one[1].cut_off)
+
+
+MS_A_CUT = 4000.0
+"""What a turn cut off is worth in ms of all turns' mean latency: one in a hundred, 40 ms."""
+
+
+def _rules() -> Iterator[HoldRule]:
+    for risk, hesitation_ms, spread in itertools.product(RISKS, HESITATIONS_MS, SPREADS):
+        yield HoldRule(risk, hesitation_ms, spread)
