@@ -210,7 +210,8 @@ def _holds(step: Step, pause: Pause, words: str) -> Holds:
     if rules.endpointing is None or not words:
         return Holds(rules.shortest_hold_ms, rules.longest_hold_ms)
     evidence = PauseEvidence(words, _asked(step), pause.voiced_ms, pause.prosody, pause.judged)
-    return rules.endpointing.holds(evidence, shortest_ms=rules.shortest_hold_ms, longest_ms=rules.longest_hold_ms)
+    shortest_ms, longest_ms = rules.shortest_hold_ms, rules.longest_hold_ms
+    return rules.endpointing.holds(evidence, step.language, shortest_ms=shortest_ms, longest_ms=longest_ms)
 
 
 def _set_holds(step: Step, holds: Holds) -> None:

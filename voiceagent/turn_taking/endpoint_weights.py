@@ -62,5 +62,5 @@ TRAINED: Mapping[str, float] = {
     "whole": 0.498,
 }
 """Weights of `endpointing.features`."""
-RISK, HESITATION_MS, GUESS_FROM = 0.07, 625.0, 0.1
+RISK, HESITATION_MS, SPREAD, GUESS_FROM = 0.07, 625.0, 0.6, 0.1
 """Tuned with holds of 200 to 2100 ms."""
