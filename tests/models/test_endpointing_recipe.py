@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from bench.curve_plot import Curve, plot
-from bench.endpointing import silences
+from bench.endpointing_demo import silences
 from models.train import endpoint_fit, endpoint_hear
 from models.train.endpoint_hear import HeardPause, HeardTurn, bundled_whisper, hear_turn, spoken_turns
 from models.train.endpoint_score import score

@@ -1,6 +1,6 @@
 """Fits the small model that combines the judges with our features, and tunes how its chance becomes a hold; writes both.
 
-    python -m models.train.turns.fit --meaning MODEL --out voiceagent/turn_taking/endpoint_weights.py
+    python -m models.train.turns.fit --out voiceagent/turn_taking/endpoint_weights.py
 
 A logistic regression (L2, Newton's method) over every pause that a rule could take for the end. Each is a row four times: as it
 was, and without one or both judges, so that the model knows what to do where one is late or missing.
@@ -12,7 +12,7 @@ import argparse
 import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import NormalDist
 
@@ -22,12 +22,11 @@ from numpy.typing import NDArray
 from models.train.turns.draw import SEED
 from models.train.turns.hear import Evidence, read_evidence, read_meanings
 from models.train.turns.patterns import Part
-from models.train.turns.rows import Row, pauses_of, rows
-from models.train.turns.sweep import Pauses, area, end_turns
+from models.train.turns.rows import Row, only, pauses_of, rows
+from models.train.turns.sweep import Pauses, RuleScore, area, rule_score
 from voiceagent.turn_taking.endpoint_features import JUDGES, features
 from voiceagent.turn_taking.language import Language
 from voiceagent.turn_taking.languages.en import ENGLISH
-from voiceagent.turn_taking.pause import PauseEvidence
 
 TELEPHONE_SEED = SEED + 1
 PAUSE_MS = 250.0
@@ -54,12 +53,6 @@ GUESS_FROM = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 MOST_WASTED = 0.5
 """Guesses a turn that may be thrown away."""
 Floats = NDArray[np.float64]
-
-
-def without(evidence: PauseEvidence, kept: Iterable[str]) -> PauseEvidence:
-    """The evidence as it is where only these judges have spoken."""
-    names = set(kept)
-    return replace(evidence, judged={name: chance for name, chance in evidence.judged.items() if name in names})
 
 
 def design(found: Sequence[Mapping[str, float]], names: Sequence[str]) -> Floats:
@@ -97,7 +90,7 @@ class Fitted:
     def chances(self, found: Sequence[Row], language: Language = ENGLISH, kept: Iterable[str] = JUDGES) -> Floats:
         """That each pause is the end, where only these judges have spoken; 0 without words, as in a call."""
         names = list(self.weights)
-        seen = [features(without(row.evidence, kept), language) for row in found]
+        seen = [features(only(row.evidence, kept), language) for row in found]
         chances = chance_of(design(seen, names), np.array([self.weights[name] for name in names]))
         return np.where([bool(row.evidence.words) for row in found], chances, 0.0)
 
@@ -108,7 +101,7 @@ def fitted(found: Sequence[Row], chosen: Sequence[str], with_judges: Mapping[tup
     learned = [row for row in found if row.hearing.pause.lasted_ms >= PAUSE_MS and row.evidence.words]
     inputs, wanted, importance = [], [], []
     for kept, weight in with_judges.items():
-        inputs.append(design([features(without(row.evidence, kept), ENGLISH) for row in learned], names))
+        inputs.append(design([features(only(row.evidence, kept), ENGLISH) for row in learned], names))
         wanted.append(np.array([float(row.is_end) for row in learned]))
         importance.append(np.full(len(learned), weight))
     weights = solved(np.concatenate(inputs), np.concatenate(wanted), np.concatenate(importance))
@@ -149,24 +142,6 @@ class HoldRule:
         quantile = np.array([NormalDist().inv_cdf(1 - min(1 - 1e-9, max(1e-9, share))) for share in lasting])
         holds = np.where(lasting >= 1, 0.0, self.hesitation_ms * np.exp(self.spread * quantile))
         return np.clip(holds, SHORTEST_MS, LONGEST_MS)
-
-
-@dataclass(frozen=True, slots=True)
-class RuleScore:
-    """What a rule does to turns; latencies of those not cut off, in ms."""
-
-    cut_off: float
-    median_ms: float
-    mean_ms: float
-    p90_ms: float
-
-
-def rule_score(pauses: Pauses, holds_ms: Floats) -> RuleScore:
-    """Of one hold a pause."""
-    outcomes = end_turns(pauses, holds_ms[None])
-    latency = outcomes.latency_ms[0][~np.isnan(outcomes.latency_ms[0])]
-    middle, p90 = np.percentile(latency, [50, 90])
-    return RuleScore(float(outcomes.cut_off.mean()), float(middle), float(latency.mean()), float(p90))
 
 
 def tuned(pauses: Pauses, chances: Floats) -> tuple[HoldRule, RuleScore]:
@@ -217,10 +192,9 @@ def guess_from(pauses: Pauses, chances: Floats) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--meaning", required=True, help="the language model whose judgements are used, by its folder's name")
     parser.add_argument("--out", type=Path, required=True, help="the Python file to write")
     options = parser.parse_args()
-    meanings = read_meanings(options.meaning)
+    meanings = read_meanings()
     fit_turns, tune_turns = evidence_of("fit"), evidence_of("tune")
     model = fitted(rows(fit_turns, meanings), CHOSEN)
     tuning = rows(tune_turns, meanings)

@@ -2,8 +2,7 @@
 the judges say. The evidence is kept outside the checkout, by part, line, seed and the code that made it: it is made once, scored
 in seconds.
 
-    python -m models.train.turns.hear --part fit --joe VOICE.onnx --ear SMART_TURN.onnx [--line telephone] [--slice 0/2]
-    python -m models.train.turns.hear --part fit --meaning FOLDER
+    python -m models.train.turns.hear --part fit --turns 790 [--line telephone] [--slice 0/2]
 """
 
 from __future__ import annotations
@@ -31,6 +30,8 @@ from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.whisper import create
 
 CACHE = Path.home() / ".cache" / "voiceagent" / "turns"
+JOE, EAR, MEANING = "piper-joe", "smart-turn-v3.2", "smollm2-135m-tools"
+"""Models of the registry."""
 HEARD_BY = "starter"
 """The profile whose recogniser writes the words: those of its first decode. What it decodes again in doubt comes too late."""
 JUDGED_FROM_MS = 180.0
@@ -97,27 +98,27 @@ def drawn_voices(part: Part, seed: int) -> Iterator[tuple[int, DrawnTurn, Voice]
         yield number, drawn, draw_voice(rng, part)
 
 
-async def hear(options: argparse.Namespace) -> None:
-    """Write a slice of a part's evidence, going on where an earlier run stopped."""
-    path = evidence_file(options.part, options.line, options.seed, options.slice)
-    index, of = (int(number) for number in options.slice.split("/"))
+async def hear(part: Part, turns: int, line: Line = "wide", seed: int = SEED, slice_of: str = "0/1") -> None:
+    """Write a slice of a part's evidence, going on where an earlier run stopped. Raises ModelError."""
+    path = evidence_file(part, line, seed, slice_of)
+    index, of = (int(number) for number in slice_of.split("/"))
     path.parent.mkdir(parents=True, exist_ok=True)
     done = sum(1 for _ in path.open(encoding="utf-8")) if path.exists() else 0
-    voices, ear = Voices(options.joe, CACHE), Ear(options.ear)
+    voices, ear = Voices(resolve(JOE) / "voice.onnx", CACHE), Ear(next(resolve(EAR).glob("*.onnx")))
     spec = profile(HEARD_BY).stt
     engine = create(resolve(spec.model), {**spec.options, "doubt_below": None})
-    mine = (found for found in islice(drawn_voices(options.part, options.seed), options.turns) if found[0] % of == index)
+    mine = (found for found in islice(drawn_voices(part, seed), turns) if found[0] % of == index)
     began = time.monotonic()
     try:
         with path.open("a", encoding="utf-8") as file:
             for number, drawn, voice in islice(mine, done, None):
-                rng = random.Random(f"sound {options.part} {options.seed} {number}")
-                spoken = voices.spoken(rng, drawn.turn, voice, options.line)
+                rng = random.Random(f"sound {part} {seed} {number}")
+                spoken = voices.spoken(rng, drawn.turn, voice, line)
                 if spoken is None:
                     raise SystemExit(f"no word times: {voice.name}: {drawn.pattern.text}")
                 heard = await hear_turn(engine, drawn.turn, spoken, PARTIALS_FROM_MS)
                 pauses = tuple(_judged(ear, spoken, pause) for pause in heard.pauses)
-                file.write(json.dumps(asdict(_evidence(drawn, voice, options.line, heard, pauses)), ensure_ascii=False) + "\n")
+                file.write(json.dumps(asdict(_evidence(drawn, voice, line, heard, pauses)), ensure_ascii=False) + "\n")
                 file.flush()
     finally:
         await engine.close()
@@ -136,13 +137,17 @@ def _evidence(drawn: DrawnTurn, voice: Voice, line: Line, heard: HeardTurn, paus
     return Evidence(*place, heard.asked, heard.said, heard.end_ms, pauses)
 
 
+def evidence_files(part: Part, line: Line, seed: int = SEED) -> list[Path]:
+    """The slices that are there."""
+    return sorted(CACHE.glob(f"{version()}/{part}-{line}-{seed}-*.jsonl"))
+
+
 def read_evidence(part: Part, line: Line, seed: int = SEED) -> list[Evidence]:
     """All slices of a part. Raises FileNotFoundError naming the command that makes them."""
-    paths = sorted(CACHE.glob(f"{version()}/{part}-{line}-{seed}-*.jsonl"))
+    paths = evidence_files(part, line, seed)
     if not paths:
-        raise FileNotFoundError(
-            f"no evidence of {part} on {line}: make it with python -m models.train.turns.hear --part {part} …"
-        )
+        command = f"python -m models.train.turns.hear --part {part} --line {line} --seed {seed}"
+        raise FileNotFoundError(f"no evidence of {part}, {line}: make it with {command}")
     return [_read(json.loads(text)) for path in paths for text in path.read_text(encoding="utf-8").splitlines()]
 
 
@@ -152,41 +157,52 @@ def _read(entry: dict[str, object]) -> Evidence:
     return Evidence(**entry, pauses=pauses)  # type: ignore[arg-type]
 
 
-def read_meanings(model: str) -> dict[tuple[str, str], float]:
-    """What a language model says of words after a question, as far as it was asked."""
-    path = CACHE / f"meanings-{model}.jsonl"
+def read_meanings() -> dict[tuple[str, str], float]:
+    """What the language model says of words after a question, as far as it was asked."""
+    path = meanings_file()
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     return {(asked, words): chance for asked, words, chance in map(json.loads, lines)}
 
 
-def ask_meaning(options: argparse.Namespace) -> None:
-    """Ask a language model about the words of a part's pauses that it was not asked about yet, in order: so it reads little."""
-    model = options.meaning.name
-    pauses = [(turn.asked, one.pause) for turn in read_evidence(options.part, options.line, options.seed) for one in turn.pauses]
+def meanings_file() -> Path:
+    """Where its judgements are kept. Raises ModelError."""
+    return CACHE / f"meanings-{resolve(MEANING).name}.jsonl"
+
+
+def ask_meaning(part: Part, line: Line = "wide", seed: int = SEED) -> None:
+    """Ask the language model about the words of a part's pauses that it was not asked about yet, in order: so it reads little."""
+    pauses = [(turn.asked, one.pause) for turn in read_evidence(part, line, seed) for one in turn.pauses]
     wanted = {(asked, without_closing_marks(pause.words)) for asked, pause in pauses if pause.lasted_ms >= JUDGED_FROM_MS}
-    new = sorted(pair for pair in wanted - set(read_meanings(model)) if pair[1])
-    judge, began = Meaning(options.meaning), time.monotonic()
-    with (CACHE / f"meanings-{model}.jsonl").open("a", encoding="utf-8") as file:
+    new = sorted(pair for pair in wanted - set(read_meanings()) if pair[1])
+    if not new:
+        return
+    judge, began = Meaning(resolve(MEANING)), time.monotonic()
+    with meanings_file().open("a", encoding="utf-8") as file:
         for asked, words in new:
             file.write(json.dumps([asked, words, round(judge.chance(words, asked), 6)], ensure_ascii=False) + "\n")
-    print(f"{model}: {len(new)} judgements in {time.monotonic() - began:.0f} s")
+    print(f"{MEANING}: {len(new)} judgements in {time.monotonic() - began:.0f} s")
+
+
+async def evidence(part: Part, turns: int, line: Line = "wide", seed: int = SEED) -> list[Evidence]:
+    """The first turns of a part, heard and judged now where they were not before. Raises ModelError."""
+    if not evidence_files(part, line, seed) or len(read_evidence(part, line, seed)) < turns:
+        await hear(part, turns, line, seed)
+    ask_meaning(part, line, seed)
+    return read_evidence(part, line, seed)[:turns]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", choices=get_args(Part), required=True)
     parser.add_argument("--line", choices=get_args(Line), default="wide")
-    parser.add_argument("--turns", type=int, default=1200)
+    parser.add_argument("--turns", type=int, default=600)
     parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--slice", default="0/1", help="which turns: I/N")
-    parser.add_argument("--joe", type=Path, help="the Piper voice")
-    parser.add_argument("--ear", type=Path, help="Smart Turn's ONNX file")
-    parser.add_argument("--meaning", type=Path, help="ask this language model about the words that were heard")
+    parser.add_argument("--slice", default="0/1", help="which turns: I/N, for N programs at once; then once more without it")
     options = parser.parse_args()
-    if options.meaning:
-        ask_meaning(options)
+    if options.slice != "0/1":
+        asyncio.run(hear(options.part, options.turns, options.line, options.seed, options.slice))
     else:
-        asyncio.run(hear(options))
+        asyncio.run(evidence(options.part, options.turns, options.line, options.seed))
 
 
 if __name__ == "__main__":

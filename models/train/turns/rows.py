@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -58,3 +58,9 @@ def pauses_of(found: Sequence[Row], turns: Sequence[Evidence]) -> Pauses:
         np.array([pause.is_end for pause in pauses]),
         len(turns),
     )
+
+
+def only(evidence: PauseEvidence, kept: Iterable[str]) -> PauseEvidence:
+    """The evidence as it is where only these judges have spoken."""
+    names = set(kept)
+    return replace(evidence, judged={name: chance for name, chance in evidence.judged.items() if name in names})

@@ -81,18 +81,25 @@ def end_turns(pauses: Pauses, holds_ms: Floats) -> Outcomes:
     return Outcomes(cut_off, latency)
 
 
-def swept(pauses: Pauses, chances: Floats) -> Swept:
-    """Over all thresholds, delays and time-outs."""
+def outcomes_of(pauses: Pauses, chances: Floats) -> Outcomes:
+    """Of all thresholds, delays and time-outs."""
     thresholds = np.unique(np.quantile(chances, np.linspace(0.02, 0.98, THRESHOLDS)))
     policies = [(t, d, o) for t, d, o in itertools.product(thresholds, DELAYS_MS, TIMEOUTS_MS) if o > d]
     threshold, delay, timeout = (np.array(column)[:, None] for column in zip(*policies, strict=True))
-    return best(end_turns(pauses, np.where(chances[None] >= threshold, delay, timeout)))
+    return end_turns(pauses, np.where(chances[None] >= threshold, delay, timeout))
 
 
-def swept_silences(pauses: Pauses) -> Swept:
-    """A fixed silence ends every turn."""
+def silences(pauses: Pauses) -> Outcomes:
+    """Of a fixed silence that ends every turn."""
     holds = np.array(sorted(set(SILENCES_MS)))[:, None]
-    return best(end_turns(pauses, np.broadcast_to(holds, (len(holds), len(pauses.turn)))))
+    return end_turns(pauses, np.broadcast_to(holds, (len(holds), len(pauses.turn))))
+
+
+def frontier(outcomes: Outcomes, budgets_ms: Sequence[float]) -> list[tuple[float, float]]:
+    """The best policy at each mean latency: latency in ms, turns cut off in per cent."""
+    latency, cut_off = np.nanmean(outcomes.latency_ms, axis=1), 100 * outcomes.cut_off.mean(axis=1)
+    found = [(budget, float(np.where(latency <= budget, cut_off, np.inf).min())) for budget in budgets_ms]
+    return [point for point in found if np.isfinite(point[1])]
 
 
 def best(outcomes: Outcomes) -> Swept:
@@ -113,6 +120,24 @@ def _interval(values: Floats) -> Interval:
     return Interval(float(values[0]), float(low), float(high))
 
 
+@dataclass(frozen=True, slots=True)
+class RuleScore:
+    """What a rule does to turns; latencies of those not cut off, in ms."""
+
+    cut_off: float
+    median_ms: float
+    mean_ms: float
+    p90_ms: float
+
+
+def rule_score(pauses: Pauses, holds_ms: Floats) -> RuleScore:
+    """Of one hold a pause."""
+    outcomes = end_turns(pauses, holds_ms[None])
+    latency = outcomes.latency_ms[0][~np.isnan(outcomes.latency_ms[0])]
+    middle, p90 = np.percentile(latency, [50, 90])
+    return RuleScore(float(outcomes.cut_off.mean()), float(middle), float(latency.mean()), float(p90))
+
+
 def area(chances: Floats, is_end: NDArray[np.bool_]) -> float:
     """Of the ROC curve: how often an end is held for likelier than a pause inside a turn; equal ones count half."""
     order = np.argsort(chances, kind="stable")
@@ -122,15 +147,3 @@ def area(chances: Floats, is_end: NDArray[np.bool_]) -> float:
     mean_rank = np.bincount(inverse, ranks) / np.bincount(inverse, minlength=len(values))
     ends = int(is_end.sum())
     return float((mean_rank[inverse][is_end].sum() - ends * (ends + 1) / 2) / max(1, ends * (len(is_end) - ends)))
-
-
-def concatenated(sets: Sequence[Pauses]) -> Pauses:
-    """Several sets as one."""
-    offsets = np.cumsum([0, *[one.turns for one in sets]])
-    return Pauses(
-        np.concatenate([one.turn + offset for one, offset in zip(sets, offsets, strict=False)]),
-        np.concatenate([one.began_ms for one in sets]),
-        np.concatenate([one.lasted_ms for one in sets]),
-        np.concatenate([one.is_end for one in sets]),
-        int(offsets[-1]),
-    )
