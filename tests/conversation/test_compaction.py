@@ -12,7 +12,7 @@ from voiceagent.conversation.state import Rules
 
 def talked(turns: int, **rules: Any) -> World:
     """A call of so many turns of about 20 tokens each."""
-    world = World(Rules(instructions="Be brief.", long_history_tokens=80, **rules))
+    world = World(Rules(language="en", instructions="Be brief.", long_history_tokens=80, **rules))
     world.begin()
     for number in range(turns):
         turn(world, number)
@@ -60,7 +60,7 @@ def test_a_summary_that_comes_while_nobody_speaks_is_put_in_at_once() -> None:
 
 
 def test_without_a_limit_nothing_is_left_out() -> None:
-    world = World(Rules(long_history_tokens=0))
+    world = World(Rules(language="en", long_history_tokens=0))
     world.begin()
     for number in range(20):
         turn(world, number)

@@ -22,7 +22,7 @@ PARKING = Chunk("hotel.md: Parking", "The garage costs 12 euros.")
 
 
 def begun(**rules: Any) -> World:
-    world = World(Rules(instructions="Be brief.", **rules))
+    world = World(Rules(language="en", instructions="Be brief.", **rules))
     world.begin()
     return world
 

@@ -7,7 +7,7 @@ import pytest
 from tests.conversation.world import World, begun
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.state import Phase
+from voiceagent.conversation.state import Phase, ToolRule
 
 
 def test_a_turn_is_heard_answered_and_remembered() -> None:
@@ -80,6 +80,40 @@ def test_speech_before_the_reply_was_heard_continues_the_same_request() -> None:
     world.final("for four.")
     world.settle()
     assert world.user_texts() == ["Book a table for four."]
+
+
+@pytest.mark.parametrize("words", ["Tomorrow.", "Okay.", "For how many"])
+def test_whatever_is_added_while_the_agent_only_thinks_joins_the_turn(words: str) -> None:
+    world = begun()
+    world.say("What's the weather in Paris?")
+    world.text("For how many days")
+    world.speech()
+    world.pause_with(words)
+    world.endpoint()
+    world.settle()
+    assert world.generations[-1].messages[-1].content == f"What's the weather in Paris? {words}"
+
+
+def test_words_that_join_a_turn_whose_tool_did_nothing_join_its_message_too() -> None:
+    world = begun(tools={"find": ToolRule("none"), "book": ToolRule("external")})
+    world.say("Find a table")
+    world.call_tool("find")
+    world.speech()
+    world.pause_with("in Paris.")
+    world.endpoint()
+    world.settle()
+    assert [message.content for message in world.generations[-1].messages] == ["Find a table in Paris."]
+
+
+def test_words_after_a_tool_with_an_effect_are_a_message_of_their_own() -> None:
+    world = begun(tools={"find": ToolRule("none"), "book": ToolRule("external")})
+    world.say("Book a table")
+    world.call_tool("book")
+    world.speech()
+    world.pause_with("in Paris.")
+    world.endpoint()
+    world.settle()
+    assert [m.content for m in world.generations[-1].messages if m.role == "user"] == ["Book a table", "in Paris."]
 
 
 # --- speech over the agent's ---

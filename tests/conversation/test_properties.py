@@ -53,6 +53,7 @@ MOVES: dict[str, Callable[[World, str], object]] = {
     "clause_failed": lambda world, text: world.fail_clause(),
     "clause_breaks": lambda world, text: world.break_clause(),
     "context": lambda world, text: world.feed(ev.ContextFound(world.now_ms, world.utterance, chunks(text))),
+    "instructions": lambda world, text: world.feed(ev.InstructionsChanged(world.now_ms, text)),
     "blocked": lambda world, text: world.block(text),
 }
 
@@ -81,11 +82,19 @@ callers_scripts = st.lists(st.tuples(callers_moves, st.sampled_from(TEXTS)), min
 greetings = st.sampled_from(["", "Hello, how can I help you?"])
 
 
-def run(greeting: str, script: list[tuple[str, str]]) -> World:
+def run(greeting: str, script: list[tuple[str, str]], kind: type[World] = World) -> World:
     """Let a call happen in the given order. The world itself fails when a frame, a synthesis or a tool of a dropped reply
     appears."""
-    world = World(
-        Rules(greeting=greeting, silence_timeout_ms=1000, max_tool_rounds=2, apology="Sorry.", tools=TOOLS, fillers=FILLERS)
+    world = kind(
+        Rules(
+            language="en",
+            greeting=greeting,
+            silence_timeout_ms=1000,
+            max_tool_rounds=2,
+            apology="Sorry.",
+            tools=TOOLS,
+            fillers=FILLERS,
+        )
     )
     world.begin()
     for move, text in script:
@@ -142,7 +151,11 @@ def test_no_effect_comes_of_an_uncommitted_reply_nor_twice_of_one(greeting: str,
 @settings(max_examples=300, deadline=None)
 def test_a_call_always_comes_to_rest(greeting: str, script: list[tuple[str, str]]) -> None:
     """Whatever happened before, once everybody does what is asked of them the caller has the floor or the call is over."""
-    world = run(greeting, script)
+    assert come_to_rest(run(greeting, script)).state.phase in (Phase.IDLE, Phase.ENDED)
+
+
+def come_to_rest(world: World) -> World:
+    """Let everybody do what is asked of them."""
     for _ in range(50):
         if world.state.phase in (Phase.IDLE, Phase.ENDED):
             break
@@ -156,7 +169,48 @@ def test_a_call_always_comes_to_rest(greeting: str, script: list[tuple[str, str]
         world.play_all()
         if world.state.phase is Phase.FINALISING:
             world.fire("final")
-    assert world.state.phase in (Phase.IDLE, Phase.ENDED)
+    return world
+
+
+class Kept(World):
+    """Remembers the caller's words that must be answered: all but those over a reply of which something was heard."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.said: list[str] = []
+
+    def feed(self, event: ev.Event) -> list[act.Action]:
+        reply = self.state.reply
+        over_a_reply = reply is not None and not reply.guess and reply.heard
+        actions = super().feed(event)
+        finals = [action.text for action in actions if isinstance(action, act.CallerFinal)]
+        taken = any(isinstance(action, act.Drop) for action in actions)
+        self.said += [word for text in finals if taken or not over_a_reply for word in text.split()]
+        if isinstance(event, ev.TextReceived) and self.state.phase is not Phase.ENDED:
+            self.said += event.text.split()
+        return actions
+
+
+@given(greetings, scripts)
+@settings(max_examples=400, deadline=None)
+def test_every_word_of_the_caller_ends_in_history_or_in_the_next_request(greeting: str, script: list[tuple[str, str]]) -> None:
+    world = run(greeting, script, Kept)
+    while world.drops:
+        world.settle()
+    assert isinstance(world, Kept)
+    assert sorted(" ".join([*world.user_texts(), world.state.unanswered]).split()) == sorted(world.said)
+
+
+@given(greetings, callers_scripts)
+@settings(max_examples=400, deadline=None)
+def test_every_committed_text_gets_a_reply_or_a_failure(greeting: str, script: list[tuple[str, str]]) -> None:
+    world = come_to_rest(run(greeting, script))
+    asked = [index for index, message in enumerate(world.state.history) if message.role == "user"]
+    assert not world.state.unanswered
+    failed = {notice.code for notice in world.failures()}
+    for index in asked:
+        after = world.state.history[index + 1 : index + 2]
+        assert failed or (after and after[0].role == "assistant") or world.endings()
 
 
 @given(greetings, callers_scripts)
@@ -238,7 +292,7 @@ any_event = st.one_of(
 
 
 def decisions(events: list[ev.Event]) -> list[tuple[act.Action, ...]]:
-    state = machine.start(Rules(greeting="Hello.", tools=TOOLS, fillers=FILLERS))
+    state = machine.start(Rules(language="en", greeting="Hello.", tools=TOOLS, fillers=FILLERS))
     taken = []
     for event in [ev.CallStarted(0.0), *events]:
         state, actions = machine.step(state, event)

@@ -341,6 +341,20 @@ def test_a_yes_to_a_question_that_was_not_heard_runs_nothing() -> None:
     assert not world.tools
 
 
+@pytest.mark.parametrize("words", ["Yes, please.", "Yes, that's right.", "Sure, why not."])
+def test_a_yes_on_the_last_word_of_the_question_runs_it(words: str) -> None:
+    world = asked_to_confirm(heard=False)
+    world.synthesise_all()
+    world.frames(65)
+    assert world.state.reply is not None
+    assert world.state.reply.heard == "Shall I book it for 4"
+    world.speech()
+    world.pause_with(words)
+    world.endpoint()
+    world.settle()
+    assert [(run.name, run.arguments) for run in world.tools] == [("book", FRIDAY)]
+
+
 def test_a_tool_with_effects_runs_on_after_an_interruption_and_its_result_is_told() -> None:
     world = begun()
     world.say("Book it.")
@@ -361,8 +375,10 @@ def looked_up(world: World) -> list[tuple[bool, float]]:
 def test_a_tool_that_was_interrupted_is_told_as_interrupted() -> None:
     world = begun(tools=FIND)
     world.say("Weather in Paris?")
+    world.text("Let me look.")
     world.call_tool("find")
     world.generated()
+    world.play_all()
     world.say("Never mind.")
     world.settle()
     assert [m.role for m in world.state.history] == ["user", "assistant", "tool", "user"]

@@ -33,7 +33,7 @@ class Audio:
 class World:
     """Feeds events, remembers actions, and plays audio as a leg would."""
 
-    rules: Rules = field(default_factory=Rules)
+    rules: Rules = field(default_factory=lambda: Rules(language="en"))
     now_ms: float = 0.0
     state: State = field(init=False)
     actions: list[act.Action] = field(default_factory=list)
@@ -286,6 +286,6 @@ class World:
 
 
 def begun(**rules: Any) -> World:
-    world = World(Rules(**rules))
+    world = World(Rules(language="en", **rules))
     world.begin()
     return world

@@ -10,7 +10,7 @@ from voiceagent.simulation.run import simulate, simulate_one, with_tools
 from voiceagent.simulation.tally import Tally
 from voiceagent.turn_taking.endpointing import EndpointModel
 
-RULES = Rules(instructions="Be brief.", greeting="Hello, how can I help you?", endpointing=EndpointModel())
+RULES = Rules(language="en", instructions="Be brief.", greeting="Hello, how can I help you?", endpointing=EndpointModel())
 
 
 def test_every_rule_holds_in_two_thousand_calls_and_every_decision_occurs() -> None:
@@ -43,7 +43,7 @@ def test_processes_share_the_work_and_the_sum_is_the_same() -> None:
 
 
 def test_without_guesses_none_is_made() -> None:
-    tally = simulate(Rules(max_guesses=0), 100, jobs=1)
+    tally = simulate(Rules(language="en", max_guesses=0), 100, jobs=1)
     assert tally.broken == []
     assert "the guess was" not in tally.decisions
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from voiceagent.turn_taking.languages import LANGUAGES, language
 from voiceagent.turn_taking.overlap import Overlap, classify
 
 SAID = "The first one is Italian and has a quiet garden."
+UNHEARD = "It opens at seven in the evening."
 
 
-def verdict(words: str, voiced_ms: float = 600.0, *, silent: bool = True, said: str = SAID, asked: bool = False) -> str:
-    return classify(Overlap(words, voiced_ms, silent, said, asked))
+def verdict(
+    words: str, voiced_ms: float = 600.0, *, silent: bool = True, said: str = SAID, unheard: str = UNHEARD, code: str = "en"
+) -> str:
+    return classify(Overlap(words, voiced_ms, silent, said, unheard), language(code))
 
 
 @pytest.mark.parametrize("words", ["Stop.", "Wait", "No, I meant Rome.", "Hold on.", "hang on a second", "Excuse me."])
@@ -48,11 +52,82 @@ def test_three_words_do_before_the_caller_is_silent_and_fewer_may_become_more() 
 
 
 def test_a_short_answer_to_a_question_does() -> None:
-    assert verdict("Yes.", 300.0, said="Shall I book it?", asked=True) == "yield"
-    assert verdict("Rome.", 300.0, said="In which city?", asked=True) == "yield"
+    assert verdict("Yes.", 300.0, said="Shall I book", unheard="it?") == "yield"
+    assert verdict("Rome.", 300.0, said="In which city?", unheard="") == "yield"
+    assert verdict("Yes.", 300.0, said="Shall I", unheard="book it for four at seven tomorrow?") == "continue"
 
 
 def test_the_agents_own_words_and_no_words_do_not() -> None:
     assert verdict("has a quiet garden", 900.0) == "continue"
     assert verdict("", 900.0) == "continue"
     assert verdict("", 900.0, silent=False) == "wait"
+
+
+def test_words_that_were_not_heard_are_no_echo() -> None:
+    assert verdict("It opens at seven.", 900.0) == "yield"
+
+
+def test_an_answer_in_the_words_of_the_question_is_no_echo() -> None:
+    question = "We are open all week. Do you want Friday at seven or Saturday at"
+    assert verdict("Saturday at eight.", 900.0, said=question, unheard="eight?") == "yield"
+    assert verdict("Saturday at eight.", 900.0, said=f"{question} eight?", unheard="") == "yield"
+    assert verdict("open all week", 900.0, said=f"{question} eight?", unheard="") == "continue"
+
+
+@pytest.mark.parametrize("words", ["Tomorrow.", "Mm-hm.", "quiet garden", "And for two people."])
+def test_whatever_is_said_before_anything_was_heard_is_the_callers_turn(words: str) -> None:
+    assert verdict(words, 400.0, said="", unheard=SAID) == "yield"
+
+
+COMMANDS = {
+    "de": ("Stopp!", "Nein.", "Moment mal.", "Noch einmal, bitte."),
+    "es": ("Para.", "No.", "Espere.", "Más alto, por favor."),
+    "fr": ("Arrêtez.", "Non.", "Attendez.", "Encore une fois."),
+    "it": ("Basta.", "No.", "Aspetta.", "Un momento."),
+    "pt": ("Pare.", "Não.", "Espere.", "De novo."),
+    "nl": ("Stop.", "Nee.", "Wacht even.", "Nog een keer."),
+    "en": ("Repeat.", "Louder.", "Help."),
+}
+BACKCHANNELS = {
+    "de": "Ja, genau.",
+    "es": "Ajá, claro.",
+    "fr": "D'accord.",
+    "it": "Sì, certo.",
+    "pt": "Entendi.",
+    "nl": "Ja, precies.",
+}
+
+
+@pytest.mark.parametrize(("code", "words"), [(code, words) for code, said in COMMANDS.items() for words in said])
+def test_each_language_has_its_commands(code: str, words: str) -> None:
+    assert verdict(words, 400.0, said="Eins, dos, trois.", code=code) == "yield"
+
+
+@pytest.mark.parametrize(("code", "words"), BACKCHANNELS.items())
+def test_each_language_has_its_signs_of_listening(code: str, words: str) -> None:
+    assert verdict(words, 700.0, said="Eins, dos, trois.", code=code) == "continue"
+
+
+def test_in_a_language_without_a_file_any_understood_word_takes_the_floor() -> None:
+    assert verdict("Tak.", 400.0, code="pl") == "yield"
+    assert verdict("Tak.", 100.0, silent=False, code="pl") == "wait"
+    assert verdict("", 400.0, code="pl") == "continue"
+
+
+def test_no_language_lacks_a_list() -> None:
+    for one in LANGUAGES.values():
+        lists = (
+            one.yes,
+            one.beside_yes,
+            one.yes_phrases,
+            one.no,
+            one.commands,
+            one.command_phrases,
+            one.backchannels,
+            one.openers,
+        )
+        assert all(lists), one.name
+        assert all((one.whole, one.question_words, one.numbers, one.spelling, *one.unfinished.values())), one.name
+        assert set(one.unfinished) == set(LANGUAGES["en"].unfinished), one.name
+        said = one.sayings
+        assert all((said.check_in, said.farewell, said.apology, said.fillers, said.blocked_input, said.code)), one.name

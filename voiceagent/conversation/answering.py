@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.confirmation import agrees
 from voiceagent.conversation.context import take_in
 from voiceagent.conversation.reply import Reply
 from voiceagent.conversation.replying import (
@@ -25,7 +24,8 @@ from voiceagent.conversation.replying import (
 )
 from voiceagent.conversation.state import Phase, Want
 from voiceagent.conversation.step import Step
-from voiceagent.conversation.tool_runs import next_round, start_tool, with_running
+from voiceagent.conversation.tool_runs import left_effects, next_round, start_tool, with_running
+from voiceagent.turn_taking.agreement import agrees
 
 
 def begin(step: Step, want: Want) -> None:
@@ -57,7 +57,7 @@ def _answer(step: Step) -> None:
     step.put(confirming=None)
     if step.state.refusal is not None:
         _refuse(step, reply, step.state.refusal)
-    elif asked is not None and agrees(said):
+    elif asked is not None and agrees(said, step.language):
         confirmed = replace_call(asked, call_id=f"{asked.call_id}_confirmed")
         step.put(reply=reply.with_tool(confirmed))
         start_tool(step, reply, confirmed)
@@ -144,7 +144,7 @@ def playout_stopped(step: Step, event: ev.PlayoutStopped) -> None:
 def _settle(step: Step, dropped: Reply) -> None:
     history = step.state.history
     interrupted = dropped.status == "interrupted"
-    if interrupted and dropped.answers_user and not dropped.heard and not dropped.used_tools:
+    if interrupted and dropped.answers_user and not dropped.heard and not left_effects(step, dropped):
         step.put(history=history[:-1], unanswered=" ".join(f"{history[-1].content} {step.state.unanswered}".split()))
         since, asked = step.state.context, history[-1].context
         step.put(context=asked)

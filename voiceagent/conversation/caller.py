@@ -17,10 +17,6 @@ from voiceagent.turn_taking.endpointing import Holds
 from voiceagent.turn_taking.overlap import Overlap, Verdict, classify
 from voiceagent.turn_taking.pause import PauseEvidence
 
-EARLY_ANSWER_WORDS = 4
-"""Of a question, so many words before its end it may be answered."""
-REMEMBERED_WORDS = 40
-"""Of the agent's words, so many before what the caller heard last may come back as an echo."""
 _HEARD = (Phase.HEARING, Phase.FINALISING)
 
 
@@ -222,9 +218,7 @@ def _verdict(step: Step, words: str, voiced_ms: float, *, silent: bool) -> Verdi
     reply = step.spoken()
     if reply is None:
         return "yield"
-    said = f"{' '.join(reply.heard.split()[-REMEMBERED_WORDS:])} {reply.unheard}".rstrip()
-    asked = said.endswith("?") and len(reply.unheard.split()) <= EARLY_ANSWER_WORDS
-    return classify(Overlap(words, voiced_ms, silent, said, asked))
+    return classify(Overlap(words, voiced_ms, silent, reply.heard, reply.unheard), step.language)
 
 
 def _judge(step: Step, words: str, voiced_ms: float, *, silent: bool) -> None:

@@ -8,19 +8,13 @@ from string import Formatter
 
 from voiceagent.conversation.history import ToolCall, read_arguments
 from voiceagent.conversation.lookups import rule_of
+from voiceagent.conversation.reply import Reply
 from voiceagent.conversation.step import Step
-from voiceagent.turn_taking.overlap import bare_words
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
 
 NOT_CONFIRMED = '{"status": "not done yet: the caller is asked to confirm it"}'
 ONE_AT_A_TIME = '{"error": "not done: another request waits for the caller to confirm it"}'
-_YES = _words("yes yeah yep yup sure ok okay right correct exactly fine please absolutely definitely")
-_WITH_YES = _words("do it that go ahead of course is book i would like thanks thank you sounds good great perfect")
-MAX_YES_WORDS = 8
+GIST_SHARE = 0.7
+"""Of the question's words, so many must have been heard that a yes can be meant for it."""
 
 
 def confirmation(step: Step, call: ToolCall) -> str:
@@ -30,8 +24,8 @@ def confirmation(step: Step, call: ToolCall) -> str:
     return " ".join(Formatter().vformat(rule_of(step, call.name).confirm, (), arguments).split())
 
 
-def agrees(said: str) -> bool:
-    """Whether that is a plain yes: nothing but words of agreement, so that "yes, but for five" is none."""
-    words = bare_words(said)
-    plain = len(words) <= MAX_YES_WORDS and (_YES | _WITH_YES).issuperset(words)
-    return plain and not _YES.isdisjoint(words)
+def gist_heard(reply: Reply) -> bool:
+    """Whether the caller heard enough of the question, the reply's last clauses, to answer it."""
+    question = [clause for clause in reply.clauses if clause.round == len(reply.rounds) - 1]
+    heard = sum(len(clause.heard.split()) for clause in question)
+    return heard >= GIST_SHARE * sum(len(clause.text.split()) for clause in question) > 0

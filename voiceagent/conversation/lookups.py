@@ -13,7 +13,7 @@ from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import ToolCall, read_arguments
 from voiceagent.conversation.state import Lookup, ToolRule
 from voiceagent.conversation.step import Step
-from voiceagent.turn_taking.overlap import bare_words
+from voiceagent.turn_taking.language import bare_words
 
 UNKNOWN = ToolRule()
 KEPT_FOR_REPLIES = 1

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.compaction import compact
+from voiceagent.conversation.confirmation import gist_heard
 from voiceagent.conversation.fillers import cut_filler
 from voiceagent.conversation.history import Chunk, Message
 from voiceagent.conversation.lookups import end_lookups
@@ -70,7 +71,7 @@ def drop(step: Step, status: str) -> None:
     step.clear_timers([REPLY, OVERLAP, FILLER])
     if reply is None:
         return
-    if not reply.guess:
+    if not reply.guess and not (status == "interrupted" and gist_heard(reply)):
         step.put(confirming=None)
     step.put(reply=None, dropping=replace(reply, status=status, generating=False))
     step.do(act.Drop(reply.reply_id))

@@ -62,6 +62,8 @@ class ToolRule(Struct, frozen=True):
 class Rules(Struct, frozen=True):
     """What the operator set. Times in milliseconds; 0 switches a limit off."""
 
+    language: str = ""
+    """The caller's, by its code (`turn_taking.languages`); of one that is not known the voice and the judges decide."""
     instructions: str = ""
     greeting: str = ""
     check_in: str = "Are you still there?"

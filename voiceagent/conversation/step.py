@@ -11,6 +11,8 @@ from msgspec.structs import replace
 from voiceagent.conversation import actions as act
 from voiceagent.conversation.reply import Reply
 from voiceagent.conversation.state import State
+from voiceagent.turn_taking.language import Language
+from voiceagent.turn_taking.languages import language
 
 
 class Step:
@@ -42,6 +44,11 @@ class Step:
         for name in sorted(self.state.timers.intersection(names)):
             self.put(timers=self.state.timers - {name})
             self.do(act.ClearTimer(name))
+
+    @property
+    def language(self) -> Language:
+        """What is known of the caller's."""
+        return language(self.state.rules.language)
 
     def live(self, reply_id: int) -> Reply | None:
         """The live reply, if that is its id."""

@@ -145,6 +145,11 @@ def with_running(step: Step, dropped: Reply) -> Reply:
     return dropped
 
 
+def left_effects(step: Step, reply: Reply) -> bool:
+    """Whether a tool that the reply asked for did, or may have done, something."""
+    return any(rule_of(step, run.call.name).effect != "none" for part in reply.rounds for run in part.tools)
+
+
 def next_round(step: Step) -> None:
     """Go back to the model once a round's tools are done; otherwise see what can be said meanwhile, or whether the reply is
     over."""

@@ -12,13 +12,13 @@ from typing import Any
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
-from voiceagent.conversation.caller import EARLY_ANSWER_WORDS
 from voiceagent.conversation.history import Chunk
 from voiceagent.conversation.state import Phase, Rules
 from voiceagent.simulation.playout import FRAME_MS, WORD_MS, SimulatedPlayout
 from voiceagent.simulation.script import HAS_EFFECTS, LOOKS_UP, Turn, Utterance, script
 from voiceagent.simulation.tally import Tally
-from voiceagent.turn_taking.overlap import bare_words
+from voiceagent.turn_taking.language import bare_words
+from voiceagent.turn_taking.overlap import EARLY_ANSWER_WORDS
 from voiceagent.turn_taking.pause import Prosody
 
 PAUSE_MS, PARTIAL_MS, SAID_WORD_MS = 100.0, 200.0, 290.0

@@ -1,0 +1,99 @@
+"""What turn-taking must know of a language: which words agree, refuse, command or only show that somebody listens, and which
+leave a sentence open. Data; a file of `languages/` holds one. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+WordClass = Literal["filler", "joiner", "determiner", "preposition", "auxiliary", "pronoun", "verb"]
+"""A closed class of words, of which a sentence hardly ends with one."""
+
+_MARK = re.compile(r"[^\w\s]|_")
+
+
+def bare_words(text: str) -> list[str]:
+    """Words without case, punctuation and hyphens."""
+    return _MARK.sub("", text.casefold()).split()
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Words of a language's file, separated by spaces, as `bare_words` writes them."""
+    return frozenset(bare_words(text))
+
+
+def phrase_set(text: str) -> frozenset[tuple[str, ...]]:
+    """Phrases of a language's file, separated by bars, each as `bare_words` writes it."""
+    return frozenset(tuple(bare_words(phrase)) for phrase in text.split("|") if phrase.strip())
+
+
+def number_words(ones: str, tens: str, others: Mapping[str, int]) -> Mapping[str, int]:
+    """The words for 0, 1, 2 … and for 20, 30 …, each in order, and the `others`."""
+    known = {word: value for value, word in enumerate(ones.split())}
+    known |= {word: 10 * value for value, word in enumerate(tens.split(), 2)}
+    return {bare_words(word)[0]: value for word, value in (known | dict(others)).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Sayings:
+    """What an agent says by itself where its settings do not say otherwise."""
+
+    check_in: str = ""
+    farewell: str = ""
+    apology: str = ""
+    fillers: tuple[str, ...] = ()
+    """While a tool takes its time."""
+    blocked_output: str = ""
+    """Instead of a reply that a guard withheld."""
+    blocked_input: str = ""
+    """To words that a guard withheld."""
+    code: str = ""
+    """In place of a block of code."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Language:
+    """One. Words are as `bare_words` writes them."""
+
+    code: str
+    """ISO 639-1; empty where none is known."""
+    name: str
+    """In English."""
+    yes: frozenset[str] = frozenset()
+    """Words of which one alone agrees."""
+    beside_yes: frozenset[str] = frozenset()
+    """Words that change nothing about a yes."""
+    yes_phrases: frozenset[tuple[str, ...]] = frozenset()
+    """Phrases that agree although their words do not."""
+    no: frozenset[str] = frozenset()
+    """Words that refuse, wherever they stand."""
+    commands: frozenset[str] = frozenset()
+    """Words that take the floor wherever they stand."""
+    command_phrases: frozenset[tuple[str, ...]] = frozenset()
+    """And words that do so in a row: alone they may be what recognisers make of a "hm"."""
+    backchannels: frozenset[str] = frozenset()
+    """Words of which a sign of listening is made."""
+    openers: frozenset[str] = frozenset()
+    """Words with which people begin a sentence: alone they are the start of one."""
+    unfinished: Mapping[WordClass, frozenset[str]] = field(default_factory=dict)
+    """Closed classes of words that something follows; the first that holds a word counts."""
+    whole: frozenset[str] = frozenset()
+    """Words of which a turn may be made alone: greetings, thanks, answers, commands."""
+    question_words: frozenset[str] = frozenset()
+    """What asks for something else than yes or no."""
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    """Words for 0 to 99, without those made of two, and for a hundred and a thousand."""
+    spelling: frozenset[str] = frozenset()
+    """Words that are said while something is spelled: "at", "dot", "double"."""
+    sayings: Sayings = Sayings()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there are words at all: else judges and voice decide."""
+        return bool(self.code)
+
+
+UNKNOWN = Language("", "")
+"""Any other one."""

@@ -1,0 +1,22 @@
+"""The languages that turn-taking knows words of, one file each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from voiceagent.turn_taking.language import UNKNOWN, Language
+from voiceagent.turn_taking.languages.de import GERMAN
+from voiceagent.turn_taking.languages.en import ENGLISH
+from voiceagent.turn_taking.languages.es import SPANISH
+from voiceagent.turn_taking.languages.fr import FRENCH
+from voiceagent.turn_taking.languages.it import ITALIAN
+from voiceagent.turn_taking.languages.nl import DUTCH
+from voiceagent.turn_taking.languages.pt import PORTUGUESE
+
+LANGUAGES: Mapping[str, Language] = {one.code: one for one in (ENGLISH, GERMAN, SPANISH, FRENCH, ITALIAN, PORTUGUESE, DUTCH)}
+"""By ISO 639-1 code."""
+
+
+def language(code: str) -> Language:
+    """That language, or `UNKNOWN` where there is no file of it."""
+    return LANGUAGES.get(code, UNKNOWN)

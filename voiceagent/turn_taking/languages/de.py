@@ -1,0 +1,77 @@
+"""German."""
+
+from __future__ import annotations
+
+from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set
+
+_ONES = """null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn
+achtzehn neunzehn"""
+_TENS = "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig"
+
+GERMAN = Language(
+    code="de",
+    name="German",
+    yes=word_set(
+        "ja jawohl jo jep klar genau richtig stimmt okay ok gerne gern bitte einverstanden natürlich sicher doch absolut"
+    ),
+    beside_yes=word_set(
+        """das ist so passt gut sehr prima super perfekt mach machen sie wir es mal dann danke vielen dank ich möchte
+        will buchen und ach na aber schon für mich uns alles in ordnung"""
+    ),
+    yes_phrases=phrase_set(
+        "warum nicht|ja warum nicht|passt|das passt|nur zu|auf jeden fall|in ordnung|machen sie das|alles klar"
+    ),
+    no=word_set("nein nee nö nicht kein keine niemals nie abbrechen stopp stop halt warte warten"),
+    commands=word_set(
+        """stopp stop halt nein nee nö warte warten moment abbrechen genug ruhe aufhören pause aber eigentlich
+        entschuldigung sorry wiederholen wiederhole nochmal lauter langsamer leiser hilfe"""
+    ),
+    command_phrases=phrase_set("noch mal|noch einmal|einen augenblick|hör auf|hören sie auf|sei still|warte mal|warten sie"),
+    backchannels=word_set(
+        """mm mhm hm hmm hmmm äh ähm ah aha ach oh ja jo jep ok okay genau richtig gut schön klar stimmt super prima toll
+        echt wirklich verstehe ich alles danke so na interessant"""
+    ),
+    openers=word_set(
+        """was wann wo wer warum wie welche welcher welches kann können könnte könnten wird würde ist sind haben hat
+        bitte in für am an im mit von und also weil wenn ich mein wir es der die das"""
+    ),
+    unfinished={
+        "filler": word_set("äh ähm öh hm hmm mm also naja na tja"),
+        "joiner": word_set(
+            """und oder aber weil wenn dann als während dass ob wer was welche welcher welches wo wie warum auch plus
+            minus mal geteilt sondern denn obwohl damit"""
+        ),
+        "determiner": word_set(
+            """ein eine einen einem einer eines der die das den dem des mein meine meinen meinem meiner dein deine ihr
+            ihre ihren ihrem sein seine unser unsere diese dieser diesen dieses jede jeder jeden kein keine keinen"""
+        ),
+        "preposition": word_set(
+            """zu zum zur für von vom in im ins auf an am ans bei beim mit über um aus nach zwischen bis vor seit während
+            ohne unter gegen durch neben per ab"""
+        ),
+        "auxiliary": word_set(
+            """ist sind bin war waren habe haben hat hatte kann können könnte könnten will wollen würde würden werde wird
+            werden soll sollte muss müssen darf möchte möchten hätte"""
+        ),
+        "pronoun": word_set("ich wir er sie man es"),
+        "verb": word_set("brauche brauchen suche meine meinte sagte heiße sehr zu wirklich mehr"),
+    },
+    whole=word_set(
+        """ja nein nee doch stopp halt danke vielen dank tschüss wiedersehen auf hallo guten tag bitte nochmal genau
+        richtig stimmt abbrechen hilfe nichts moment gut okay ok klar gerne perfekt"""
+    ),
+    question_words=word_set(
+        "was wann wo wohin woher wer wen wem wessen welche welcher welches welchen wie warum wieso weshalb wieviel"
+    ),
+    numbers=number_words(_ONES, _TENS, {"ein": 1, "zwo": 2, "hundert": 100, "tausend": 1000}),
+    spelling=word_set("at punkt strich bindestrich unterstrich schrägstrich doppel wie komma klammeraffe"),
+    sayings=Sayings(
+        check_in="Sind Sie noch da?",
+        farewell="Auf Wiederhören.",
+        apology="Entschuldigung, da ist etwas schiefgegangen. Bitte sagen Sie das noch einmal.",
+        fillers=("Ich sehe kurz nach.", "Einen Moment, bitte.", "Eine Sekunde."),
+        blocked_output="Das darf ich leider nicht sagen.",
+        blocked_input="Dabei kann ich leider nicht helfen.",
+        code="Den Code lasse ich weg.",
+    ),
+)

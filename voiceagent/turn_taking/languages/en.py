@@ -1,0 +1,69 @@
+"""English."""
+
+from __future__ import annotations
+
+from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set
+
+_ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+eighteen nineteen"""
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+
+ENGLISH = Language(
+    code="en",
+    name="English",
+    yes=word_set("yes yeah yep yup sure ok okay right correct exactly fine please absolutely definitely certainly aye"),
+    beside_yes=word_set(
+        """do it that thats it's this go ahead of course is i'm i am we are would like thanks thank you sounds good great
+        perfect lovely for me us with then and oh well uh um all just so very much"""
+    ),
+    yes_phrases=phrase_set(
+        "why not|sure why not|go ahead|go for it|do it|please do|i do|that works|sounds good|of course|by all means"
+    ),
+    no=word_set("no nope nah not don't never neither cancel stop wait"),
+    commands=word_set("stop wait no nope cancel quiet enough pause never but actually sorry repeat louder slower help"),
+    command_phrases=phrase_set("hold on|hang on|excuse me|one moment|just a|shut up|be quiet|say again|speak up"),
+    backchannels=word_set(
+        """mm mhm mmhm mmhmm hm hmm hmmm uh uhhuh huh um ah aha oh yeah yes yep yup ok okay right sure good great nice
+        fine cool exactly indeed true wow really i see got it alright thanks thank you all of course"""
+    ),
+    openers=word_set(
+        """what when where who why how which can could will would is are do does did please in for at on to with from and
+        so because if i my we it its"""
+    ),
+    unfinished={
+        "filler": word_set("uh um uhm er erm hmm hm mm well so actually like"),
+        "joiner": word_set(
+            """and or but because if then when while that who what who's which where how why also plus minus times
+            divided unless although whether"""
+        ),
+        "determiner": word_set("a an the my your our his her its their this these some any every each no another"),
+        "preposition": word_set(
+            """to for from of in on at by with about into than as between until before after during without under over
+            near like via per around through against since towards"""
+        ),
+        "auxiliary": word_set(
+            """is are am was were be been have has had do does did can could will would shall should may might must i'm
+            i'd i'll it's what's where's how's that's we're let's don't can't isn't going gonna i've we've you're
+            they're"""
+        ),
+        "pronoun": word_set("i we they he she you"),
+        "verb": word_set("want wants need needs wish mean meant said say very too really more"),
+    },
+    whole=word_set(
+        """yes yeah yep yup no nope sure right stop wait thanks thank you bye goodbye hello hi never mind please repeat
+        again correct exactly cancel help nothing none that's it is pardon enough quiet fine okay ok good great
+        perfect"""
+    ),
+    question_words=word_set("what when where who whose which how why what's where's who's how's"),
+    numbers=number_words(_ONES, _TENS, {"oh": 0, "nought": 0, "hundred": 100, "thousand": 1000}),
+    spelling=word_set("at dot dash hyphen underscore slash double triple capital comma point as for"),
+    sayings=Sayings(
+        check_in="Are you still there?",
+        farewell="Goodbye.",
+        apology="Sorry, something went wrong. Please say that again.",
+        fillers=("Let me check that.", "One moment, please.", "Just a second."),
+        blocked_output="I'm sorry, I can't say that.",
+        blocked_input="I'm sorry, I can't help with that.",
+        code="I'll leave out the code.",
+    ),
+)

@@ -1,0 +1,86 @@
+"""Spanish."""
+
+from __future__ import annotations
+
+from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set
+
+_ONES = """cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete
+dieciocho diecinueve"""
+_TENS = "veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa"
+
+SPANISH = Language(
+    code="es",
+    name="Spanish",
+    yes=word_set("sí si claro vale bueno correcto exacto exactamente perfecto okay ok efectivamente cierto"),
+    beside_yes=word_set(
+        """por favor eso es está así muy bien de acuerdo luego supuesto hágalo hazlo me parece gracias muchas quiero lo
+        la el que para mí nosotros y pues ah oh adelante"""
+    ),
+    yes_phrases=phrase_set("por supuesto|por qué no|cómo no|de acuerdo|está bien|adelante|desde luego|me parece bien"),
+    no=word_set("no nunca jamás tampoco cancelar cancela cancele para pare espera espere alto"),
+    commands=word_set(
+        """para pare parar alto no espera espere basta silencio cancela cancele cancelar pero perdón perdone disculpe
+        repite repita repetir ayuda"""
+    ),
+    command_phrases=phrase_set("un momento|otra vez|de nuevo|más alto|más despacio|más fuerte|un segundo|más bajo"),
+    backchannels=word_set(
+        """mm mhm hm hmm ah aja ajá eh oh sí si ya vale claro bien bueno okay ok exacto cierto genial perfecto de acuerdo
+        entiendo verdad gracias muy anda"""
+    ),
+    openers=word_set(
+        """qué cuándo dónde quién cómo cuál por puede puedo podría es son tiene hay quiero en a con desde y entonces
+        porque mi yo el la los las un una lo"""
+    ),
+    unfinished={
+        "filler": word_set("eh em este mm hm pues bueno o sea"),
+        "joiner": word_set("y e o u pero porque si cuando mientras que quien cual donde como más menos aunque sino entonces"),
+        "determiner": word_set(
+            """un una unos unas el la los las mi mis tu tus su sus nuestro nuestra este esta estos estas ese esa ese
+            algún alguna cada otro otra"""
+        ),
+        "preposition": word_set(
+            "a al de del en con por para desde hasta sobre entre sin según hacia tras durante ante bajo contra"
+        ),
+        "auxiliary": word_set(
+            """es son soy está están estoy era eran ha han he había puede puedo podría quiero quisiera querría voy va van
+            tengo tiene debo debe hay me te se nos"""
+        ),
+        "pronoun": word_set("yo tú él ella nosotros ellos usted ustedes"),
+        "verb": word_set("necesito busco llamo digo dije muy demasiado realmente"),
+    },
+    whole=word_set(
+        """sí si no vale claro para pare alto espera gracias muchas adiós hola buenos buenas días tardes noches por favor
+        otra vez repita correcto exacto cancelar ayuda nada basta bien bueno perfecto ok okay"""
+    ),
+    question_words=word_set("qué cuándo dónde adónde quién quiénes cómo cuál cuáles cuánto cuánta cuántos cuántas"),
+    numbers=number_words(
+        _ONES,
+        _TENS,
+        {
+            "un": 1,
+            "una": 1,
+            "veintiuno": 21,
+            "veintidós": 22,
+            "veintitrés": 23,
+            "veinticuatro": 24,
+            "veinticinco": 25,
+            "veintiséis": 26,
+            "veintisiete": 27,
+            "veintiocho": 28,
+            "veintinueve": 29,
+            "cien": 100,
+            "ciento": 100,
+            "mil": 1000,
+        },
+    ),
+    spelling=word_set("arroba punto guion barra doble como coma"),
+    sayings=Sayings(
+        check_in="¿Sigue ahí?",
+        farewell="Hasta luego.",
+        apology="Perdone, algo ha ido mal. Repítalo, por favor.",
+        fillers=("Déjeme comprobarlo.", "Un momento, por favor.", "Un segundo."),
+        blocked_output="Lo siento, eso no lo puedo decir.",
+        blocked_input="Lo siento, en eso no puedo ayudar.",
+        code="Omito el código.",
+    ),
+)

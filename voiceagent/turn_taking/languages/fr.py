@@ -1,0 +1,68 @@
+"""French."""
+
+from __future__ import annotations
+
+from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set
+
+_ONES = """zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize"""
+_TENS = "vingt trente quarante cinquante soixante"
+
+FRENCH = Language(
+    code="fr",
+    name="French",
+    yes=word_set("oui ouais si daccord accord okay ok exact exactement absolument certainement parfait volontiers voilà"),
+    beside_yes=word_set(
+        """cest c'est ça bien très bon à fait sûr merci beaucoup s'il vous te plaît allez y je veux voudrais le
+        la les pour moi nous et ah oh eh correct bonne idée"""
+    ),
+    yes_phrases=phrase_set("bien sûr|pourquoi pas|c'est ça|c'est bon|allez-y|vas-y|ça marche|ça me va|d'accord|tout à fait"),
+    no=word_set("non pas jamais annuler annulez arrête arrêtez stop attends attendez"),
+    commands=word_set(
+        """stop arrête arrêtez non attends attendez assez silence annule annulez annuler pause mais pardon excusez répète
+        répétez répéter aide doucement"""
+    ),
+    command_phrases=phrase_set(
+        "un moment|un instant|une seconde|encore une fois|plus fort|plus lentement|tais-toi|moins fort|au secours"
+    ),
+    backchannels=word_set(
+        """mm mhm hm hmm ah ha eh euh oh oui ouais ok okay d'accord daccord bien bon voilà exact exactement super parfait
+        très vrai vraiment je vois merci tout à fait"""
+    ),
+    openers=word_set(
+        """que quoi quand où qui comment pourquoi quel quelle quels quelles est-ce peux pouvez pourriez est sont avez à
+        dans en pour avec de et alors parce si je mon ma nous il elle le la les un une"""
+    ),
+    unfinished={
+        "filler": word_set("euh heu hum hm ben bah alors donc"),
+        "joiner": word_set("et ou mais parce car si quand que qui dont où comment pourquoi lorsque puis plus moins puisque"),
+        "determiner": word_set(
+            """un une des le la les l du au aux mon ma mes ton ta tes son sa ses notre nos votre vos leur leurs ce cet
+            cette ces chaque quelques quel quelle"""
+        ),
+        "preposition": word_set(
+            "à de d en dans sur sous par pour avec sans chez vers entre depuis jusque jusquà avant après pendant contre"
+        ),
+        "auxiliary": word_set(
+            """est sont suis était ai as a avons avez ont peux peut pouvez pouvons pourrais pourriez veux veut voudrais
+            vais va vont dois doit faut cest c'est j'ai jai je n'ai"""
+        ),
+        "pronoun": word_set("je j tu il elle on nous vous ils elles"),
+        "verb": word_set("cherche besoin appelle m'appelle disais très trop vraiment"),
+    },
+    whole=word_set(
+        """oui non ouais stop arrêtez attendez merci beaucoup au revoir bonjour bonsoir salut s'il vous plaît encore
+        exact daccord annuler aide rien bien bon parfait ok okay voilà"""
+    ),
+    question_words=word_set("que quoi quand où qui comment pourquoi quel quelle quels quelles combien qu'est-ce"),
+    numbers=number_words(_ONES, _TENS, {"une": 1, "cent": 100, "mille": 1000}),
+    spelling=word_set("arobase point tiret slash double comme virgule"),
+    sayings=Sayings(
+        check_in="Vous êtes toujours là ?",
+        farewell="Au revoir.",
+        apology="Pardon, quelque chose n'a pas marché. Redites-le, s'il vous plaît.",
+        fillers=("Je vérifie.", "Un instant, s'il vous plaît.", "Une seconde."),
+        blocked_output="Désolé, je ne peux pas dire cela.",
+        blocked_input="Désolé, je ne peux pas vous aider pour cela.",
+        code="Je laisse le code de côté.",
+    ),
+)

@@ -1,0 +1,68 @@
+"""Italian."""
+
+from __future__ import annotations
+
+from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set
+
+_ONES = """zero uno due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici sedici
+diciassette diciotto diciannove"""
+_TENS = "venti trenta quaranta cinquanta sessanta settanta ottanta novanta"
+
+ITALIAN = Language(
+    code="it",
+    name="Italian",
+    yes=word_set("sì si certo esatto esattamente giusto corretto okay ok perfetto assolutamente volentieri certamente"),
+    beside_yes=word_set(
+        """va bene d'accordo è così per favore grazie mille molto pure lo faccia fallo vorrei voglio la il che me noi e
+        allora ah oh ottimo prego benissimo"""
+    ),
+    yes_phrases=phrase_set("va bene|perché no|d'accordo|di sicuro|senz'altro|lo faccia|come no|faccia pure"),
+    no=word_set("no non mai annulla annulli annullare ferma fermati aspetta aspetti neanche"),
+    commands=word_set(
+        """stop ferma fermati fermo basta no aspetta aspetti silenzio annulla annulli annullare pausa ma scusa scusi
+        ripeti ripeta ripetere aiuto piano"""
+    ),
+    command_phrases=phrase_set("un momento|un attimo|un secondo|ancora una volta|di nuovo|più forte|più piano|più lentamente"),
+    backchannels=word_set(
+        """mm mhm hm hmm ah eh oh sì si certo ok okay bene esatto giusto vero perfetto ottimo capito ho capisco davvero
+        d'accordo grazie già"""
+    ),
+    openers=word_set(
+        """che cosa quando dove chi come perché quale quali può posso potrebbe è sono ha in a con da e allora se io mio
+        mia noi il la lo un una vorrei"""
+    ),
+    unfinished={
+        "filler": word_set("ehm eh mm hm allora dunque cioè"),
+        "joiner": word_set("e ed o ma perché se quando mentre che chi dove come quale più meno oppure anche però"),
+        "determiner": word_set(
+            """un uno una il lo la i gli le l mio mia miei mie tuo tua suo sua nostro nostra vostro questo questa questi
+            queste quel quella ogni qualche"""
+        ),
+        "preposition": word_set(
+            """a al alla allo ai alle di del della dello dei delle in nel nella nei su sul sulla con per da dal dalla tra
+            fra senza verso fino prima dopo durante contro"""
+        ),
+        "auxiliary": word_set(
+            """è sono era ero ho hai ha abbiamo avete hanno posso può possiamo potrei potrebbe voglio vorrei vuole devo
+            deve vado sto sta c'è mi si ci"""
+        ),
+        "pronoun": word_set("io tu lui lei noi voi loro"),
+        "verb": word_set("cerco bisogno chiamo dicevo molto troppo davvero"),
+    },
+    whole=word_set(
+        """sì si no certo stop ferma basta aspetta grazie mille arrivederci ciao buongiorno buonasera per favore ancora
+        esatto giusto annulla aiuto niente bene perfetto ok okay prego"""
+    ),
+    question_words=word_set("che cosa quando dove chi come perché quale quali quanto quanta quanti quante cos'è dov'è"),
+    numbers=number_words(_ONES, _TENS, {"un": 1, "una": 1, "cento": 100, "mille": 1000}),
+    spelling=word_set("chiocciola punto trattino barra doppia come virgola"),
+    sayings=Sayings(
+        check_in="È ancora in linea?",
+        farewell="Arrivederci.",
+        apology="Mi scusi, qualcosa è andato storto. Lo ripeta, per favore.",
+        fillers=("Controllo subito.", "Un momento, per favore.", "Un attimo."),
+        blocked_output="Mi dispiace, questo non posso dirlo.",
+        blocked_input="Mi dispiace, in questo non posso aiutare.",
+        code="Tralascio il codice.",
+    ),
+)

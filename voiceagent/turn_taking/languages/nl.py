@@ -1,0 +1,68 @@
+"""Dutch."""
+
+from __future__ import annotations
+
+from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set
+
+_ONES = """nul een twee drie vier vijf zes zeven acht negen tien elf twaalf dertien veertien vijftien zestien zeventien
+achttien negentien"""
+_TENS = "twintig dertig veertig vijftig zestig zeventig tachtig negentig"
+
+DUTCH = Language(
+    code="nl",
+    name="Dutch",
+    yes=word_set("ja jawel jazeker zeker klopt precies juist oké okay ok prima graag natuurlijk akkoord inderdaad absoluut"),
+    beside_yes=word_set(
+        """dat is het goed heel erg doe maar alstublieft alsjeblieft dank je u wel bedankt ik wil zou willen boeken en
+        dan oh ah nou voor mij ons best perfect hoor"""
+    ),
+    yes_phrases=phrase_set(
+        "waarom niet|ja waarom niet|dat is goed|is goed|doe maar|ga je gang|gaat uw gang|in orde|vooruit maar"
+    ),
+    no=word_set("nee neen niet geen nooit annuleer annuleren stop wacht"),
+    commands=word_set(
+        """stop nee wacht ho genoeg stil annuleer annuleren pauze maar eigenlijk sorry pardon herhaal herhalen nogmaals
+        harder zachter langzamer help hulp"""
+    ),
+    command_phrases=phrase_set("een moment|een ogenblik|momentje|nog een keer|hou op|wacht even|even wachten|eén seconde"),
+    backchannels=word_set(
+        """mm mhm hm hmm eh uh ah aha oh ja jo ok oké okay precies juist goed mooi leuk prima klopt echt snap begrijp ik
+        dank zeker inderdaad nou"""
+    ),
+    openers=word_set(
+        """wat wanneer waar wie waarom hoe welke welk kan kunt kunnen zou wil is zijn heeft hebben in voor op aan met van
+        en dus omdat als ik mijn wij we het de een"""
+    ),
+    unfinished={
+        "filler": word_set("eh uh uhm hm mm nou dus"),
+        "joiner": word_set(
+            "en of maar omdat als dan toen terwijl dat die wie wat welke waar hoe waarom ook plus min want zodat hoewel"
+        ),
+        "determiner": word_set("een de het mijn jouw je uw zijn haar ons onze hun deze dit die dat elke elk ieder geen"),
+        "preposition": word_set(
+            "naar voor van in op aan bij met over om uit na tussen tot vanaf sinds zonder onder tegen door naast per te"
+        ),
+        "auxiliary": word_set(
+            """is zijn ben was waren heb heeft hebben had kan kunt kunnen kon zou zouden wil wilt willen wilde zal zullen
+            moet moeten mag ga gaat word wordt"""
+        ),
+        "pronoun": word_set("ik wij we jij je hij zij ze u"),
+        "verb": word_set("zoek heet bedoel zei heel erg te echt meer"),
+    },
+    whole=word_set(
+        """ja nee stop wacht bedankt dank je u wel tot ziens doei dag hallo hoi goedemorgen goedemiddag alstublieft
+        alsjeblieft nogmaals precies juist klopt annuleren help niets goed prima perfect ok oké okay"""
+    ),
+    question_words=word_set("wat wanneer waar waarheen wie wiens waarom hoe welke welk hoeveel"),
+    numbers=number_words(_ONES, _TENS, {"één": 1, "honderd": 100, "duizend": 1000}),
+    spelling=word_set("apenstaartje punt streepje schuine dubbel zoals komma"),
+    sayings=Sayings(
+        check_in="Bent u er nog?",
+        farewell="Tot ziens.",
+        apology="Sorry, er ging iets mis. Wilt u dat herhalen?",
+        fillers=("Ik kijk het even na.", "Een moment, alstublieft.", "Eén seconde."),
+        blocked_output="Sorry, dat mag ik niet zeggen.",
+        blocked_input="Sorry, daarmee kan ik niet helpen.",
+        code="De code laat ik weg.",
+    ),
+)

@@ -1,0 +1,83 @@
+"""Portuguese."""
+
+from __future__ import annotations
+
+from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set
+
+_ONES = """zero um dois três quatro cinco seis sete oito nove dez onze doze treze quatorze quinze dezesseis dezessete
+dezoito dezenove"""
+_TENS = "vinte trinta quarenta cinquenta sessenta setenta oitenta noventa"
+
+PORTUGUESE = Language(
+    code="pt",
+    name="Portuguese",
+    yes=word_set("sim claro certo isso exato exatamente correto okay ok perfeito pode tá beleza combinado"),
+    beside_yes=word_set(
+        """está bem tudo com certeza por favor ser faça é mesmo muito obrigado obrigada quero gostaria o a que para mim
+        nós e então ah oh bom ótimo de acordo"""
+    ),
+    yes_phrases=phrase_set("com certeza|por que não|está bem|tudo bem|pode ser|de acordo|sem dúvida|pode sim|faça isso"),
+    no=word_set("não nunca jamais cancelar cancela cancele pare para espera espere nem"),
+    commands=word_set(
+        """pare para parar não espera espere chega silêncio cancela cancele cancelar pausa mas desculpe desculpa repete
+        repita repetir socorro ajuda devagar"""
+    ),
+    command_phrases=phrase_set("um momento|só um minuto|um segundo|de novo|outra vez|mais alto|mais devagar|mais baixo"),
+    backchannels=word_set(
+        """mm mhm hm hmm ah aham uhum eh oh sim é claro certo ok okay bem bom isso exato verdade legal ótimo perfeito
+        entendi tá sei obrigado obrigada pois"""
+    ),
+    openers=word_set(
+        """o que quando onde quem como por qual quais pode posso poderia é são tem em a com de e então porque se eu meu
+        minha nós um uma quero gostaria"""
+    ),
+    unfinished={
+        "filler": word_set("hã hum hm eh então bom tipo"),
+        "joiner": word_set("e ou mas porque se quando enquanto que quem qual onde como mais menos também embora pois"),
+        "determiner": word_set(
+            """um uma uns umas o a os as meu minha meus minhas seu sua seus suas nosso nossa este esta esse essa isto
+            cada algum alguma outro outra"""
+        ),
+        "preposition": word_set(
+            """a ao à aos às de do da dos das em no na nos nas num numa por pelo pela para pra com sem sobre entre até
+            desde durante contra após antes"""
+        ),
+        "auxiliary": word_set(
+            """é são sou está estão estou era tenho tem têm tinha posso pode podem poderia quero queria gostaria vou vai
+            vamos devo deve há me se"""
+        ),
+        "pronoun": word_set("eu tu você vocês ele ela nós eles elas"),
+        "verb": word_set("preciso procuro chamo disse muito demais realmente"),
+    },
+    whole=word_set(
+        """sim não claro pare espera obrigado obrigada tchau adeus olá oi bom boa dia tarde noite por favor repita certo
+        exato cancelar ajuda nada chega bem perfeito ok okay isso"""
+    ),
+    question_words=word_set("que quê quando onde aonde quem como qual quais quanto quanta quantos quantas"),
+    numbers=number_words(
+        _ONES,
+        _TENS,
+        {
+            "uma": 1,
+            "duas": 2,
+            "catorze": 14,
+            "dezasseis": 16,
+            "dezassete": 17,
+            "dezanove": 19,
+            "meia": 6,
+            "cem": 100,
+            "cento": 100,
+            "mil": 1000,
+        },
+    ),
+    spelling=word_set("arroba ponto traço hífen barra dobrado como vírgula"),
+    sayings=Sayings(
+        check_in="Ainda está aí?",
+        farewell="Até logo.",
+        apology="Desculpe, algo deu errado. Repita, por favor.",
+        fillers=("Vou verificar.", "Um momento, por favor.", "Só um segundo."),
+        blocked_output="Desculpe, isso não posso dizer.",
+        blocked_input="Desculpe, nisso não posso ajudar.",
+        code="Deixo o código de fora.",
+    ),
+)
