@@ -1,18 +1,19 @@
 """The engines of a running server, made from a profile. An engine is a plugin: a function `create(path, options)` under the
-entry point `voiceagent.stt`, `voiceagent.llm` or `voiceagent.tts`; ours are named here, so that a checkout needs no install."""
+entry point `voiceagent.stt`, `voiceagent.llm` or `voiceagent.tts`, or `create(path, options, llm)` under `voiceagent.turn`; ours
+are named here, so that a checkout needs no install."""
 
 from __future__ import annotations
 
 import asyncio
 import importlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from voiceagent.config import EngineOptions, LlmSettings
+from voiceagent.config import EngineOptions, LlmSettings, models_cache_dir
 from voiceagent.errors import ConfigError
 from voiceagent.grounding.engine import GroundedEngine
 from voiceagent.grounding.english import LANGUAGES
@@ -22,8 +23,10 @@ from voiceagent.models.profile import EngineSpec, Profile
 from voiceagent.models.registry import Registry, registry
 from voiceagent.stt.engine import SttEngine
 from voiceagent.tts.engine import TtsEngine
+from voiceagent.turn_judges.judge import TurnJudge
 
-Create = Callable[[Path | None, Mapping[str, Any]], Any]
+Create = Callable[..., Any]
+"""Given the model's path, or None, and the profile's options; a turn judge's also the language model."""
 
 SERVER_VARIABLE = "VOICEAGENT_LLM_URL"
 """The environment variable that names the language model's servers in place of a profile's."""
@@ -31,6 +34,7 @@ OURS = {
     "stt": {"faster-whisper": "voiceagent.stt.whisper"},
     "llm": {"embedded": "voiceagent.llm.embedded", "openai": "voiceagent.llm.openai", "vllm": "voiceagent.llm.vllm"},
     "tts": {"piper": "voiceagent.tts.piper"},
+    "turn": {"smart-turn": "voiceagent.turn_judges.smart_turn", "meaning": "voiceagent.turn_judges.meaning"},
 }
 
 
@@ -41,9 +45,12 @@ class Engines:
     stt: SttEngine
     llm: LlmEngine
     tts: TtsEngine
+    turn: tuple[TurnJudge, ...] = ()
 
     async def close(self) -> None:
         """Free the models."""
+        for judge in self.turn:
+            await judge.close()
         await self.llm.close()
         await self.stt.close()
         await self.tts.close()
@@ -58,11 +65,9 @@ async def load_engines(profile: Profile, llm: LlmSettings, options: EngineOption
 
 
 def _load(profile: Profile, llm: LlmSettings, options: EngineOptions, known: Registry) -> Engines:
-    return Engines(
-        stt=load_stt(profile.stt.with_options(options.stt), known),
-        llm=load_llm(profile.llm, llm, options.llm, known),
-        tts=load_tts(profile.tts.with_options(options.tts), known),
-    )
+    stt = load_stt(profile.stt.with_options(options.stt), known)
+    model = load_llm(profile.llm, llm, options.llm, known)
+    return Engines(stt, model, load_tts(profile.tts.with_options(options.tts), known), load_judges(profile.turn, model, known))
 
 
 def load_stt(spec: EngineSpec, known: Registry | None = None) -> SttEngine:
@@ -98,6 +103,18 @@ def load_llm(spec: EngineSpec, llm: LlmSettings, options: Mapping[str, Any], kno
     return FallbackEngine(first, grounded(_create("llm", standby.with_options(chosen), known), standby.model, known))
 
 
+def load_judges(specs: Sequence[EngineSpec], llm: LlmEngine, known: Registry | None = None) -> tuple[TurnJudge, ...]:
+    """The turn judges, without those that are optional and not here. Raises ModelError, ConfigError for two of one name."""
+    models, cache = (known or registry()), models_cache_dir()
+    here = [spec for spec in specs if not spec.optional or models.model(spec.model).is_present(cache)]
+    judges: list[TurnJudge] = [_create("turn", spec, known, llm) for spec in here]
+    names = [judge.name for judge in judges]
+    twice = next((name for name in names if names.count(name) > 1), "")
+    if twice:
+        raise ConfigError(f"turn: two judges are called {twice!r}, so that their evidence cannot be told apart; leave one out")
+    return tuple(judges)
+
+
 def grounded(engine: LlmEngine, model_name: str, known: Registry | None = None) -> LlmEngine:
     """The language model; one that invents, by its entry in the registry, held against what was said."""
     if not model_name:
@@ -117,9 +134,9 @@ def _server(spec: EngineSpec, llm: LlmSettings) -> dict[str, Any]:
     return {**address, **{name: getattr(llm, name) for name in names}}
 
 
-def _create(kind: str, spec: EngineSpec, known: Registry | None) -> Any:
+def _create(kind: str, spec: EngineSpec, known: Registry | None, *beside: Any) -> Any:
     path = Path(spec.path) if spec.path else (known or registry()).resolve(spec.model) if spec.model else None
-    return _plugin(kind, spec.engine)(path, spec.options)
+    return _plugin(kind, spec.engine)(path, spec.options, *beside)
 
 
 def _plugin(kind: str, name: str) -> Create:
