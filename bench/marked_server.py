@@ -132,7 +132,7 @@ def service(max_calls: int) -> Service:
         engines = Engines(await asyncio.to_thread(load_stt, profile(PROFILE).stt), Numbered(), Tones())
         await engines.stt.transcribe(np.zeros(RATE_HZ, np.float32), final=True)
 
-        speech = Speech(SpeechSettings(language=""), {}, ".", engines.tts)
+        speech = Speech(SpeechSettings(written_forms=False), {}, ".", engines.tts)
 
         def start_call(leg: Leg, call_id: str, session: dict[str, Any]) -> Call:
             return Call(call_id, leg, agent, engines, CallTools(ToolSet()), unguarded, speech, budgets)

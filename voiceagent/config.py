@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -88,10 +89,11 @@ class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the agent says by itself."""
 
     greeting: str = ""
-    check_in: str = "Are you still there?"
-    farewell: str = "Goodbye."
-    apology: str = "Sorry, something went wrong. Please say that again."
-    fillers: tuple[str, ...] = ("Let me check that.", "One moment, please.", "Just a second.")
+    check_in: str | None = None
+    """This and the next three: left out, what the agent's language has for it."""
+    farewell: str | None = None
+    apology: str | None = None
+    fillers: tuple[str, ...] | None = None
     """What may be said while a tool takes its time, in turn; a tool may have its own."""
 
 
@@ -159,12 +161,17 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str = "Agent"
     instructions: str = "You are a friendly voice assistant. Answer in one or two short sentences."
+    language: Annotated[str, msgspec.Meta(pattern=r"^([a-z]{2,3}|auto)$")] = "en"
+    """What is spoken: a code such as `de`, or `auto`. It sets the recogniser, how written forms are read, the guards' number
+    words, turn-taking and what the agent says by itself."""
     profile: str = "embedded"
     """A file that names none has `auto`: `models.choice`."""
     models: str = ""
     """A file of models and profiles of one's own, beside the shipped registry (relative to this file)."""
     stt: OwnModel = OwnModel()
     tts: OwnModel = OwnModel()
+    voices: Mapping[str, str] = {}
+    """Piper voices by the code of the language that they speak (relative to this file), in place of the one voice."""
     tools: tuple[str | ToolEntry, ...] = ()
     """Python files (relative to this file) or importable modules that hold `@tool` functions, MCP servers, webhooks."""
     context: Annotated[tuple[ContextEntry, ...], msgspec.Meta(max_length=16)] = ()

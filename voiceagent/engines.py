@@ -8,17 +8,18 @@ import asyncio
 import importlib
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from voiceagent.config import EngineOptions, LlmSettings, models_cache_dir
+from voiceagent.config import AgentConfig, LlmSettings, models_cache_dir
 from voiceagent.errors import ConfigError
 from voiceagent.grounding.engine import GroundedEngine
 from voiceagent.grounding.english import LANGUAGES
 from voiceagent.llm.engine import LlmEngine
 from voiceagent.llm.fallback import FallbackEngine
+from voiceagent.models.choice import voices_of
 from voiceagent.models.profile import EngineSpec, Profile
 from voiceagent.models.registry import Registry, registry
 from voiceagent.stt.engine import SttEngine
@@ -28,6 +29,8 @@ from voiceagent.turn_judges.judge import TurnJudge
 Create = Callable[..., Any]
 """Given the model's path, or None, and the profile's options; a turn judge's also the language model."""
 
+DEFAULT_LANGUAGE = "en"
+"""Which every recogniser is told by itself."""
 SERVER_VARIABLE = "VOICEAGENT_LLM_URL"
 """The environment variable that names the language model's servers in place of a profile's."""
 OURS = {
@@ -45,6 +48,8 @@ class Engines:
     stt: SttEngine
     llm: LlmEngine
     tts: TtsEngine
+    voices: Mapping[str, TtsEngine] = field(default_factory=dict)
+    """Those for languages, by code, in place of `tts`."""
     turn: tuple[TurnJudge, ...] = ()
 
     async def close(self) -> None:
@@ -53,21 +58,32 @@ class Engines:
             await judge.close()
         await self.llm.close()
         await self.stt.close()
-        await self.tts.close()
+        for voice in (self.tts, *self.voices.values()):
+            await voice.close()
 
 
-async def load_engines(profile: Profile, llm: LlmSettings, options: EngineOptions, known: Registry | None = None) -> Engines:
-    """Load a profile's engines off the event loop. `llm.base_url` replaces the profile's language model by the server there;
-    `known` is the registry, where it is not the shipped one. Raises ModelError, ConfigError."""
+async def load_engines(profile: Profile, agent: AgentConfig, known: Registry | None = None) -> Engines:
+    """Load a profile's engines for an agent, off the event loop. `llm.base_url` replaces the profile's language model by the
+    server there; `known` is the registry, where it is not the shipped one. Raises ModelError, ConfigError."""
     known = known or registry()
     known.require(profile)
-    return await asyncio.to_thread(_load, profile, llm, options, known)
+    return await asyncio.to_thread(_load, profile, agent, known)
 
 
-def _load(profile: Profile, llm: LlmSettings, options: EngineOptions, known: Registry) -> Engines:
-    stt = load_stt(profile.stt.with_options(options.stt), known)
-    model = load_llm(profile.llm, llm, options.llm, known)
-    return Engines(stt, model, load_tts(profile.tts.with_options(options.tts), known), load_judges(profile.turn, model, known))
+def _load(profile: Profile, agent: AgentConfig, known: Registry) -> Engines:
+    options = agent.options
+    if "language" in options.stt:
+        raise ConfigError(f"options.stt.language: write `language: {options.stt['language']}` beside `name`, for the whole agent")
+    hears = {} if agent.language == DEFAULT_LANGUAGE else {"language": agent.language}
+    voice = profile.tts.with_options(options.tts)
+    llm = load_llm(profile.llm, agent.llm, options.llm, known)
+    return Engines(
+        stt=load_stt(profile.stt.with_options({**options.stt, **hears}), known),
+        llm=llm,
+        tts=load_tts(voice, known),
+        voices={code: load_tts(spec, known) for code, spec in voices_of(agent).items()},
+        turn=load_judges(profile.turn, llm, known),
+    )
 
 
 def load_stt(spec: EngineSpec, known: Registry | None = None) -> SttEngine:

@@ -95,3 +95,28 @@ def test_what_is_no_telephone_number_passes(text: str) -> None:
 
 def test_a_telephone_number_before_one_that_may_go_on_is_found() -> None:
     assert PhoneNumbers("US").find("Call 650 253 0000 or ask for 4827", last=False).rule == "phones"
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("de", "vier eins eins eins, eins eins eins eins, elf elf elf elf, eins eins eins eins"),
+        ("de", "einundvierzig elf elf elf elf elf elf elf"),
+        ("es", "cuarenta y uno once once once once once once once"),
+        ("fr", "quarante et un onze onze onze onze onze onze onze"),
+        ("it", "quarantuno undici undici undici undici undici undici undici"),
+        ("pt", "quarenta e um onze onze onze onze onze onze onze"),
+        ("nl", "eenenveertig elf elf elf elf elf elf elf"),
+        ("auto", "einundvierzig elf elf elf elf elf elf elf"),
+        ("auto", "forty-one eleven eleven eleven eleven eleven eleven eleven"),
+        ("pl", "4111 1111 1111 1111"),
+    ],
+)
+def test_card_numbers_are_found_in_the_agents_language(code: str, text: str) -> None:
+    assert CardNumbers(code).find(text, last=True).blocked
+    assert not CardNumbers(code).find(" ".join(text.split()[:6] if code != "pl" else text.split()[:3]), last=True).blocked
+
+
+def test_a_number_whose_last_word_may_go_on_is_held() -> None:
+    assert CardNumbers("de").find("vier eins eins eins eins", last=False).hold
+    assert CardNumbers("es").find("cuarenta y uno once cuarenta", last=False).hold

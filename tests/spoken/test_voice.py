@@ -60,7 +60,7 @@ async def test_the_audio_is_of_what_is_said_and_the_words_are_what_is_written(
 
 
 async def test_what_a_tool_marks_is_said_exactly_from_then_on(engine: PiperEngine) -> None:
-    voice = voice_of(engine, language="")
+    voice = voice_of(engine, written_forms=False)
     assert voice.take_marks('{"code": "<verbatim>HELLO</verbatim>"}') == '{"code": "HELLO"}'
     samples, words = await speak(voice, "It is HELLO.")
     assert samples == (await speak(engine, "It is H E L L O."))[0]

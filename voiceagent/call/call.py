@@ -33,10 +33,12 @@ from voiceagent.media.leg import Leg
 from voiceagent.realtime.event_allowance import EventAllowance, Verdict
 from voiceagent.realtime.session import RealtimeSession
 from voiceagent.speech.marks import unmarked
-from voiceagent.speech.voice import Speech
+from voiceagent.speech.prose import Prose
+from voiceagent.speech.voice import Speech, SpokenVoice
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.turn_taking.endpointing import EndpointModel
+from voiceagent.turn_taking.spoken_language import AUTO
 
 log = logging.getLogger(__name__)
 
@@ -51,11 +53,12 @@ def rules_of(agent: AgentConfig, tools: ToolSet) -> Rules:
     """The turn engine's rules for an agent and its tools."""
     fixed_ms = agent.turn.endpoint_hold_ms
     return Rules(
+        language=agent.language,
         instructions=agent.instructions,
         greeting=unmarked(agent.phrases.greeting),
-        check_in=unmarked(agent.phrases.check_in),
-        farewell=unmarked(agent.phrases.farewell),
-        apology=unmarked(agent.phrases.apology),
+        check_in=_plain(agent.phrases.check_in),
+        farewell=_plain(agent.phrases.farewell),
+        apology=_plain(agent.phrases.apology),
         silence_timeout_ms=agent.turn.silence_timeout_s * 1000.0,
         max_call_ms=agent.turn.max_call_s * 1000.0,
         reply_timeout_ms=agent.turn.reply_timeout_s * 1000.0,
@@ -70,9 +73,13 @@ def rules_of(agent: AgentConfig, tools: ToolSet) -> Rules:
         max_chunks=agent.turn.max_chunks,
         max_chunk_characters=agent.turn.max_chunk_characters,
         filler_after_ms=agent.turn.filler_after_ms,
-        fillers=tuple(map(unmarked, agent.phrases.fillers)),
+        fillers=None if agent.phrases.fillers is None else tuple(map(unmarked, agent.phrases.fillers)),
         tools={name: _tool_rule(tools, name) for name in tools.names},
     )
+
+
+def _plain(phrase: str | None) -> str | None:
+    return None if phrase is None else unmarked(phrase)
 
 
 def _tool_rule(tools: ToolSet, name: str) -> ToolRule:
@@ -126,6 +133,7 @@ class Call:
         self._retrieval: Retrieval
         self._thinking: Thinking
         self._speaking: Speaking
+        self._voice: SpokenVoice
         self._tasks: CallTasks
 
     async def run(self) -> str:
@@ -165,15 +173,25 @@ class Call:
         self._retrieval = Retrieval(self._sources, turn.context_timeout_ms, clock.now_ms, tasks.start, post)
         settle = self._retrieval.settle
         self._hearing = Hearing(self._engines.stt, turn, clock, tasks, post, guards.input, self._load, settle)
+        if self._agent.language == AUTO:
+            self._hearing.language = self.state.spoken.code
         timeout_s = turn.tool_timeout_s
-        voice = self._speech.voice()
-        llm, take_marks, prose = self._engines.llm, voice.take_marks, self._speech.prose
-        self._thinking = Thinking(self.call_id, llm, self._tools, guards, timeout_s, clock, tasks, post, take_marks, prose)
+        voice = self._speech.voice(self.state.spoken.code)
+        self._voice = voice
+        llm, take_marks = self._engines.llm, voice.take_marks
+        self._thinking = Thinking(self.call_id, llm, self._tools, guards, timeout_s, clock, tasks, post, take_marks, self._prose)
         self._speaking = Speaking(voice, self._leg.playout, clock, tasks, post)
         self._send(self._session.start())
         tasks.start("leg", self._frames())
         tasks.start("leg", self._client())
         post(ev.CallStarted(clock.now_ms()))
+
+    def _prose(self) -> Prose:
+        return self._speech.prose(self.state.spoken.code)
+
+    def _change_language(self, code: str) -> None:
+        self._hearing.language = code
+        self._voice.switch_to(self._speech.voice(code))
 
     def _load(self) -> float:
         return max(self._engines.llm.load, self._pressure())
@@ -280,6 +298,8 @@ class Call:
                 self._hearing.transcribe(utterance_id)
             case act.SetHolds():
                 self._hearing.set_holds(action)
+            case act.LanguageChanged(code):
+                self._change_language(code)
             case act.Discard(utterance_id):
                 self._hearing.discard(utterance_id)
             case act.Prefill():

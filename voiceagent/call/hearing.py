@@ -57,6 +57,8 @@ class Hearing:
     ) -> None:
         """`load` says how busy the engines are, 0 to 1; `settle` is awaited between an utterance's words and their event. Raises
         ModelError when the VAD's model cannot be loaded."""
+        self.language = ""
+        """What the caller speaks, where the recogniser is not told once for all calls."""
         self._engine = engine
         self._settings = settings
         self._clock = clock
@@ -132,7 +134,7 @@ class Hearing:
 
     def _begin(self, onset: SpeechOnset) -> None:
         self._utterance_id += 1
-        self._transcriber = UtteranceTranscriber(self._engine)
+        self._transcriber = UtteranceTranscriber(self._engine, language=self.language)
         self._transcriber.begin(self._utterance_id, onset.audio)
         self._is_open = True
         self._since_partial_ms = 0.0
@@ -204,7 +206,7 @@ class Hearing:
             self._tasks.start(OWNER, self._decode(utterance_id, self._pause_id, self._transcriber, self._words))
 
     async def _decode(self, utterance_id: int, pause_id: int, transcriber: UtteranceTranscriber, words: str) -> None:
-        text = ""
+        text = language = ""
         if self._voiced_ms >= self._settings.min_speech_ms:
             try:
                 final = await transcriber.final()
@@ -214,13 +216,14 @@ class Hearing:
             else:
                 if final is None:  # speech resumed: nobody waits for it
                     return
-                text = final.text
+                text, language = final.text, final.language
         admitted = await admit(self._checks, text)
         refusal = refusal_of(admitted)
         if self._settle is not None and refusal is None:
             await self._settle(utterance_id, admitted.text)
         now_ms = self._clock.now_ms()
-        self._post(ev.FinalTranscript(now_ms, utterance_id, admitted.text, pause_id, refusal, admitted.guard_ms))
+        guard_ms = admitted.guard_ms
+        self._post(ev.FinalTranscript(now_ms, utterance_id, admitted.text, pause_id, refusal, guard_ms, language))
 
 
 def refusal_of(admitted: Admitted) -> ev.Refusal | None:

@@ -32,6 +32,14 @@ class JudgeTurn(Action):
 
 
 @dataclass(frozen=True, slots=True)
+class LanguageChanged(Action):
+    """The caller speaks another language now: hear and speak that."""
+
+    language: str
+    """Its code."""
+
+
+@dataclass(frozen=True, slots=True)
 class SetHolds(Action):
     """Report the open utterance's silence: `SilenceReached` once it has lasted `eager_ms`, `Endpoint` once `endpoint_ms`, counted
     in received audio since the last voiced sample. Holds until speech resumes."""

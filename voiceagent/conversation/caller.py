@@ -16,6 +16,7 @@ from voiceagent.conversation.step import Step
 from voiceagent.turn_taking.endpointing import Holds
 from voiceagent.turn_taking.overlap import Overlap, Verdict, classify
 from voiceagent.turn_taking.pause import PauseEvidence
+from voiceagent.turn_taking.spoken_language import AUTO
 
 _HEARD = (Phase.HEARING, Phase.FINALISING)
 
@@ -115,7 +116,7 @@ def endpoint(step: Step, event: ev.Endpoint) -> None:
     )
     step.do(act.CallerStopped(event.utterance_id, event.speech_end_ms))
     if pause is not None and pause.text is not None:
-        _commit(step, event.utterance_id, pause.text, pause.refusal)
+        _commit(step, event.utterance_id, pause.text, pause.refusal, pause.language)
         _limit_wait(step)
         return
     if pause is None or not pause.decoding:
@@ -135,7 +136,7 @@ def final(step: Step, event: ev.FinalTranscript) -> None:
     if event.utterance_id == step.state.utterance_id and pause is not None and pause.pause_id != event.pause_id:
         return
     if event.utterance_id in step.state.awaiting_final:
-        _commit(step, event.utterance_id, event.text, event.refusal)
+        _commit(step, event.utterance_id, event.text, event.refusal, event.language)
     elif event.utterance_id == step.state.utterance_id and step.state.phase is Phase.HEARING:
         _words_in_pause(step, event)
 
@@ -143,7 +144,7 @@ def final(step: Step, event: ev.FinalTranscript) -> None:
 def _words_in_pause(step: Step, event: ev.FinalTranscript) -> None:
     if step.state.pause is None:
         return
-    pause = replace(step.state.pause, text=event.text, refusal=event.refusal)
+    pause = replace(step.state.pause, text=event.text, refusal=event.refusal, language=event.language)
     step.put(pause=pause, partial=event.text or step.state.partial)
     if step.spoken() is not None:
         _judge(step, event.text, pause.voiced_ms, silent=True)
@@ -171,7 +172,7 @@ def _decide(step: Step, words: str) -> None:
         guess(step)
 
 
-def _commit(step: Step, utterance_id: int, text: str, refusal: ev.Refusal | None = None) -> None:
+def _commit(step: Step, utterance_id: int, text: str, refusal: ev.Refusal | None = None, language: str = "") -> None:
     """An endpointed utterance has its words."""
     step.put(awaiting_final=step.state.awaiting_final - {utterance_id})
     if utterance_id == step.state.utterance_id:
@@ -184,11 +185,21 @@ def _commit(step: Step, utterance_id: int, text: str, refusal: ev.Refusal | None
             return
         drop(step, "interrupted")
     step.put(unanswered=" ".join(f"{step.state.unanswered} {text}".split()), refusal=refusal or step.state.refusal)
+    _note_language(step, language, text)
     if step.state.phase is not Phase.FINALISING or step.state.awaiting_final:
         return
     step.clear_timers([FINAL])
     if not settle_guess(step, step.state.unanswered):
         begin(step, Want("answer") if step.state.unanswered else Want("resume"))
+
+
+def _note_language(step: Step, heard: str, words: str) -> None:
+    """Where it may be any, follow the caller into another language."""
+    before = step.state.spoken
+    if step.state.rules.language == AUTO:
+        step.put(spoken=before.after(heard, words))
+    if step.state.spoken.code != before.code:
+        step.do(act.LanguageChanged(step.state.spoken.code))
 
 
 # --- how long a pause may be --------------------------------------------------------------------------------------------

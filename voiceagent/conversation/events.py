@@ -127,6 +127,8 @@ class FinalTranscript(Event):
     """Set where the input guard withheld the words; `text` is a note of that then."""
     guard_ms: float = 0.0
     """How long the input guard took over it."""
+    language: str = ""
+    """What the recogniser takes it for, by its code; empty: it was told, or does not say."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,11 +23,12 @@ from voiceagent.conversation.answering import begin
 from voiceagent.conversation.replying import CALL_LIMIT, FILLER, FINAL, OVERLAP, REPLY, SILENCE, drop, end
 from voiceagent.conversation.state import LIVE, Phase, Rules, State, Want
 from voiceagent.conversation.step import Step
+from voiceagent.turn_taking.spoken_language import AUTO, FIRST_LANGUAGE, SpokenLanguage
 
 
 def start(rules: Rules) -> State:
     """The state of a call that has not begun."""
-    return State(rules)
+    return State(rules, SpokenLanguage(FIRST_LANGUAGE if rules.language == AUTO else rules.language))
 
 
 def step(state: State, event: ev.Event) -> tuple[State, tuple[act.Action, ...]]:
@@ -81,17 +82,17 @@ def _reply_is_late(step: Step) -> None:
     step.do(act.Failure("reply_timeout", "the language model produced nothing in time"))
     drop(step, "failed")
     if step.state.phase in replying.FLOOR_IS_THE_AGENTS:
-        begin(step, Want("say", step.state.rules.apology))
+        begin(step, Want("say", step.sayings.apology))
 
 
 def _nobody_spoke(step: Step) -> None:
-    rules = step.state.rules
-    if step.state.check_ins == 0 and rules.check_in:
+    sayings = step.sayings
+    if step.state.check_ins == 0 and sayings.check_in:
         step.put(check_ins=1)
-        begin(step, Want("say", rules.check_in))
-    elif rules.farewell:
+        begin(step, Want("say", sayings.check_in))
+    elif sayings.farewell:
         step.put(ending="silence")
-        begin(step, Want("say", rules.farewell))
+        begin(step, Want("say", sayings.farewell))
     else:
         end(step, "silence")
 

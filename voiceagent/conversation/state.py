@@ -13,6 +13,7 @@ from voiceagent.conversation.history import Chunk, Message, ToolCall
 from voiceagent.conversation.reply import Reply
 from voiceagent.turn_taking.endpointing import EndpointModel
 from voiceagent.turn_taking.pause import Prosody
+from voiceagent.turn_taking.spoken_language import SpokenLanguage
 
 
 class Phase(Enum):
@@ -63,12 +64,13 @@ class Rules(Struct, frozen=True):
     """What the operator set. Times in milliseconds; 0 switches a limit off."""
 
     language: str = ""
-    """The caller's, by its code (`turn_taking.languages`); of one that is not known the voice and the judges decide."""
+    """The caller's, by its code (`turn_taking.languages`), or AUTO; of one that is not known the voice and the judges decide."""
     instructions: str = ""
     greeting: str = ""
-    check_in: str = "Are you still there?"
-    farewell: str = "Goodbye."
-    apology: str = "Sorry, something went wrong."
+    check_in: str | None = None
+    farewell: str | None = None
+    apology: str | None = None
+    """What the agent says by itself; None: what its language has for that."""
     silence_timeout_ms: float = 30_000.0
     max_call_ms: float = 3_600_000.0
     reply_timeout_ms: float = 15_000.0
@@ -78,7 +80,8 @@ class Rules(Struct, frozen=True):
     """By name; of a tool that is not here the worst is assumed."""
     filler_after_ms: float = 400.0
     """A tool that has no result for so long after it was started is bridged with a filler; 0: never."""
-    fillers: tuple[str, ...] = ()
+    fillers: tuple[str, ...] | None = ()
+    """None: those of its language."""
     max_lookups: int = 4
     """Tools that a turn may run ahead of its commit; 0: none."""
     endpointing: EndpointModel | None = None
@@ -126,6 +129,8 @@ class Pause(Struct, frozen=True):
     """The utterance's words; None until they are decoded."""
     refusal: Refusal | None = None
     """Set where the input guard withheld the words."""
+    language: str = ""
+    """What the recogniser takes the words for."""
     judged: Mapping[str, float] = {}
     """What turn judges have said of it, by their names."""
 
@@ -150,6 +155,8 @@ class State(Struct, frozen=True):
     """A call between two events."""
 
     rules: Rules
+    spoken: SpokenLanguage = SpokenLanguage()
+    """The caller's language."""
     phase: Phase = Phase.NEW
     history: tuple[Message, ...] = ()
     """What was said, without the system message. An assistant's text is what was heard."""

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from voiceagent.conversation import actions as act
 from voiceagent.conversation.reply import Reply
 from voiceagent.conversation.state import State
-from voiceagent.turn_taking.language import Language
+from voiceagent.turn_taking.language import Language, Sayings
 from voiceagent.turn_taking.languages import language
 
 
@@ -48,7 +48,18 @@ class Step:
     @property
     def language(self) -> Language:
         """What is known of the caller's."""
-        return language(self.state.rules.language)
+        return language(self.state.spoken.code)
+
+    @property
+    def sayings(self) -> Sayings:
+        """What the agent says by itself, in the caller's language where its rules leave that to it."""
+        rules, own = self.state.rules, self.language.sayings
+        return Sayings(
+            check_in=own.check_in if rules.check_in is None else rules.check_in,
+            farewell=own.farewell if rules.farewell is None else rules.farewell,
+            apology=own.apology if rules.apology is None else rules.apology,
+            fillers=own.fillers if rules.fillers is None else rules.fillers,
+        )
 
     def live(self, reply_id: int) -> Reply | None:
         """The live reply, if that is its id."""

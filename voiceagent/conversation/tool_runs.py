@@ -206,7 +206,7 @@ def _begin_with_known(step: Step, reply: Reply, last: Round) -> None:
 
 def _fill(step: Step, reply: Reply) -> None:
     waiting = [run.call.name for run in reply.rounds[-1].tools if run.output is None]
-    lines = next(filter(None, (rule_of(step, name).fillers for name in waiting)), step.state.rules.fillers)
+    lines = next(filter(None, (rule_of(step, name).fillers for name in waiting)), step.sayings.fillers)
     if lines:
         text = lines[step.state.fillers_said % len(lines)]
         reply = reply.with_filler(text)

@@ -11,9 +11,10 @@ from inspect import isawaitable
 
 from voiceagent.guard.plugins import load_guard
 from voiceagent.guard.rules import RuleGuard
-from voiceagent.guard.settings import INPUT_LINE, OUTPUT_LINE, GuardSettings, PluginSettings, Rules
+from voiceagent.guard.settings import GuardSettings, PluginSettings, Rules
 from voiceagent.guard.steps import in_moments
 from voiceagent.guard.verdict import ALLOWED, Guard, Verdict
+from voiceagent.turn_taking.languages import language
 
 log = logging.getLogger(__name__)
 
@@ -31,11 +32,11 @@ class Plugin:
 class Checks:
     """Shared by all calls; keeps nothing of any."""
 
-    def __init__(self, settings: Rules, line: str, base_dir: str) -> None:
+    def __init__(self, settings: Rules, line: str, base_dir: str, code: str = "en") -> None:
         """`line` is said where the settings name none; plugins find their files from `base_dir`. Raises ConfigError."""
         self._settings = settings
         self._line = settings.line or line
-        self._rules = RuleGuard(settings)
+        self._rules = RuleGuard(settings, code)
         self._plugins: Sequence[Plugin] = [
             Plugin(load_guard(chosen.name, chosen.options, base_dir), chosen) for chosen in settings.plugins
         ]
@@ -129,8 +130,11 @@ class Guards:
     window_tokens: int
 
 
-def load_guards(settings: GuardSettings, base_dir: str = ".") -> Guards:
-    """The guards of an agent. Raises ConfigError when a plugin cannot be loaded."""
+def load_guards(settings: GuardSettings, base_dir: str = ".", code: str = "en") -> Guards:
+    """The guards of an agent whose language has that code. Raises ConfigError when a plugin cannot be loaded."""
+    sayings = language(code).sayings
     return Guards(
-        Checks(settings.output, OUTPUT_LINE, base_dir), Checks(settings.input, INPUT_LINE, base_dir), settings.window_tokens
+        Checks(settings.output, sayings.blocked_output, base_dir, code),
+        Checks(settings.input, sayings.blocked_input, base_dir, code),
+        settings.window_tokens,
     )

@@ -3,27 +3,61 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-_UNITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-_TEENS = ("ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen")
-_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_WORDS = {
-    **{word: str(value) for value, word in enumerate(_UNITS)},
-    **{word: str(value) for value, word in enumerate(_TEENS, start=10)},
-    "oh": "0",
-    "o": "0",
-    "nought": "0",
-}
-_TENS_OF = {word: str(value) for value, word in enumerate(_TENS, start=2)}
-_REPEATS = {"double": 2, "triple": 3}
-_ITEM = re.compile(rf"\d+|\b(?:{'|'.join([*_WORDS, *_TENS_OF, *_REPEATS])})\b", re.IGNORECASE)
+from num2words import CONVERTER_CLASSES, num2words
+
+from voiceagent.turn_taking.languages import LANGUAGES
+from voiceagent.turn_taking.spoken_language import AUTO
+
+_LETTERS = r"[^\W\d_]"
 _GAP = re.compile(r"[\s\-–.,()/]{0,3}")
-_OPEN_END = re.compile(r"[\s\-–.,()/]{0,3}([A-Za-z]*)")
-_BEGINNINGS = frozenset(word[:length] for word in [*_WORDS, *_TENS_OF, *_REPEATS] for length in range(len(word)))
-"""What may become a digit's word, nothing among them."""
+_OPEN_END = re.compile(rf"[\s\-–.,()/]{{0,3}}({_LETTERS}*)")
+MOST_IN_WORDS = 100
+"""Numbers below it are said in one, also within a telephone number."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NumberWords:
+    """What digits are called in a language."""
+
+    values: Mapping[str, str]
+    """By the words, in small letters and parted by spaces."""
+    repeats: Mapping[str, int]
+    """Words that repeat the digit after them, "double"."""
+    item: re.Pattern[str]
+    """Digits, or the longest of the words."""
+    beginnings: frozenset[str]
+    """What may become one of them, nothing among it."""
+
+
+@functools.cache
+def number_words(code: str) -> NumberWords:
+    """Of a language by its code; of all that have a file, where it may be any. A language that nothing is known of has digits
+    alone."""
+    values: dict[str, str] = {}
+    repeats: dict[str, int] = {}
+    for one in sorted(LANGUAGES, key=lambda other: other != "en") if code == AUTO else [code]:
+        if one in CONVERTER_CLASSES:
+            for value in range(MOST_IN_WORDS):
+                values.setdefault(_spaced(str(num2words(value, lang=one))), str(value))
+        if one in LANGUAGES:
+            for word, value in LANGUAGES[one].numbers.items():
+                if value < MOST_IN_WORDS:
+                    values.setdefault(word, str(value))
+            repeats |= LANGUAGES[one].repeats
+    words = sorted([*values, *repeats], key=len, reverse=True)
+    alternatives = "|".join(re.escape(word).replace(r"\ ", r"[\s\-]+") for word in words)
+    item = re.compile(rf"\d+|\b(?:{alternatives})\b" if words else r"\d+", re.IGNORECASE)
+    parts = {part for word in words for part in word.split()}
+    return NumberWords(values, repeats, item, frozenset(word[:length] for word in parts for length in range(len(word))) | {""})
+
+
+def _spaced(words: str) -> str:
+    return " ".join(re.split(r"[\s\-]+", words.casefold()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,33 +78,29 @@ class Run:
         return "".join(self.groups)
 
 
-def runs(text: str) -> Iterator[Run]:
-    """The runs of a text, in order."""
+def runs(text: str, code: str = "en") -> Iterator[Run]:
+    """The runs of a text in the language of that code, in order."""
+    known = number_words(code)
     groups: list[str] = []
     start = end = 0
-    tens, repeat = "", 1
-    for match in _ITEM.finditer(text):
-        if (groups or tens) and not _GAP.fullmatch(text, end, match.start()):
-            yield Run((*groups, *([f"{tens}0"] if tens else [])), start, end, False)
-            groups, tens, repeat = [], "", 1
-        if not groups and not tens:
+    repeat = 1
+    for match in known.item.finditer(text):
+        if groups and not _GAP.fullmatch(text, end, match.start()):
+            yield Run(tuple(groups), start, end, False)
+            groups, repeat = [], 1
+        if not groups and repeat == 1:
             start = match.start()
-        end, word = match.end(), match.group().lower()
-        digits = _WORDS.get(word) or "".join(str(int(digit)) for digit in word if digit.isdecimal())
-        if tens and (len(digits) != 1 or digits == "0"):
-            groups.append(f"{tens}0")
-            tens = ""
-        if word in _TENS_OF:
-            tens = _TENS_OF[word]
-        elif word in _REPEATS:
-            repeat = _REPEATS[word]
-        else:
-            groups.append(f"{tens}{digits}" * repeat)
-            tens, repeat = "", 1
-    if groups or tens:
-        yield Run((*groups, *([f"{tens}0"] if tens else [])), start, end, _may_go_on(text, end))
+        end, word = match.end(), _spaced(match.group())
+        if word in known.repeats:
+            repeat = known.repeats[word]
+            continue
+        digits = known.values.get(word) or "".join(str(int(digit)) for digit in word if digit.isdecimal())
+        groups.append(digits * repeat)
+        repeat = 1
+    if groups:
+        yield Run(tuple(groups), start, end, _may_go_on(text, end, known))
 
 
-def _may_go_on(text: str, end: int) -> bool:
+def _may_go_on(text: str, end: int, known: NumberWords) -> bool:
     match = _OPEN_END.fullmatch(text, end)
-    return match is not None and match[1].lower() in _BEGINNINGS
+    return match is not None and match[1].casefold() in known.beginnings

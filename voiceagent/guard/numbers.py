@@ -65,13 +65,17 @@ def _held(text: str, run: Run) -> int:
 class CardNumbers:
     """The rule `cards`."""
 
+    def __init__(self, code: str = "en") -> None:
+        """`code` is the language's in which numbers are said."""
+        self._code = code
+
     def find(self, text: str, *, last: bool) -> Verdict:
         """See `Rule.find`."""
         return at_once(self.steps(text, last=last))
 
     def steps(self, text: str, *, last: bool) -> Steps:
         """See `PausingRule.steps`."""
-        for run in runs(text):
+        for run in runs(text, self._code):
             if run.open and not last and (held := _held(text, run)):
                 return Verdict(hold=held)
             if (yield from _holds_card(run)):
@@ -82,8 +86,9 @@ class CardNumbers:
 class PhoneNumbers:
     """The rule `phones`: what libphonenumber takes for a valid number of the region, or for an international one."""
 
-    def __init__(self, region: str) -> None:
-        self._region = region
+    def __init__(self, region: str, code: str = "en") -> None:
+        """`code` is the language's in which numbers are said."""
+        self._region, self._code = region, code
         self.find("+1 650 253 0000", last=True)  # reads the region's patterns, which takes a while the first time
 
     def find(self, text: str, *, last: bool) -> Verdict:
@@ -93,7 +98,7 @@ class PhoneNumbers:
     def steps(self, text: str, *, last: bool) -> Steps:
         """See `PausingRule.steps`."""
         found: list[Run] = []
-        for run in runs(text):
+        for run in runs(text, self._code):
             found.append(run)
             yield
         held = _held(text, found[-1]) if found and found[-1].open and not last else 0

@@ -13,14 +13,14 @@ from voiceagent.guard.verdict import Rule, Verdict
 class RuleGuard:
     """Checks text by an agent's rules. One for all calls."""
 
-    def __init__(self, settings: Rules) -> None:
+    def __init__(self, settings: Rules, code: str = "en") -> None:
         self._rules: list[Rule] = []
         if settings.secrets:
             self._rules.append(Secrets())
         if settings.cards:
-            self._rules.append(CardNumbers())
+            self._rules.append(CardNumbers(code))
         if settings.phones:
-            self._rules.append(PhoneNumbers(settings.region))
+            self._rules.append(PhoneNumbers(settings.region, code))
         if settings.phrases:
             self._rules.append(BlockedPhrases(settings.phrases))
         if settings.topics:

@@ -9,8 +9,6 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 MAX_RULES = 1000
-OUTPUT_LINE = "I'm sorry, I can't say that."
-INPUT_LINE = "I'm sorry, I can't help with that."
 
 Patterns = str | tuple[str, ...]
 

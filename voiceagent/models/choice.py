@@ -49,6 +49,11 @@ def wanted_profile(agent: AgentConfig, known: Registry) -> str:
     return known.profile(name).name
 
 
+def voices_of(agent: AgentConfig) -> dict[str, EngineSpec]:
+    """The agent's voices by the code of their language. Raises ConfigError, ModelError."""
+    return {code: _own_spec("tts", "", path, agent.base_dir) for code, path in agent.voices.items()}
+
+
 def profile_of(agent: AgentConfig, known: Registry, name: str = "") -> Profile:
     """The agent's profile, or the named one, with the agent's own models in their places. Raises ConfigError, ModelError."""
     found = known.profile(name or agent.profile)

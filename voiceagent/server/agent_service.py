@@ -20,7 +20,7 @@ from voiceagent.config import AgentConfig, data_dir
 from voiceagent.context.sources import Sources
 from voiceagent.conversation.history import Message
 from voiceagent.engines import Engines, load_engines
-from voiceagent.errors import ModelError, ProtocolError, VoiceAgentError
+from voiceagent.errors import ConfigError, ModelError, ProtocolError, VoiceAgentError
 from voiceagent.guard.checks import Guards, load_guards
 from voiceagent.latency.budgets import Budgets
 from voiceagent.llm.engine import no_tools
@@ -45,6 +45,8 @@ from voiceagent.store.event_log import EventLog, event_logs_dir
 from voiceagent.store.turns import TurnStore, turns_file
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
+from voiceagent.turn_taking.languages import LANGUAGES, language
+from voiceagent.turn_taking.spoken_language import AUTO, FIRST_LANGUAGE
 
 log = logging.getLogger(__name__)
 
@@ -77,9 +79,9 @@ class AgentService:
             sources = await asyncio.to_thread(
                 Sources.from_config, self.agent.context, self.agent.base_dir, data_dir(), metrics.context_asked
             )
-            guards = await asyncio.to_thread(load_guards, self.agent.guard, self.agent.base_dir)
+            guards = await asyncio.to_thread(load_guards, self.agent.guard, self.agent.base_dir, self.agent.language)
             known = registry_of(self.agent)
-            engines = await load_engines(profile_of(self.agent, known), self.agent.llm, self.agent.options, known)
+            engines = await load_engines(profile_of(self.agent, known), self.agent, known)
             store = TurnStore(turns_file(data_dir()), metrics.losses)
             metrics.llm, metrics.stt = engines.llm, engines.stt
             try:
@@ -87,6 +89,7 @@ class AgentService:
                 await tools.open()
                 if tools.schemas() and (why := no_tools(engines.llm)):
                     raise ModelError(why)
+                _require_words_for_yes(self.agent.language, tools)
                 self._warn_of_unfit_models(tools)
                 await sources.open()
                 await _warm(engines, self.agent)
@@ -185,10 +188,24 @@ def _call_tools(agents: ToolSet, session: dict[str, Any]) -> CallTools:
 
 def _speech(agent: AgentConfig, engines: Engines) -> Speech:
     """How the agent speaks. Raises ConfigError."""
-    phrases = agent.phrases
-    by_name = {name: getattr(phrases, name) for name in ("greeting", "check_in", "farewell", "apology")}
-    by_name.update((filler, filler) for filler in phrases.fillers)
-    return Speech(agent.speech, by_name, agent.base_dir, engines.tts)
+    first = FIRST_LANGUAGE if agent.language == AUTO else agent.language
+    phrases, own = agent.phrases, language(first).sayings
+    by_name = {"greeting": phrases.greeting}
+    for name in ("check_in", "farewell", "apology"):
+        said = getattr(phrases, name)
+        by_name[name] = getattr(own, name) if said is None else said
+    by_name.update((filler, filler) for filler in (own.fillers if phrases.fillers is None else phrases.fillers))
+    return Speech(agent.speech, by_name, agent.base_dir, engines.tts, first, engines.voices)
+
+
+def _require_words_for_yes(code: str, tools: ToolSet) -> None:
+    """Where a tool is to be confirmed something must count as a yes. Raises ConfigError."""
+    asks = next((name for name in tools.names if tools.rule(name).confirm), "")
+    if asks and code != AUTO and not language(code).is_known:
+        raise ConfigError(
+            f"tool {asks}: confirm needs words for yes, and none are known of language {code!r}; leave confirm out, or use one "
+            f"of {', '.join(sorted(LANGUAGES))}"
+        )
 
 
 async def _warm(engines: Engines, agent: AgentConfig) -> None:

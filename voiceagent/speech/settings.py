@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 import msgspec
 
@@ -13,12 +12,13 @@ MAX_ENTRIES = 5000
 class SpeechSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How text becomes speech."""
 
-    language: Literal["en", ""] = "en"
-    """Whose written forms (money, dates, units …) are read out; empty: they are left to the voice."""
+    written_forms: bool = True
+    """Whether written forms (money, dates, units …) are read out, where the agent's language is one whose forms are known
+    (English); else they are left to the voice."""
     day_first: bool = False
     """Whether 3/4/2026 is the third of April."""
-    code: str = "I'll leave out the code."
-    """Said in place of the first block of code in an answer; empty: nothing is."""
+    code: str | None = None
+    """Said in place of the first block of code in an answer; empty: nothing is. Left out: what the agent's language has."""
     lexicon: Mapping[str, str] = {}
     """Words, or several, by their pronunciation in IPA; case does not matter."""
     clips: Mapping[str, str] = {}

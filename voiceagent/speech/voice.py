@@ -14,7 +14,10 @@ from voiceagent.speech.prose import Prose
 from voiceagent.speech.reading import Piece, Reading, SpokenText
 from voiceagent.speech.settings import SpeechSettings
 from voiceagent.tts.engine import SpeechChunk, TtsEngine, reads_ipa
+from voiceagent.turn_taking.languages import language
 
+READ = "en"
+"""The language whose written forms are known."""
 MOST_VERBATIM = 64
 """Strings to be said exactly that a call remembers; the oldest is forgotten."""
 
@@ -22,25 +25,41 @@ MOST_VERBATIM = 64
 class Speech:
     """How an agent speaks. One for all calls."""
 
-    def __init__(self, settings: SpeechSettings, phrases: Mapping[str, str], base_dir: str, engine: TtsEngine) -> None:
-        """`phrases` are the agent's by name. Clips are read from `base_dir`. Raises ConfigError."""
-        self._engine = engine
-        lexicon = settings.lexicon if reads_ipa(engine) else {}
-        self._reading = Reading(language=settings.language, day_first=settings.day_first, lexicon=lexicon)
+    def __init__(
+        self,
+        settings: SpeechSettings,
+        phrases: Mapping[str, str],
+        base_dir: str,
+        engine: TtsEngine,
+        language: str = "en",
+        voices: Mapping[str, TtsEngine] | None = None,
+    ) -> None:
+        """`phrases` are the agent's by name. Clips are read from `base_dir`. `voices` are those for other languages, by code.
+        Raises ConfigError."""
+        self._engine, self._voices = engine, dict(voices or {})
+        self._settings, self._language = settings, language
         plain = {name: unmarked(text) for name, text in phrases.items()}
         self._clips = load_clips(settings.clips, plain, base_dir, engine.sample_rate_hz)
         self._marked = tuple(found for text in phrases.values() for found in marked(text))
 
-        self._code = settings.code
-        self._formula = in_english if settings.language == "en" else as_written
+    def prose(self, code: str = "") -> Prose:
+        """What makes a generation's text speakable, as it comes, in the language of that code; empty: the agent's."""
+        code = code or self._language
+        instead = language(code).sayings.code if self._settings.code is None else self._settings.code
+        return Prose(instead, in_english if self._is_read(code) else as_written)
 
-    def prose(self) -> Prose:
-        """What makes a generation's text speakable, as it comes."""
-        return Prose(self._code, self._formula)
+    def voice(self, code: str = "") -> SpokenVoice:
+        """A voice for a call, in the language of that code; empty: the agent's."""
+        code = code or self._language
+        engine = self._voices.get(code, self._engine)
+        lexicon = self._settings.lexicon if reads_ipa(engine) else {}
+        forms = READ if self._is_read(code) else ""
+        reading = Reading(language=forms, day_first=self._settings.day_first, lexicon=lexicon)
+        return SpokenVoice(engine, reading, self._clips if engine is self._engine else {}, self._marked)
 
-    def voice(self) -> SpokenVoice:
-        """The voice of a call."""
-        return SpokenVoice(self._engine, self._reading, self._clips, self._marked)
+    def _is_read(self, code: str) -> bool:
+        """Whether written forms of the language are read out."""
+        return code == READ and self._settings.written_forms
 
 
 class SpokenVoice:
@@ -52,6 +71,11 @@ class SpokenVoice:
         self._reading = reading
         self._clips = clips
         self._verbatim = dict.fromkeys(verbatim)
+
+    def switch_to(self, other: SpokenVoice) -> None:
+        """Go on in another language; what is to be said exactly stays known."""
+        self.sample_rate_hz = other.sample_rate_hz
+        self._engine, self._reading, self._clips = other._engine, other._reading, other._clips
 
     def take_marks(self, text: str) -> str:
         """Remember what is marked `<verbatim>` in the text; the text without the marks."""

@@ -22,6 +22,8 @@ RATE_HZ = 16_000
 SHORTEST_LIMIT_TOKENS = 24
 LOOP_POWERS = (1, 3)
 """Of the penalty, at the second and the third writing. A short loop needs the cube; it costs words in a long sentence."""
+SURE_OF_LANGUAGE = 0.6
+"""From this probability on a window is taken for another language than the call's."""
 PROMPT_CHARACTERS = 200
 PROMPT_STEP_TOKENS = 8
 """Prompts are cut to a multiple of this: in a batch the start of the transcript must stand at the same place."""
@@ -41,7 +43,7 @@ class BatchDecoder:
 
     Args:
         model: the model, its tokenizer and its features.
-        language: a Whisper language code; English-only models ignore it.
+        language: a Whisper language code, that of windows which name none; English-only models ignore it.
         beam_size: 1 is greedy.
         suppress_tokens: tokens that are never written; None: faster-whisper's default, the symbols that nobody speaks.
         without_timestamps: whether the model is asked for text only.
@@ -67,7 +69,7 @@ class BatchDecoder:
         self._loop_penalty = loop_penalty
         self._beam_size = beam_size
         self._tokens_per_second = tokens_per_second
-        multilingual = model.model.is_multilingual
+        self._multilingual = multilingual = bool(model.model.is_multilingual)
         self._tokenizer = Tokenizer(
             model.hf_tokenizer,
             multilingual,
@@ -75,7 +77,8 @@ class BatchDecoder:
             language=language if multilingual else None,
         )
         self._suppress = list(get_suppressed_tokens(self._tokenizer, [-1] if suppress_tokens is None else list(suppress_tokens)))
-        self._start = list(self._tokenizer.sot_sequence) + ([self._tokenizer.no_timestamps] if without_timestamps else [])
+        self._language = language
+        self._marks = [self._tokenizer.no_timestamps] if without_timestamps else []
 
     def shape(self, window: Window) -> Shape:
         """What a window must share with others to be decoded beside them."""
@@ -86,7 +89,10 @@ class BatchDecoder:
         """One hypothesis a window, in order. All windows have the same shape. Raises what CTranslate2 raises."""
         frames = self.shape(windows[0]).frames
         encoded = self.model.encode_frames([self.model.features(window.audio) for window in windows], frames)
-        prompts = [[*self._prompt(window.prompt), *self._start] for window in windows]
+        languages = self._languages(windows, encoded)
+        prompts = [
+            [*self._prompt(window.prompt), *self._start(language)] for window, language in zip(windows, languages, strict=True)
+        ]
         results = self._written(windows, encoded, prompts)
         tokens = [self._text_tokens(result) for result in results]
         texts = [self._tokenizer.decode(ids).strip() for ids in tokens]
@@ -101,9 +107,30 @@ class BatchDecoder:
                 no_speech_probability=float(result.no_speech_prob),
                 mean_log_probability=_mean_log_probability(result),
                 compression_ratio=compression_ratio(text),
+                language=language if window.detect else "",
             )
-            for heard, result, text in zip(words, results, texts, strict=True)
+            for window, language, heard, result, text in zip(windows, languages, words, results, texts, strict=True)
         ]
+
+    def _languages(self, windows: Sequence[Window], encoded: ctranslate2.StorageView) -> list[str]:
+        """Of each window: what the model takes it for where it is asked and sure, else what it probably is."""
+        likely = [window.language or self._language for window in windows]
+        if not self._multilingual or not any(window.detect for window in windows):
+            return likely
+        found = self.model.model.detect_language(encoded)
+        best = [(token.strip("<|>"), chance) for (token, chance), *_ in found]
+        return [
+            heard if window.detect and chance >= SURE_OF_LANGUAGE else known
+            for window, known, (heard, chance) in zip(windows, likely, best, strict=True)
+        ]
+
+    def _start(self, language: str) -> list[int]:
+        """What a transcript in a language begins with."""
+        sequence = list(self._tokenizer.sot_sequence)
+        if self._multilingual:
+            token = self.model.hf_tokenizer.token_to_id(f"<|{language}|>")
+            sequence[1] = sequence[1] if token is None else token
+        return [*sequence, *self._marks]
 
     def _written(
         self, windows: Sequence[Window], encoded: ctranslate2.StorageView, prompts: Sequence[Sequence[int]]

@@ -30,11 +30,11 @@ class SttEngine(Protocol):
         ...
 
     async def transcribe(
-        self, audio: NDArray[np.float32], *, prompt: str = "", word_times: bool = False, final: bool = False
+        self, audio: NDArray[np.float32], *, prompt: str = "", word_times: bool = False, final: bool = False, language: str = ""
     ) -> Hypothesis:
-        """Decode mono 16 kHz audio in -1..1, shape (samples,). Runs off the event loop. Without `word_times` the
-        words' times may be zero. A `final` decode goes before partial ones, and only a partial may raise DecodeDropped.
-        Cancelling takes it out of the queue. Raises EngineError."""
+        """Decode mono 16 kHz audio in -1..1, shape (samples,). Runs off the event loop. Without `word_times` the words' times
+        may be zero. `language` is what the caller spoke so far; empty: what the engine was told. A `final` decode goes before
+        partial ones, and only a partial may raise DecodeDropped. Cancelling takes it out of the queue. Raises EngineError."""
         ...
 
     async def close(self) -> None:

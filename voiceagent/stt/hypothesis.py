@@ -19,6 +19,10 @@ class Window:
     word_times: bool = False
     thorough: bool = False
     """It is decoded once more, because it was in doubt."""
+    language: str = ""
+    """What is probably spoken in it, by its code; empty: what the engine was told."""
+    detect: bool = False
+    """Whether the recogniser is to say which language it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,8 @@ class Hypothesis:
     no_speech_probability: float
     mean_log_probability: float
     compression_ratio: float
+    language: str = ""
+    """What the recogniser takes it for; empty where it was told."""
 
     @property
     def text(self) -> str:

@@ -51,20 +51,23 @@ class PartialText:
 
 @dataclass(frozen=True, slots=True)
 class FinalText:
-    """The utterance's text; empty when there were no words. `rejected` names the gate that refused some."""
+    """The utterance's text; empty when there were no words. `rejected` names the gate that refused some, `language` what the
+    recogniser takes it for, where it was not told."""
 
     utterance_id: int
     text: str
     decode_ms: float
     rejected: str = ""
+    language: str = ""
 
 
 class UtteranceTranscriber:
     """Transcribes one call, an utterance at a time."""
 
-    def __init__(self, engine: SttEngine, options: StreamOptions | None = None) -> None:
-        """`options`: the engine's own, unless given."""
+    def __init__(self, engine: SttEngine, options: StreamOptions | None = None, language: str = "") -> None:
+        """`options`: the engine's own, unless given; `language`: what the caller spoke so far, where it may be any."""
         self.options = options or engine.stream
+        self._language = language
         self._engine = engine
         self._utterance_id = -1
         self._clear()
@@ -183,18 +186,18 @@ class UtteranceTranscriber:
 
     async def _transcribe(self, start: int, end: int, committed: list[str], *, word_times: bool, final: bool) -> Hypothesis:
         audio = self._audio.between(start, end)
-        return await self._engine.transcribe(
-            audio, prompt=" ".join(committed[-PROMPT_WORDS:]), word_times=word_times, final=final
-        )
+        prompt = " ".join(committed[-PROMPT_WORDS:])
+        known = {"language": self._language} if self._language else {}
+        return await self._engine.transcribe(audio, prompt=prompt, word_times=word_times, final=final, **known)
 
     async def _decode_final(self, utterance_id: int) -> FinalText:
         began = time.perf_counter()
-        committed, rejected = list(self._committed), ""
+        committed, rejected, language = list(self._committed), "", ""
         start, last = self._audio.start, min(self._audio.end, self._voiced_end + int(self.options.pad_ms * SAMPLES_PER_MS))
         while start < last:
             end = min(last, start + int(self._engine.max_audio_s * RATE_HZ))
             hypothesis = await self._transcribe(start, end, committed, word_times=end < last, final=True)
-            words, cut = hypothesis.words, end
+            words, cut, language = hypothesis.words, end, hypothesis.language or language
             if end < last:
                 count, cut_s = _settled(words, (end - start) / RATE_HZ)
                 words, cut = words[:count], start + int(cut_s * RATE_HZ)
@@ -205,7 +208,7 @@ class UtteranceTranscriber:
             else:
                 committed += [word.text for word in words]
             start = cut
-        return FinalText(utterance_id, " ".join(committed), (time.perf_counter() - began) * 1000, rejected)
+        return FinalText(utterance_id, " ".join(committed), (time.perf_counter() - began) * 1000, rejected, language)
 
     def _trim(self, words: Sequence[RecognisedWord], stable: int, window_s: float, *, full: bool) -> None:
         """Let go of the audio of stable words, cut in the longest pause between them; of a window that is full, of all

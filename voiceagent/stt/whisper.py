@@ -19,20 +19,25 @@ from voiceagent.stt.gates import rejection
 from voiceagent.stt.hypothesis import Hypothesis, Window
 from voiceagent.stt.options import StreamOptions
 from voiceagent.stt.queue import DecodeQueue
+from voiceagent.turn_taking.spoken_language import AUTO, FIRST_LANGUAGE
 
 if TYPE_CHECKING:
     from voiceagent.stt.decoder import BatchDecoder
+    from voiceagent.stt.short_whisper import ShortWhisper
 
 log = logging.getLogger(__name__)
 
 RATE_HZ = 16_000
+ENGLISH = "en"
+"""All that a Whisper without languages understands."""
 NEEDED_FILES = ("model.bin", "config.json", "tokenizer.json")
 
 
 class WhisperOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Options of a profile's `stt`."""
 
-    language: str = "en"
+    language: str = ENGLISH
+    """A code of Whisper's, or `auto`: finals are taken for what the model is sure of. The agent's `language` sets it."""
     device: str = "cpu"
     compute_type: str = "default"
     cpu_threads: int = 1
@@ -102,15 +107,11 @@ class WhisperEngine:
             raise ModelError(
                 f"{path}: cannot be loaded as a Whisper ({line}); fetch it again with: voiceagent models pull"
             ) from error
-        if model.model.is_multilingual and self.options.language not in model.supported_languages:
-            known = ", ".join(model.supported_languages)
-            raise ConfigError(
-                f"stt engine whisper: language is {self.options.language!r}; {path.name} expects a code of Whisper's: {known}"
-            )
+        language = self._known_language(model, path)
         self.decoder, self._thorough = (
             BatchDecoder(
                 one,
-                language=self.options.language,
+                language=language,
                 beam_size=beams,
                 suppress_tokens=self.options.suppress_tokens,
                 without_timestamps=self.options.without_timestamps,
@@ -126,14 +127,28 @@ class WhisperEngine:
             self._decode, group=self._shape, max_batch=self.options.max_batch, workers=self.options.workers
         )
 
+    def _known_language(self, model: ShortWhisper, path: Path) -> str:
+        """The code of the language that is spoken, or probably is. Raises ConfigError."""
+        language = FIRST_LANGUAGE if self.options.language == AUTO else self.options.language
+        if not model.model.is_multilingual and self.options.language != ENGLISH:
+            raise ConfigError(
+                f"language is {self.options.language!r}; the recogniser {path.name} understands English only: name a "
+                "multilingual Whisper by stt.path"
+            )
+        if model.model.is_multilingual and language not in model.supported_languages:
+            known = ", ".join(model.supported_languages)
+            raise ConfigError(f"language is {language!r}; the recogniser {path.name} expects `auto` or one of: {known}")
+        return language
+
     async def transcribe(
-        self, audio: NDArray[np.float32], *, prompt: str = "", word_times: bool = False, final: bool = False
+        self, audio: NDArray[np.float32], *, prompt: str = "", word_times: bool = False, final: bool = False, language: str = ""
     ) -> Hypothesis:
         """See `SttEngine.transcribe`."""
         duration_s = len(audio) / RATE_HZ
         if duration_s > self.max_audio_s:
             raise EngineError(f"{duration_s:.1f} s of audio for one decode: at most {self.max_audio_s:g} s")
-        window = Window(audio, prompt if self.options.use_prompt else "", word_times)
+        detect = final and self.options.language == AUTO
+        window = Window(audio, prompt if self.options.use_prompt else "", word_times, language=language, detect=detect)
         first = await self.queue.run(window, final=final)
         if not final or not self._doubted(first, duration_s) or self.queue.waiting:
             return first

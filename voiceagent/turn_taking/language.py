@@ -85,6 +85,8 @@ class Language:
     """What asks for something else than yes or no."""
     numbers: Mapping[str, int] = field(default_factory=dict)
     """Words for 0 to 99, without those made of two, and for a hundred and a thousand."""
+    repeats: Mapping[str, int] = field(default_factory=dict)
+    """Words that repeat the digit after them."""
     spelling: frozenset[str] = frozenset()
     """Words that are said while something is spelled: "at", "dot", "double"."""
     sayings: Sayings = Sayings()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from voiceagent.turn_taking.language import UNKNOWN, Language
 from voiceagent.turn_taking.languages.de import GERMAN
@@ -17,6 +18,10 @@ LANGUAGES: Mapping[str, Language] = {one.code: one for one in (ENGLISH, GERMAN, 
 """By ISO 639-1 code."""
 
 
+OTHER = replace(UNKNOWN, sayings=ENGLISH.sayings)
+"""Of a language without a file; an agent in it says what its settings name, or English."""
+
+
 def language(code: str) -> Language:
-    """That language, or `UNKNOWN` where there is no file of it."""
-    return LANGUAGES.get(code, UNKNOWN)
+    """That language, or `OTHER` where there is no file of it."""
+    return LANGUAGES.get(code, OTHER)

@@ -64,6 +64,7 @@ GERMAN = Language(
         "was wann wo wohin woher wer wen wem wessen welche welcher welches welchen wie warum wieso weshalb wieviel"
     ),
     numbers=number_words(_ONES, _TENS, {"ein": 1, "zwo": 2, "hundert": 100, "tausend": 1000}),
+    repeats={"doppel": 2},
     spelling=word_set("at punkt strich bindestrich unterstrich schrägstrich doppel wie komma klammeraffe"),
     sayings=Sayings(
         check_in="Sind Sie noch da?",

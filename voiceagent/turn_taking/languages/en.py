@@ -56,6 +56,7 @@ ENGLISH = Language(
     ),
     question_words=word_set("what when where who whose which how why what's where's who's how's"),
     numbers=number_words(_ONES, _TENS, {"oh": 0, "nought": 0, "hundred": 100, "thousand": 1000}),
+    repeats={"double": 2, "triple": 3},
     spelling=word_set("at dot dash hyphen underscore slash double triple capital comma point as for"),
     sayings=Sayings(
         check_in="Are you still there?",

@@ -73,6 +73,7 @@ SPANISH = Language(
             "mil": 1000,
         },
     ),
+    repeats={"doble": 2, "triple": 3},
     spelling=word_set("arroba punto guion barra doble como coma"),
     sayings=Sayings(
         check_in="¿Sigue ahí?",

@@ -55,6 +55,7 @@ FRENCH = Language(
     ),
     question_words=word_set("que quoi quand où qui comment pourquoi quel quelle quels quelles combien qu'est-ce"),
     numbers=number_words(_ONES, _TENS, {"une": 1, "cent": 100, "mille": 1000}),
+    repeats={"double": 2, "triple": 3},
     spelling=word_set("arobase point tiret slash double comme virgule"),
     sayings=Sayings(
         check_in="Vous êtes toujours là ?",

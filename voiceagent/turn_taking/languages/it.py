@@ -55,6 +55,7 @@ ITALIAN = Language(
     ),
     question_words=word_set("che cosa quando dove chi come perché quale quali quanto quanta quanti quante cos'è dov'è"),
     numbers=number_words(_ONES, _TENS, {"un": 1, "una": 1, "cento": 100, "mille": 1000}),
+    repeats={"doppio": 2, "triplo": 3},
     spelling=word_set("chiocciola punto trattino barra doppia come virgola"),
     sayings=Sayings(
         check_in="È ancora in linea?",

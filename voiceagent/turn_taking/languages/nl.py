@@ -55,6 +55,7 @@ DUTCH = Language(
     ),
     question_words=word_set("wat wanneer waar waarheen wie wiens waarom hoe welke welk hoeveel"),
     numbers=number_words(_ONES, _TENS, {"één": 1, "honderd": 100, "duizend": 1000}),
+    repeats={"dubbel": 2, "driedubbel": 3},
     spelling=word_set("apenstaartje punt streepje schuine dubbel zoals komma"),
     sayings=Sayings(
         check_in="Bent u er nog?",

@@ -70,6 +70,7 @@ PORTUGUESE = Language(
             "mil": 1000,
         },
     ),
+    repeats={"duplo": 2, "triplo": 3},
     spelling=word_set("arroba ponto traço hífen barra dobrado como vírgula"),
     sayings=Sayings(
         check_in="Ainda está aí?",
