@@ -6,13 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voiceagent.conversation.clauses import MAX_CLAUSE_WORDS, split_clauses
+from voiceagent.turn_taking.languages.en import ENGLISH
 
 
 def streamed(pieces: list[str]) -> list[str]:
     clauses: list[str] = []
     buffer = ""
     for piece in pieces:
-        found, buffer = split_clauses(buffer + piece, first=not clauses, final=False)
+        found, buffer = split_clauses(buffer + piece, first=not clauses, final=False, abbreviations=ENGLISH.abbreviations)
         clauses.extend(found)
     found, buffer = split_clauses(buffer, first=not clauses, final=True)
     assert not buffer
@@ -42,6 +43,15 @@ words = st.text(alphabet="ab1.,!? ", max_size=8)
 @given(st.lists(words, max_size=40))
 def test_no_word_is_lost_or_changed(pieces: list[str]) -> None:
     assert " ".join(streamed(pieces)).split() == "".join(pieces).split()
+
+
+def test_scripts_without_spaces_have_clauses_too() -> None:
+    assert streamed(["好的，我来", "看看。明天是", "晴天！再见"]) == ["好的，我来看看。", "明天是晴天！", "再见"]
+    assert streamed(["मौसम अच्छा है। और ", "कुछ?"]) == ["मौसम अच्छा है।", "और कुछ?"]
+
+
+def test_a_no_is_a_sentence() -> None:
+    assert streamed(["No. ", "It is closed."]) == ["No.", "It is closed."]
 
 
 def test_a_line_end_ends_a_clause() -> None:

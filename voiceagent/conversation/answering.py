@@ -67,7 +67,7 @@ def _answer(step: Step) -> None:
 
 def _refuse(step: Step, reply: Reply, refusal: ev.Refusal) -> None:
     """The language model may not read what was said: answer it with the guard's line."""
-    reply, pieces = reply.with_text(refusal.line, final=True)
+    reply, pieces = reply.with_text(refusal.line, step.language, final=True)
     step.put(reply=reply, refusal=None)
     step.do(act.Withheld(reply.reply_id, "input", refusal.rule))
     speak(step, reply, pieces)
@@ -78,7 +78,7 @@ def _say(step: Step, text: str) -> None:
     """Say given text without the language model."""
     reply = new_reply(step, Reply(step.state.next_reply_id, 0))
     announce(step, reply)
-    reply, pieces = reply.with_text(text, final=True)
+    reply, pieces = reply.with_text(text, step.language, final=True)
     step.put(reply=reply)
     speak(step, reply, pieces)
 
@@ -89,7 +89,7 @@ def text_delta(step: Step, event: ev.TextDelta) -> None:
     if reply is None or not reply.generating:
         return
     step.clear_timers([REPLY])
-    reply, pieces = replace(reply, tokens=reply.tokens + event.tokens).with_text(event.text, final=False)
+    reply, pieces = replace(reply, tokens=reply.tokens + event.tokens).with_text(event.text, step.language, final=False)
     step.put(reply=reply)
     speak(step, reply, pieces)
 
@@ -100,7 +100,7 @@ def generation_done(step: Step, event: ev.GenerationDone) -> None:
     if reply is None or not reply.generating:
         return
     step.clear_timers([REPLY])
-    reply, pieces = replace(reply, generating=False).with_text("", final=True)
+    reply, pieces = replace(reply, generating=False).with_text("", step.language, final=True)
     step.put(reply=reply)
     speak(step, reply, pieces)
     if not reply.clauses and not reply.used_tools:
@@ -122,7 +122,8 @@ def output_blocked(step: Step, event: ev.OutputBlocked) -> None:
     if reply is None or not reply.generating:
         return
     step.clear_timers([REPLY])
-    reply, pieces = replace(reply, generating=False, status="completed", buffer="").with_text(event.line, final=True)
+    reply = replace(reply, generating=False, status="completed", buffer="")
+    reply, pieces = reply.with_text(event.line, step.language, final=True)
     step.put(reply=reply)
     step.do(act.Withheld(reply.reply_id, "output", event.rule))
     speak(step, reply, pieces)

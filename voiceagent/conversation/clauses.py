@@ -8,19 +8,23 @@ import re
 FIRST_CLAUSE_MIN_WORDS = 2
 MAX_CLAUSE_WORDS = 24
 
-_SENTENCE_END = re.compile(r"[.!?…]+[\"')\]”’»]*(?=\s)")
-_CLAUSE_END = re.compile(r"[,;:—–][\"')\]”’»]*(?=\s)")
+_CLOSING = r"[\"')\]”’»」』）]*"
+_SENTENCE_END = re.compile(rf"[.!?…؟۔]+{_CLOSING}(?=\s)|[。！？｡।॥]+{_CLOSING}")
+"""Scripts that write no spaces, or a sign of its own for the end of a sentence, need none behind it."""
+_CLAUSE_END = re.compile(rf"[,;:—–،؛]{_CLOSING}(?=\s)|[，；：、]{_CLOSING}")
 _LINE_END = re.compile(r"\s*\n\s*")
-_ABBREVIATIONS = frozenset({"mr.", "mrs.", "ms.", "dr.", "st.", "no.", "vs.", "e.g.", "i.e.", "a.m.", "p.m."})
 
 
-def split_clauses(buffer: str, *, first: bool, final: bool) -> tuple[tuple[str, ...], str]:
+def split_clauses(
+    buffer: str, *, first: bool, final: bool, abbreviations: frozenset[str] = frozenset()
+) -> tuple[tuple[str, ...], str]:
     """Cut the complete clauses off the front of `buffer`; the rest stays. `first` says that none was cut from this reply
-    yet; `final` that no more text comes. Text is kept to the word: joined, clauses and rest equal the buffer's words."""
+    yet; `final` that no more text comes; the full stop of `abbreviations` ends none. Text is kept to the word: joined, clauses
+    and rest equal the buffer's words."""
     clauses: list[str] = []
     while True:
         buffer = buffer.lstrip()
-        end = _first_end(buffer, first=first and not clauses)
+        end = _first_end(buffer, abbreviations, first=first and not clauses)
         if end is None:
             break
         clauses.append(" ".join(buffer[:end].split()))
@@ -31,19 +35,19 @@ def split_clauses(buffer: str, *, first: bool, final: bool) -> tuple[tuple[str, 
     return tuple(clause for clause in clauses if clause), buffer
 
 
-def _first_end(buffer: str, *, first: bool) -> int | None:
+def _first_end(buffer: str, abbreviations: frozenset[str], *, first: bool) -> int | None:
     """Where the first complete clause ends, or None when more text is needed."""
     line = _LINE_END.search(buffer)
     if line is not None:
-        within = _end_in_line(buffer[: line.start() + 1], first=first)
+        within = _end_in_line(buffer[: line.start() + 1], abbreviations, first=first)
         return within if within is not None and within < line.start() else line.end()
-    return _end_in_line(buffer, first=first)
+    return _end_in_line(buffer, abbreviations, first=first)
 
 
-def _end_in_line(buffer: str, *, first: bool) -> int | None:
+def _end_in_line(buffer: str, abbreviations: frozenset[str], *, first: bool) -> int | None:
     for match in _SENTENCE_END.finditer(buffer):
         words = buffer[: match.end()].split()
-        if words and words[-1].lower() not in _ABBREVIATIONS:
+        if words and words[-1].lower() not in abbreviations:
             return match.end() if len(words) <= MAX_CLAUSE_WORDS else _comma_or_word_end(buffer[: match.end()])
     if first:
         for match in _CLAUSE_END.finditer(buffer):

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from voiceagent.conversation.clauses import split_clauses
 from voiceagent.conversation.events import SpokenWord
 from voiceagent.conversation.history import Chunk, Message, ToolCall
+from voiceagent.turn_taking.language import Language
 
 INTERRUPTED_TOOL = '{"error": "interrupted before it finished"}'
 PENDING_TOOL = '{"status": "still running, say only what is known by now"}'
@@ -115,9 +116,10 @@ class Reply(Struct, frozen=True):
         """True when there is nothing left to generate, run, synthesise or play."""
         return not self.generating and not self.tools_pending and not self.buffer and all(c.over for c in self.clauses)
 
-    def with_text(self, text: str, *, final: bool) -> tuple[Reply, tuple[str, ...]]:
-        """Take generated text; the clauses that became speakable."""
-        pieces, rest = split_clauses(self.buffer + text, first=all(c.filler for c in self.clauses), final=final)
+    def with_text(self, text: str, language: Language, *, final: bool) -> tuple[Reply, tuple[str, ...]]:
+        """Take generated text in a language; the clauses that became speakable."""
+        first = all(c.filler for c in self.clauses)
+        pieces, rest = split_clauses(self.buffer + text, first=first, final=final, abbreviations=language.abbreviations)
         current = len(self.rounds) - 1
         clauses = self.clauses + tuple(Clause(piece, current) for piece in pieces)
         return replace(self, buffer=rest, clauses=clauses), pieces

@@ -135,7 +135,7 @@ def fail(step: Step, code: str, message: str) -> None:
     if reply is None:
         return
     reply = replace(reply, status="failed", generating=False, buffer="")
-    reply, pieces = reply.with_text(step.sayings.apology, final=True)
+    reply, pieces = reply.with_text(step.sayings.apology, step.language, final=True)
     step.clear_timers([REPLY])
     step.put(reply=reply)
     speak(step, reply, pieces)

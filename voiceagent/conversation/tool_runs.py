@@ -22,7 +22,7 @@ def tool_call(step: Step, event: ev.ToolCallRequested) -> None:
     if reply is None or not reply.generating:
         return
     step.clear_timers([REPLY])
-    reply, pieces = replace(reply, tokens=reply.tokens + 1).with_text("", final=True)
+    reply, pieces = replace(reply, tokens=reply.tokens + 1).with_text("", step.language, final=True)
     call = ToolCall(event.call_id, event.name, event.arguments)
     reply = reply.with_tool(call)
     step.put(reply=reply)
@@ -172,7 +172,7 @@ def next_round(step: Step) -> None:
 def _ask(step: Step, reply: Reply, call: ToolCall) -> None:
     """Have the caller confirm."""
     question = confirmation(step, call)
-    reply, pieces = replace(reply, rounds=(*reply.rounds, Round())).with_text(question, final=True)
+    reply, pieces = replace(reply, rounds=(*reply.rounds, Round())).with_text(question, step.language, final=True)
     step.put(reply=reply)
     speak(step, reply, pieces)
 

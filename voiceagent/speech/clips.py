@@ -15,6 +15,7 @@ from voiceagent.audio.resample import resample
 from voiceagent.conversation.clauses import split_clauses
 from voiceagent.conversation.events import SpokenWord
 from voiceagent.errors import ConfigError, MediaError
+from voiceagent.turn_taking.languages import language
 
 LONGEST_S = 60
 SEARCH_S = 0.4
@@ -32,15 +33,17 @@ class Clip:
     words: tuple[SpokenWord, ...]
 
 
-def load_clips(files: Mapping[str, str], phrases: Mapping[str, str], base_dir: str, rate_hz: int) -> dict[str, Clip]:
-    """The clips of an agent by the clauses that they say. A key of `files` names one of `phrases`, or is the words
-    themselves. Raises ConfigError."""
+def load_clips(
+    files: Mapping[str, str], phrases: Mapping[str, str], base_dir: str, rate_hz: int, code: str = "en"
+) -> dict[str, Clip]:
+    """The clips of an agent, in the language of that code, by the clauses that they say. A key of `files` names one of
+    `phrases`, or is the words themselves. Raises ConfigError."""
     clips: dict[str, Clip] = {}
     for name, file in files.items():
         text = phrases.get(name, name)
         if not text.split():
             raise ConfigError(f"speech.clips: the phrase {name} says nothing; set phrases.{name} to the words of {file}")
-        clauses, _ = split_clauses(text, first=True, final=True)
+        clauses, _ = split_clauses(text, first=True, final=True, abbreviations=language(code).abbreviations)
         pcm = _read(Path(base_dir) / file, rate_hz)
         clips.update(zip(clauses, _cut(pcm, clauses, rate_hz), strict=True))
     return clips

@@ -39,7 +39,7 @@ class Speech:
         self._engine, self._voices = engine, dict(voices or {})
         self._settings, self._language = settings, language
         plain = {name: unmarked(text) for name, text in phrases.items()}
-        self._clips = load_clips(settings.clips, plain, base_dir, engine.sample_rate_hz)
+        self._clips = load_clips(settings.clips, plain, base_dir, engine.sample_rate_hz, language)
         self._marked = tuple(found for text in phrases.values() for found in marked(text))
 
     def prose(self, code: str = "") -> Prose:

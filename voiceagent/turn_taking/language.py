@@ -24,6 +24,11 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(bare_words(text))
 
 
+def written_set(text: str) -> frozenset[str]:
+    """Words of a language's file, separated by spaces, as they stand there."""
+    return frozenset(text.split())
+
+
 def phrase_set(text: str) -> frozenset[tuple[str, ...]]:
     """Phrases of a language's file, separated by bars, each as `bare_words` writes it."""
     return frozenset(tuple(bare_words(phrase)) for phrase in text.split("|") if phrase.strip())
@@ -89,6 +94,8 @@ class Language:
     """Words that repeat the digit after them."""
     spelling: frozenset[str] = frozenset()
     """Words that are said while something is spelled: "at", "dot", "double"."""
+    abbreviations: frozenset[str] = frozenset()
+    """Words in small letters whose full stop ends no sentence."""
     sayings: Sayings = Sayings()
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set
+from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set, written_set
 
 _ONES = """null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn
 achtzehn neunzehn"""
@@ -66,6 +66,7 @@ GERMAN = Language(
     numbers=number_words(_ONES, _TENS, {"ein": 1, "zwo": 2, "hundert": 100, "tausend": 1000}),
     repeats={"doppel": 2},
     spelling=word_set("at punkt strich bindestrich unterstrich schrägstrich doppel wie komma klammeraffe"),
+    abbreviations=written_set("hr. fr. dr. prof. z.b. d.h. u.a. ca. bzw. usw. str. nr. tel. inkl."),
     sayings=Sayings(
         check_in="Sind Sie noch da?",
         farewell="Auf Wiederhören.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set
+from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set, written_set
 
 _ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
 eighteen nineteen"""
@@ -58,6 +58,7 @@ ENGLISH = Language(
     numbers=number_words(_ONES, _TENS, {"oh": 0, "nought": 0, "hundred": 100, "thousand": 1000}),
     repeats={"double": 2, "triple": 3},
     spelling=word_set("at dot dash hyphen underscore slash double triple capital comma point as for"),
+    abbreviations=written_set("mr. mrs. ms. dr. prof. st. vs. e.g. i.e. a.m. p.m. approx."),
     sayings=Sayings(
         check_in="Are you still there?",
         farewell="Goodbye.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set
+from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set, written_set
 
 _ONES = """cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete
 dieciocho diecinueve"""
@@ -75,6 +75,7 @@ SPANISH = Language(
     ),
     repeats={"doble": 2, "triple": 3},
     spelling=word_set("arroba punto guion barra doble como coma"),
+    abbreviations=written_set("sr. sra. srta. dr. dra. ud. uds. a.m. p.m. pág. núm. tel. p.ej."),
     sayings=Sayings(
         check_in="¿Sigue ahí?",
         farewell="Hasta luego.",

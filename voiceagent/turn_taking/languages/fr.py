@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set
+from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set, written_set
 
 _ONES = """zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize"""
 _TENS = "vingt trente quarante cinquante soixante"
@@ -57,6 +57,7 @@ FRENCH = Language(
     numbers=number_words(_ONES, _TENS, {"une": 1, "cent": 100, "mille": 1000}),
     repeats={"double": 2, "triple": 3},
     spelling=word_set("arobase point tiret slash double comme virgule"),
+    abbreviations=written_set("m. mme. mlle. dr. pr. p.ex. env. tél. av. bd. n°."),
     sayings=Sayings(
         check_in="Vous êtes toujours là ?",
         farewell="Au revoir.",

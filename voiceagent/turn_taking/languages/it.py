@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set
+from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set, written_set
 
 _ONES = """zero uno due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici sedici
 diciassette diciotto diciannove"""
@@ -57,6 +57,7 @@ ITALIAN = Language(
     numbers=number_words(_ONES, _TENS, {"un": 1, "una": 1, "cento": 100, "mille": 1000}),
     repeats={"doppio": 2, "triplo": 3},
     spelling=word_set("chiocciola punto trattino barra doppia come virgola"),
+    abbreviations=written_set("sig. sig.ra dott. dr. prof. ing. p.es. tel. ca. n."),
     sayings=Sayings(
         check_in="È ancora in linea?",
         farewell="Arrivederci.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set
+from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set, written_set
 
 _ONES = """nul een twee drie vier vijf zes zeven acht negen tien elf twaalf dertien veertien vijftien zestien zeventien
 achttien negentien"""
@@ -57,6 +57,7 @@ DUTCH = Language(
     numbers=number_words(_ONES, _TENS, {"één": 1, "honderd": 100, "duizend": 1000}),
     repeats={"dubbel": 2, "driedubbel": 3},
     spelling=word_set("apenstaartje punt streepje schuine dubbel zoals komma"),
+    abbreviations=written_set("dhr. mevr. dr. prof. bijv. ca. d.w.z. m.b.t. nr. tel. t.a.v."),
     sayings=Sayings(
         check_in="Bent u er nog?",
         farewell="Tot ziens.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set
+from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set, written_set
 
 _ONES = """zero um dois três quatro cinco seis sete oito nove dez onze doze treze quatorze quinze dezesseis dezessete
 dezoito dezenove"""
@@ -72,6 +72,7 @@ PORTUGUESE = Language(
     ),
     repeats={"duplo": 2, "triplo": 3},
     spelling=word_set("arroba ponto traço hífen barra dobrado como vírgula"),
+    abbreviations=written_set("sr. sra. dr. dra. prof. a.m. p.m. tel. núm. av. p.ex."),
     sayings=Sayings(
         check_in="Ainda está aí?",
         farewell="Até logo.",
