@@ -16,6 +16,8 @@ class Stage(StrEnum):
     """From that frame to the VAD's verdict on it."""
     ENDPOINT = "endpoint"
     """From the end of speech to the decision that the caller has finished: the hold, with uplink and VAD in it."""
+    TURN_JUDGE = "turn_judge"
+    """One turn judge's judgement of a pause, from its question to its answer; off the critical path."""
     STT_PARTIAL = "stt_partial"
     """One decode of the open utterance; off the critical path."""
     STT_FINAL = "stt_final"
