@@ -16,6 +16,7 @@ const NAMES = {
   endpoint: 'Waiting for you',
   stt_partial: 'Live captions',
   stt_final: 'Understanding',
+  stt_wait: 'Waiting for words',
   llm_ttft: 'Thinking',
   llm_inter_token: 'Per word',
   guard: 'Guard',
