@@ -85,15 +85,15 @@ def test_an_interruption_that_was_taken_for_a_sign_of_listening_first_is_measure
     (report,) = measured(
         *TURN[:7],
         ev.ClauseAudio(2580, 1, 0, 2000.0, tuple(ev.SpokenWord("word", at, at + 200) for at in range(0, 2000, 200))),
-        ev.Played(2600, 1, 0, 20.0),
+        ev.Played(2690, 1, 0, 220.0),
         ev.SpeechStarted(2730, 2, 2700),
         ev.SpeechPaused(3000, 2, 2, 2900, 200.0, Prosody()),
         ev.FinalTranscript(3040, 2, "Mm-hm.", 2),
-        ev.Played(3100, 1, 0, 220.0),
+        ev.Played(3100, 1, 0, 240.0),
         ev.SpeechStarted(3230, 3, 3200),
         ev.SpeechPaused(3500, 3, 3, 3400, 600.0, Prosody()),
         ev.FinalTranscript(3540, 3, "Stop.", 3),
-        ev.PlayoutStopped(3540, 1, 0, 220),
+        ev.PlayoutStopped(3540, 1, 0, 240),
     )
     assert report.barge_in_stop_ms == 400.0
 
