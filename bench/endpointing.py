@@ -153,15 +153,10 @@ def _swept(held_out: HeldOut, times: float) -> Iterator[Figure]:
         if known is not None:
             yield Figure(f"{mark} {name}: area under the curve", area(known[long], held_out.pauses.is_end[long]), "", "", True)
         for budget_ms, most in ((300.0, CUT_OFF_300), (600.0, CUT_OFF_600)):
-            yield _figure(
-                f"{mark} {name}: false cutoffs at {budget_ms:.0f} ms",
-                found.cut_off_at[budget_ms],
-                PERCENT,
-                "%",
-                ours,
-                most * times,
-            )
-        yield _figure(f"{mark} {name}: latency at 5 % false cutoffs", found.latency_ms, 1.0, "ms", ours, LATENCY_MS * times)
+            cut_off, limit = found.cut_off_at[budget_ms], most * times if ours else None
+            yield _figure(f"{mark} {name}: false cutoffs at {budget_ms:.0f} ms", cut_off, PERCENT, "%", limit)
+        limit = LATENCY_MS * times if ours else None
+        yield _figure(f"{mark} {name}: latency at 5 % false cutoffs", found.latency_ms, 1.0, "ms", limit)
 
 
 def _figure(name: str, found: Interval, scale: float, unit: str, most: float | None) -> Figure:

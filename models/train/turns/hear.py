@@ -23,11 +23,14 @@ from typing import get_args
 from models.train.endpoint_hear import SAMPLES_PER_MS, HeardPause, HeardTurn, hear_turn
 from models.train.endpoint_speak import SpokenTurn
 from models.train.turns.draw import SEED, DrawnTurn, turns
-from models.train.turns.judges import Ear, Meaning, without_closing_marks
+from models.train.turns.judges import Meaning
 from models.train.turns.patterns import FOLDER, Part
 from models.train.turns.speak import Line, Voice, Voices, draw_voice
 from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.whisper import create
+from voiceagent.turn_judges.judge import MAX_AUDIO_S, RATE_HZ, JudgedPause
+from voiceagent.turn_judges.meaning import without_closing_marks
+from voiceagent.turn_judges.smart_turn import SmartTurn
 
 CACHE = Path.home() / ".cache" / "voiceagent" / "turns"
 JOE, EAR, MEANING = "piper-joe", "smart-turn-v3.2", "smollm2-135m-tools"
@@ -104,7 +107,7 @@ async def hear(part: Part, turns: int, line: Line = "wide", seed: int = SEED, sl
     index, of = (int(number) for number in slice_of.split("/"))
     path.parent.mkdir(parents=True, exist_ok=True)
     done = sum(1 for _ in path.open(encoding="utf-8")) if path.exists() else 0
-    voices, ear = Voices(resolve(JOE) / "voice.onnx", CACHE), Ear(next(resolve(EAR).glob("*.onnx")))
+    voices, ear = Voices(resolve(JOE) / "voice.onnx", CACHE), SmartTurn(resolve(EAR))
     spec = profile(HEARD_BY).stt
     engine = create(resolve(spec.model), {**spec.options, "doubt_below": None})
     mine = (found for found in islice(drawn_voices(part, seed), turns) if found[0] % of == index)
@@ -117,18 +120,21 @@ async def hear(part: Part, turns: int, line: Line = "wide", seed: int = SEED, sl
                 if spoken is None:
                     raise SystemExit(f"no word times: {voice.name}: {drawn.pattern.text}")
                 heard = await hear_turn(engine, drawn.turn, spoken, PARTIALS_FROM_MS)
-                pauses = tuple(_judged(ear, spoken, pause) for pause in heard.pauses)
+                pauses = tuple([await _judged(ear, spoken, pause) for pause in heard.pauses])
                 file.write(json.dumps(asdict(_evidence(drawn, voice, line, heard, pauses)), ensure_ascii=False) + "\n")
                 file.flush()
     finally:
         await engine.close()
+        await ear.close()
     print(f"{path}: {time.monotonic() - began:.0f} s")
 
 
-def _judged(ear: Ear, spoken: SpokenTurn, pause: HeardPause) -> JudgedHearing:
+async def _judged(ear: SmartTurn, spoken: SpokenTurn, pause: HeardPause) -> JudgedHearing:
     if pause.lasted_ms < JUDGED_FROM_MS:
         return JudgedHearing(pause, None)
-    return JudgedHearing(pause, round(ear.chance(spoken.audio[: int(pause.at_ms * SAMPLES_PER_MS)]), 5))
+    end = int(pause.at_ms * SAMPLES_PER_MS)
+    chance = await ear.judge(JudgedPause("", spoken.audio[max(0, end - MAX_AUDIO_S * RATE_HZ) : end]))
+    return JudgedHearing(pause, None if chance is None else round(chance, 5))
 
 
 def _evidence(drawn: DrawnTurn, voice: Voice, line: Line, heard: HeardTurn, pauses: tuple[JudgedHearing, ...]) -> Evidence:

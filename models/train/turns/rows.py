@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from models.train.turns.hear import JUDGED_FROM_MS, Evidence, JudgedHearing
-from models.train.turns.judges import without_closing_marks
 from models.train.turns.sweep import Pauses
+from voiceagent.turn_judges.meaning import without_closing_marks
 from voiceagent.turn_taking.pause import PauseEvidence, Prosody
 
 Meanings = Mapping[tuple[str, str], float]
