@@ -1,5 +1,6 @@
 """Endpoints on the demo's own grammar (`models/train/endpoint_turns.py`), heard by the bundled Whisper, without judges: ours,
-which is fitted to none of it, and a fixed silence behind webrtcvad alone and behind Silero alone. Set (a) of `bench/endpointing.py`."""
+which is fitted to none of it, and a fixed silence behind webrtcvad alone and behind Silero alone. Set (a) of
+`bench/endpointing.py`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The judge by meaning (`voiceagent.turn_judges.meaning`) asked about many pauses at once: the same prompt and endings as in a call,
-but read in one thread and in order, so that what prompts share is read once."""
+"""The judge by meaning (`voiceagent.turn_judges.meaning`) asked about many pauses at once: the same prompt and endings as in a
+call, but read in one thread and in order, so that what prompts share is read once."""
 
 from __future__ import annotations
 
