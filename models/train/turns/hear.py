@@ -12,6 +12,7 @@ import ast
 import asyncio
 import hashlib
 import json
+import os
 import random
 import time
 from collections.abc import Iterator
@@ -32,7 +33,7 @@ from voiceagent.turn_judges.judge import MAX_AUDIO_S, RATE_HZ, JudgedPause
 from voiceagent.turn_judges.meaning import without_closing_marks
 from voiceagent.turn_judges.smart_turn import SmartTurn
 
-CACHE = Path.home() / ".cache" / "voiceagent" / "turns"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "voiceagent" / "turns"
 JOE, EAR, MEANING = "piper-joe", "smart-turn-v3.2", "smollm2-135m-tools"
 """Models of the registry."""
 HEARD_BY = "starter"
