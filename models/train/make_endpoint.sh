@@ -7,19 +7,20 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 python=${TRAIN_PYTHON:-.venv-train/bin/python}
 export OMP_NUM_THREADS=1 PYTHONPATH=.
-fit=790 fit_telephone=150 tune=204 tune_telephone=102 weights=voiceagent/turn_taking/endpoint_weights.py
+fit=790 brief=96 fit_telephone=150 tune=204 tune_telephone=102 weights=voiceagent/turn_taking/endpoint_weights.py
 if [ "${1:-}" = --tiny ]; then
   if ! "$python" -c 'from voiceagent.models.registry import require; require("starter")'; then
     echo "make_endpoint.sh --tiny: skipped, the profile starter's models are not here"
     exit 0
   fi
   export XDG_CACHE_HOME=$PWD/models/train/out/endpoint-tiny
-  fit=30 fit_telephone=6 tune=20 tune_telephone=6 weights=models/train/out/endpoint-tiny/endpoint_weights.py
+  fit=30 brief=6 fit_telephone=6 tune=20 tune_telephone=6 weights=models/train/out/endpoint-tiny/endpoint_weights.py
   mkdir -p "$(dirname "$weights")"
 fi
 seed=$("$python" -c 'from models.train.turns.draw import SEED; print(SEED)')
 "$python" -m models.train.turns.hear --part fit --turns "$fit"
 "$python" -m models.train.turns.hear --part fit --turns "$fit_telephone" --line telephone --seed $((seed + 1))
+"$python" -m models.train.turns.hear --part brief --turns "$brief"
 "$python" -m models.train.turns.hear --part tune --turns "$tune"
 "$python" -m models.train.turns.hear --part tune --turns "$tune_telephone" --line telephone --seed $((seed + 1))
 "$python" -m models.train.turns.fit --out "$weights"

@@ -27,12 +27,12 @@ from models.train.turns.sweep import Pauses, area, best, end_turns, outcomes_of,
 from voiceagent.turn_taking.endpoint_features import JUDGES
 from voiceagent.turn_taking.endpointing import EndpointModel
 
-PARTS: tuple[Part, ...] = ("fit", "tune", "held_out")
+PARTS: tuple[Part, ...] = ("fit", "brief", "tune", "held_out")
 LEAST_PATTERNS, LEAST_TOPICS, LEAST_NEW_TOPICS = 350, 16, 5
 
 
 def test_no_held_out_pattern_shares_most_words_with_one_that_is_fitted() -> None:
-    fitted_to = [*patterns("fit"), *patterns("tune")]
+    fitted_to = [*patterns("fit"), *patterns("brief"), *patterns("tune")]
     near = [(a.text, b.text) for a in patterns("held_out") for b in fitted_to if shared(a.words, b.words) > MOST_SHARED]
     assert near == []
 

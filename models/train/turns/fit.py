@@ -195,7 +195,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="the Python file to write")
     options = parser.parse_args()
     meanings = read_meanings()
-    fit_turns, tune_turns = evidence_of("fit"), evidence_of("tune")
+    fit_turns, tune_turns = [*evidence_of("fit"), *read_evidence("brief", "wide", SEED)], evidence_of("tune")
     model = fitted(rows(fit_turns, meanings), CHOSEN)
     tuning = rows(tune_turns, meanings)
     pauses, chances = pauses_of(tuning, tune_turns), model.chances(tuning)

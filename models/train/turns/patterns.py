@@ -5,7 +5,8 @@
       kind_asked: {question: [pattern, …]}     # in answer to the agent's question; so is what stands under `answer` and `short`
 
 A pattern is written as it is said, with marks; `{slot}` is drawn from `values.py`. `fit` and `held_out` share none: no two of
-them have more than `MOST_SHARED` of their words in common. A fifth of `fit` is kept for tuning.
+them have more than `MOST_SHARED` of their words in common. A fifth of `fit` is kept for tuning; `brief` is answers of a word
+or two, which are fitted besides.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any, Literal, TypeAlias
 
 import yaml
 
-Part: TypeAlias = Literal["fit", "tune", "held_out"]
+Part: TypeAlias = Literal["fit", "brief", "tune", "held_out"]
 FOLDER = Path(__file__).parent / "texts"
 MOST_SHARED = 0.4
 TUNED_OF = 5
@@ -55,8 +56,8 @@ def shared(one: frozenset[str], other: frozenset[str]) -> float:
 @functools.cache
 def patterns(part: Part) -> tuple[Pattern, ...]:
     """Those of a part, in the order of its files."""
-    found = _read("held_out" if part == "held_out" else "fit")
-    if part == "held_out":
+    found = _read("fit" if part == "tune" else part)
+    if part in ("held_out", "brief"):
         return found
     return tuple(pattern for pattern in found if _is_for_tuning(pattern) == (part == "tune"))
 
