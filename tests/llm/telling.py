@@ -1,14 +1,14 @@
-"""A small model whose graph tells the logits of the last few tokens, as the starter's does: the bundled one with one node more."""
+"""A small model whose graph tells the logits of the last few tokens, as the starter's does: the bundled one and a node."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
 
+import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-import numpy as np
 from voiceagent.llm.recent_logits import RECENT, RECENT_TOKENS
 
 

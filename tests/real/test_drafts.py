@@ -64,7 +64,10 @@ async def test_a_conversation_is_the_same_with_drafts_and_without(engines: tuple
         made = await both(engines, "talk", history, DEMO)
         call = call_in(engines[0], made, history)
         if call is not None:
-            history += [Message("assistant", "", (call,)), Message("tool", RESULTS.get(call.name, '{"ok": true}'), tool_call_id="c")]
+            history += [
+                Message("assistant", "", (call,)),
+                Message("tool", RESULTS.get(call.name, '{"ok": true}'), tool_call_id="c"),
+            ]
             made = await both(engines, "talk", history, DEMO)
         history.append(Message("assistant", engines[0].prompt.tokenizer.decode(made)))
 
