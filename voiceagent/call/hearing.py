@@ -34,7 +34,7 @@ PREROLL_MS = 400.0
 PAUSE_MS = 100.0
 """Silence that is a pause. Shorter ones stand inside words."""
 EARLY_MS = 60.0
-"""Silence in which a machine that is not busy decodes the utterance already: where it becomes a pause, its words are known sooner."""
+"""Silence in which a machine with room decodes the utterance already: if it becomes a pause, its words are known sooner."""
 EARLY_LOAD = 0.5
 """How busy the engines may be for it, 0 to 1: where speech goes on, the decode was in vain."""
 PARTIAL_SHARE = 0.3

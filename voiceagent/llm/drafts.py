@@ -1,6 +1,6 @@
 """What a generation will probably go on with, guessed without the model, so that the model reads several tokens in one step and
-says of each whether it would have written it (speculative decoding; prompt lookup, Saxena 2023): the mark of a call, that of which
-a call's grammar leaves little choice, the caller's words in its arguments, and the values of a tool's result in the answer."""
+says of each whether it would have written it (speculative decoding; prompt lookup, Saxena 2023): the mark of a call, what its
+grammar leaves little choice of, the caller's words in its arguments, and the values of a tool's result in the answer."""
 
 from __future__ import annotations
 
