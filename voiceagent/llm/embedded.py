@@ -22,7 +22,9 @@ from voiceagent.conversation.history import Message
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.llm import integer_products
 from voiceagent.llm.call_prompt import CallPrompt
+from voiceagent.llm.drafts import Drafts
 from voiceagent.llm.embedded_jobs import Forget, Job, Session, without
+from voiceagent.llm.embedded_steps import LONGEST_DRAFT, GreedySteps, tells_recent
 from voiceagent.llm.engine import Generated, KvCapacity, ToolSchema, Urgency
 from voiceagent.llm.prompt import ChatPrompt, Detokenizer
 from voiceagent.llm.tool_constraint import ToolConstraint, ToolConstraints
@@ -52,6 +54,9 @@ class EmbeddedOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A conversation of more loses its older half between turns; None: one that nearly fills the context."""
     max_tokens: int = 200
     temperature: float = 0.0
+    draft_tokens: int = LONGEST_DRAFT
+    """So many are guessed at most and read in one step with what is known, where the model's graph tells whether they are right
+    and `temperature` is 0."""
     max_sessions: int = 64
     """Calls whose KV cache is kept; beyond that the longest unused is freed."""
     enable_thinking: bool | None = None
@@ -71,6 +76,10 @@ class EmbeddedEngine:
         self._model, self._genai, stop_ids = _load(folder, self.options.threads)
         self._stop_ids = stop_ids | self.prompt.stop_ids
         self._constraints = ToolConstraints(folder, self.prompt.template)
+        greedy = self.options.temperature == 0 and tells_recent(self._generator())
+        self._steps = GreedySteps(self._stop_ids) if greedy else None
+        self._ending = [min(self._stop_ids)] * 2
+        """The last tokens of the last answer in words."""
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._inbox: queue.SimpleQueue[Job | Forget | None] = queue.SimpleQueue()
         self._prompts: OrderedDict[str, CallPrompt] = OrderedDict()
@@ -112,6 +121,7 @@ class EmbeddedEngine:
         job = Job(call_id, [], max_tokens, self._constraints.of(tools))
         try:
             job.ids = await self.prompt_of(call_id).ids_soon(messages, tools, ahead=not max_tokens)
+            job.messages = messages
             self._inbox.put(job)
             while (token := await self._next(job)) is not None:
                 if isinstance(token, EngineError):
@@ -255,33 +265,68 @@ class EmbeddedEngine:
             job.session = self._session(job.call_id)
         session = job.session
         if job.read < 0:
-            job.read = _common(session.ids, job.ids)
-            if session.ids:
-                session.generator.rewind_to(job.read)
-                del session.ids[job.read :]
+            self._rewind(session, job)
         if job.read < len(job.ids):
-            piece = job.ids[job.read : job.read + PREFILL_TOKENS]
-            session.generator.append_tokens(piece)
-            session.ids += piece
-            self.tokens_read += len(piece)
-            job.read += len(piece)
+            self._read(session, job, job.ids[job.read : job.read + PREFILL_TOKENS])
             return True
         if job.left <= 0:
             job.give(None)
             return False
         self._token_since_s = time.monotonic()
         try:
-            tokens = self._next_tokens(session, job.constraint)
+            return self._generate(session, job)
         finally:
             self._token_since_s = None
-        for token in tokens:
-            session.ids.append(token)
+
+    def _rewind(self, session: Session, job: Job) -> None:
+        """To where the cache and the prompt part."""
+        job.read = _common(session.ids[: session.read] if self._steps else session.ids, job.ids)
+        if session.ids:
+            session.generator.rewind_to(job.read)
+            del session.ids[job.read :]
+        session.read, session.draft = job.read, []
+        if self._steps is not None:
+            job.drafts = Drafts(self.prompt, job.ids, job.messages, job.constraint, self._ending)
+
+    def _read(self, session: Session, job: Job, piece: list[int]) -> None:
+        """A piece of the prompt."""
+        session.ids += piece
+        job.read += len(piece)
+        if self._steps is None:
+            session.generator.append_tokens(piece)
+        else:
+            self._steps.read(session, piece, self._draft(session, job) if job.read == len(job.ids) else [])
+        self.tokens_read += len(piece)
+
+    def _draft(self, session: Session, job: Job) -> list[int]:
+        """What may follow the session's tokens."""
+        room = min(self.options.draft_tokens, LONGEST_DRAFT, job.left - 1, self.options.context_tokens - len(session.ids))
+        return job.drafts.next(session.ids[len(job.ids) :], room) if job.drafts is not None and room > 0 else []
+
+    def _generate(self, session: Session, job: Job) -> bool:
+        """Generate a token, or as many as are known by now; False when the job is over."""
+        if self._steps is None:
+            tokens = self._next_tokens(session, job.constraint)
+            session.ids += tokens
+            return self._give(session, job, tokens)
+        if not self._give(session, job, self._steps.take(session, job.constraint)):
+            if session.ids[-1] in self._stop_ids and not (job.constraint and job.constraint.called):
+                self._ending = session.ids[-2:]
+            return False
+        self._steps.read(session, session.ids[session.read :], self._draft(session, job))
+        return True
+
+    def _give(self, session: Session, job: Job, tokens: list[int]) -> bool:
+        """Hand the session's last tokens on; False when the job is over. What would stand behind its end is no part of it."""
+        for number, token in enumerate(tokens, 1):
             job.left -= 1
             stops = token in self._stop_ids
             if not stops:
                 job.give(token)
             if stops or job.left <= 0:
                 job.give(None)
+                del session.ids[len(session.ids) - len(tokens) + number :]
+                session.read = min(session.read, len(session.ids))
                 return False
         return True
 
@@ -301,16 +346,19 @@ class EmbeddedEngine:
     def _session(self, call_id: str) -> Session:
         session = self._sessions.get(call_id)
         if session is None:
-            parameters = self._genai.GeneratorParams(self._model)
-            search: dict[str, Any] = {"max_length": self.options.context_tokens, "do_sample": self.options.temperature > 0}
-            if self.options.temperature > 0:
-                search["temperature"] = self.options.temperature
-            parameters.set_search_options(**search)
-            session = self._sessions[call_id] = Session(self._genai.Generator(self._model, parameters))
+            session = self._sessions[call_id] = Session(self._generator())
             while len(self._sessions) > self.options.max_sessions:
                 self._sessions.popitem(last=False)
         self._sessions.move_to_end(call_id)
         return session
+
+    def _generator(self) -> Any:
+        parameters = self._genai.GeneratorParams(self._model)
+        search: dict[str, Any] = {"max_length": self.options.context_tokens, "do_sample": self.options.temperature > 0}
+        if self.options.temperature > 0:
+            search["temperature"] = self.options.temperature
+        parameters.set_search_options(**search)
+        return self._genai.Generator(self._model, parameters)
 
 
 def _common(held: Sequence[int], wanted: Sequence[int]) -> int:
