@@ -17,6 +17,7 @@ const NAMES = {
   turn_judge: 'Turn over?',
   stt_partial: 'Live captions',
   stt_final: 'Understanding',
+  stt_wait: 'Waiting for words',
   llm_ttft: 'Thinking',
   llm_inter_token: 'Per word',
   guard: 'Guard',

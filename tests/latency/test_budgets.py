@@ -86,7 +86,7 @@ def test_an_unknown_profile_is_told_with_the_known_ones() -> None:
         ("vad", "p95: 30 ms, ", "", "embedded.vad: has no p95"),
         ("vad", "p95: 30 ms, ", "p50: 30 ms, ", "'p50' stands here twice"),
         ("vad", "{p50: 10 ms,  p95: 30 ms,  p99: 60 ms}", "10 ms", "a mapping of percentiles of embedded.vad, found '10 ms'"),
-        ("voice_to_voice", "350 ms", "300 ms", "the parts do not fit the whole: the p50 of endpoint + stt_final"),
+        ("voice_to_voice", "350 ms", "300 ms", "the parts do not fit the whole: the p50 of endpoint + stt_wait"),
     ],
 )
 def test_a_mistake_is_told_with_its_line(stage: str, old: str, new: str, message: str) -> None:

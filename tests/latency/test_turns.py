@@ -7,6 +7,7 @@ from voiceagent.conversation import machine
 from voiceagent.conversation.state import Rules
 from voiceagent.latency.spans import Stage, TurnReport
 from voiceagent.latency.turns import TurnMeter
+from voiceagent.turn_taking.endpointing import EndpointModel
 from voiceagent.turn_taking.pause import Prosody
 
 WORDS = (ev.SpokenWord("It", 0, 200), ev.SpokenWord("is", 200, 400), ev.SpokenWord("noon.", 400, 600))
@@ -14,7 +15,7 @@ WORDS = (ev.SpokenWord("It", 0, 200), ev.SpokenWord("is", 200, 400), ev.SpokenWo
 
 def measured(*events: ev.Event) -> list[TurnReport]:
     meter = TurnMeter("call", "embedded")
-    state = machine.start(Rules())
+    state = machine.start(Rules(language="en"))
     reports = []
     for event in (ev.CallStarted(0.0), *events):
         state, actions = machine.step(state, event)
@@ -46,6 +47,7 @@ def test_a_turn_is_measured_stage_by_stage() -> None:
         Stage.VAD: 1.0,
         Stage.ENDPOINT: 500.0,
         Stage.STT_FINAL: 20.0,
+        Stage.STT_WAIT: 20.0,
         Stage.LLM_TTFT: 30.0,
         Stage.LLM_INTER_TOKEN: 10.0,
         Stage.TTS_FIRST_AUDIO: 19.0,
@@ -79,6 +81,46 @@ def test_an_interruption_is_measured_from_the_onset_to_the_last_frame() -> None:
     assert report.barge_in_stop_ms == 100.0
 
 
+def test_an_interruption_that_was_taken_for_a_sign_of_listening_first_is_measured_from_its_first_word() -> None:
+    (report,) = measured(
+        *TURN[:7],
+        ev.ClauseAudio(2580, 1, 0, 2000.0, tuple(ev.SpokenWord("word", at, at + 200) for at in range(0, 2000, 200))),
+        ev.Played(2690, 1, 0, 220.0),
+        ev.SpeechStarted(2730, 2, 2700),
+        ev.SpeechPaused(3000, 2, 2, 2900, 200.0, Prosody()),
+        ev.FinalTranscript(3040, 2, "Mm-hm.", 2),
+        ev.Played(3100, 1, 0, 240.0),
+        ev.SpeechStarted(3230, 3, 3200),
+        ev.SpeechPaused(3500, 3, 3, 3400, 600.0, Prosody()),
+        ev.FinalTranscript(3540, 3, "Stop.", 3),
+        ev.PlayoutStopped(3540, 1, 0, 240),
+    )
+    assert report.barge_in_stop_ms == 400.0
+
+
+def test_what_a_slow_decode_costs_is_booked_on_the_decode() -> None:
+    meter = TurnMeter("call", "embedded")
+    state = machine.start(Rules(endpointing=EndpointModel(risk=0.6), language="en"))
+    reports = []
+    for event in (
+        ev.CallStarted(0.0),
+        ev.SpeechStarted(1100, 1, 1000),
+        ev.SpeechPaused(2100, 1, 1, 2000, 900, Prosody()),
+        ev.FinalTranscript(2900, 1, "What time is it?", 1),
+        ev.Endpoint(2910, 1, 2000, 7.0, 1.0),
+        ev.TextDelta(2950, 1, "It is noon."),
+        ev.GenerationDone(2961, 1),
+        ev.ClauseAudio(2980, 1, 0, 600.0, WORDS),
+        ev.Played(3000, 1, 0, 600.0),
+    ):
+        state, actions = machine.step(state, event)
+        reports += [report for report in [meter.observe(event, actions, 0.0)] if report is not None]
+    got = {stage: values[0] for stage, values in reports[0].durations_ms().items()}
+    assert got[Stage.STT_FINAL] == 800.0
+    assert got[Stage.ENDPOINT] + got[Stage.STT_WAIT] == 900.0
+    assert got[Stage.ENDPOINT] < 500.0
+
+
 def test_a_tool_is_a_stage_of_its_turn() -> None:
     (report,) = measured(
         *TURN[:4],
@@ -108,7 +150,8 @@ def test_a_guess_is_measured_from_when_it_was_begun_and_its_answer_from_the_comm
         ev.Played(2210, 1, 0, 600.0),
     )
     got = {stage: values[0] for stage, values in report.durations_ms().items()}
-    assert (got[Stage.LLM_TTFT], got[Stage.STT_FINAL], got[Stage.PLAYOUT], got[Stage.ANSWER]) == (30.0, 0.0, 10.0, 10.0)
+    assert (got[Stage.LLM_TTFT], got[Stage.PLAYOUT], got[Stage.ANSWER]) == (30.0, 10.0, 10.0)
+    assert (got[Stage.STT_FINAL], got[Stage.STT_WAIT], got[Stage.ENDPOINT]) == (20.0, 0.0, 200.0)
     assert got[Stage.VOICE_TO_VOICE] == 210.0
 
 

@@ -15,13 +15,17 @@ class Stage(StrEnum):
     VAD = "vad"
     """From that frame to the VAD's verdict on it."""
     ENDPOINT = "endpoint"
-    """From the end of speech to the decision that the caller has finished: the hold, with uplink and VAD in it."""
+    """From the end of speech to the decision that the caller has finished, with uplink and VAD in it, but for what that had to
+    wait for the words (`stt_wait`)."""
     TURN_JUDGE = "turn_judge"
     """One turn judge's judgement of a pause, from its question to its answer; off the critical path."""
     STT_PARTIAL = "stt_partial"
     """One decode of the open utterance; off the critical path."""
     STT_FINAL = "stt_final"
-    """From the endpoint to the committed transcript; 0 where it was decoded in the pause."""
+    """From the pause in which the caller finished to its final transcript; off the critical path where it came in time."""
+    STT_WAIT = "stt_wait"
+    """From when the silence was long enough, or the endpoint came, to the words that were still missing then; 0 where they were
+    there."""
     LLM_TTFT = "llm_ttft"
     """From the request to the language model's first token or tool call."""
     LLM_INTER_TOKEN = "llm_inter_token"
@@ -40,13 +44,14 @@ class Stage(StrEnum):
     VOICE_TO_VOICE = "voice_to_voice"
     """The whole: from the end of the caller's speech to the first frame of the reply on the line."""
     BARGE_IN_STOP = "barge_in_stop"
-    """The whole: from the onset of the caller's interruption to the reply's last frame on the line."""
+    """The whole: from the onset of the caller's interruption to the reply's last frame on the line, what it said in between
+    where it went on once more among it."""
 
 
 WHOLES = (Stage.VOICE_TO_VOICE, Stage.BARGE_IN_STOP)
 """Stages that are measured from end to end; every other stage is a part."""
 
-CRITICAL_PATH = (Stage.ENDPOINT, Stage.STT_FINAL, Stage.ANSWER)
+CRITICAL_PATH = (Stage.ENDPOINT, Stage.STT_WAIT, Stage.ANSWER)
 """The parts that follow one another in every spoken turn, in order; their sum cannot exceed voice_to_voice."""
 
 

@@ -10,6 +10,8 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.latency.spans import Span, Stage, TurnReport
 
+SAME_INTERRUPTION_MS = 1000.0
+"""Speech over a reply that begins so soon after other speech over it belongs to the same interruption."""
 MAX_SPANS = 200
 """A turn keeps this many spans at most; a caller who speaks for minutes makes many partials."""
 
@@ -28,7 +30,21 @@ class _Hearing(_Spans):
     """What the caller said since the last reply was begun for it."""
 
     speech_end_ms: float | None = None
-    endpoint_ms: float = 0.0
+    decided_ms: float = 0.0
+    """When the silence was long enough: the words are waited for from then on."""
+
+
+@dataclass(slots=True)
+class _Pause:
+    """The caller's latest silence."""
+
+    began_ms: float | None = None
+    """When it was noticed; None where none was."""
+    speech_end_ms: float = 0.0
+    hold_ms: float = 0.0
+    """How long it had to be."""
+    final_ms: float | None = None
+    """When its words were known."""
 
 
 @dataclass(slots=True)
@@ -61,7 +77,11 @@ class TurnMeter:
         self._replying = _Replying()
         self._lookups_ms: dict[int, float] = {}
         """Tools that run ahead, and since when."""
+        self._pause = _Pause()
         self._onset_ms: float | None = None
+        """Of the caller's speech over the reply, or of the latest other."""
+        self._overlap_ended_ms = -SAME_INTERRUPTION_MS
+        """When speech over the live reply ended last."""
 
     def observe(self, event: ev.Event, actions: Iterable[act.Action], at: float) -> TurnReport | None:
         """Take an event and the actions it led to; `at` is the wall clock in Unix seconds. The report of the turn that the
@@ -76,19 +96,34 @@ class TurnMeter:
     def _caller(self, hearing: _Hearing, event: ev.Event) -> None:
         match event:
             case ev.SpeechStarted():
-                self._onset_ms = event.onset_ms
+                self._pause = _Pause()
+                if event.onset_ms - self._overlap_ended_ms >= SAME_INTERRUPTION_MS:
+                    self._onset_ms = event.onset_ms
+            case ev.SpeechPaused():
+                self._pause = _Pause(event.at_ms, event.speech_end_ms)
+                if self._replying.first_played_ms is not None:
+                    self._overlap_ended_ms = event.speech_end_ms
             case ev.Transcript():
                 hearing.add(Stage.STT_PARTIAL, event.at_ms - event.decode_ms, event.at_ms)
             case ev.TurnJudged():
                 hearing.add(Stage.TURN_JUDGE, event.at_ms - event.took_ms, event.at_ms)
             case ev.FinalTranscript():
                 self._guarded(hearing, event.at_ms, event.guard_ms)
+                self._pause.final_ms = event.at_ms
             case ev.Endpoint():
                 end = hearing.speech_end_ms = event.speech_end_ms
-                hearing.endpoint_ms = event.at_ms
                 hearing.add(Stage.UPLINK, end, end + event.uplink_ms)
                 hearing.add(Stage.VAD, end + event.uplink_ms, end + event.uplink_ms + event.vad_ms)
-                hearing.add(Stage.ENDPOINT, end, event.at_ms)
+                hearing.decided_ms = self._decided(event)
+                hearing.add(Stage.ENDPOINT, end, hearing.decided_ms)
+
+    def _decided(self, endpoint: ev.Endpoint) -> float:
+        """When the silence that ended the turn was long enough, had the words been known."""
+        pause = self._pause
+        if pause.final_ms is None or pause.speech_end_ms != endpoint.speech_end_ms:
+            return endpoint.at_ms
+        long_enough_ms = pause.speech_end_ms + pause.hold_ms
+        return min(endpoint.at_ms, long_enough_ms) if pause.final_ms > long_enough_ms else endpoint.at_ms
 
     def _reply(self, reply: _Replying, event: ev.Event) -> None:
         match event:
@@ -111,6 +146,7 @@ class TurnMeter:
                 reply.add(Stage.TTS_FIRST_AUDIO, reply.speak_ms or event.at_ms, event.at_ms)
             case ev.Played() if event.reply_id == reply.reply_id:
                 if reply.first_played_ms is None:
+                    self._overlap_ended_ms = -SAME_INTERRUPTION_MS
                     reply.first_played_ms = event.at_ms
                     if reply.first_audio_ms is not None:
                         reply.add(Stage.PLAYOUT, max(reply.first_audio_ms, reply.commit_ms), event.at_ms)
@@ -147,7 +183,9 @@ class TurnMeter:
     def _action(self, action: act.Action, at_ms: float, at: float) -> TurnReport | None:
         match action:
             case act.CallerFinal() if self._hearing.speech_end_ms is not None:
-                self._hearing.add(Stage.STT_FINAL, self._hearing.endpoint_ms, at_ms)
+                self._understood(self._hearing, at_ms)
+            case act.SetHolds():
+                self._pause.hold_ms = action.endpoint_ms
             case act.ReplyStarted() if action.turn > 0:
                 self._commit(self._of(action.reply_id), action.turn, at_ms)
             case act.Generate():
@@ -168,6 +206,13 @@ class TurnMeter:
                 reply, self._replying = self._replying, _Replying()
                 return self._report(reply, action.status, at) if reply.number else None
         return None
+
+    def _understood(self, hearing: _Hearing, at_ms: float) -> None:
+        """The words of an endpointed utterance are committed."""
+        pause = self._pause
+        final_ms = at_ms if pause.final_ms is None else pause.final_ms
+        hearing.add(Stage.STT_FINAL, hearing.decided_ms if pause.began_ms is None else pause.began_ms, final_ms)
+        hearing.add(Stage.STT_WAIT, hearing.decided_ms, max(hearing.decided_ms, final_ms))
 
     def _commit(self, reply: _Replying, turn: int, at_ms: float) -> None:
         reply.number, reply.commit_ms = turn, at_ms

@@ -1,0 +1,135 @@
+"""Whole calls in German and Spanish: a multilingual Whisper hears espeak-ng; the agent takes turns, is interrupted and has a tool
+confirmed in the caller's language. The bundled language model knows English alone, so what calls tools is typed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import yaml
+from numpy.typing import NDArray
+
+from tests import speech
+from tests.real.models import published
+from tests.server_process import ServerProcess, running_server
+from voiceagent.media.caller import Caller
+from voiceagent.media.dialogue import Dialogue
+from voiceagent.models.espeak import Espeak
+from voiceagent.turn_taking.language import bare_words
+
+TOOL = '''
+from voiceagent.tools import tool
+
+@tool(effect="external", confirm="CONFIRM")
+def book_table(people: int, day: str, time: str, name: str = "") -> dict:
+    """Book a table."""
+    return {"status": "booked"}
+'''
+WORDS_A_MINUTE = 150
+UNDERSTOOD = 0.6
+"""Of the words of a turn: Whisper base mishears many of espeak-ng's in these languages."""
+BOOKING = "Book a table for four on Friday at 7 PM."
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """What is said in a language."""
+
+    code: str
+    voice: str
+    turns: tuple[str, ...]
+    confirm: str
+    yes: str
+    stop: str
+
+
+GERMAN = Spoken(
+    "de",
+    "de+f3",
+    ("Mein Internet funktioniert seit gestern nicht.", "Können Sie mich morgen zurückrufen?"),
+    "Soll ich am {day} um {time} einen Tisch für {people} Personen bestellen?",
+    "Ja, bitte.",
+    "Stopp!",
+)
+SPANISH = Spoken(
+    "es",
+    "es",
+    ("Quiero viajar mañana a Barcelona.", "Necesito cambiar mi dirección."),
+    "¿Reservo una mesa para {people} el {day} a las {time}?",
+    "Sí, por favor.",
+    "¡Para, para!",
+)
+
+
+@pytest.fixture(scope="module", params=[GERMAN, SPANISH], ids=["German", "Spanish"])
+def spoken(request: pytest.FixtureRequest) -> Spoken:
+    found: Spoken = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def server(spoken: Spoken, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    folder = tmp_path_factory.mktemp(spoken.code)
+    (folder / "tools.py").write_text(TOOL.replace("CONFIRM", spoken.confirm))
+    settings = {
+        "language": spoken.code,
+        "profile": "real-speech",
+        "stt": {"path": str(published("whisper-base"))},
+        "tools": ["tools.py"],
+        "phrases": {"greeting": "Hello."},
+    }
+    (folder / "agent.yaml").write_text(yaml.safe_dump(settings))
+    with running_server(folder, "--config", str(folder / "agent.yaml"), "--event-logs", "5") as running:
+        yield running
+
+
+def typed(caller: Caller, text: str) -> None:
+    content = [{"type": "input_text", "text": text}]
+    caller.send_event({"type": "conversation.item.create", "item": {"type": "message", "role": "user", "content": content}})
+    caller.send_event({"type": "response.create"})
+
+
+def say(spoken: Spoken, text: str) -> NDArray[np.int16]:
+    audio = Espeak().say(text, spoken.voice, words_per_minute=WORDS_A_MINUTE).resampled(speech.RATE_HZ)
+    first, last = speech.edges(audio)
+    return (audio[first:last] / np.abs(audio).max() * 0.5 * 32767).astype(np.int16)
+
+
+def understood(said: str, heard: str) -> float:
+    """The share of the words said that were heard."""
+    words = bare_words(said)
+    return sum(word in bare_words(heard) for word in words) / len(words)
+
+
+async def test_turns_are_understood_and_answered(server: ServerProcess, spoken: Spoken) -> None:
+    async with Caller(server.url) as caller, Dialogue(caller) as dialogue:
+        await dialogue.wait_greeting()
+        for text in spoken.turns:
+            await dialogue.turn(text, say(spoken, text), speech.RATE_HZ)
+        turns = dialogue.exchanges
+    assert all(turn.heard and understood(turn.said, turn.caption) >= UNDERSTOOD for turn in turns), [t.caption for t in turns]
+
+
+async def test_a_tool_is_confirmed_by_a_yes_of_the_language(server: ServerProcess, spoken: Spoken) -> None:
+    async with Caller(server.url) as caller, Dialogue(caller) as dialogue:
+        await dialogue.wait_greeting()
+        since = dialogue.event_count
+        typed(caller, BOOKING)
+        await dialogue.wait_event(lambda event: event.type == "response.done", since, "the question")
+        await caller.wait_quiet(400.0)
+        (turn,) = await dialogue.turn(spoken.yes, say(spoken, spoken.yes), speech.RATE_HZ)
+    assert [json.loads(tool["output"]) for tool in turn.tools] == [{"status": "booked"}], turn.caption
+
+
+async def test_a_command_of_the_language_stops_the_reply(server: ServerProcess, spoken: Spoken) -> None:
+    async with Caller(server.url) as caller, Dialogue(caller) as dialogue:
+        await dialogue.wait_greeting()
+        since = dialogue.event_count
+        typed(caller, "What can you do?")
+        await dialogue.wait_event(lambda event: event.type == "output_audio_buffer.started", since, "the reply's first audio")
+        caller.say(say(spoken, spoken.stop), speech.RATE_HZ)
+        done = await dialogue.wait_event(lambda event: event.type == "response.done", since, "the end of the reply")
+    assert done.data["response"]["status"] == "cancelled"
