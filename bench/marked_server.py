@@ -77,6 +77,10 @@ class Numbered:
     async def prefill(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
         """Nothing is read ahead."""
 
+    async def ending_chance(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
+        """It knows no words."""
+        return None
+
     async def kv_capacity(self) -> KvCapacity | None:
         """It has no cache."""
         return None

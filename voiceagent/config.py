@@ -28,6 +28,18 @@ Timeout = Annotated[float, msgspec.Meta(gt=0)]
 Milliseconds = Annotated[int, msgspec.Meta(ge=0)]
 
 
+class OwnJudge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A turn judge in place of the profile's."""
+
+    engine: str = ""
+    """Empty: `smart-turn`, which runs what `model` or `path` names."""
+    model: str = ""
+    """One of the registry."""
+    path: str = ""
+    """A model of one's own (relative to agent.yaml): a Smart Turn's `.onnx`."""
+    options: dict[str, Any] = {}
+
+
 class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How turns are taken."""
 
@@ -63,6 +75,8 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How long an answer may wait for what documents say about the last words."""
     max_tool_rounds: Annotated[int, msgspec.Meta(ge=0, le=32)] = 4
     """How often one reply may go back to the model with tool results."""
+    judges: Annotated[tuple[OwnJudge, ...], msgspec.Meta(max_length=8)] | None = None
+    """What judges whether a pause is the end of the caller's turn, in place of the profile's; `[]`: words and voice alone."""
 
     def __post_init__(self) -> None:
         if self.shortest_hold_ms > self.longest_hold_ms:

@@ -150,9 +150,21 @@ def _profile(name: str, settings: Settings) -> Finding:
     agent, known, why = _chosen(settings)
     profile = profile_of(agent, known)
     known.require(profile)
-    own = [f"its {kind} is {spec.path}" for kind, spec in profile.specs.items() if spec.path]
+    own = [f"its {kind} is {spec.path}" for kind, spec in profile.every_spec if spec.path]
     detail = "; ".join([f"{profile.name}: {profile.description}", *own])
     return Finding(name, "warn", detail, why) if why else Finding(name, "ok", detail)
+
+
+def _judges(name: str, settings: Settings) -> Finding:
+    agent, known, _ = _chosen(settings)
+    cache = models_cache_dir()
+    there: list[str] = []
+    missing: list[str] = []
+    for spec in profile_of(agent, known).turn:
+        here = not spec.optional or known.model(spec.model).is_present(cache)
+        (there if here else missing).append(spec.model or Path(spec.path).name or spec.engine)
+    detail = ", ".join(there) or "none: words and voice alone say when the caller has finished"
+    return Finding(name, "ok", f"{detail}; `voiceagent models pull {missing[0]}` fetches one" if missing else detail)
 
 
 def _profiles(name: str, settings: Settings) -> Finding:
@@ -244,6 +256,7 @@ CHECKS: tuple[tuple[str, Callable[[str, Settings], Finding]], ...] = (
     ("bundled models", _bundled),
     ("agent", _config),
     ("profile", _profile),
+    ("turn judges", _judges),
     ("language model and agent", _fitness),
     ("models of profiles", _profiles),
     ("latency budgets", _budgets),

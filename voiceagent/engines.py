@@ -1,18 +1,19 @@
 """The engines of a running server, made from a profile. An engine is a plugin: a function `create(path, options)` under the
-entry point `voiceagent.stt`, `voiceagent.llm` or `voiceagent.tts`; ours are named here, so that a checkout needs no install."""
+entry point `voiceagent.stt`, `voiceagent.llm` or `voiceagent.tts`, or `create(path, options, llm)` under `voiceagent.turn`; ours
+are named here, so that a checkout needs no install."""
 
 from __future__ import annotations
 
 import asyncio
 import importlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from voiceagent.config import AgentConfig, LlmSettings
+from voiceagent.config import AgentConfig, LlmSettings, models_cache_dir
 from voiceagent.errors import ConfigError
 from voiceagent.grounding.engine import GroundedEngine
 from voiceagent.grounding.english import LANGUAGES
@@ -23,8 +24,10 @@ from voiceagent.models.profile import EngineSpec, Profile
 from voiceagent.models.registry import Registry, registry
 from voiceagent.stt.engine import SttEngine
 from voiceagent.tts.engine import TtsEngine
+from voiceagent.turn_judges.judge import TurnJudge
 
-Create = Callable[[Path | None, Mapping[str, Any]], Any]
+Create = Callable[..., Any]
+"""Given the model's path, or None, and the profile's options; a turn judge's also the language model."""
 
 DEFAULT_LANGUAGE = "en"
 """Which every recogniser is told by itself."""
@@ -34,6 +37,7 @@ OURS = {
     "stt": {"faster-whisper": "voiceagent.stt.whisper"},
     "llm": {"embedded": "voiceagent.llm.embedded", "openai": "voiceagent.llm.openai", "vllm": "voiceagent.llm.vllm"},
     "tts": {"piper": "voiceagent.tts.piper"},
+    "turn": {"smart-turn": "voiceagent.turn_judges.smart_turn", "meaning": "voiceagent.turn_judges.meaning"},
 }
 
 
@@ -46,9 +50,12 @@ class Engines:
     tts: TtsEngine
     voices: Mapping[str, TtsEngine] = field(default_factory=dict)
     """Those for languages, by code, in place of `tts`."""
+    turn: tuple[TurnJudge, ...] = ()
 
     async def close(self) -> None:
         """Free the models."""
+        for judge in self.turn:
+            await judge.close()
         await self.llm.close()
         await self.stt.close()
         for voice in (self.tts, *self.voices.values()):
@@ -69,11 +76,13 @@ def _load(profile: Profile, agent: AgentConfig, known: Registry) -> Engines:
         raise ConfigError(f"options.stt.language: write `language: {options.stt['language']}` beside `name`, for the whole agent")
     hears = {} if agent.language == DEFAULT_LANGUAGE else {"language": agent.language}
     voice = profile.tts.with_options(options.tts)
+    llm = load_llm(profile.llm, agent.llm, options.llm, known)
     return Engines(
         stt=load_stt(profile.stt.with_options({**options.stt, **hears}), known),
-        llm=load_llm(profile.llm, agent.llm, options.llm, known),
+        llm=llm,
         tts=load_tts(voice, known),
         voices={code: load_tts(spec, known) for code, spec in voices_of(agent).items()},
+        turn=load_judges(profile.turn, llm, known),
     )
 
 
@@ -110,6 +119,18 @@ def load_llm(spec: EngineSpec, llm: LlmSettings, options: Mapping[str, Any], kno
     return FallbackEngine(first, grounded(_create("llm", standby.with_options(chosen), known), standby.model, known))
 
 
+def load_judges(specs: Sequence[EngineSpec], llm: LlmEngine, known: Registry | None = None) -> tuple[TurnJudge, ...]:
+    """The turn judges, without those that are optional and not here. Raises ModelError, ConfigError for two of one name."""
+    models, cache = (known or registry()), models_cache_dir()
+    here = [spec for spec in specs if not spec.optional or models.model(spec.model).is_present(cache)]
+    judges: list[TurnJudge] = [_create("turn", spec, known, llm) for spec in here]
+    names = [judge.name for judge in judges]
+    twice = next((name for name in names if names.count(name) > 1), "")
+    if twice:
+        raise ConfigError(f"turn: two judges are called {twice!r}, so that their evidence cannot be told apart; leave one out")
+    return tuple(judges)
+
+
 def grounded(engine: LlmEngine, model_name: str, known: Registry | None = None) -> LlmEngine:
     """The language model; one that invents, by its entry in the registry, held against what was said."""
     if not model_name:
@@ -129,9 +150,9 @@ def _server(spec: EngineSpec, llm: LlmSettings) -> dict[str, Any]:
     return {**address, **{name: getattr(llm, name) for name in names}}
 
 
-def _create(kind: str, spec: EngineSpec, known: Registry | None) -> Any:
+def _create(kind: str, spec: EngineSpec, known: Registry | None, *beside: Any) -> Any:
     path = Path(spec.path) if spec.path else (known or registry()).resolve(spec.model) if spec.model else None
-    return _plugin(kind, spec.engine)(path, spec.options)
+    return _plugin(kind, spec.engine)(path, spec.options, *beside)
 
 
 def _plugin(kind: str, name: str) -> Create:

@@ -14,6 +14,7 @@ const NAMES = {
   uplink: 'Audio in',
   vad: 'Voice detection',
   endpoint: 'Waiting for you',
+  turn_judge: 'Turn over?',
   stt_partial: 'Live captions',
   stt_final: 'Understanding',
   stt_wait: 'Waiting for words',
@@ -29,7 +30,7 @@ const NAMES = {
 };
 
 /** Stages that happen beside the way from the caller's last word to the agent's first: told in words below. */
-const BESIDE = new Set(['stt_partial', 'llm_inter_token', 'guard']);
+const BESIDE = new Set(['turn_judge', 'stt_partial', 'llm_inter_token', 'guard']);
 
 export class Waterfalls {
   /** @param {HTMLElement} list @param {HTMLElement} empty shown while there is no turn */

@@ -157,3 +157,9 @@ def test_a_guess_is_measured_from_when_it_was_begun_and_its_answer_from_the_comm
 
 def test_a_greeting_is_no_turn() -> None:
     assert measured(ev.HangUp(10, "hangup")) == []
+
+
+def test_judgements_of_the_pause_are_measured() -> None:
+    judged = (ev.TurnJudged(2130, 1, 1, "ear", 0.9, 40.0), ev.TurnJudged(2160, 1, 1, "meaning", 0.8, 15.0))
+    (report,) = measured(*TURN[:2], *judged, *TURN[2:], ev.Played(3180, 1, 0, 600.0))
+    assert report.durations_ms()[Stage.TURN_JUDGE] == [40.0, 15.0]

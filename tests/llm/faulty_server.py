@@ -35,6 +35,8 @@ class FaultyServer:
         """Instead of the list of models."""
         self.stream_body = b""
         """Instead of a reply's events."""
+        self.likely: list[tuple[str, float]] = []
+        """The likeliest tokens of an answer that is no stream, with their log-probabilities."""
         self.url = ""
         self.disconnected = asyncio.Event()
         self.requests: list[dict[str, Any]] = []
@@ -59,8 +61,12 @@ class FaultyServer:
             return _refusal("Got priority 1 but priority scheduling is not enabled.")
         if self.fault == "no grammar" and self.requests[-1].get("tools", [{"function": {}}])[0]["function"].get("strict"):
             return _refusal("The provided JSON schema contains features not supported by xgrammar.")
+        if self.fault == "goes on with nobody" and self.requests[-1].get("continue_final_message"):
+            return _refusal("continue_final_message: Extra inputs are not permitted")
         if self.fault == "silent":
             await self._hang()
+        if not self.requests[-1].get("stream"):
+            return web.json_response(self._whole())
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         if self.stream_body:
@@ -90,6 +96,18 @@ class FaultyServer:
             await self._talk(response, "")
         await response.write(b"data: [DONE]\n\n")
         return response
+
+    def _whole(self) -> dict[str, Any]:
+        """An answer of one token."""
+        told = [{"token": text, "logprob": value, "bytes": None} for text, value in self.likely]
+        logprobs = {"content": [{"token": " and", "logprob": -1.0, "bytes": None, "top_logprobs": told}]} if told else None
+        choice = {
+            "index": 0,
+            "message": {"role": "assistant", "content": " and"},
+            "finish_reason": "length",
+            "logprobs": logprobs,
+        }
+        return {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
 
     async def _talk(self, response: web.StreamResponse, text: str) -> None:
         try:

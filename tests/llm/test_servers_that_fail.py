@@ -223,6 +223,9 @@ class Standby:
     async def prefill(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
         return None
 
+    async def ending_chance(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
+        return 0.25
+
     async def kv_capacity(self) -> KvCapacity | None:
         return None
 

@@ -194,10 +194,48 @@ def test_an_engine_of_a_plugin_may_do_without_a_path(agent: Write) -> None:
 def test_the_starters_models_come_from_packages_too() -> None:
     pulled = [model for model in registry().models_of(choice.STARTER) if not model.bundled]
     assert pulled
-    assert all(set(model.origin.sources) == {"hub", "packages"} for model in pulled)
+    assert all("packages" in model.origin.sources for model in pulled)
+    assert all("hub" in model.origin.sources for model in pulled if model.kind != "turn")
 
 
 def test_what_is_not_replaced_stays_the_profiles(agent: Write) -> None:
     mine = msgspec.structs.replace(agent("profile: cpu"), llm=LlmSettings(engine="my-brain"))
     found = profile_of(mine, registry())
     assert (found.stt.model, found.llm.engine, found.tts.model) == ("whisper-small.en", "my-brain", "piper-ljspeech")
+
+
+def test_an_agent_may_name_judges_of_its_own(agent: Write, tmp_path: Path) -> None:
+    (tmp_path / "mine.onnx").write_bytes(b"")
+    judges = "{model: smart-turn-v3.2}, {path: mine.onnx, options: {threads: 2}}, {engine: meaning}, {engine: my-judge}"
+    first, second, third, fourth = profile_of(agent(f"profile: embedded\nturn: {{judges: [{judges}]}}"), registry()).turn
+    assert (first.engine, first.model, first.optional) == ("smart-turn", "smart-turn-v3.2", False)
+    assert (second.engine, second.path, second.options) == ("smart-turn", str(tmp_path / "mine.onnx"), {"threads": 2})
+    assert [(spec.engine, spec.path) for spec in (third, fourth)] == [("meaning", ""), ("my-judge", "")]
+
+
+def test_without_a_word_of_it_the_profiles_judges_stay_and_an_empty_list_is_none(agent: Write) -> None:
+    assert [spec.engine for spec in profile_of(agent("profile: cpu"), registry()).turn] == ["smart-turn", "meaning"]
+    assert profile_of(agent("profile: cpu\nturn: {judges: []}"), registry()).turn == ()
+
+
+@pytest.mark.parametrize(
+    ("judge", "problem"),
+    [
+        ("{}", "turn.judges.engine: smart-turn needs a model"),
+        ("{model: smart-turn-v3.2, path: x}", "both a `model` and a `path`"),
+        ("{model: piper-joe}", "piper-joe is a model for tts"),
+        ("{model: smart-turn-v9}", "there is no model 'smart-turn-v9'"),
+        ("{path: nowhere.onnx}", "turn.judges: there is no .*expected Smart Turn v3"),
+        ("{path: agent.yaml}", "agent.yaml is not Smart Turn v3: a folder is missing"),
+    ],
+)
+def test_a_judge_that_cannot_be_is_one_clear_line(agent: Write, judge: str, problem: str) -> None:
+    with pytest.raises((ConfigError, ModelError), match=problem) as caught:
+        profile_of(agent(f"profile: embedded\nturn: {{judges: [{judge}]}}"), registry())
+    assert "\n" not in str(caught.value)
+
+
+def test_an_optional_judge_is_never_missing(tmp_path: Path) -> None:
+    embedded = registry().profile("embedded")
+    assert [spec.optional for spec in embedded.turn] == [True]
+    assert registry().missing(embedded, tmp_path) == []

@@ -41,7 +41,8 @@ def test_the_shipped_registry_is_whole() -> None:
     shipped = load_registry(registry_file())
     assert list(shipped.profiles) == ["embedded", "starter", "real-speech", "light", "cpu", "gpu", "vllm-cpu", "vllm-inside"]
     assert all(model.bundled for model in shipped.models_of("embedded"))
-    assert [model.name for model in shipped.models_of("cpu")] == ["whisper-small.en", "qwen3-1.7b", "piper-ljspeech"]
+    names = ["whisper-small.en", "qwen3-1.7b", "piper-ljspeech", "smart-turn-v3.2"]
+    assert [model.name for model in shipped.models_of("cpu")] == names
     assert size_text(sum(model.size_bytes for model in shipped.models_of("cpu"))) == "2.0 GB"
     assert not shipped.profile("gpu").llm.is_local
     assert registry() is registry()
@@ -76,6 +77,13 @@ def test_options_go_over_the_profiles() -> None:
         ("o/r, revision: REVISION", "o/r", "models.m: expected `repository` and `revision` together"),
         ("repository: o/r", "packages: [{name: -r, version: 1, size: 1, folder: f}], repository: o/r", "name"),
         ("repository: o/r", "packages: [{name: p, version: '1', size: 1, folder: ../f}], repository: o/r", "'../f' leaves"),
+        ("model: b}}", "model: b}, turn: [{engine: v, model: b}]}", "profiles.p.turn: b is a model for tts"),
+        (
+            "model: b}}",
+            "model: b}, turn: [{engine: v, optional: true}]}",
+            "only a turn judge with a `model` of the registry can be",
+        ),
+        ("model: b}}", "model: b, optional: true}}", "profiles.p.tts: only a turn judge with a `model`"),
         ("size: 5,", "size: 5, parts: [../a],", "'../a' leaves the model's folder"),
         ("repository: o/r", "made: {by: x, repository: o/s}, repository: o/r", "models.m: is made: where its parts come from"),
         ("repository: o/r, revision: REVISION", "made: {by: x}", "models.m: there is no maker 'x'"),

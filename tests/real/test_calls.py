@@ -40,6 +40,7 @@ async def test_requests_are_understood_run_their_tools_and_are_answered_aloud(se
     assert [word in turn.heard for turn, word in zip(turns, ("London", "Berlin", "42", "10 minutes"), strict=True)] == [True] * 4
     spans = [{span["stage"] for span in (turn.turn or {"spans": []})["spans"]} for turn in turns]
     assert all({"endpoint", "stt_final", "llm_ttft", "tts_first_audio", "tool"} <= stages for stages in spans)
+    assert any("turn_judge" in stages for stages in spans)
 
 
 async def test_another_voice_is_understood_too(server: ServerProcess, said_otherwise: Said) -> None:

@@ -14,6 +14,7 @@ import pytest_asyncio
 from bench.vllm_server import BLOCK_TOKENS, CONTEXT_TOKENS, CPU_ENVIRONMENT
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
+from voiceagent.llm.embedded import EmbeddedEngine
 from voiceagent.llm.engine import Generated, GeneratedText, Urgency
 from voiceagent.llm.vllm import VllmEngine, VllmOptions
 from voiceagent.models.check_lm import demo_tools
@@ -101,3 +102,17 @@ async def test_its_memory_is_known(inside: VllmEngine) -> None:
 async def test_a_turn_that_cannot_fit_is_one_clear_line(inside: VllmEngine) -> None:
     with pytest.raises(EngineError, match="does not fit into the context"):
         await generated(inside, Message("user", "much " * CONTEXT_TOKENS))
+
+
+async def test_it_tells_how_likely_the_caller_has_finished(inside: VllmEngine) -> None:
+    words = ("Where is order 48271", "Where is", "What's the weather in Paris tomorrow")
+    told = [await inside.ending_chance("call", (SYSTEM, Message("user", one)), demo_tools()) for one in words]
+    embedded = EmbeddedEngine(bundled_models_dir() / "lm" / "onnx")
+    try:
+        for one, chance in zip(words, told, strict=True):
+            messages = (SYSTEM, Message("user", one))
+            await embedded.prefill("call", messages, demo_tools())
+            assert chance == pytest.approx(await embedded.ending_chance("call", messages, demo_tools()), abs=0.05)
+    finally:
+        await embedded.close()
+    assert inside.load == 0

@@ -12,7 +12,9 @@ import pytest
 from bench.vllm_server import MODEL, VllmServer
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
+from voiceagent.llm import openai
 from voiceagent.llm.chat_wire import wire_message
+from voiceagent.llm.embedded import EmbeddedEngine
 from voiceagent.llm.engine import Generated, GeneratedText
 from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
 from voiceagent.llm.prompt import ChatPrompt
@@ -81,3 +83,21 @@ async def test_a_model_that_is_not_served_is_one_clear_line(vllm_server: VllmSer
     with pytest.raises(EngineError, match=f"no model 'other', it has {MODEL}"):
         await generated(stranger, WEATHER)
     await stranger.close()
+
+
+async def test_the_server_tells_how_likely_the_caller_has_finished(engine: OpenAiEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai, "ENDING_TIMEOUT_S", 30.0)  # this may be the server's first request, on a busy machine
+    words = ("Where is order 48271", "Where is", "What's the weather in Paris tomorrow")
+    told = [await engine.ending_chance("call", (SYSTEM, Message("user", one)), demo_tools()) for one in words]
+    assert told == pytest.approx([await by_the_embedded_engine(one) for one in words], abs=0.05)
+    assert max(chance for chance in told if chance is not None) > 0.3
+
+
+async def by_the_embedded_engine(words: str) -> float | None:
+    """The same model's, from all of its tokens."""
+    embedded = EmbeddedEngine(bundled_models_dir() / "lm" / "onnx")
+    try:
+        await embedded.prefill("call", (SYSTEM, Message("user", words)), demo_tools())
+        return await embedded.ending_chance("call", (SYSTEM, Message("user", words)), demo_tools())
+    finally:
+        await embedded.close()

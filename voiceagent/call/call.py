@@ -12,6 +12,7 @@ from typing import Any
 
 from voiceagent.call.clock import CallClock
 from voiceagent.call.hearing import Hearing, refusal_of
+from voiceagent.call.judging import Judging
 from voiceagent.call.memory import release_freed_memory
 from voiceagent.call.observer import CallObserver
 from voiceagent.call.speaking import Speaking
@@ -37,6 +38,7 @@ from voiceagent.speech.prose import Prose
 from voiceagent.speech.voice import Speech, SpokenVoice
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
+from voiceagent.turn_judges.judge import TurnJudge
 from voiceagent.turn_taking.endpointing import EndpointModel
 from voiceagent.turn_taking.spoken_language import AUTO
 
@@ -49,8 +51,8 @@ FIXED_EAGER_MS = 200
 """Where the hold is fixed: the silence in which an answer is begun."""
 
 
-def rules_of(agent: AgentConfig, tools: ToolSet) -> Rules:
-    """The turn engine's rules for an agent and its tools."""
+def rules_of(agent: AgentConfig, tools: ToolSet, judges: Sequence[TurnJudge] = ()) -> Rules:
+    """The turn engine's rules for an agent, its tools and its turn judges."""
     fixed_ms = agent.turn.endpoint_hold_ms
     return Rules(
         language=agent.language,
@@ -66,6 +68,7 @@ def rules_of(agent: AgentConfig, tools: ToolSet) -> Rules:
         endpointing=EndpointModel() if fixed_ms is None else None,
         shortest_hold_ms=agent.turn.shortest_hold_ms if fixed_ms is None else min(FIXED_EAGER_MS, fixed_ms),
         longest_hold_ms=agent.turn.longest_hold_ms if fixed_ms is None else fixed_ms,
+        judges=fixed_ms is None and any(judge.needs_words for judge in judges),
         max_guesses=agent.turn.max_guesses,
         max_lookups=agent.turn.max_lookups,
         long_history_tokens=agent.llm.long_history_tokens,
@@ -106,7 +109,7 @@ class Call:
     ) -> None:
         """`pressure` says how busy the server is, besides the language model: 1 is full."""
         self.call_id = call_id
-        self.state: State = machine.start(rules_of(agent, tools.agents))
+        self.state: State = machine.start(rules_of(agent, tools.agents, engines.turn))
         self._leg = leg
         self._agent = agent
         self._engines = engines
@@ -131,6 +134,7 @@ class Call:
         self._end_reason: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._hearing: Hearing
         self._retrieval: Retrieval
+        self._judging: Judging
         self._thinking: Thinking
         self._speaking: Speaking
         self._voice: SpokenVoice
@@ -175,6 +179,8 @@ class Call:
         self._hearing = Hearing(self._engines.stt, turn, clock, tasks, post, guards.input, self._load, settle)
         if self._agent.language == AUTO:
             self._hearing.language = self.state.spoken.code
+        hear, schemas = self._hearing.utterance_audio, self._tools.schemas
+        self._judging = Judging(self.call_id, self._judges, clock, tasks, post, hear, schemas, self._judged)
         timeout_s = turn.tool_timeout_s
         voice = self._speech.voice(self.state.spoken.code)
         self._voice = voice
@@ -192,6 +198,15 @@ class Call:
     def _change_language(self, code: str) -> None:
         self._hearing.language = code
         self._voice.switch_to(self._speech.voice(code))
+
+    @property
+    def _judges(self) -> Sequence[TurnJudge]:
+        """None where the silence that ends a turn is fixed."""
+        return self._engines.turn if self.state.rules.endpointing is not None else ()
+
+    def _judged(self, outcome: str) -> None:
+        for observer in self._observers:
+            observer.judged(outcome)
 
     def _load(self) -> float:
         return max(self._engines.llm.load, self._pressure())
@@ -270,6 +285,8 @@ class Call:
         for observer in self._observers:
             observer.stepped(event, actions)
         report = self._meter.observe(event, actions, time.time())
+        if isinstance(event, ev.SpeechStarted | ev.SpeechPaused | ev.SpeechResumed | ev.Endpoint):
+            self._judging.follow(event)
         if isinstance(event, ev.Transcript):
             self._foresee(event)
             self._retrieval.hear(event)
@@ -296,6 +313,8 @@ class Call:
         match action:
             case act.Transcribe(utterance_id):
                 self._hearing.transcribe(utterance_id)
+            case act.JudgeTurn():
+                self._judging.ask(action)
             case act.SetHolds():
                 self._hearing.set_holds(action)
             case act.LanguageChanged(code):

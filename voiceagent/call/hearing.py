@@ -42,6 +42,8 @@ PARTIAL_SHARE = 0.3
 calls, the next comes later."""
 PROSODY_FRAMES = 75
 """The last 1.5 s: what the voice did before a pause."""
+KEPT_FRAMES = 400
+"""The last 8 s, for the turn judges."""
 SAMPLES_PER_MS = 16
 OWNER = "hearing"
 
@@ -77,7 +79,9 @@ class Hearing:
         self._transcriber: UtteranceTranscriber | None = None
         """Of the latest utterance, also after its end."""
         self._is_open = False
-        self._recent: deque[NDArray[np.int16]] = deque(maxlen=PROSODY_FRAMES)
+        self._recent: deque[NDArray[np.int16]] = deque(maxlen=KEPT_FRAMES)
+        self._utterance_samples = 0
+        """Of the latest utterance, its preroll and its pauses included."""
         self._voiced_ms = 0.0
         self._words = ""
         self._since_partial_ms = self._partial_cost_ms = 0.0
@@ -102,6 +106,7 @@ class Hearing:
         began = time.perf_counter()
         now_ms = self._clock.now_ms()
         self._recent.append(frame.pcm)
+        self._utterance_samples += len(frame.pcm)
         progress = self._detector.feed(frame.pcm, self._clock.at_ms(frame.received_ms))
         if progress is None:
             return
@@ -156,6 +161,7 @@ class Hearing:
         self._utterance_id += 1
         self._transcriber = UtteranceTranscriber(self._engine, language=self.language)
         self._transcriber.begin(self._utterance_id, onset.audio)
+        self._utterance_samples = len(onset.audio)
         self._is_open = True
         self._since_partial_ms = 0.0
         self._decoding = self._paused = False
@@ -166,7 +172,7 @@ class Hearing:
     def _pause(self, progress: SpeechProgress) -> None:
         self._paused = self._eager_due = True
         self._pause_id += 1
-        spoken = np.concatenate(self._recent)[: -int(progress.silence_ms * SAMPLES_PER_MS)]
+        spoken = np.concatenate([*self._recent][-PROSODY_FRAMES:])[: -int(progress.silence_ms * SAMPLES_PER_MS)]
         self._post(
             ev.SpeechPaused(
                 self._clock.now_ms(),
@@ -206,6 +212,10 @@ class Hearing:
                 self._words = f"{partial.stable} {partial.unstable}"
                 stable, unstable = readable
                 self._post(ev.Transcript(self._clock.now_ms(), utterance_id, stable, unstable, partial.decode_ms))
+
+    def utterance_audio(self) -> NDArray[np.int16]:
+        """The latest utterance, at most its last 8 s; mono 16 kHz."""
+        return np.concatenate(self._recent)[-self._utterance_samples :] if self._utterance_samples else np.zeros(0, np.int16)
 
     # --- what the turn engine asks for ---
 

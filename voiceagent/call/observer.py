@@ -21,6 +21,10 @@ class CallObserver(Protocol):
         """A turn is over."""
         ...
 
+    def judged(self, outcome: str) -> None:
+        """A turn judge was asked: told, unknown, failed or too_late."""
+        ...
+
     def event_refused(self) -> None:
         """The client sent too much; one of its events was not read."""
         ...

@@ -92,6 +92,10 @@ class GroundedEngine:
         """See `LlmEngine.prefill`."""
         await self.inner.prefill(call_id, messages, tools)
 
+    async def ending_chance(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
+        """See `LlmEngine.ending_chance`."""
+        return await self.inner.ending_chance(call_id, messages, tools)
+
     @property
     def load(self) -> float:
         """See `LlmEngine.load`."""

@@ -17,6 +17,8 @@ class Stage(StrEnum):
     ENDPOINT = "endpoint"
     """From the end of speech to the decision that the caller has finished, with uplink and VAD in it, but for what that had to
     wait for the words (`stt_wait`)."""
+    TURN_JUDGE = "turn_judge"
+    """One turn judge's judgement of a pause, from its question to its answer; off the critical path."""
     STT_PARTIAL = "stt_partial"
     """One decode of the open utterance; off the critical path."""
     STT_FINAL = "stt_final"

@@ -105,6 +105,8 @@ class TurnMeter:
                     self._overlap_ended_ms = event.speech_end_ms
             case ev.Transcript():
                 hearing.add(Stage.STT_PARTIAL, event.at_ms - event.decode_ms, event.at_ms)
+            case ev.TurnJudged():
+                hearing.add(Stage.TURN_JUDGE, event.at_ms - event.took_ms, event.at_ms)
             case ev.FinalTranscript():
                 self._guarded(hearing, event.at_ms, event.guard_ms)
                 self._pause.final_ms = event.at_ms

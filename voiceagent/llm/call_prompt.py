@@ -38,6 +38,8 @@ class CallPrompt:
         self._head_tokens = 0
         self._messages: Sequence[Message] = ()
         """Of the last prompt, what is left out by now included."""
+        self._kept: Sequence[Message] = ()
+        """And without."""
         self._text = ""
         self._ids: list[int] = []
         self._borders: list[tuple[int, int]] = []
@@ -61,6 +63,23 @@ class CallPrompt:
         `more_tokens`. Raises EngineError when even the last turn does not fit."""
         with self._lock:
             return self._fitted(messages, tools, ahead, more_tokens)
+
+    async def open_ids_soon(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[int]:
+        """See `open_ids`; what takes more than a moment is done in a thread."""
+        if self._lock.locked() or self._takes_long(messages, tools, ahead=False, more_tokens=0):
+            return await asyncio.to_thread(self.open_ids, messages, tools)
+        return self.open_ids(messages, tools)
+
+    def open_ids(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[int]:
+        """The prompt as `ids` has it, but only up to the last character of the last message, as if that went on; empty where the
+        template hides where that is. Raises EngineError."""
+        with self._lock:
+            self._fitted(messages, tools, ahead=False, more_tokens=0)
+            text = self._prompt.open_text(self._kept, tools)
+            if not text or not self._text.startswith(text):
+                return []
+            character, index = self._borders[bisect_left(self._borders, (len(text), 0)) - 1] if self._borders else (0, 0)
+            return self._ids[:index] + self._prompt.encode(text[character:])[0]
 
     def _fitted(self, messages: Sequence[Message], tools: Sequence[ToolSchema], ahead: bool, more_tokens: int) -> list[int]:
         first = 1 if messages and messages[0].role == "system" else 0
@@ -136,7 +155,7 @@ class CallPrompt:
         more, found = self._prompt.encode(text[character:])
         self._ids = self._ids[:index] + more
         self._borders = [*borders[:-1], *((character + offset, index + number) for offset, number in found)]
-        self._text = text
+        self._text, self._kept = text, messages
         return self._ids
 
 

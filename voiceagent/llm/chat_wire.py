@@ -7,6 +7,7 @@ from typing import Any
 
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
+from voiceagent.llm.endings import told_share
 from voiceagent.llm.engine import ToolSchema
 from voiceagent.llm.tool_parser import random_call_id
 
@@ -50,6 +51,15 @@ def read_delta(chunk: Any) -> Any:
         if text is not None:
             text.encode()  # half a surrogate pair could be neither spoken nor sent back as history
     return delta
+
+
+def read_ending(answer: Any) -> float:
+    """How likely an answer's first token ends a sentence or a turn. Raises ValueError for an answer that tells no likelihoods."""
+    try:
+        likely = [(one.token, float(one.logprob)) for one in answer.choices[0].logprobs.content[0].top_logprobs]
+        return told_share(likely)
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        raise ValueError("it tells no likelihoods") from error
 
 
 class ToolCalls:

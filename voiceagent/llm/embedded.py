@@ -11,7 +11,7 @@ import queue
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,12 @@ from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.llm import integer_products
 from voiceagent.llm.call_prompt import CallPrompt
 from voiceagent.llm.drafts import Drafts
-from voiceagent.llm.embedded_jobs import Forget, Job, Session, without
-from voiceagent.llm.embedded_steps import LONGEST_DRAFT, GreedySteps, tells_recent
+from voiceagent.llm.embedded_jobs import Ending, Forget, Job, Session, without
+from voiceagent.llm.embedded_steps import LONGEST_DRAFT, SHORTEST_STEP, GreedySteps, tells_recent
+from voiceagent.llm.endings import ending_ids, ending_share
 from voiceagent.llm.engine import Generated, KvCapacity, ToolSchema, Urgency
 from voiceagent.llm.prompt import ChatPrompt, Detokenizer
+from voiceagent.llm.recent_logits import RECENT
 from voiceagent.llm.tool_constraint import ToolConstraint, ToolConstraints
 
 log = logging.getLogger(__name__)
@@ -76,12 +78,13 @@ class EmbeddedEngine:
         self._model, self._genai, stop_ids = _load(folder, self.options.threads)
         self._stop_ids = stop_ids | self.prompt.stop_ids
         self._constraints = ToolConstraints(folder, self.prompt.template)
+        self._ending_ids = ending_ids(self.prompt, self._stop_ids)
         greedy = self.options.temperature == 0 and tells_recent(self._generator())
         self._steps = GreedySteps(self._stop_ids) if greedy else None
         self._ending = [min(self._stop_ids)] * 2
         """The last tokens of the last answer in words."""
         self._sessions: OrderedDict[str, Session] = OrderedDict()
-        self._inbox: queue.SimpleQueue[Job | Forget | None] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[Job | Ending | Forget | None] = queue.SimpleQueue()
         self._prompts: OrderedDict[str, CallPrompt] = OrderedDict()
         self._making_room: dict[str, asyncio.Task[None]] = {}
         self._jobs = 0
@@ -147,6 +150,27 @@ class EmbeddedEngine:
             async with aclosing(self._tokens(call_id, messages, tools, 0)) as tokens:
                 async for _ in tokens:
                     pass
+
+    async def ending_chance(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
+        """See `LlmEngine.ending_chance`: one step, behind what was read ahead; None where much would have to be read."""
+        if self.load >= 1 or not messages or not messages[-1].content:
+            return None
+        self._jobs += 1
+        try:
+            ids = await self.prompt_of(call_id).open_ids_soon(messages, tools)
+            if not ids:
+                return None
+            ending = Ending(call_id, ids)
+            self._inbox.put(ending)
+            try:
+                async with asyncio.timeout(HANGS_S):
+                    return await ending.answer
+            except TimeoutError as error:
+                raise EngineError(f"the language model told of no ending within {HANGS_S:g} s") from error
+            finally:
+                ending.cancelled = True
+        finally:
+            self._jobs -= 1
 
     @property
     def load(self) -> float:
@@ -231,7 +255,7 @@ class EmbeddedEngine:
     # --- the worker thread ---
 
     def _work(self) -> None:
-        active: deque[Job] = deque()
+        active: deque[Job | Ending] = deque()
         while True:
             while not active or not self._inbox.empty():
                 item = self._inbox.get()
@@ -248,7 +272,9 @@ class EmbeddedEngine:
                     active.append(item)
             job = active.popleft()
             try:
-                if self._advance(job):
+                if isinstance(job, Ending):
+                    self._answer(job, active)
+                elif self._advance(job):
                     active.append(job)
                 else:
                     job.session = None  # the worker waits with `job` in hand: it must not hold a forgotten call's cache
@@ -280,7 +306,7 @@ class EmbeddedEngine:
 
     def _rewind(self, session: Session, job: Job) -> None:
         """To where the cache and the prompt part."""
-        job.read = _common(session.ids[: session.read] if self._steps else session.ids, job.ids)
+        job.read = self._same(session, job.ids)
         if session.ids:
             session.generator.rewind_to(job.read)
             del session.ids[job.read :]
@@ -329,6 +355,38 @@ class EmbeddedEngine:
                 session.read = min(session.read, len(session.ids))
                 return False
         return True
+
+    def _answer(self, ending: Ending, active: Iterable[Job | Ending]) -> None:
+        """Say what may follow. A job of the same call that is under way finds the cache as it left it."""
+        session = self._sessions.get(ending.call_id)
+        if ending.cancelled:
+            return
+        if session is None or len(ending.ids) - self._same(session, ending.ids) > PREFILL_TOKENS:
+            ending.give(None)
+            return
+        ids, draft = session.ids, session.draft
+        self._hold(session, ending.ids, [])
+        generator = session.generator
+        logits = generator.get_logits() if self._steps is None else generator.get_output(RECENT)
+        chance = ending_share(logits[0, -1], self._ending_ids)
+        if any(job.session is session for job in active):
+            self._hold(session, ids, draft)
+        ending.give(chance)
+
+    def _same(self, session: Session, ids: Sequence[int]) -> int:
+        """How many of these ids need not be read anew."""
+        return _common(session.ids[: session.read] if self._steps else session.ids, ids)
+
+    def _hold(self, session: Session, ids: Sequence[int], draft: Sequence[int]) -> None:
+        """Have the cache hold these ids, all of them read, and the draft behind them."""
+        same = self._same(session, ids)
+        if self._steps is not None:
+            same = max(0, min(same, len(ids) + len(draft) - SHORTEST_STEP))
+        if session.ids:
+            session.generator.rewind_to(same)
+        session.generator.append_tokens([*ids[same:], *draft])
+        self.tokens_read += len(ids) - same
+        session.ids, session.read, session.draft = list(ids), len(ids), list(draft)
 
     def _next_tokens(self, session: Session, constraint: ToolConstraint | None) -> list[int]:
         """One token; or of a tool call the next one with all that must follow it, which are read in one step."""

@@ -1,5 +1,5 @@
-"""What the embedded language model's worker is asked for: generations, and calls to forget. The event loop makes them, the
-worker's thread answers."""
+"""What the embedded language model's worker is asked for: generations, endings, and calls to forget. The event loop makes
+them, the worker's thread answers."""
 
 from __future__ import annotations
 
@@ -54,6 +54,31 @@ class Job:
                 self.cancelled = True
 
 
+class Ending:
+    """A question: what may follow these ids? Its answer is a chance, or None where too much would have to be read for it."""
+
+    def __init__(self, call_id: str, ids: list[int]) -> None:
+        self.call_id = call_id
+        self.ids = ids
+        self.session: Session | None = None
+        self.cancelled = False
+        self._loop = asyncio.get_running_loop()
+        self.answer: asyncio.Future[float | None] = self._loop.create_future()
+
+    def give(self, answer: float | EngineError | None) -> None:
+        """Answer it, or say why that is impossible."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+            self._loop.call_soon_threadsafe(self._set, answer)
+
+    def _set(self, answer: float | EngineError | None) -> None:
+        if self.answer.done():
+            return
+        if isinstance(answer, EngineError):
+            self.answer.set_exception(answer)
+        else:
+            self.answer.set_result(answer)
+
+
 class Forget:
     """A call to forget: `done` is set once its cache is freed."""
 
@@ -68,7 +93,7 @@ class Forget:
             self._loop.call_soon_threadsafe(self.done.set)
 
 
-def without(jobs: deque[Job], call_id: str) -> deque[Job]:
+def without(jobs: deque[Job | Ending], call_id: str) -> deque[Job | Ending]:
     """End a call's jobs, so that none of them holds its cache; the other calls' jobs."""
     for job in jobs:
         if job.call_id == call_id:

@@ -66,6 +66,12 @@ class LlmEngine(Protocol):
         to all else; cancelling stops it. Raises EngineError."""
         ...
 
+    async def ending_chance(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
+        """How likely, 0 to 1, the last message's words are followed by the end of a sentence or of the turn, rather than by more
+        words; None where the engine cannot tell, or has better things to do. It reads what a generation that begins like
+        `messages` reads anyway, and disturbs none; cancelling stops it. Raises EngineError."""
+        ...
+
     @property
     def load(self) -> float:
         """How busy the engine is: 0 idle; from 1 on, what is asked now waits for others."""

@@ -67,6 +67,10 @@ class FallbackEngine:
         """See `LlmEngine.prefill`."""
         await self._now.prefill(call_id, messages, tools)
 
+    async def ending_chance(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
+        """See `LlmEngine.ending_chance`: of whichever answers."""
+        return await self._now.ending_chance(call_id, messages, tools)
+
     @property
     def load(self) -> float:
         """See `LlmEngine.load`."""

@@ -31,6 +31,8 @@ log = logging.getLogger(__name__)
 
 WORTH_READING_AHEAD = 60
 """Characters: prefix caches work in blocks of 16 tokens or so, and less than that fills none."""
+ENDING_TIMEOUT_S = 1.0
+"""What is told later of a pause comes too late for it."""
 MAX_CALLS = 4096
 MAX_SHORTENINGS = 4
 
@@ -129,6 +131,17 @@ class OpenAiEngine:
         async with aclosing(self._deltas(call_id, messages, tools, Urgency.AHEAD, 1)) as deltas:
             async for _ in deltas:
                 pass
+
+    async def ending_chance(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
+        """See `LlmEngine.ending_chance`: a request for one token, where the server can tell how likely it was."""
+        if self.load >= 1 or not messages or not messages[-1].content:
+            return None
+        replica = self._choose(call_id, [])
+        try:
+            async with asyncio.timeout(ENDING_TIMEOUT_S):
+                return await replica.ending_chance(self._trimming.fitted(call_id, messages), tools, self._request(1))
+        except TimeoutError as error:
+            raise replica.explained(error) from error
 
     async def _deltas(
         self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, max_tokens: int

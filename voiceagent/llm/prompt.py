@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,8 @@ from voiceagent.llm.tool_formats import ToolFormat
 
 ENDINGS = ("<|eom_id|>", "<|call|>")
 """Control tokens after which a tool's result is waited for."""
+WORDS_END = "\ue000"
+"""A character of nobody's: it is put behind the caller's words to find them in what the template makes of them."""
 
 
 class ChatPrompt:
@@ -76,6 +80,20 @@ class ChatPrompt:
         prompt, begun = self.template.text(messages, tools), self.template.begun
         said = unfinished.content.rstrip()  # the space before a word is part of its token
         return f"{prompt}{begun}\n\n{said}" if begun else prompt + said
+
+    def open_text(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str:
+        """The prompt up to the last character of the last message, as if it went on; empty where the template hides where that
+        is. Raises EngineError."""
+        *before, last = messages
+        marked = self.template.text([*before, replace(last, content=last.content + WORDS_END)], tools)
+        return marked[: max(0, marked.rfind(WORDS_END))]
+
+    @functools.cached_property
+    def turn_end_ids(self) -> frozenset[int]:
+        """The token with which the template ends the caller's words."""
+        asked = [Message("user", WORDS_END)]
+        tail = self.template.text(asked, []).rpartition(WORDS_END)[2]
+        return frozenset(self.encode(tail)[0][:1])
 
     def ids(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[int]:
         """The prompt as token ids. Raises EngineError."""

@@ -17,7 +17,8 @@ from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
-from voiceagent.llm.chat_wire import read_delta, wire_message, wire_tool
+from voiceagent.llm.chat_wire import read_delta, read_ending, wire_message, wire_tool
+from voiceagent.llm.endings import SPREAD_TOKENS
 from voiceagent.llm.engine import KvCapacity, ToolSchema, Urgency
 from voiceagent.llm.kv_capacity import read_kv_capacity
 from voiceagent.llm.server_load import ServerLoad
@@ -30,6 +31,9 @@ KEEP_ALIVE_S = 4.0
 CONNECT_TIMEOUT_S = 3.0
 COOL_DOWN_S = 5.0
 """So long a server that failed is asked only when no other is left."""
+GOES_ON = {"continue_final_message": True, "add_generation_prompt": False}
+"""The answer goes on with the caller's words (docs.vllm.ai, "OpenAI-Compatible Server", extra parameters)."""
+ENDING = "ending"
 _OVERFLOW = re.compile(
     r"context.{0,20}length|context window|max_model_len|maximum model length|too (long|many tokens)|exceeds? .{0,40}context", re.I
 )
@@ -69,7 +73,7 @@ class Replica:
         self._wanted = model
         self._key_env = api_key_env
         self._refused: set[str] = set()
-        """What this server turned out not to take: `priority`, `strict`."""
+        """What this server turned out not to take: `priority`, `strict`, `ENDING`."""
         timeout = httpx2.Timeout(read_timeout_s, connect=CONNECT_TIMEOUT_S)
         limits = httpx2.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=KEEP_ALIVE_S)
         self._http = DefaultAsyncHttpxClient(timeout=timeout, limits=limits)
@@ -144,6 +148,30 @@ class Replica:
                     if delta is not None:
                         yield delta
         except (openai.OpenAIError, httpx2.HTTPError, ValueError) as error:
+            raise self.explained(error) from error
+        finally:
+            self.running -= 1
+
+    async def ending_chance(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], request: dict[str, Any]
+    ) -> float | None:
+        """See `LlmEngine.ending_chance`; None, from then on without asking, where the server refuses. Raises ReplicaError."""
+        await self.probe()
+        asked = {**request, "extra_body": {**request["extra_body"], **GOES_ON}, "logprobs": True, "top_logprobs": SPREAD_TOKENS}
+        self.running += 1
+        try:
+            while self.server.goes_on and ENDING not in self._refused:
+                body, optional = self._body(messages, tools, Urgency.GUESS, asked)
+                try:
+                    return read_ending(await self._client.chat.completions.create(**{**body, "stream": False}))
+                except openai.BadRequestError as error:
+                    if _OVERFLOW.search(error.message):
+                        raise
+                    self._refused.add(next((part for part in optional if _speaks_of(part, error.message)), ENDING))
+                except ValueError:
+                    self._refused.add(ENDING)
+            return None
+        except (openai.OpenAIError, httpx2.HTTPError) as error:
             raise self.explained(error) from error
         finally:
             self.running -= 1

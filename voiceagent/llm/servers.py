@@ -35,6 +35,8 @@ class Server:
     strict_tools: bool = False
     """Whether `strict` in a tool keeps the model's arguments to the tool's schema."""
     gauges: Gauges | None = None
+    goes_on: bool = False
+    """Whether it takes `continue_final_message` for the caller's words too, and tells the likeliest tokens."""
 
     def priority_field(self, urgency: Urgency) -> dict[str, Any]:
         """What the body of a request says of its urgency."""
@@ -50,8 +52,9 @@ VLLM_GAUGES = Gauges("vllm:num_requests_running", "vllm:num_requests_waiting", "
 
 SERVERS = (
     # docs.vllm.ai, "OpenAI-Compatible Server" and "Tool Calling"; run with 0.32: priorities need --scheduling-policy priority.
-    Server("vLLM", ("vllm",), "priority", strict_tools=True, gauges=VLLM_GAUGES),
-    # docs.sglang.ai, "Server Arguments": --enable-priority-scheduling, the greater first; gauges need --enable-metrics.
+    Server("vLLM", ("vllm",), "priority", strict_tools=True, gauges=VLLM_GAUGES, goes_on=True),
+    # docs.sglang.ai, "Server Arguments": --enable-priority-scheduling, the greater first; gauges need --enable-metrics. It goes
+    # on with the agent's words only.
     Server(
         "SGLang",
         ("sglang",),

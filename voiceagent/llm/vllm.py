@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import math
 import os
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -19,6 +20,7 @@ import msgspec
 from voiceagent.conversation.history import Message
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.llm.call_prompt import CallPrompt
+from voiceagent.llm.endings import SPREAD_TOKENS, ending_ids
 from voiceagent.llm.engine import Generated, KvCapacity, ToolSchema, Urgency
 from voiceagent.llm.prompt import ChatPrompt
 from voiceagent.llm.server_load import FULL_CACHE
@@ -107,6 +109,7 @@ class VllmEngine:
         self.prompt = ChatPrompt(folder, None if thinking is None else {"enable_thinking": thinking}, self.options.tool_format)
         self.gauges = _Gauges()
         self._engine = _load(folder, self.options, self.gauges)
+        self._ending_ids = frozenset(ending_ids(self.prompt, self.prompt.stop_ids).tolist())
         self._prompts: OrderedDict[str, CallPrompt] = OrderedDict()
         self._numbers = itertools.count()
         self._generations = 0
@@ -138,17 +141,22 @@ class VllmEngine:
         self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, max_tokens: int
     ) -> AsyncGenerator[str, None]:
         ids = await self.prompt_of(call_id).ids_soon(messages, tools, ahead=urgency is Urgency.AHEAD)
+        async with aclosing(self._outputs(call_id, ids, self._sampling(tools, max_tokens), urgency)) as outputs:
+            async for output in outputs:
+                if output.text:
+                    yield output.text
+
+    async def _outputs(self, call_id: str, ids: list[int], sampling: Any, urgency: Urgency) -> AsyncGenerator[Any, None]:
+        """What comes of a prompt. Raises EngineError."""
         self._generations += 1
         try:
             await self._wake()
             request_id = f"{call_id} {next(self._numbers)}"
-            outputs = self._engine.generate(
-                {"prompt_token_ids": ids}, self._sampling(tools, max_tokens), request_id, priority=int(urgency)
-            )
+            outputs = self._engine.generate({"prompt_token_ids": ids}, sampling, request_id, priority=int(urgency))
             async with aclosing(outputs):
                 async for output in outputs:
-                    if output.outputs and output.outputs[0].text:
-                        yield output.outputs[0].text
+                    if output.outputs:
+                        yield output.outputs[0]
         except (EngineError, asyncio.CancelledError, GeneratorExit):
             raise
         except Exception as error:  # vLLM raises errors of many trees, some of them bare
@@ -156,6 +164,24 @@ class VllmEngine:
         finally:
             self._generations -= 1
             self._plan_nap()
+
+    async def ending_chance(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
+        """See `LlmEngine.ending_chance`: a request for one token, of which only the likeliest are looked at."""
+        if self.load >= 1 or not messages or not messages[-1].content:
+            return None
+        ids = await self.prompt_of(call_id).open_ids_soon(messages, tools)
+        if not ids:
+            return None
+        from vllm import SamplingParams
+
+        chance = None
+        sampling = SamplingParams(temperature=0.0, max_tokens=1, logprobs=SPREAD_TOKENS, detokenize=False)
+        async with aclosing(self._outputs(call_id, ids, sampling, Urgency.GUESS)) as outputs:
+            async for output in outputs:
+                if output.logprobs:
+                    likely = {token: math.exp(told.logprob) for token, told in output.logprobs[0].items()}
+                    chance = min(1.0, sum(likely[token] for token in self._ending_ids.intersection(likely)))
+        return chance
 
     def prompt_of(self, call_id: str) -> CallPrompt:
         """What keeps the call's prompts."""

@@ -6,10 +6,12 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from voiceagent.config import AgentConfig, LlmSettings, OwnModel, models_cache_dir
+import msgspec
+
+from voiceagent.config import AgentConfig, LlmSettings, OwnJudge, OwnModel, models_cache_dir
 from voiceagent.errors import ConfigError
 from voiceagent.models.model import Kind
-from voiceagent.models.own import FORMATS, engine_of, require_model
+from voiceagent.models.own import DEFAULT_ENGINES, FORMATS, engine_of, require_model
 from voiceagent.models.profile import EngineSpec, Profile
 from voiceagent.models.registry import Registry, missing_text, registry, with_own
 
@@ -63,12 +65,29 @@ def profile_of(agent: AgentConfig, known: Registry, name: str = "") -> Profile:
     if agent.llm.base_url and (agent.llm.engine or agent.llm.path):
         raise ConfigError("llm.path: the language model is already llm.base_url's; leave one of the two out")
     _require_own(found.specs, specs)
-    return found.with_specs(specs)
+    judges = found.turn if agent.turn.judges is None else tuple(_judge(own, agent, known) for own in agent.turn.judges)
+    return msgspec.structs.replace(found.with_specs(specs), turn=judges)
+
+
+def _judge(own: OwnJudge, agent: AgentConfig, known: Registry) -> EngineSpec:
+    """A turn judge that the agent names."""
+    if own.model and own.path:
+        raise ConfigError("turn.judges: one has both a `model` and a `path`; leave one of the two out")
+    if own.model:
+        model = known.model(own.model)
+        if model.kind != "turn" or own.engine not in ("", model.engine):
+            raise ConfigError(f"turn.judges: {own.model} is a model for {model.kind}, run by {model.engine}")
+        return EngineSpec(model.engine, own.model, own.options)
+    spec = _own_spec("turn", own.engine or DEFAULT_ENGINES["turn"], own.path, agent.base_dir)
+    if spec.path:
+        require_model("turn.judges", spec.engine, Path(spec.path))
+    return msgspec.structs.replace(spec, options=own.options)
 
 
 def _own_spec(kind: Kind, engine: str, path: str, base_dir: str) -> EngineSpec:
     if not path and engine in FORMATS:
-        raise ConfigError(f"{kind}.engine: {engine} needs a model; name its file or folder with {kind}.path")
+        setting = "turn.judges" if kind == "turn" else kind
+        raise ConfigError(f"{setting}.engine: {engine} needs a model; name its file or folder with {setting}.path")
     there = Path(base_dir) / Path(path).expanduser() if path else None
     return EngineSpec(engine or engine_of(kind, there or Path()), path=str(there or ""))
 

@@ -12,7 +12,7 @@ import msgspec
 from voiceagent.grounding.limits import NO_LIMITS, ModelLimits
 from voiceagent.resources import bundled_models_dir
 
-Kind = Literal["stt", "llm", "tts"]
+Kind = Literal["stt", "llm", "tts", "turn"]
 Source = Literal["hub", "packages"]
 Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 Revision = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{40})?$")]

@@ -34,9 +34,10 @@ FORMATS = {
         (("config.json",), ("tokenizer.json",), ("chat_template.jinja", "tokenizer_config.json"), ("*.safetensors",)),
     ),
     "piper": Format("a Piper voice", (("*.onnx",), ("*.onnx.json",))),
+    "smart-turn": Format("Smart Turn v3", (("*.onnx",),)),
 }
 """The formats that are known. The engine of a plugin looks itself."""
-DEFAULT_ENGINES: dict[Kind, str] = {"stt": "faster-whisper", "llm": "embedded", "tts": "piper"}
+DEFAULT_ENGINES: dict[Kind, str] = {"stt": "faster-whisper", "llm": "embedded", "tts": "piper", "turn": "smart-turn"}
 
 
 def engine_of(kind: Kind, path: Path) -> str:
@@ -62,9 +63,9 @@ def require_model(setting: str, engine: str, path: Path) -> None:
 
 def _missing(known: Format, path: Path) -> Iterator[str]:
     if path.is_file():
-        if path.suffix != ".onnx" or known is not FORMATS["piper"]:
+        if path.suffix != ".onnx" or known.files[0] != ("*.onnx",):
             yield "a folder"
-        elif not path.with_name(path.name + ".json").is_file():
+        elif known is FORMATS["piper"] and not path.with_name(path.name + ".json").is_file():
             yield f"{path.name}.json beside it"
         return
     for names in known.files:

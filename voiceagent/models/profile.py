@@ -22,6 +22,8 @@ class EngineSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     options: dict[str, Any] = {}
     path: str = ""
     """A model of one's own: its file or folder."""
+    optional: bool = False
+    """Of a turn judge: it is left out where its model is not here, and is not fetched with the profile."""
 
     @property
     def is_local(self) -> bool:
@@ -44,6 +46,8 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stt: EngineSpec
     llm: EngineSpec
     tts: EngineSpec
+    turn: tuple[EngineSpec, ...] = ()
+    """What judges whether a pause is the end of the caller's turn; by none of them the words and the voice decide alone."""
     budgets: str = ""
     """The profile whose latency budgets are its own, where the budgets file names none for it."""
     name: str = ""
@@ -51,8 +55,13 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def specs(self) -> dict[Kind, EngineSpec]:
-        """The engines by kind."""
+        """The engines that a call cannot do without, by kind."""
         return {"stt": self.stt, "llm": self.llm, "tts": self.tts}
+
+    @property
+    def every_spec(self) -> tuple[tuple[Kind, EngineSpec], ...]:
+        """All engines, each with its kind."""
+        return (*self.specs.items(), *(("turn", spec) for spec in self.turn))
 
     def with_specs(self, specs: Mapping[Kind, EngineSpec]) -> Profile:
         """The same with other engines."""

@@ -15,7 +15,7 @@ from voiceagent.config import models_cache_dir
 from voiceagent.errors import ConfigError, ModelError
 from voiceagent.models.makers import MAKERS
 from voiceagent.models.model import Fetched, Model
-from voiceagent.models.profile import REMOTE_ENGINES, Profile
+from voiceagent.models.profile import REMOTE_ENGINES, EngineSpec, Profile
 from voiceagent.resources import registry_file
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -42,12 +42,14 @@ class Registry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return found
 
     def models_of(self, profile: str) -> tuple[Model, ...]:
-        """The profile's models, those that a server loads among them, and none that it names by path."""
-        return tuple(self.model(spec.model) for spec in self.profile(profile).specs.values() if spec.model)
+        """The profile's models, those that a server loads among them; none that it names by path, or can do without."""
+        specs = [spec for _, spec in self.profile(profile).every_spec if not spec.optional]
+        return tuple(self.model(spec.model) for spec in specs if spec.model)
 
     def missing(self, profile: Profile, cache: Path) -> list[Model]:
-        """The models that this process loads for a profile and that are not here."""
-        local = [self.model(spec.model) for spec in profile.specs.values() if spec.is_local and spec.model]
+        """The models that this process loads for a profile and that are not here; none that it can do without."""
+        specs = [spec for _, spec in profile.every_spec if not spec.optional]
+        local = [self.model(spec.model) for spec in specs if spec.is_local and spec.model]
         return [model for model in local if not model.is_present(cache)]
 
     def resolve(self, model_name: str) -> Path:
@@ -104,12 +106,12 @@ def with_own(shipped: Registry, path: Path) -> Registry:
 def _placed(profile: Profile, folder: Path) -> Profile:
     """The profile with its paths relative to the folder of its file."""
     replace = msgspec.structs.replace
-    return profile.with_specs(
-        {
-            kind: replace(spec, path=str(folder / Path(spec.path).expanduser())) if spec.path else spec
-            for kind, spec in profile.specs.items()
-        }
-    )
+
+    def placed(spec: EngineSpec) -> EngineSpec:
+        return replace(spec, path=str(folder / Path(spec.path).expanduser())) if spec.path else spec
+
+    there = profile.with_specs({kind: placed(spec) for kind, spec in profile.specs.items()})
+    return replace(there, turn=tuple(map(placed, profile.turn)))
 
 
 def _read(path: Path, advice: str) -> Registry:
@@ -139,11 +141,13 @@ def _problems(registry: Registry) -> Iterator[str]:
             yield f"models.{name}: is not a name; expected small letters, digits, '.', '_' and '-'"
         yield from (f"models.{name}: {problem}" for problem in _problems_of(model))
     for profile in registry.profiles.values():
-        for kind, spec in profile.specs.items():
+        for kind, spec in profile.every_spec:
             where = f"profiles.{profile.name}.{kind}"
             found = registry.models.get(spec.model)
             if spec.model and spec.path:
                 yield f"{where}: has both a `model` and a `path`; leave one of the two out"
+            elif spec.optional and (kind != "turn" or not spec.model):
+                yield f"{where}: only a turn judge with a `model` of the registry can be optional"
             elif not spec.model:
                 continue
             elif found is None:

@@ -83,7 +83,7 @@ class AgentService:
             known = registry_of(self.agent)
             engines = await load_engines(profile_of(self.agent, known), self.agent, known)
             store = TurnStore(turns_file(data_dir()), metrics.losses)
-            metrics.llm, metrics.stt = engines.llm, engines.stt
+            metrics.llm, metrics.stt, metrics.judges = engines.llm, engines.stt, engines.turn
             try:
                 speech = await asyncio.to_thread(_speech, self.agent, engines)
                 await tools.open()
@@ -99,6 +99,7 @@ class AgentService:
                 yield self._start_call(engines, tools, guards, speech, sources, metrics, store, admission.pressure)
             finally:
                 metrics.llm = metrics.stt = None
+                metrics.judges = ()
                 async with AsyncExitStack() as stack:  # each, whatever the one before it raises
                     stack.callback(store.close)
                     stack.push_async_callback(engines.close)
@@ -151,7 +152,7 @@ class AgentService:
             call_tools = _call_tools(tools, session)
             observers: list[CallObserver] = [Measured(metrics, store)]
             if self.event_logs:
-                folder, rules = event_logs_dir(data_dir()), rules_of(agent, tools)
+                folder, rules = event_logs_dir(data_dir()), rules_of(agent, tools, engines.turn)
                 observers.append(Logged(EventLog(folder, call_id, rules, keep=self.event_logs, losses=metrics.losses)))
             return Call(
                 call_id, leg, agent, engines, call_tools, guards, speech, self.budgets, observers, sources, lambda: pressure.level

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from voiceagent.latency.spans import Stage, TurnReport
 from voiceagent.llm.engine import LlmEngine
 from voiceagent.store.losses import Losses
 from voiceagent.stt.engine import SttEngine
+from voiceagent.turn_judges.judge import TurnJudge
 
 BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0)
 LAG_BUCKETS_MS = (1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 100.0, 500.0)
@@ -72,11 +73,13 @@ class Metrics:
         self.lookups: Counter[str] = Counter()
         self.lookup_saved_s = 0.0
         self.context: Counter[str] = Counter()
+        self.judgements: Counter[str] = Counter()
         self.guarded: Counter[str] = Counter()
         self.blocked: Counter[str] = Counter()
         self.llm: LlmEngine | None = None
         self.stt: SttEngine | None = None
-        """Both are asked how they are whenever the metrics are."""
+        self.judges: Sequence[TurnJudge] = ()
+        """All are asked how they are whenever the metrics are."""
         self._lag_ms = Histogram(LAG_BUCKETS_MS)
         self._stages: dict[Stage, Histogram] = {}
 
@@ -129,6 +132,10 @@ class Metrics:
     def context_asked(self, outcome: str) -> None:
         """A source of context was asked: found, nothing, late, failed or busy."""
         _count(self.context, outcome)
+
+    def turn_judged(self, outcome: str) -> None:
+        """A turn judge was asked: told, unknown, failed or too_late."""
+        _count(self.judgements, outcome)
 
     def withheld(self, direction: str, rule: str) -> None:
         """A guard's line was said instead; `direction` is input or output."""
@@ -185,6 +192,7 @@ class Metrics:
             *_by("voiceagent_lookups_total", "Tools that ran ahead of the commit.", "outcome", self.lookups),
             *_one("voiceagent_lookup_saved_seconds_total", "counter", "Waiting that they saved.", round(self.lookup_saved_s, 3)),
             *_by("voiceagent_context_queries_total", "Questions to sources of context.", "outcome", self.context),
+            *_by("voiceagent_judgements_total", "Questions to turn judges.", "outcome", self.judgements),
             *_one("voiceagent_llm_load", "gauge", "From 1 on, language model requests wait.", self.llm.load if self.llm else 0.0),
             *_by("voiceagent_llm_problems_total", "What was made good.", "problem", self.llm.problems if self.llm else {}),
             "# HELP voiceagent_stage_seconds How long the stages of turns took.",
@@ -196,7 +204,9 @@ class Metrics:
 
     def _drops(self) -> dict[str, int]:
         partials = self.stt.dropped_partials if self.stt else 0
-        return {**self.queue_drops, **({"partial decodes": partials} if partials else {})}
+        judgements = sum(count for judge in self.judges for count in judge.problems.values())
+        full = {"partial decodes": partials, "judgements": judgements}
+        return {**self.queue_drops, **{queue: count for queue, count in full.items() if count}}
 
 
 def _count(counter: Counter[str], label: str, count: int = 1) -> None:

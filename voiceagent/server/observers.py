@@ -36,6 +36,10 @@ class Measured:
         if not self.store.put(report):
             self.metrics.queue_dropped("measured turns")
 
+    def judged(self, outcome: str) -> None:
+        """Count it."""
+        self.metrics.turn_judged(outcome)
+
     def event_refused(self) -> None:
         """Count it."""
         self.metrics.queue_dropped("client events over the allowance")
@@ -56,6 +60,9 @@ class Logged:
 
     def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
         """Times follow from the events."""
+
+    def judged(self, outcome: str) -> None:
+        """What a judge told is an event."""
 
     def event_refused(self) -> None:
         """The turn engine knows nothing of it."""

@@ -1,0 +1,97 @@
+"""Turn judges at work in a call: those that go by sound begin with a pause, the others once its words are known. Each judgement
+is an event of the turn engine; speech that goes on, or the endpoint, ends what is left of them. Whatever becomes of a judge, the
+turn ends without it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voiceagent.call.clock import CallClock
+from voiceagent.call.tasks import CallTasks
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.conversation.history import Message
+from voiceagent.llm.engine import ToolSchema
+from voiceagent.turn_judges.judge import JudgedPause, TurnJudge
+
+log = logging.getLogger(__name__)
+
+OWNER = "judging"
+TOLD, UNKNOWN, FAILED, TOO_LATE = "told", "unknown", "failed", "too_late"
+"""What becomes of a judgement."""
+
+
+class Judging:
+    """One per call."""
+
+    def __init__(
+        self,
+        call_id: str,
+        judges: Sequence[TurnJudge],
+        clock: CallClock,
+        tasks: CallTasks,
+        post: Callable[[ev.Event], None],
+        hear: Callable[[], NDArray[np.int16]],
+        tools: Callable[[], Sequence[ToolSchema]],
+        count: Callable[[str], None] = lambda outcome: None,
+    ) -> None:
+        """`hear` gives the end of the open utterance's audio, `tools` are those that the prompt offers; `count` is told what
+        became of each judgement."""
+        self._call_id = call_id
+        self._by_sound = [judge for judge in judges if not judge.needs_words]
+        self._by_words = [judge for judge in judges if judge.needs_words]
+        self._clock = clock
+        self._tasks = tasks
+        self._post = post
+        self._hear = hear
+        self._tools = tools
+        self._count = count
+        self._failed: set[tuple[str, type[Exception]]] = set()
+
+    def follow(self, event: ev.Event) -> None:
+        """The caller fell silent, or it is no longer asked whether they have finished."""
+        match event:
+            case ev.SpeechPaused(utterance_id=utterance_id, pause_id=pause_id):
+                self._tasks.cancel(OWNER)
+                self._start(self._by_sound, utterance_id, pause_id, ())
+            case ev.SpeechStarted() | ev.SpeechResumed() | ev.Endpoint():
+                self._tasks.cancel(OWNER)
+
+    def ask(self, action: act.JudgeTurn) -> None:
+        """The words up to the pause are known."""
+        self._start(self._by_words, action.utterance_id, action.pause_id, action.messages)
+
+    def _start(self, judges: Sequence[TurnJudge], utterance_id: int, pause_id: int, messages: Sequence[Message]) -> None:
+        if not judges:
+            return
+        words = messages[-1].content if messages else ""
+        pause = JudgedPause(self._call_id, self._hear(), words, messages, self._tools() if messages else ())
+        for judge in judges:
+            self._tasks.start(OWNER, self._judge(judge, utterance_id, pause_id, pause))
+
+    async def _judge(self, judge: TurnJudge, utterance_id: int, pause_id: int, pause: JudgedPause) -> None:
+        began_ms = self._clock.now_ms()
+        outcome = TOO_LATE
+        try:
+            chance = await judge.judge(pause)
+            outcome = UNKNOWN if chance is None else TOLD
+        except Exception as error:  # noqa: BLE001 - a plugin's may raise anything, and the call goes on without it
+            outcome, chance = FAILED, None
+            self._tell(judge, error)
+        finally:
+            self._count(outcome)
+        if chance is not None:
+            now_ms = self._clock.now_ms()
+            self._post(ev.TurnJudged(now_ms, utterance_id, pause_id, judge.name, chance, now_ms - began_ms))
+
+    def _tell(self, judge: TurnJudge, error: Exception) -> None:
+        """Log an error, each kind once a call."""
+        kind = (judge.name, type(error))
+        if kind not in self._failed:
+            self._failed.add(kind)
+            reason = " ".join(str(error).split()) or type(error).__name__
+            log.warning("call %s: the turn judge %s failed, turns end without it: %s", self._call_id, judge.name, reason)

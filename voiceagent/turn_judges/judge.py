@@ -1,0 +1,61 @@
+"""What a turn judge must offer to a call: a pause in the caller's speech in, the chance that it is the end of their turn out.
+What comes of it is not its business: the turn engine weighs the judges' chances with what else it knows of the pause."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voiceagent.conversation.history import Message
+from voiceagent.llm.engine import ToolSchema
+
+RATE_HZ = 16_000
+MAX_AUDIO_S = 8
+"""Of the pause and what was said before it, so much is kept for the judges."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedPause:
+    """What is known of a pause."""
+
+    call_id: str
+    audio: NDArray[np.int16]
+    """Mono, 16 kHz, at most the last `MAX_AUDIO_S`; it ends with the pause so far."""
+    words: str = ""
+    """The utterance so far as it was recognised; empty while that is unknown."""
+    messages: Sequence[Message] = ()
+    """The prompt as the agent's language model would get it, the last message being the caller's words."""
+    tools: Sequence[ToolSchema] = ()
+    """The tools that the prompt offers."""
+
+
+class TurnJudge(Protocol):
+    """A judge shared by all calls of a server."""
+
+    @property
+    def name(self) -> str:
+        """The key of its evidence: "ear", "meaning"."""
+        ...
+
+    @property
+    def needs_words(self) -> bool:
+        """Whether it is asked when the words are known, not when the pause begins."""
+        ...
+
+    async def judge(self, pause: JudgedPause) -> float | None:
+        """The chance, 0 to 1, that the caller has finished; None where it cannot tell. Cancelling it frees what waits for it.
+        Raises EngineError."""
+        ...
+
+    @property
+    def problems(self) -> Mapping[str, int]:
+        """What went wrong and was made good, and how often; by a slug."""
+        ...
+
+    async def close(self) -> None:
+        """Free the model and its threads."""
+        ...

@@ -1,0 +1,68 @@
+"""The judge by meaning: the agent's own language model, which has read the caller's words anyway. How likely does a sentence end
+behind them, or the turn, rather than go on? The recogniser's closing marks are taken off first: it puts them behind anything."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from voiceagent.errors import ConfigError
+from voiceagent.llm.endings import SENTENCE_FINAL
+from voiceagent.llm.engine import LlmEngine
+from voiceagent.turn_judges.judge import JudgedPause
+
+NAME = "meaning"
+CLAUSE_MARKS = frozenset(
+    ",;:\u00b7\u055d\u060c\u061b\u07f8\u1363\u1364\u1365\u1366\u1802\u1808\u3001\ufe50\ufe51\ufe54\uff0c\uff1a\uff1b\uff64"
+)
+"""What separates clauses (Unicode's Terminal_Punctuation without Sentence_Terminal, the scripts that recognisers write)."""
+
+
+class Meaning:
+    """Implements `TurnJudge`."""
+
+    name = NAME
+    needs_words = True
+
+    def __init__(self, llm: LlmEngine) -> None:
+        self._llm = llm
+
+    async def judge(self, pause: JudgedPause) -> float | None:
+        """See `TurnJudge.judge`: None without words, and where the language model cannot tell."""
+        words = without_closing_marks(pause.messages[-1].content) if pause.messages else ""
+        if not words:
+            return None
+        asked = (*pause.messages[:-1], replace(pause.messages[-1], content=words))
+        return await self._llm.ending_chance(pause.call_id, asked, pause.tools)
+
+    @property
+    def problems(self) -> dict[str, int]:
+        """See `TurnJudge.problems`: the language model's are its own."""
+        return {}
+
+    async def close(self) -> None:
+        """See `TurnJudge.close`: the language model is not its own."""
+
+
+def without_closing_marks(text: str) -> str:
+    """The text without the marks and dashes at its end."""
+    end = len(text)
+    while end and _closes(text[end - 1]):
+        end -= 1
+    return text[:end]
+
+
+def _closes(character: str) -> bool:
+    return (
+        character.isspace() or character in SENTENCE_FINAL or character in CLAUSE_MARKS or unicodedata.category(character) == "Pd"
+    )
+
+
+def create(path: Path | None, options: Mapping[str, Any], llm: LlmEngine) -> Meaning:
+    """The plugin `meaning` of `voiceagent.turn`; it loads nothing. Raises ConfigError."""
+    if path is not None or options:
+        raise ConfigError("turn engine meaning: takes no model and no options; it asks the agent's language model")
+    return Meaning(llm)

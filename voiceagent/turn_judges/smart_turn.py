@@ -1,0 +1,112 @@
+"""The judge by ear: Smart Turn v3 (github.com/pipecat-ai/smart-turn, BSD-2), a Whisper-tiny encoder in 8 bits that listens to the
+last 8 s of the caller, their melody and pace as much as their words, in any language. One thread serves all calls, some 40 ms a
+judgement; what would have to wait too long is not judged at all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+
+from voiceagent.errors import ConfigError, EngineError, ModelError
+from voiceagent.llm.engine import LlmEngine
+from voiceagent.llm.integer_products import session_options
+from voiceagent.turn_judges.judge import JudgedPause
+from voiceagent.turn_judges.log_mel import log_mel
+
+NAME = "ear"
+INPUT, OUTPUT = "input_features", "logits"
+"""The output's name notwithstanding it is a probability."""
+MAX_WAITING = 6
+"""So many judgements take a quarter of a second: by then the pause has been decided without."""
+
+
+class SmartTurnOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Options of a profile's `turn`."""
+
+    threads: int = 1
+    """Of one judgement."""
+
+
+class SmartTurn:
+    """Implements `TurnJudge`."""
+
+    name = NAME
+    needs_words = False
+
+    def __init__(self, model: Path, options: SmartTurnOptions | None = None) -> None:
+        """`model` is the ONNX file, or the folder that holds it. Raises ModelError."""
+        self._session: Any = _load(model, options or SmartTurnOptions())
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="turn-judge")
+        self._asked = 0
+        self._closed = False
+        self.refused = 0
+        """Judgements that would have had to wait too long."""
+
+    async def judge(self, pause: JudgedPause) -> float | None:
+        """See `TurnJudge.judge`."""
+        if self._closed:
+            raise EngineError("the turn judge is closed")
+        if not len(pause.audio):
+            return None
+        if self._asked >= MAX_WAITING:
+            self.refused += 1
+            return None
+        self._asked += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._executor, self._chance, pause.audio)
+        finally:
+            self._asked -= 1
+
+    @property
+    def problems(self) -> dict[str, int]:
+        """See `TurnJudge.problems`."""
+        return {"judgement_refused": self.refused}
+
+    async def close(self) -> None:
+        """See `TurnJudge.close`."""
+        self._closed = True
+        await asyncio.to_thread(self._executor.shutdown, cancel_futures=True)
+
+    def _chance(self, audio: NDArray[np.int16]) -> float:
+        try:
+            (chances,) = self._session.run([OUTPUT], {INPUT: log_mel(audio)[np.newaxis]})
+        except Exception as error:  # onnxruntime's errors share no base
+            raise EngineError(f"the turn judge failed: {error}") from error
+        return float(chances[0, 0])
+
+
+def _load(model: Path, options: SmartTurnOptions) -> onnxruntime.InferenceSession:
+    file = model if model.is_file() else next(iter(sorted(model.glob("*.onnx"))), model)
+    settings = onnxruntime.SessionOptions()
+    settings.intra_op_num_threads = options.threads
+    settings.inter_op_num_threads = 1
+    settings.log_severity_level = 4
+    for name, value in session_options().items():
+        settings.add_session_config_entry(name, value)
+    try:
+        session = onnxruntime.InferenceSession(str(file), sess_options=settings, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's errors share no base
+        line = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ModelError(f"{file}: cannot be loaded as Smart Turn ({line}); check it with: voiceagent models verify") from error
+    shapes = {node.name: node.shape[1:] for node in (*session.get_inputs(), *session.get_outputs())}
+    if shapes != {INPUT: [80, 800], OUTPUT: [1]}:
+        raise ModelError(f"{file}: takes and gives {shapes}, expected Smart Turn v3, that is {INPUT} 80 × 800 and {OUTPUT} 1")
+    return session
+
+
+def create(path: Path | None, options: Mapping[str, Any], llm: LlmEngine) -> SmartTurn:
+    """The plugin `smart-turn` of `voiceagent.turn`. Raises ModelError, ConfigError."""
+    if path is None:
+        raise ConfigError("turn engine smart-turn: needs a model; name smart-turn-v3.2, or a file by its path")
+    try:
+        return SmartTurn(path, msgspec.convert(dict(options), SmartTurnOptions))
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"turn engine smart-turn: {error}") from error
