@@ -5,8 +5,8 @@ voiceagent/models/gguf_with_adapter.py.
     python -m models.train.adapter_graph --gguf FILE --out models/bundled/smollm2-tools
 
 The model builder writes 4-bit weights with a shared embedding. Of that graph the layers' products become those of
-adapter_integers, the embedding is widened to 8 bits, and logits are only computed for the last token of what is read: a quarter
-of the time of reading a prompt went into the others, which nobody looks at.
+adapter_integers, the embedding is widened to 8 bits, and logits are only computed for the last few tokens of what is read: a
+quarter of the time of reading a prompt went into the others, which nobody looks at.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from models.train import adapter_tokenizer
 from models.train.adapter_base import Base
 from models.train.adapter_integers import in_integers
 from models.train.adapter_prompt import TEMPLATE
+from voiceagent.llm.recent_logits import RECENT, RECENT_TOKENS
 from voiceagent.models.block_quantization import BLOCK
 from voiceagent.models.gguf_with_adapter import GRAPH, WEIGHTS
 
@@ -66,20 +67,25 @@ def widened(model: onnx.ModelProto) -> None:
             tensor.dims[2] = BLOCK
 
 
-def for_the_last_token(model: onnx.ModelProto) -> None:
-    """Logits [batch, 1, vocabulary]: onnxruntime-genai knows by the shape that there are no others."""
-    nodes = model.graph.node
+def for_the_last_tokens(model: onnx.ModelProto) -> None:
+    """Logits [batch, 1, vocabulary] of the last token: onnxruntime-genai knows by the shape that there are no others. And those
+    of the last few, [batch, up to RECENT_TOKENS, vocabulary], by which the engine judges what it guessed (embedded_steps)."""
+    nodes, outputs = model.graph.node, model.graph.output
     place, head = next((place, node) for place, node in enumerate(nodes) if node.output[0] == "logits")
-    numbers = {"/last/start": [-1], "/last/end": [2**31 - 1], "/last/axis": [1]}
+    numbers = {"/recent/start": [-RECENT_TOKENS], "/last/start": [-1], "/last/end": [2**31 - 1], "/last/axis": [1]}
     added = [
         helper.make_node("Constant", [], [name], value=onnx.numpy_helper.from_array(np.array(value, np.int64), name))
         for name, value in numbers.items()
     ]
-    added.append(helper.make_node("Slice", [head.input[0], *numbers], ["/last/output_0"], name="/last/Slice"))
-    head.input[0] = "/last/output_0"
+    inputs = [head.input[0], "/recent/start", "/last/end", "/last/axis"]
+    added.append(helper.make_node("Slice", inputs, ["/recent/output_0"], name="/recent/Slice"))
+    head.input[0], head.output[0] = "/recent/output_0", RECENT
     for offset, node in enumerate(added):
         nodes.insert(place + offset, node)
-    model.graph.output[0].type.tensor_type.shape.dim[1].dim_value = 1
+    nodes.append(helper.make_node("Slice", [RECENT, *list(numbers)[1:]], ["logits"], name="/last/Slice"))
+    vocabulary = outputs[0].type.tensor_type.shape.dim[2].dim_value
+    outputs[0].type.tensor_type.shape.dim[1].dim_value = 1
+    outputs.append(helper.make_tensor_value_info(RECENT, onnx.TensorProto.FLOAT, ["batch_size", "recent", vocabulary]))
 
 
 def _widen_constant(graph: onnx.GraphProto, name: str) -> None:
@@ -115,7 +121,7 @@ def export(base: Base, out: Path) -> None:
         shutil.copy(built / "genai_config.json", out / "genai_config.json")
     in_integers(model)
     widened(model)
-    for_the_last_token(model)
+    for_the_last_tokens(model)
     without_weights(model)
     onnx.save(model, str(out / "graph.onnx"))
     for name, content in {

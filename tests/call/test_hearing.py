@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from voiceagent.call.clock import CallClock
@@ -18,7 +19,7 @@ from voiceagent.guard.settings import GuardSettings
 from voiceagent.media.leg import HeardFrame
 from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord
 from voiceagent.stt.options import StreamOptions
-from voiceagent.vad.detector import SpeechOnset
+from voiceagent.vad.detector import SpeechOnset, SpeechProgress
 
 
 class HeldRecogniser:
@@ -103,3 +104,68 @@ async def test_partial_decodes_that_cost_much_come_more_seldom() -> None:
             assert isinstance(await posted.get(), ev.Transcript)
     assert frames[0] == 9, "180 ms"
     assert frames[1] >= 16, "100 ms are three tenths of 333 ms"
+
+
+class QuickRecogniser(HeldRecogniser):
+    """Counts its decodes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.finals = 0
+        self.decoded = asyncio.Event()
+
+    async def transcribe(
+        self, audio: NDArray[np.float32], *, prompt: str = "", word_times: bool = False, final: bool = False
+    ) -> Hypothesis:
+        self.finals += final
+        self.decoded.set()
+        return Hypothesis((RecognisedWord("yes", 0.0, 0.2, 1.0),), 0.0, -0.1, 1.0)
+
+
+@pytest.mark.parametrize(("load", "early"), [(0.2, 1), (0.6, 0)], ids=["a machine with room", "a busy machine"])
+async def test_a_short_silence_is_decoded_before_it_is_a_pause_where_there_is_room(load: float, early: int) -> None:
+    recogniser = QuickRecogniser()
+    posted: asyncio.Queue[ev.Event] = asyncio.Queue()
+    checks = load_guards(GuardSettings()).input
+    async with asyncio.TaskGroup() as group:
+        tasks = CallTasks(group)
+        settings = TurnSettings(partial_interval_ms=10_000)
+        hearing = Hearing(recogniser, settings, CallClock(), tasks, posted.put_nowait, checks, lambda: load)
+        hearing._begin(SpeechOnset(400.0, 0.0, 400.0, 0.0, np.ones(6400, np.int16)))
+        hearing._voiced_ms = 400.0
+        transcriber = hearing._transcriber
+        assert transcriber is not None
+        hearing._recent.append(np.ones(6400, np.int16))
+        for silence_ms in (20.0, 40.0, 60.0, 80.0):
+            transcriber.feed(np.zeros(320, np.int16), silence_ms)
+            hearing._follow(transcriber, SpeechProgress(400.0, silence_ms, 400.0))
+        if early:
+            await recogniser.decoded.wait()
+        assert recogniser.finals == early
+        transcriber.feed(np.zeros(320, np.int16), 100.0)
+        hearing._follow(transcriber, SpeechProgress(400.0, 100.0, 400.0))
+        hearing.transcribe(1)
+        kinds = [type(await posted.get()) for _ in range(3)]
+        assert kinds == [ev.SpeechStarted, ev.SpeechPaused, ev.FinalTranscript]
+        assert recogniser.finals == 1, "the pause is decoded once"
+
+
+async def test_speech_that_goes_on_drops_what_was_decoded_early() -> None:
+    recogniser = HeldRecogniser()
+    posted: list[ev.Event] = []
+    checks = load_guards(GuardSettings()).input
+    async with asyncio.TaskGroup() as group:
+        tasks = CallTasks(group)
+        hearing = Hearing(recogniser, TurnSettings(), CallClock(), tasks, posted.append, checks)
+        hearing._begin(SpeechOnset(400.0, 0.0, 400.0, 0.0, np.ones(6400, np.int16)))
+        hearing._voiced_ms = 400.0
+        transcriber = hearing._transcriber
+        assert transcriber is not None
+        hearing._follow(transcriber, SpeechProgress(400.0, 64.0, 400.0))
+        await recogniser.begun.wait()
+        transcriber.feed(np.ones(320, np.int16), 0.0)
+        hearing._follow(transcriber, SpeechProgress(420.0, 0.0, 420.0))
+        assert transcriber._final is None
+        assert not hearing._early, "the next silence is decoded anew"
+    assert recogniser.given_up
+    assert [type(event) for event in posted] == [ev.SpeechStarted]

@@ -32,7 +32,7 @@ def holds(
     judged: Mapping[str, float] | None = None,
     language: Language = ENGLISH,
 ) -> Holds:
-    evidence = PauseEvidence(words, asked, voiced_ms, prosody, judged or {})
+    evidence = PauseEvidence(words, asked, voiced_ms, prosody, judged=judged or {})
     return MODEL.holds(evidence, language, shortest_ms=SHORTEST_MS, longest_ms=LONGEST_MS)
 
 

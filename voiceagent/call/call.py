@@ -87,7 +87,7 @@ def _plain(phrase: str | None) -> str | None:
 
 def _tool_rule(tools: ToolSet, name: str) -> ToolRule:
     rule = tools.rule(name)
-    return ToolRule(rule.effect, rule.fillers, rule.confirm, tools.foresight.typical_ms(name))
+    return ToolRule(rule.effect, rule.fillers, rule.confirm, tools.values(name), tools.foresight.typical_ms(name))
 
 
 class Call:

@@ -4,6 +4,7 @@ it is counted, in received audio."""
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from collections import deque
@@ -32,6 +33,10 @@ PREROLL_MS = 400.0
 """Audio before the onset that is transcribed too: Silero finds a soft first word up to 300 ms late."""
 PAUSE_MS = 100.0
 """Silence that is a pause. Shorter ones stand inside words."""
+EARLY_MS = 60.0
+"""Silence in which a machine with room decodes the utterance already: if it becomes a pause, its words are known sooner."""
+EARLY_LOAD = 0.5
+"""How busy the engines may be for it, 0 to 1: where speech goes on, the decode was in vain."""
 PARTIAL_SHARE = 0.3
 """Of a caller's speaking time, what the partial decodes may take: where one costs much, or had to wait behind those of other
 calls, the next comes later."""
@@ -82,7 +87,7 @@ class Hearing:
         self._since_partial_ms = self._partial_cost_ms = 0.0
         self._decoding = False
         self._pause_id = 0
-        self._paused = self._eager_due = False
+        self._paused = self._eager_due = self._early = False
         self._holds: act.SetHolds | None = None
         self._last_voiced_ms = -1.0
         self._uplink_ms = 0.0
@@ -123,7 +128,11 @@ class Hearing:
             if self._paused:
                 self._paused, self._holds = False, None
                 self._post(ev.SpeechResumed(self._clock.now_ms(), self._utterance_id))
-            self._maybe_partial(utterance)
+            if progress.silence_ms >= EARLY_MS:
+                self._decode_early(utterance)
+            else:
+                self._early = False
+                self._maybe_partial(utterance)
             return
         if not self._paused:
             self._pause(progress)
@@ -136,6 +145,17 @@ class Hearing:
         elif self._eager_due and silence_ms >= holds.eager_ms:
             self._eager_due = False
             self._post(ev.SilenceReached(self._clock.now_ms(), self._utterance_id, self._pause_id))
+
+    def _decode_early(self, utterance: UtteranceTranscriber) -> None:
+        """Begin the decode that the turn engine will ask for if the silence lasts; new speech drops it."""
+        long_enough = self._voiced_ms >= self._settings.min_speech_ms
+        if not self._early and not self._decoding and long_enough and self._load() < EARLY_LOAD:
+            self._early = True
+            self._tasks.start(OWNER, self._unasked(utterance))
+
+    async def _unasked(self, utterance: UtteranceTranscriber) -> None:
+        with contextlib.suppress(EngineError):  # whoever asks for it is told
+            await utterance.final()
 
     def _begin(self, onset: SpeechOnset) -> None:
         self._utterance_id += 1

@@ -10,11 +10,12 @@ from voiceagent.conversation.answering import begin
 from voiceagent.conversation.context import take_in
 from voiceagent.conversation.lookups import foreseen
 from voiceagent.conversation.replying import FINAL, OVERLAP, SILENCE, drop, rest
-from voiceagent.conversation.speculation import guess, next_prompt, read_ahead, settle_guess
+from voiceagent.conversation.speculation import guess, next_prompt, read_ahead, said_so_far, settle_guess
 from voiceagent.conversation.state import Pause, Phase, Want
 from voiceagent.conversation.step import Step
 from voiceagent.turn_taking.endpointing import Holds
 from voiceagent.turn_taking.overlap import Overlap, Verdict, classify
+from voiceagent.turn_taking.patience import pending, progress
 from voiceagent.turn_taking.pause import PauseEvidence
 from voiceagent.turn_taking.spoken_language import AUTO
 
@@ -209,7 +210,10 @@ def _holds(step: Step, pause: Pause, words: str) -> Holds:
     rules = step.state.rules
     if rules.endpointing is None or not words:
         return Holds(rules.shortest_hold_ms, rules.longest_hold_ms)
-    evidence = PauseEvidence(words, _asked(step), pause.voiced_ms, pause.prosody, pause.judged)
+    asked, said = _asked(step), said_so_far(step, words)
+    values = pending((shape for rule in rules.tools.values() for shape in rule.values), asked)
+    value = progress(said, values, step.language)
+    evidence = PauseEvidence(said, asked, pause.voiced_ms, pause.prosody, value, pause.judged)
     shortest_ms, longest_ms = rules.shortest_hold_ms, rules.longest_hold_ms
     return rules.endpointing.holds(evidence, step.language, shortest_ms=shortest_ms, longest_ms=longest_ms)
 

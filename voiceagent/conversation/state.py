@@ -12,6 +12,7 @@ from voiceagent.conversation.events import Refusal
 from voiceagent.conversation.history import Chunk, Message, ToolCall
 from voiceagent.conversation.reply import Reply
 from voiceagent.turn_taking.endpointing import EndpointModel
+from voiceagent.turn_taking.patience import Shape
 from voiceagent.turn_taking.pause import Prosody
 from voiceagent.turn_taking.spoken_language import SpokenLanguage
 
@@ -51,6 +52,8 @@ class ToolRule(Struct, frozen=True):
     """What may be said while it runs; empty: `Rules.fillers`."""
     confirm: str = ""
     """What the caller must say yes to before it runs; `{name}` stands for the argument of that name."""
+    values: tuple[Shape, ...] = ()
+    """What its arguments look like, as far as that is known."""
     typical_ms: float = 0.0
     """How long its runs took so far; 0: none is known."""
 

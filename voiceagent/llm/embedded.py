@@ -22,10 +22,13 @@ from voiceagent.conversation.history import Message
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.llm import integer_products
 from voiceagent.llm.call_prompt import CallPrompt
+from voiceagent.llm.drafts import Drafts
 from voiceagent.llm.embedded_jobs import Ending, Forget, Job, Session, without
+from voiceagent.llm.embedded_steps import LONGEST_DRAFT, SHORTEST_STEP, GreedySteps, tells_recent
 from voiceagent.llm.endings import ending_ids, ending_share
 from voiceagent.llm.engine import Generated, KvCapacity, ToolSchema, Urgency
 from voiceagent.llm.prompt import ChatPrompt, Detokenizer
+from voiceagent.llm.recent_logits import RECENT
 from voiceagent.llm.tool_constraint import ToolConstraint, ToolConstraints
 
 log = logging.getLogger(__name__)
@@ -53,6 +56,9 @@ class EmbeddedOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A conversation of more loses its older half between turns; None: one that nearly fills the context."""
     max_tokens: int = 200
     temperature: float = 0.0
+    draft_tokens: int = LONGEST_DRAFT
+    """So many are guessed at most and read in one step with what is known, where the model's graph tells whether they are right
+    and `temperature` is 0."""
     max_sessions: int = 64
     """Calls whose KV cache is kept; beyond that the longest unused is freed."""
     enable_thinking: bool | None = None
@@ -73,6 +79,10 @@ class EmbeddedEngine:
         self._stop_ids = stop_ids | self.prompt.stop_ids
         self._constraints = ToolConstraints(folder, self.prompt.template)
         self._ending_ids = ending_ids(self.prompt, self._stop_ids)
+        greedy = self.options.temperature == 0 and tells_recent(self._generator())
+        self._steps = GreedySteps(self._stop_ids) if greedy else None
+        self._ending = [min(self._stop_ids)] * 2
+        """The last tokens of the last answer in words."""
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._inbox: queue.SimpleQueue[Job | Ending | Forget | None] = queue.SimpleQueue()
         self._prompts: OrderedDict[str, CallPrompt] = OrderedDict()
@@ -114,6 +124,7 @@ class EmbeddedEngine:
         job = Job(call_id, [], max_tokens, self._constraints.of(tools))
         try:
             job.ids = await self.prompt_of(call_id).ids_soon(messages, tools, ahead=not max_tokens)
+            job.messages = messages
             self._inbox.put(job)
             while (token := await self._next(job)) is not None:
                 if isinstance(token, EngineError):
@@ -280,33 +291,68 @@ class EmbeddedEngine:
             job.session = self._session(job.call_id)
         session = job.session
         if job.read < 0:
-            job.read = _common(session.ids, job.ids)
-            if session.ids:
-                session.generator.rewind_to(job.read)
-                del session.ids[job.read :]
+            self._rewind(session, job)
         if job.read < len(job.ids):
-            piece = job.ids[job.read : job.read + PREFILL_TOKENS]
-            session.generator.append_tokens(piece)
-            session.ids += piece
-            self.tokens_read += len(piece)
-            job.read += len(piece)
+            self._read(session, job, job.ids[job.read : job.read + PREFILL_TOKENS])
             return True
         if job.left <= 0:
             job.give(None)
             return False
         self._token_since_s = time.monotonic()
         try:
-            tokens = self._next_tokens(session, job.constraint)
+            return self._generate(session, job)
         finally:
             self._token_since_s = None
-        for token in tokens:
-            session.ids.append(token)
+
+    def _rewind(self, session: Session, job: Job) -> None:
+        """To where the cache and the prompt part."""
+        job.read = self._same(session, job.ids)
+        if session.ids:
+            session.generator.rewind_to(job.read)
+            del session.ids[job.read :]
+        session.read, session.draft = job.read, []
+        if self._steps is not None:
+            job.drafts = Drafts(self.prompt, job.ids, job.messages, job.constraint, self._ending)
+
+    def _read(self, session: Session, job: Job, piece: list[int]) -> None:
+        """A piece of the prompt."""
+        session.ids += piece
+        job.read += len(piece)
+        if self._steps is None:
+            session.generator.append_tokens(piece)
+        else:
+            self._steps.read(session, piece, self._draft(session, job) if job.read == len(job.ids) else [])
+        self.tokens_read += len(piece)
+
+    def _draft(self, session: Session, job: Job) -> list[int]:
+        """What may follow the session's tokens."""
+        room = min(self.options.draft_tokens, LONGEST_DRAFT, job.left - 1, self.options.context_tokens - len(session.ids))
+        return job.drafts.next(session.ids[len(job.ids) :], room) if job.drafts is not None and room > 0 else []
+
+    def _generate(self, session: Session, job: Job) -> bool:
+        """Generate a token, or as many as are known by now; False when the job is over."""
+        if self._steps is None:
+            tokens = self._next_tokens(session, job.constraint)
+            session.ids += tokens
+            return self._give(session, job, tokens)
+        if not self._give(session, job, self._steps.take(session, job.constraint)):
+            if session.ids[-1] in self._stop_ids and not (job.constraint and job.constraint.called):
+                self._ending = session.ids[-2:]
+            return False
+        self._steps.read(session, session.ids[session.read :], self._draft(session, job))
+        return True
+
+    def _give(self, session: Session, job: Job, tokens: list[int]) -> bool:
+        """Hand the session's last tokens on; False when the job is over. What would stand behind its end is no part of it."""
+        for number, token in enumerate(tokens, 1):
             job.left -= 1
             stops = token in self._stop_ids
             if not stops:
                 job.give(token)
             if stops or job.left <= 0:
                 job.give(None)
+                del session.ids[len(session.ids) - len(tokens) + number :]
+                session.read = min(session.read, len(session.ids))
                 return False
         return True
 
@@ -315,25 +361,32 @@ class EmbeddedEngine:
         session = self._sessions.get(ending.call_id)
         if ending.cancelled:
             return
-        same = _common(session.ids, ending.ids) if session is not None else 0
-        if session is None or len(ending.ids) - same > PREFILL_TOKENS:
+        if session is None or len(ending.ids) - self._same(session, ending.ids) > PREFILL_TOKENS:
             ending.give(None)
             return
-        held = session.ids
-        self._hold(session, ending.ids)
-        logits = session.generator.get_logits()[0, -1]
+        ids, draft = session.ids, session.draft
+        self._hold(session, ending.ids, [])
+        generator = session.generator
+        logits = generator.get_logits() if self._steps is None else generator.get_output(RECENT)
+        chance = ending_share(logits[0, -1], self._ending_ids)
         if any(job.session is session for job in active):
-            self._hold(session, held)
-        ending.give(ending_share(logits, self._ending_ids))
+            self._hold(session, ids, draft)
+        ending.give(chance)
 
-    def _hold(self, session: Session, ids: Sequence[int]) -> None:
-        """Have the cache hold these ids, all of them read."""
-        same = _common(session.ids, ids)
+    def _same(self, session: Session, ids: Sequence[int]) -> int:
+        """How many of these ids need not be read anew."""
+        return _common(session.ids[: session.read] if self._steps else session.ids, ids)
+
+    def _hold(self, session: Session, ids: Sequence[int], draft: Sequence[int]) -> None:
+        """Have the cache hold these ids, all of them read, and the draft behind them."""
+        same = self._same(session, ids)
+        if self._steps is not None:
+            same = max(0, min(same, len(ids) + len(draft) - SHORTEST_STEP))
         if session.ids:
             session.generator.rewind_to(same)
-        session.generator.append_tokens(ids[same:])
+        session.generator.append_tokens([*ids[same:], *draft])
         self.tokens_read += len(ids) - same
-        session.ids = list(ids)
+        session.ids, session.read, session.draft = list(ids), len(ids), list(draft)
 
     def _next_tokens(self, session: Session, constraint: ToolConstraint | None) -> list[int]:
         """One token; or of a tool call the next one with all that must follow it, which are read in one step."""
@@ -351,16 +404,19 @@ class EmbeddedEngine:
     def _session(self, call_id: str) -> Session:
         session = self._sessions.get(call_id)
         if session is None:
-            parameters = self._genai.GeneratorParams(self._model)
-            search: dict[str, Any] = {"max_length": self.options.context_tokens, "do_sample": self.options.temperature > 0}
-            if self.options.temperature > 0:
-                search["temperature"] = self.options.temperature
-            parameters.set_search_options(**search)
-            session = self._sessions[call_id] = Session(self._genai.Generator(self._model, parameters))
+            session = self._sessions[call_id] = Session(self._generator())
             while len(self._sessions) > self.options.max_sessions:
                 self._sessions.popitem(last=False)
         self._sessions.move_to_end(call_id)
         return session
+
+    def _generator(self) -> Any:
+        parameters = self._genai.GeneratorParams(self._model)
+        search: dict[str, Any] = {"max_length": self.options.context_tokens, "do_sample": self.options.temperature > 0}
+        if self.options.temperature > 0:
+            search["temperature"] = self.options.temperature
+        parameters.set_search_options(**search)
+        return self._genai.Generator(self._model, parameters)
 
 
 def _common(held: Sequence[int], wanted: Sequence[int]) -> int:

@@ -6,18 +6,25 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
+from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
+from voiceagent.llm.drafts import Drafts
 from voiceagent.llm.tool_constraint import ToolConstraint
 
 
 class Session:
-    """A call's generator and the token ids that its KV cache holds."""
+    """A call's generator and the token ids that its KV cache holds, the last of which may not be read yet."""
 
     def __init__(self, generator: Any) -> None:
         self.generator = generator
         self.ids: list[int] = []
+        self.read = 0
+        """So many of `ids` are read; where the generator picks its own tokens, it sees to that itself."""
+        self.draft: list[int] = []
+        """What was read behind them, in case it follows."""
 
 
 class Job:
@@ -28,7 +35,11 @@ class Job:
         self.ids = ids
         self.left = max_tokens
         self.constraint = constraint
+        self.messages: Sequence[Message] = ()
+        """That `ids` are the prompt of, where it is to be answered."""
+        self.drafts: Drafts | None = None
         self.read = -1
+        """So many of `ids` are read; -1 before the first look at what the cache holds."""
         self.session: Session | None = None
         self.cancelled = False
         self._loop = asyncio.get_running_loop()

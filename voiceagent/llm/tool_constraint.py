@@ -15,6 +15,7 @@ from typing import Any
 import llguidance.numpy
 import numpy as np
 from llguidance import LLMatcher, LLTokenizer
+from numpy.typing import NDArray
 
 from voiceagent.llm.chat_template import ChatTemplate
 from voiceagent.llm.engine import ToolSchema
@@ -27,6 +28,40 @@ BEGUN = len("<tool")
 MAX_GRAMMARS = 16
 _AS_IN_PROMPTS = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": ", "lenient": True}
 """`lenient`: what a grammar cannot say of a schema (uniqueItems, an unknown format) is left out of it."""
+
+
+class Matcher:
+    """How far a call is written in its grammar."""
+
+    def __init__(self, matcher: Any, vocabulary: int) -> None:
+        """`vocabulary` is the tokenizer's size."""
+        self._matcher = matcher
+        self._vocabulary = vocabulary
+
+    def copy(self) -> Matcher:
+        """Another one at the same place."""
+        return Matcher(self._matcher.deep_copy(), self._vocabulary)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the call is written to its end."""
+        return bool(self._matcher.is_stopped())
+
+    def forced(self) -> list[int]:
+        """The tokens that must come next, where nothing else can."""
+        tokens: list[int] = self._matcher.compute_ff_tokens()
+        return tokens
+
+    def allowed(self) -> NDArray[np.bool_]:
+        """Which tokens may come next, [vocabulary]."""
+        mask = llguidance.numpy.allocate_token_bitmask(1, self._vocabulary)
+        llguidance.numpy.fill_next_token_bitmask(self._matcher, mask, 0)
+        return np.unpackbits(mask[0].view(np.uint8), bitorder="little").astype(bool)
+
+    def take(self, *tokens: int) -> bool:
+        """The tokens were written; false where they may not be."""
+        whole = list(tokens)
+        return self._matcher.validate_tokens(whole) == len(whole) and bool(self._matcher.consume_tokens(whole))
 
 
 class ToolConstraints:
@@ -44,7 +79,7 @@ class ToolConstraints:
             self._close = _as_token(added, CLOSE)
             if all(token["special"] or token["content"].startswith("<") for token in added):
                 self._tokenizer = LLTokenizer(text)
-        self._matchers: OrderedDict[str, Any] = OrderedDict()
+        self._matchers: OrderedDict[str, Matcher | None] = OrderedDict()
 
     def of(self, tools: Sequence[ToolSchema]) -> ToolConstraint | None:
         """The constraint of one generation; None where there is nothing to constrain."""
@@ -52,7 +87,7 @@ class ToolConstraints:
             return None
         return ToolConstraint(self, self._tokenizer, tools) if tools else NoCall(self, self._tokenizer, tools)
 
-    def matcher(self, tools: Sequence[ToolSchema], rest: str) -> Any | None:
+    def matcher(self, tools: Sequence[ToolSchema], rest: str) -> Matcher | None:
         """At the beginning of a call, with the `rest` of its mark to come; None where the tools cannot be constrained."""
         text = self._grammar(tools, rest)
         if text not in self._matchers:
@@ -60,9 +95,9 @@ class ToolConstraints:
             while len(self._matchers) > MAX_GRAMMARS:
                 self._matchers.popitem(last=False)
         found = self._matchers[text]
-        return None if found is None else found.deep_copy()
+        return None if found is None else found.copy()
 
-    def _compiled(self, tools: Sequence[ToolSchema], rest: str) -> Any | None:
+    def _compiled(self, tools: Sequence[ToolSchema], rest: str) -> Matcher | None:
         """The matcher; a tool whose schema cannot be constrained takes any arguments."""
         matcher = self._of_grammar(tools, rest)
         if matcher.get_error():
@@ -70,7 +105,7 @@ class ToolConstraints:
         if problem := matcher.get_error():
             log.warning("the language model's tool calls are not constrained: %s", " ".join(problem.split())[:200])
             return None
-        return matcher
+        return Matcher(matcher, self._tokenizer.vocab_size)
 
     def _constrainable(self, tool: ToolSchema) -> ToolSchema:
         function = tool["function"]
@@ -95,23 +130,37 @@ class ToolConstraint:
         self._tokenizer = tokenizer
         self._tools = tools
         self._ids: list[int] = []
-        self._matcher: Any = None
+        self.matcher: Matcher | None = None
+        """Of the call that is being written; only to be copied."""
+        self.called = False
+        """Whether a call was begun."""
 
     @property
     def inside(self) -> bool:
         """Whether a call is being written."""
-        return self._matcher is not None
+        return self.matcher is not None
+
+    def opening(self) -> tuple[list[int], Matcher | None]:
+        """The tokens before which a call is not constrained, and the matcher behind them."""
+        return self._tokenizer.tokenize_str(OPEN[:BEGUN]), self._constraints.matcher(self._tools, OPEN[BEGUN:])
+
+    @property
+    def arguments(self) -> list[str]:
+        """The names of all tools' arguments."""
+        schemas = [tool["function"].get("parameters", {}) for tool in self._tools]
+        return list(dict.fromkeys(name for schema in schemas for name in schema.get("properties", {})))
 
     def took(self, token: int) -> None:
         """The token was generated."""
-        if self._matcher is not None:
+        if self.matcher is not None:
             self._go_on([token])
             return
         self._ids.append(token)
         text = self._tokenizer.decode_str(self._ids[-len(OPEN) :])
         begun = next((length for length in range(len(OPEN), BEGUN - 1, -1) if text.endswith(OPEN[:length])), 0)
         if begun:
-            self._matcher = self._constraints.matcher(self._tools, OPEN[begun:])
+            self.called = True
+            self.matcher = self._constraints.matcher(self._tools, OPEN[begun:])
             self._ids.clear()
 
     def next(self, logits: Any) -> list[int]:
@@ -126,25 +175,23 @@ class ToolConstraint:
 
     def forced(self) -> list[int]:
         """The tokens that must come next, where nothing else can; they count as generated."""
-        if self._matcher is None:
-            return []
-        tokens: list[int] = self._matcher.compute_ff_tokens()
+        tokens = self.matcher.forced() if self.matcher else []
         if tokens:
             self._go_on(tokens)
         return tokens
 
     def allow(self, logits: Any) -> None:
         """Make what may not come next impossible in `logits`, float32 [1, 1, vocabulary]."""
-        mask = llguidance.numpy.allocate_token_bitmask(1, self._tokenizer.vocab_size)
-        llguidance.numpy.fill_next_token_bitmask(self._matcher, mask, 0)
-        allowed = np.unpackbits(mask[0].view(np.uint8), bitorder="little")[: logits.shape[-1]].astype(bool)
+        if self.matcher is None:
+            return
+        allowed = self.matcher.allowed()[: logits.shape[-1]]
         logits[..., : allowed.size][..., ~allowed] = -np.inf
         logits[..., allowed.size :] = -np.inf
 
     def _go_on(self, tokens: list[int]) -> None:
-        self._matcher.consume_tokens(tokens)
-        if self._matcher.is_stopped():
-            self._matcher = None
+        if self.matcher is not None:
+            self.matcher.take(*tokens)
+            self.matcher = None if self.matcher.is_over else self.matcher
 
 
 class NoCall(ToolConstraint):
@@ -165,6 +212,10 @@ class NoCall(ToolConstraint):
     def forced(self) -> list[int]:
         """None."""
         return []
+
+    def opening(self) -> tuple[list[int], Matcher | None]:
+        """None: it may not."""
+        return [], None
 
     def allow(self, logits: Any) -> None:
         """Make the first token of a call impossible."""

@@ -1,5 +1,5 @@
 """Weights in whole numbers of 8 bits, as onnxruntime reads them (docs/ContribOperators.md there): each row in blocks of 32 values
-with a scale a block and 128 for 0 (MatMulNBits, GatherBlockQuantized), or each whole row with one scale (DynamicQuantizeMatMul).
+with a scale a block and 128 for 0 (MatMulNBits, GatherBlockQuantized), or each whole row with one scale (MatMulIntegerToFloat).
 Every machine gets the same bytes, because all arithmetic is element by element. (With 4 bits a model of 135 million parameters
 chooses another word in half of all places.)"""
 

@@ -2,6 +2,7 @@
 path and bounded in time."""
 
 from voiceagent.tools.decorator import tool
+from voiceagent.tools.hints import Digits, Email, Phone, Spelled
 from voiceagent.tools.tool import ToolError
 
-__all__ = ["ToolError", "tool"]
+__all__ = ["Digits", "Email", "Phone", "Spelled", "ToolError", "tool"]

@@ -18,8 +18,10 @@ from voiceagent.tools.outcome import ToolOutcome, failed
 from voiceagent.tools.rule import ToolRule
 from voiceagent.tools.runner import ToolRunner
 from voiceagent.tools.settings import ToolEntry
+from voiceagent.tools.shapes import shapes
 from voiceagent.tools.tool import MAX_TOOLS, Tool, ToolSource
 from voiceagent.tools.webhook import Webhook
+from voiceagent.turn_taking.patience import Shape
 
 UNKNOWN = ToolRule(effect="none")
 
@@ -71,6 +73,11 @@ class ToolSet:
         """What a tool runs by. A tool that is not known leaves nothing behind: running it only tells the model so."""
         tool = self._tools().get(name)
         return tool.rule if tool else UNKNOWN
+
+    def values(self, name: str) -> tuple[Shape, ...]:
+        """What a tool's arguments look like, as far as its schema tells."""
+        tool = self._tools().get(name)
+        return shapes(tool.parameters) if tool else ()
 
     async def run(self, name: str, arguments: str, timeout_s: float) -> ToolOutcome:
         """Run a tool with a JSON object of arguments, for its own longest run or else `timeout_s`. Never raises but for

@@ -11,6 +11,7 @@ from statistics import NormalDist
 from voiceagent.turn_taking.endpoint_features import features
 from voiceagent.turn_taking.endpoint_weights import GUESS_FROM, HESITATION_MS, RISK, SPREAD, TRAINED
 from voiceagent.turn_taking.language import Language
+from voiceagent.turn_taking.patience import Progress
 from voiceagent.turn_taking.pause import PauseEvidence
 
 
@@ -45,6 +46,7 @@ class EndpointModel:
     def completeness(self, evidence: PauseEvidence, language: Language) -> float:
         """The probability, 0 to 1, that the caller has finished."""
         score = sum(self.weights.get(name, 0.0) * value for name, value in features(evidence, language).items())
+        score += PATIENCE[evidence.value]
         return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, score))))
 
     def holds(self, evidence: PauseEvidence, language: Language, *, shortest_ms: float, longest_ms: float) -> Holds:
@@ -63,4 +65,6 @@ class EndpointModel:
         return self.hesitation_ms * math.exp(self.spread * NORMAL.inv_cdf(1.0 - max(1e-9, lasting)))
 
 
+PATIENCE: Mapping[Progress, float] = {"": 0.0, "open": -4.0, "whole": 1.5}
+"""What is added to the log-odds of having finished, by how far a value that was asked for has come."""
 NORMAL = NormalDist()

@@ -94,6 +94,10 @@ class Language:
     """Words that repeat the digit after them."""
     spelling: frozenset[str] = frozenset()
     """Words that are said while something is spelled: "at", "dot", "double"."""
+    email_signs: frozenset[str] = frozenset()
+    """What the sign between an e-mail address's halves is called."""
+    dots: frozenset[str] = frozenset()
+    """What a full stop in an address is called."""
     abbreviations: frozenset[str] = frozenset()
     """Words in small letters whose full stop ends no sentence."""
     sayings: Sayings = Sayings()

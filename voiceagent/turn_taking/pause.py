@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from voiceagent.turn_taking.patience import Progress
+
 
 @dataclass(frozen=True, slots=True)
 class Prosody:
@@ -27,5 +29,7 @@ class PauseEvidence:
     voiced_ms: float
     """Speech of the utterance so far, pauses left out."""
     prosody: Prosody
+    value: Progress = ""
+    """How far a value that was asked for has come."""
     judged: Mapping[str, float] = field(default_factory=dict)
     """How likely it is that the caller has finished, 0 to 1, by each turn judge that has said so already; by its name."""

@@ -45,7 +45,9 @@ def _known(turn: Evidence, hearing: JudgedHearing, meanings: Meanings) -> PauseE
     pause = hearing.pause
     said = {"ear": hearing.ear, "meaning": meanings.get((turn.asked, without_closing_marks(pause.words)))}
     judged = {name: chance for name, chance in said.items() if chance is not None}
-    return PauseEvidence(pause.words, turn.asked, pause.voiced_ms, Prosody(pause.pitch_fall_st, pause.energy_fall_db), judged)
+    return PauseEvidence(
+        pause.words, turn.asked, pause.voiced_ms, Prosody(pause.pitch_fall_st, pause.energy_fall_db), judged=judged
+    )
 
 
 def pauses_of(found: Sequence[Row], turns: Sequence[Evidence]) -> Pauses:

@@ -75,6 +75,8 @@ SPANISH = Language(
     ),
     repeats={"doble": 2, "triple": 3},
     spelling=word_set("arroba punto guion barra doble como coma"),
+    email_signs=word_set("arroba"),
+    dots=word_set("punto"),
     abbreviations=written_set("sr. sra. srta. dr. dra. ud. uds. a.m. p.m. pág. núm. tel. p.ej."),
     sayings=Sayings(
         check_in="¿Sigue ahí?",

@@ -72,6 +72,8 @@ PORTUGUESE = Language(
     ),
     repeats={"duplo": 2, "triplo": 3},
     spelling=word_set("arroba ponto traço hífen barra dobrado como vírgula"),
+    email_signs=word_set("arroba"),
+    dots=word_set("ponto"),
     abbreviations=written_set("sr. sra. dr. dra. prof. a.m. p.m. tel. núm. av. p.ex."),
     sayings=Sayings(
         check_in="Ainda está aí?",

@@ -1,0 +1,127 @@
+"""Patience from what is asked: a value that a tool still needs tells how much of it has been said. Half a number, half an e-mail
+address or a name that is being spelled wait for more; a value that is whole does not. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from voiceagent.turn_taking.language import Language, bare_words
+
+Kind = Literal["digits", "characters", "email", "phone", "choice"]
+Progress = Literal["", "open", "whole"]
+"""Of a value: nothing is known, more must come, nothing more can."""
+
+SHOWING: frozenset[Kind] = frozenset({"digits", "characters", "phone"})
+"""An ordinary word ends no such value."""
+SPELLED = 2
+"""So many single letters or digits in a row are spelled or dictated."""
+PHONE_DIGITS = 7
+"""A telephone number has at least so many."""
+TEN, TWENTY, HUNDRED = 10, 20, 100
+"""Numbers from here on are not dictated."""
+MAX_CHOICE_WORDS = 6
+"""A longer utterance says more than the choice in it."""
+_EMAIL = re.compile(r"\S+@\S+\.[a-z]{2,}\W*$", re.IGNORECASE)
+_DOMAIN = re.compile(r"[a-z]\.[a-z]{2,}\W*$", re.IGNORECASE)
+_PIECES = re.compile(r"[^\W\d_]+|\d+|[@.]")
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a value that a tool takes looks like."""
+
+    kind: Kind
+    least: int = 0
+    """Of digits or characters; 0: any number."""
+    most: int = 0
+    """0: any number."""
+    hints: frozenset[str] = frozenset()
+    """Words that its name and its description hold."""
+    choices: tuple[str, ...] = ()
+
+
+def pending(shapes: Iterable[Shape], asked: str) -> tuple[Shape, ...]:
+    """Those that the agent's question is about; where it names none of them, those that show in how they are said."""
+    known = tuple(shapes)
+    words = frozenset(bare_words(asked))
+    return tuple(shape for shape in known if shape.hints & words) or tuple(shape for shape in known if shape.kind in SHOWING)
+
+
+def progress(words: str, shapes: Sequence[Shape], language: Language) -> Progress:
+    """How far a value has come with which the words so far end. What may be one of several is whole only if it is so for each
+    that it may be."""
+    found = {_of(words, shape, language) for shape in shapes} - {""}
+    if "open" in found:
+        return "open"
+    return "whole" if found else ""
+
+
+def _of(words: str, shape: Shape, language: Language) -> Progress:
+    if shape.kind == "email":
+        return _email(words, language)
+    if shape.kind == "choice":
+        return _choice(words, shape)
+    dictated = _dictated(words, language)
+    if shape.kind == "phone":
+        return _enough(sum(part.isdigit() for part in dictated), PHONE_DIGITS, 0)
+    count = len(dictated) if shape.kind == "characters" else sum(part.isdigit() for part in dictated)
+    return _enough(count, shape.least, shape.most)
+
+
+def _enough(count: int, least: int, most: int) -> Progress:
+    """One digit may be any number; from `SPELLED` on a value is being dictated."""
+    if count < SPELLED:
+        return ""
+    if count < least:
+        return "open"
+    return "whole" if least and count == (most or least) and most == least else ""
+
+
+def _email(words: str, language: Language) -> Progress:
+    if _EMAIL.search(words):
+        return "whole"
+    pieces = [piece for piece in _PIECES.findall(words.casefold()) if piece != "."]
+    sign = next((at for at in range(len(pieces) - 1, 0, -1) if pieces[at] == "@" or pieces[at] in language.email_signs), 0)
+    if not sign:
+        return "open" if len(_dictated(words, language)) >= SPELLED else ""
+    has_dot = any(piece in language.dots for piece in pieces[sign + 1 : -1]) or _DOMAIN.search(words) is not None
+    return "whole" if has_dot and pieces[-1] not in language.dots else "open"
+
+
+def _choice(words: str, shape: Shape) -> Progress:
+    said = bare_words(words)
+    if not said or len(said) > MAX_CHOICE_WORDS:
+        return ""
+    ends = (bare_words(choice) for choice in shape.choices)
+    return "whole" if any(end and said[-len(end) :] == end for end in ends) else ""
+
+
+def _dictated(words: str, language: Language) -> list[str]:
+    """The single letters and digits, in order, with which the words end: "B, four 72" is b, 4, 7, 2."""
+    found: list[str] = []
+    after = 0
+    """What the number word behind the piece means."""
+    for piece in reversed(_PIECES.findall(words.casefold())):
+        if piece in ".@":
+            continue
+        parts = _parts(piece, language)
+        if parts is None:
+            if piece in language.repeats and found:
+                found[-1:] = [found[-1]] * language.repeats[piece]
+                continue
+            break
+        value = language.numbers.get(piece, 0)
+        found += parts[:1] if value >= TWENTY and 0 < after < TEN else reversed(parts)  # forty-two
+        after = value
+    return found[::-1]
+
+
+def _parts(piece: str, language: Language) -> list[str] | None:
+    """A dictated piece as characters; None where it is an ordinary word."""
+    if piece.isdigit() or len(piece) == 1:
+        return list(piece)
+    value = language.numbers.get(piece)
+    return None if value is None or value >= HUNDRED else list(str(value))
