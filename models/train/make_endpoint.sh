@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the endpointer's weights: about half an hour on two cores. It hears with published models: `voiceagent models pull --profile
+# Makes the endpointer's weights, and the demo's own: about half an hour on two cores. It hears with published models: `voiceagent models pull --profile
 # starter` first. With --tiny, a few turns through every script, to see that the recipe runs; the weights are left alone then, and
 # nothing is done where the models are not there.
 #   TRAIN_PYTHON=.venv-train/bin/python bash models/train/make_endpoint.sh [--tiny]
@@ -8,6 +8,7 @@ cd "$(dirname "$0")/../.."
 python=${TRAIN_PYTHON:-.venv-train/bin/python}
 export OMP_NUM_THREADS=1 PYTHONPATH=.
 fit=790 brief=96 fit_telephone=150 tune=204 tune_telephone=102 weights=voiceagent/turn_taking/endpoint_weights.py
+out=models/train/out/endpoint demo_fit=500 demo_tune=300 pack=examples/demo/endpointing.json
 if [ "${1:-}" = --tiny ]; then
   if ! "$python" -c 'from voiceagent.models.registry import require; require("starter")'; then
     echo "make_endpoint.sh --tiny: skipped, the profile starter's models are not here"
@@ -15,7 +16,8 @@ if [ "${1:-}" = --tiny ]; then
   fi
   export XDG_CACHE_HOME=$PWD/models/train/out/endpoint-tiny
   fit=30 brief=6 fit_telephone=6 tune=20 tune_telephone=6 weights=models/train/out/endpoint-tiny/endpoint_weights.py
-  mkdir -p "$(dirname "$weights")"
+  out=models/train/out/endpoint-tiny demo_fit=30 demo_tune=20 pack=models/train/out/endpoint-tiny/pack.json
+  mkdir -p "$out"
 fi
 seed=$("$python" -c 'from models.train.turns.draw import SEED; print(SEED)')
 "$python" -m models.train.turns.hear --part fit --turns "$fit"
@@ -24,3 +26,6 @@ seed=$("$python" -c 'from models.train.turns.draw import SEED; print(SEED)')
 "$python" -m models.train.turns.hear --part tune --turns "$tune"
 "$python" -m models.train.turns.hear --part tune --turns "$tune_telephone" --line telephone --seed $((seed + 1))
 "$python" -m models.train.turns.fit --out "$weights"
+"$python" -m models.train.endpoint_hear --part fit --turns "$demo_fit" --seed "$seed" --out "$out/fit.jsonl"
+"$python" -m models.train.endpoint_hear --part tune --turns "$demo_tune" --seed $((seed + 1)) --out "$out/tune.jsonl"
+"$python" -m models.train.turns.fit --demo "$out/fit.jsonl" "$out/tune.jsonl" --out "$pack"

@@ -1,6 +1,7 @@
 """Fits the small model that combines the judges with our features, and tunes how its chance becomes a hold; writes both.
 
     python -m models.train.turns.fit --out voiceagent/turn_taking/endpoint_weights.py
+    python -m models.train.turns.fit --demo FIT.jsonl TUNE.jsonl --out examples/demo/endpointing.json
 
 A logistic regression (L2, Newton's method) over every pause that a rule could take for the end. Each is a row four times: as it
 was, and without one or both judges, so that the model knows what to do where one is late or missing.
@@ -11,18 +12,20 @@ from __future__ import annotations
 import argparse
 import hashlib
 import itertools
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
+from models.train.endpoint_hear import HeardTurn, read_turns
 from models.train.turns.draw import SEED
-from models.train.turns.hear import Evidence, read_evidence, read_meanings
+from models.train.turns.hear import Evidence, JudgedHearing, read_evidence, read_meanings
 from models.train.turns.patterns import Part
-from models.train.turns.rows import Row, only, pauses_of, rows
+from models.train.turns.rows import Meanings, Row, only, pauses_of, rows
 from models.train.turns.sweep import Pauses, RuleScore, area, rule_score
 from voiceagent.turn_taking.endpoint_features import JUDGES, features
 from voiceagent.turn_taking.language import Language
@@ -165,8 +168,14 @@ def evidence_of(part: Part) -> list[Evidence]:
     return [*read_evidence(part, "wide", SEED), *read_evidence(part, "telephone", TELEPHONE_SEED)]
 
 
-def as_python(model: Fitted, rule: HoldRule, guess_from: float, provenance: str) -> str:
+def as_python(one: Made, fit_turns: int, tune_turns: int) -> str:
     """The weights as a module."""
+    model, rule, found = one.model, one.rule, one.score
+    provenance = (
+        f"The endpointer's weights and holds, written by `models/train/turns/fit.py` from {fit_turns:,} turns and tuned on\n"
+        f"{tune_turns:,} others (`models/endpointer.md`). On the tuning turns the area under the ROC curve is {one.area:.3f},\n"
+        f"{100 * found.cut_off:.1f} % are cut off, and half of the others are committed within {found.median_ms:.0f} ms."
+    )
     lines = [
         f'"""{provenance}"""',
         "",
@@ -178,7 +187,7 @@ def as_python(model: Fitted, rule: HoldRule, guess_from: float, provenance: str)
         *(f'    "{name}": {weight},' for name, weight in model.weights.items()),
         "}",
         '"""Weights of `endpoint_features.features`."""',
-        f"RISK, HESITATION_MS, SPREAD, GUESS_FROM = {rule.risk}, {rule.hesitation_ms}, {rule.spread}, {guess_from}",
+        f"RISK, HESITATION_MS, SPREAD, GUESS_FROM = {rule.risk}, {rule.hesitation_ms}, {rule.spread}, {one.guess_from}",
         f'"""Tuned with holds of {SHORTEST_MS:.0f} to {LONGEST_MS:.0f} ms."""',
     ]
     return "\n".join(lines) + "\n"
@@ -190,24 +199,59 @@ def guess_from(pauses: Pauses, chances: Floats) -> float:
     return next((level for level in GUESS_FROM if (inside >= level).sum() <= MOST_WASTED * pauses.turns), GUESS_FROM[-1])
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, required=True, help="the Python file to write")
-    options = parser.parse_args()
-    meanings = read_meanings()
-    fit_turns, tune_turns = [*evidence_of("fit"), *read_evidence("brief", "wide", SEED)], evidence_of("tune")
-    model = fitted(rows(fit_turns, meanings), CHOSEN)
-    tuning = rows(tune_turns, meanings)
+def demo_turns(path: Path) -> list[Evidence]:
+    """Turns of the bundled models' domain as `endpoint_hear` writes them; no judge has heard them."""
+    return [
+        Evidence("demo", "demo", turn.said, "", "", "wide", turn.asked, turn.said, turn.end_ms, _unjudged(turn))
+        for turn in read_turns(path)
+    ]
+
+
+def _unjudged(turn: HeardTurn) -> tuple[JudgedHearing, ...]:
+    return tuple(JudgedHearing(pause, None) for pause in turn.pauses)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What is written, and what it does to the turns that it was tuned on."""
+
+    model: Fitted
+    rule: HoldRule
+    guess_from: float
+    score: RuleScore
+    area: float
+
+
+def made(fit_turns: Sequence[Evidence], tune_turns: Sequence[Evidence], known: Meanings) -> Made:
+    """Weights of the one part, holds of the other."""
+    model, tuning = fitted(rows(fit_turns, known), CHOSEN), rows(tune_turns, known)
     pauses, chances = pauses_of(tuning, tune_turns), model.chances(tuning)
     rule, found = tuned(pauses, chances)
-    roc = area(chances[pauses.lasted_ms >= PAUSE_MS], pauses.is_end[pauses.lasted_ms >= PAUSE_MS])
-    provenance = (
-        f"The endpointer's weights and holds, written by `models/train/turns/fit.py` from {len(fit_turns):,} turns and tuned on\n"
-        f"{len(tune_turns):,} others (`models/endpointer.md`). On the tuning turns the area under the ROC curve is {roc:.3f},\n"
-        f"{100 * found.cut_off:.1f} % are cut off, and half of the others are committed within {found.median_ms:.0f} ms."
-    )
-    options.out.write_text(as_python(model, rule, guess_from(pauses, chances), provenance), encoding="utf-8")
-    print(provenance, found, rule)
+    long = pauses.lasted_ms >= PAUSE_MS
+    return Made(model, rule, guess_from(pauses, chances), found, area(chances[long], pauses.is_end[long]))
+
+
+def as_pack(one: Made) -> str:
+    """The arguments of an `EndpointModel` as JSON: what an agent may have of its own."""
+    rule = asdict(one.rule)
+    return json.dumps({"weights": one.model.weights, **rule, "guess_from": one.guess_from}, indent=2) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--demo", type=Path, nargs=2, help="fit to the first, tune on the second of these: a pack")
+    parser.add_argument("--out", type=Path, required=True, help="the Python file to write; with --demo, JSON")
+    options = parser.parse_args()
+    if options.demo:
+        fit_turns, tune_turns = (demo_turns(path) for path in options.demo)
+        one = made(fit_turns, tune_turns, {})
+        text = as_pack(one)
+    else:
+        fit_turns, tune_turns = [*evidence_of("fit"), *read_evidence("brief", "wide", SEED)], evidence_of("tune")
+        one = made(fit_turns, tune_turns, read_meanings())
+        text = as_python(one, len(fit_turns), len(tune_turns))
+    options.out.write_text(text, encoding="utf-8")
+    print(options.out, len(fit_turns), len(tune_turns), one.area, one.rule, one.score)
 
 
 if __name__ == "__main__":
