@@ -122,6 +122,12 @@ def fixed(turns: list[HeardTurn], hold_ms: float) -> Score:
     return score(turns, lambda _, pause: Holds(hold_ms, hold_ms))
 
 
+def chances(model: EndpointModel, turns: list[HeardTurn]) -> dict[int, float]:
+    """What a model makes of every pause, by the pause's id; 0 without words, as in a call."""
+    found = ((turn.asked, pause) for turn in turns for pause in turn.pauses)
+    return {id(pause): model.completeness(pause.evidence(asked), ENGLISH) if pause.words else 0.0 for asked, pause in found}
+
+
 def figures(
     chosen: Score, own: Score, ours: list[Score], webrtc: list[Score], silero: list[Score], heard: Heard
 ) -> Iterator[Figure]:

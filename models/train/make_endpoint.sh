@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes the endpointer's weights, and the demo's own: about half an hour on two cores. It hears with published models: `voiceagent models pull --profile
-# starter` first. With --tiny, a few turns through every script, to see that the recipe runs; the weights are left alone then, and
-# nothing is done where the models are not there.
+# Makes the endpointer's weights, and the demo's own: about half an hour on two cores. It hears with published models:
+# `voiceagent models pull --profile starter` first. With --tiny, a few turns through every script, to see that the recipe runs; the
+# weights are left alone then, and nothing is done where the models are not there.
 #   TRAIN_PYTHON=.venv-train/bin/python bash models/train/make_endpoint.sh [--tiny]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
