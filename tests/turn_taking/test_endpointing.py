@@ -64,18 +64,14 @@ def test_what_plainly_goes_on_is_waited_for_whatever_the_voice_does(
 
 def test_judges_who_hear_an_end_shorten_the_wait_and_others_lengthen_it() -> None:
     words = "I am calling about the leaflet"
-    assert (
-        holds(words, LEVEL, judged=ENDING).endpoint_ms
-        < holds(words, LEVEL).endpoint_ms
-        < holds(words, LEVEL, judged=OPEN).endpoint_ms
-    )
+    assert holds(words, judged=ENDING).endpoint_ms < holds(words, LEVEL).endpoint_ms < holds(words, judged=OPEN).endpoint_ms
 
 
 @pytest.mark.parametrize("name", ["ear", "meaning"])
 def test_one_judge_alone_counts(name: str) -> None:
     words = "I am calling about the leaflet"
     sure, unsure = ({name: judged[name]} for judged in (ENDING, OPEN))
-    assert holds(words, LEVEL, judged=sure).endpoint_ms < holds(words, LEVEL, judged=unsure).endpoint_ms
+    assert holds(words, judged=sure).endpoint_ms < holds(words, judged=unsure).endpoint_ms
 
 
 def test_a_short_answer_to_a_question_is_finished_sooner_than_the_same_words_unasked() -> None:

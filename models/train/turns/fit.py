@@ -23,9 +23,10 @@ from numpy.typing import NDArray
 
 from models.train.endpoint_hear import HeardTurn, read_turns
 from models.train.turns.draw import SEED
-from models.train.turns.hear import Evidence, JudgedHearing, read_evidence, read_meanings
+from models.train.turns.hear import Evidence, JudgedHearing, ask_meaning, read_evidence, read_meanings
 from models.train.turns.patterns import Part
 from models.train.turns.rows import Meanings, Row, only, pauses_of, rows
+from models.train.turns.speak import Line
 from models.train.turns.sweep import Pauses, RuleScore, area, rule_score
 from voiceagent.turn_taking.endpoint_features import JUDGES, features
 from voiceagent.turn_taking.language import Language
@@ -164,8 +165,14 @@ def _rules() -> Iterator[HoldRule]:
 
 
 def evidence_of(part: Part) -> list[Evidence]:
-    """A part's turns on a wide band, and others of it by telephone."""
-    return [*read_evidence(part, "wide", SEED), *read_evidence(part, "telephone", TELEPHONE_SEED)]
+    """A part's turns on a wide band, and others of it by telephone, with what the language model says of them."""
+    return [*judged_evidence(part, "wide", SEED), *judged_evidence(part, "telephone", TELEPHONE_SEED)]
+
+
+def judged_evidence(part: Part, line: Line, seed: int) -> list[Evidence]:
+    """Evidence whose words the language model has judged."""
+    ask_meaning(part, line, seed)
+    return read_evidence(part, line, seed)
 
 
 def as_python(one: Made, fit_turns: int, tune_turns: int) -> str:
@@ -247,7 +254,7 @@ def main() -> None:
         one = made(fit_turns, tune_turns, {})
         text = as_pack(one)
     else:
-        fit_turns, tune_turns = [*evidence_of("fit"), *read_evidence("brief", "wide", SEED)], evidence_of("tune")
+        fit_turns, tune_turns = [*evidence_of("fit"), *judged_evidence("brief", "wide", SEED)], evidence_of("tune")
         one = made(fit_turns, tune_turns, read_meanings())
         text = as_python(one, len(fit_turns), len(tune_turns))
     options.out.write_text(text, encoding="utf-8")
