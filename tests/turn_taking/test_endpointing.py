@@ -62,9 +62,9 @@ def test_what_plainly_goes_on_is_waited_for_whatever_the_voice_does(
     assert holds(words, prosody, judged=judged).endpoint_ms >= 900
 
 
-def test_judges_who_hear_an_end_shorten_the_wait_and_others_lengthen_it() -> None:
-    words = "I am calling about the leaflet"
-    assert holds(words, judged=ENDING).endpoint_ms < holds(words, LEVEL).endpoint_ms < holds(words, judged=OPEN).endpoint_ms
+def test_judges_who_hear_an_end_shorten_the_wait() -> None:
+    ending, none, opened = (holds("I am calling about the leaflet", judged=judged).endpoint_ms for judged in (ENDING, {}, OPEN))
+    assert ending < min(none, opened) - 300
 
 
 @pytest.mark.parametrize("name", ["ear", "meaning"])
