@@ -130,5 +130,5 @@ async def test_sounds_that_are_no_words_are_no_text(engine: WhisperEngine, kind:
 
 
 def test_a_language_that_a_multilingual_model_does_not_know_is_refused() -> None:
-    with pytest.raises(ConfigError, match=r"language is 'xx'; .* expects a code of Whisper's: .*de,.*"):
+    with pytest.raises(ConfigError, match=r"language is 'xx'; .* expects `auto` or one of: .*de,.*"):
         create(published("whisper-base"), {"language": "xx", "compute_type": "int8"})
