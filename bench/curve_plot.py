@@ -31,7 +31,7 @@ class Curve:
 
     name: str
     points: Sequence[Point]
-    """Median latency in ms and cut-off turns in per cent."""
+    """Latency in ms and cut-off turns in per cent."""
 
 
 def plot(curves: Sequence[Curve], chosen: Point, goal: Point) -> str:

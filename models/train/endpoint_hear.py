@@ -81,8 +81,9 @@ class HeardTurn:
 class _Listener:
     """One turn's way through detector and recogniser."""
 
-    def __init__(self, engine: SttEngine, turn: Turn, spoken: SpokenTurn) -> None:
+    def __init__(self, engine: SttEngine, turn: Turn, spoken: SpokenTurn, partials_from_ms: float) -> None:
         self._engine = engine
+        self._partials_from_ms = partials_from_ms
         self._turn, self._spoken = turn, spoken
         self._detector = SpeechDetector(DetectorOptions(preroll_ms=PREROLL_MS))
         self._recent: deque[NDArray[np.int16]] = deque(maxlen=PROSODY_FRAMES)
@@ -117,7 +118,7 @@ class _Listener:
             return
         self._close()
         self._since_partial_ms += FRAME_MS
-        if self._since_partial_ms >= PARTIAL_MS and progress.voiced_ms >= TRIMMED_MS / 2:
+        if self._since_partial_ms >= PARTIAL_MS and progress.voiced_ms >= self._partials_from_ms:
             self._since_partial_ms = 0.0
             await self._transcriber.partial()
 
@@ -150,9 +151,10 @@ def _written(turn: Turn, units: int) -> str:
     return "".join(unit.written if unit.glue or not i else f" {unit.written}" for i, unit in enumerate(turn.units[:units]))
 
 
-async def hear_turn(engine: SttEngine, turn: Turn, spoken: SpokenTurn) -> HeardTurn:
-    """The turn's pauses as the pipeline hears them."""
-    return await _Listener(engine, turn, spoken).hear()
+async def hear_turn(engine: SttEngine, turn: Turn, spoken: SpokenTurn, partials_from_ms: float = TRIMMED_MS / 2) -> HeardTurn:
+    """The turn's pauses as the pipeline hears them; partials are decoded once so much was said, before the recogniser lets go of
+    audio."""
+    return await _Listener(engine, turn, spoken, partials_from_ms).hear()
 
 
 def bundled_whisper() -> WhisperEngine:

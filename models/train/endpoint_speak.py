@@ -7,7 +7,9 @@ that the voice before a pause goes on as it does in the middle of a sentence. Ro
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +29,8 @@ _ACCENTS = ("en-us", "en-us", "en-us", "en", "en-us-nyc", "en-gb-scotland", "en-
 _OTHER_ACCENTS = ("en-us", "en-us", "en-gb-x-rp")
 
 Audio = NDArray[np.int16]
+Hesitant: TypeAlias = Callable[[random.Random, NDArray[np.float32]], NDArray[np.float32]]
+"""What is said before a pause, mono 16 kHz → the same as people say it who stop there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +55,9 @@ def voices(part: Part) -> list[str]:
     return plain + [f"{accent}+{variant}" for accent in _ACCENTS for variant in mine]
 
 
-def speak_turn(rng: random.Random, turn: Turn, speak: Speaker) -> SpokenTurn | None:
-    """The turn's sound; None when the speaker does not know when its words were said."""
+def speak_turn(rng: random.Random, turn: Turn, speak: Speaker, hesitant: Hesitant | None = None) -> SpokenTurn | None:
+    """The turn's sound, what stands before each pause made `hesitant`; None when the speaker does not know when its words were
+    said."""
     clip = speak(rng, turn.units)
     spans = clip.label.spans
     if len(spans) != len(turn.units):
@@ -60,9 +65,12 @@ def speak_turn(rng: random.Random, turn: Turn, speak: Speaker) -> SpokenTurn | N
     voiced = clip.audio.astype(np.float32) / 32768
     cuts = [_quietest(voiced, spans[pause.after_unit][1]) for pause in turn.pauses]
     parts: list[NDArray[np.float32]] = [_silence(LEAD_MS)]
+    longer_ms: list[float] = []
     start = 0
     for cut, pause in zip(cuts, turn.pauses, strict=True):
-        parts += [_faded(voiced[start:cut]), _silence(pause.length_ms)]
+        part = hesitant(rng, voiced[start:cut]) if hesitant else voiced[start:cut]
+        parts += [_faded(part), _silence(pause.length_ms)]
+        longer_ms.append(pause.length_ms + (len(part) - (cut - start)) / SAMPLES_PER_MS)
         start = cut
     parts += [_faded(voiced[start:]), _silence(TAIL_MS)]
     spoken = np.concatenate(parts)
@@ -74,16 +82,16 @@ def speak_turn(rng: random.Random, turn: Turn, speak: Speaker) -> SpokenTurn | N
     ends = [end for _, end in spans]
     for cut, pause in zip(cuts, turn.pauses, strict=True):
         ends[pause.after_unit] = cut
-    return SpokenTurn(audio, end_ms, tuple(_moved_ms(turn, cuts, end) for end in ends))
+    return SpokenTurn(audio, end_ms, tuple(_moved_ms(longer_ms, cuts, end) for end in ends))
 
 
 def _silence(length_ms: float) -> NDArray[np.float32]:
     return np.zeros(int(length_ms * SAMPLES_PER_MS), np.float32)
 
 
-def _moved_ms(turn: Turn, cuts: list[int], sample: int) -> float:
-    """Where a sample of the sentence stands in the turn."""
-    before = sum(pause.length_ms for pause, cut in zip(turn.pauses, cuts, strict=True) if cut < sample)
+def _moved_ms(longer_ms: list[float], cuts: list[int], sample: int) -> float:
+    """Where a sample of the sentence stands in the turn, which is longer by so much at each cut."""
+    before = sum(longer for longer, cut in zip(longer_ms, cuts, strict=True) if cut < sample)
     return LEAD_MS + sample / SAMPLES_PER_MS + before
 
 

@@ -100,7 +100,7 @@ def test_an_interruption_that_was_taken_for_a_sign_of_listening_first_is_measure
 
 def test_what_a_slow_decode_costs_is_booked_on_the_decode() -> None:
     meter = TurnMeter("call", "embedded")
-    state = machine.start(Rules(endpointing=EndpointModel(risk=0.6), language="en"))
+    state = machine.start(Rules(endpointing=EndpointModel(risk=0.9), language="en"))
     reports = []
     for event in (
         ev.CallStarted(0.0),

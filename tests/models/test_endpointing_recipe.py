@@ -6,14 +6,13 @@ from __future__ import annotations
 import itertools
 import random
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bench.curve_plot import Curve, plot
-from bench.endpointing import silences
-from models.train import endpoint_fit, endpoint_hear
+from bench.endpointing_demo import silences
+from models.train import endpoint_hear
 from models.train.endpoint_hear import HeardPause, HeardTurn, bundled_whisper, hear_turn, spoken_turns
 from models.train.endpoint_score import score
 from models.train.endpoint_speak import voices
@@ -79,18 +78,6 @@ def test_a_rule_that_ends_a_turn_in_a_pause_cuts_it_off() -> None:
     assert patient.median_ms == 800.0
     assert patient.begun_median_ms == 120.0
     assert patient.wasted_a_turn == 1.0
-
-
-def test_the_fit_learns_what_separates_ends_from_pauses(tmp_path: Path) -> None:
-    rng = random.Random(2)
-    examples = [({"bias": 1.0, "x": rng.gauss(float(is_end), 0.5)}, is_end, 1.0) for is_end in (True, False) * 200]
-    weights = endpoint_fit.fitted(examples)
-    assert weights["x"] > 1.0
-    turn = HeardTurn("", "", 2000.0, (pause(2100, 3000, is_end=True),))
-    written = endpoint_fit.as_python(endpoint_fit.tuned([turn], weights), "Made for a test.")
-    space: dict[str, object] = {}
-    exec(written, space)
-    assert space["TRAINED"] == weights
 
 
 def test_another_detectors_silences_are_pauses_too() -> None:

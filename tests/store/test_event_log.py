@@ -100,9 +100,9 @@ def test_a_log_that_was_cut_short_is_read_up_to_there(tmp_path: Path) -> None:
 def test_a_full_log_ends_and_the_call_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(event_log, "MAX_LOG_BYTES", 3000)
+    monkeypatch.setattr(event_log, "MAX_LOG_BYTES", 2500)
     path = a_call(tmp_path).path
-    assert 0 < path.stat().st_size <= 3000
+    assert 0 < path.stat().st_size <= 2500
     assert list(read_log(path)[1])
     assert [record.message for record in caplog.records if "ends here" in record.message]
 

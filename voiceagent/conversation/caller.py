@@ -214,7 +214,8 @@ def _holds(step: Step, pause: Pause, words: str) -> Holds:
     values = pending((shape for rule in rules.tools.values() for shape in rule.values), asked)
     value = progress(said, values, step.language)
     evidence = PauseEvidence(said, asked, pause.voiced_ms, pause.prosody, value, pause.judged)
-    return rules.endpointing.holds(evidence, shortest_ms=rules.shortest_hold_ms, longest_ms=rules.longest_hold_ms)
+    shortest_ms, longest_ms = rules.shortest_hold_ms, rules.longest_hold_ms
+    return rules.endpointing.holds(evidence, step.language, shortest_ms=shortest_ms, longest_ms=longest_ms)
 
 
 def _set_holds(step: Step, holds: Holds) -> None:

@@ -1,5 +1,5 @@
-"""Whether a pause is the end of the turn: from the words so far, what the agent had asked, and how the voice ended. A logistic
-regression over `endpoint_features`; its weights come from `models/train/endpoint_fit.py`. Pure."""
+"""Whether a pause is the end of the turn: from what the turn judges say, the words so far, whether the agent had asked, and how
+the voice ended. A logistic regression over `endpoint_features`; its weights come from `models/train/turns/fit.py`. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from statistics import NormalDist
 
 from voiceagent.turn_taking.endpoint_features import features
-from voiceagent.turn_taking.endpoint_weights import GUESS_FROM, HESITATION_MS, RISK, TRAINED
+from voiceagent.turn_taking.endpoint_weights import GUESS_FROM, HESITATION_MS, RISK, SPREAD, TRAINED
+from voiceagent.turn_taking.language import Language
 from voiceagent.turn_taking.patience import Progress
 from voiceagent.turn_taking.pause import PauseEvidence
 
@@ -37,19 +38,20 @@ class EndpointModel:
     """The chance, 0 to 1, that a pause which has lasted for its hold was a hesitation after all."""
     hesitation_ms: float = HESITATION_MS
     """The median of hesitations that are long enough to matter."""
-    spread: float = 0.6
-    """Deviation of the logarithm of their length (Campione & Véronis 2002)."""
+    spread: float = SPREAD
+    """Deviation of the logarithm of their length (Campione & Véronis 2002 have 0.6)."""
     guess_from: float = GUESS_FROM
     """From this completeness on an answer is begun as soon as the words are known."""
 
-    def completeness(self, evidence: PauseEvidence) -> float:
+    def completeness(self, evidence: PauseEvidence, language: Language) -> float:
         """The probability, 0 to 1, that the caller has finished."""
-        score = sum(self.weights.get(name, 0.0) * value for name, value in features(evidence).items()) + PATIENCE[evidence.value]
+        score = sum(self.weights.get(name, 0.0) * value for name, value in features(evidence, language).items())
+        score += PATIENCE[evidence.value]
         return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, score))))
 
-    def holds(self, evidence: PauseEvidence, *, shortest_ms: float, longest_ms: float) -> Holds:
+    def holds(self, evidence: PauseEvidence, language: Language, *, shortest_ms: float, longest_ms: float) -> Holds:
         """How long the pause may be."""
-        return self.holds_for(self.completeness(evidence), shortest_ms, longest_ms)
+        return self.holds_for(self.completeness(evidence, language), shortest_ms, longest_ms)
 
     def holds_for(self, complete: float, shortest_ms: float, longest_ms: float) -> Holds:
         """How long a pause may be after which the caller has finished with a probability of `complete`."""

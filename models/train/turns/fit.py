@@ -1,0 +1,265 @@
+"""Fits the small model that combines the judges with our features, and tunes how its chance becomes a hold; writes both.
+
+    python -m models.train.turns.fit --out voiceagent/turn_taking/endpoint_weights.py
+    python -m models.train.turns.fit --demo FIT.jsonl TUNE.jsonl --out examples/demo/endpointing.json
+
+A logistic regression (L2, Newton's method) over every pause that a rule could take for the end. Each is a row four times: as it
+was, and without one or both judges, so that the model knows what to do where one is late or missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.train.endpoint_hear import HeardTurn, read_turns
+from models.train.turns.draw import SEED
+from models.train.turns.hear import Evidence, JudgedHearing, ask_meaning, read_evidence, read_meanings
+from models.train.turns.patterns import Part
+from models.train.turns.rows import Meanings, Row, only, pauses_of, rows
+from models.train.turns.speak import Line
+from models.train.turns.sweep import Pauses, RuleScore, area, rule_score
+from voiceagent.turn_taking.endpoint_features import JUDGES, features
+from voiceagent.turn_taking.language import Language
+from voiceagent.turn_taking.languages.en import ENGLISH
+
+TELEPHONE_SEED = SEED + 1
+PAUSE_MS = 250.0
+"""Silences from here on are learned from."""
+L2 = 1.0
+WITH_JUDGES: Mapping[tuple[str, ...], float] = {("ear", "meaning"): 1.0, ("ear",): 0.25, ("meaning",): 0.25, (): 0.25}
+"""Which judges a row keeps, and its weight."""
+CHOSEN = (
+    *("ear", "ear_words", "ear_missing", "meaning", "meaning_missing"),
+    *("pitch_fall", "pitch_moved", "pitch_moved_squared", "pitch_unknown", "long", "words"),
+    *("mark_sentence", "mark_question", "mark_open", "unfinished", "value", "value_size"),
+    *("asked", "asked_short", "asked_words", "asked_yes_or_no", "asks"),
+)
+"""By cross-validation over `fit` and `tune`. What was tried and bought nothing beside the judges: each class of the last word
+apart, the fall of the loudness, words that are whole turns, how many sentences there are (`models/endpointer.md`)."""
+FOLDS = 8
+SHORTEST_MS, LONGEST_MS = 200.0, 2100.0
+"""The holds that `TurnSettings` allows by default."""
+RISKS = (0.05, 0.07, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.35, 0.4)
+HESITATIONS_MS = (400.0, 500.0, 600.0, 700.0, 850.0, 1000.0)
+SPREADS = (0.6, 0.8, 1.0)
+MOST_MEDIAN_MS = 300.0
+GUESS_FROM = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+MOST_WASTED = 0.5
+"""Guesses a turn that may be thrown away."""
+Floats = NDArray[np.float64]
+
+
+def design(found: Sequence[Mapping[str, float]], names: Sequence[str]) -> Floats:
+    """Features as a matrix."""
+    return np.array([[one.get(name, 0.0) for name in names] for one in found])
+
+
+def solved(inputs: Floats, wanted: Floats, importance: Floats) -> Floats:
+    """The weights; every one but the first, the bias, is drawn towards zero."""
+    drawn = np.eye(inputs.shape[1]) * L2
+    drawn[0, 0] = 1e-6
+    weights = np.zeros(inputs.shape[1])
+    for _ in range(60):
+        likely = chance_of(inputs, weights)
+        gradient = inputs.T @ (importance * (likely - wanted)) + drawn @ weights
+        curvature = (inputs * (importance * likely * (1 - likely))[:, None]).T @ inputs + drawn
+        step = np.linalg.solve(curvature, gradient)
+        weights = weights - step
+        if np.abs(step).max() < 1e-7:
+            break
+    return weights
+
+
+def chance_of(inputs: Floats, weights: Floats) -> Floats:
+    """The probabilities, 0 to 1."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(inputs @ weights, -30, 30))))
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The model."""
+
+    weights: Mapping[str, float]
+
+    def chances(self, found: Sequence[Row], language: Language = ENGLISH, kept: Iterable[str] = JUDGES) -> Floats:
+        """That each pause is the end, where only these judges have spoken; 0 without words, as in a call."""
+        names = list(self.weights)
+        seen = [features(only(row.evidence, kept), language) for row in found]
+        chances = chance_of(design(seen, names), np.array([self.weights[name] for name in names]))
+        return np.where([bool(row.evidence.words) for row in found], chances, 0.0)
+
+
+def fitted(found: Sequence[Row], chosen: Sequence[str], with_judges: Mapping[tuple[str, ...], float] = WITH_JUDGES) -> Fitted:
+    """The weights of the chosen features and the bias."""
+    names = ["bias", *chosen]
+    learned = [row for row in found if row.hearing.pause.lasted_ms >= PAUSE_MS and row.evidence.words]
+    inputs, wanted, importance = [], [], []
+    for kept, weight in with_judges.items():
+        inputs.append(design([features(only(row.evidence, kept), ENGLISH) for row in learned], names))
+        wanted.append(np.array([float(row.is_end) for row in learned]))
+        importance.append(np.full(len(learned), weight))
+    weights = solved(np.concatenate(inputs), np.concatenate(wanted), np.concatenate(importance))
+    return Fitted({name: round(float(weight), 3) for name, weight in zip(names, weights, strict=True)})
+
+
+def cross_validated(
+    found: Sequence[Row],
+    chosen: Sequence[str],
+    with_judges: Mapping[tuple[str, ...], float] = WITH_JUDGES,
+    kept: Iterable[str] = JUDGES,
+) -> Floats:
+    """The chances that a model gives which has not seen the row's pattern."""
+    folds = np.array([_fold(row.turn.pattern) for row in found])
+    chances = np.zeros(len(found))
+    for fold in range(FOLDS):
+        model = fitted([row for row, own in zip(found, folds, strict=True) if own != fold], chosen, with_judges)
+        mine = folds == fold
+        chances[mine] = model.chances([row for row, own in zip(found, mine, strict=True) if own], kept=kept)
+    return chances
+
+
+def _fold(pattern: str) -> int:
+    return hashlib.md5(pattern.encode(), usedforsecurity=False).digest()[1] % FOLDS
+
+
+@dataclass(frozen=True, slots=True)
+class HoldRule:
+    """How a chance becomes a hold (`endpointing.EndpointModel`)."""
+
+    risk: float
+    hesitation_ms: float
+    spread: float
+
+    def holds_ms(self, chances: Floats) -> Floats:
+        """The silence after which the chance that the caller goes on is down to `risk`."""
+        lasting = chances * self.risk / np.maximum(1e-9, (1 - chances) * (1 - self.risk))
+        quantile = np.array([NormalDist().inv_cdf(1 - min(1 - 1e-9, max(1e-9, share))) for share in lasting])
+        holds = np.where(lasting >= 1, 0.0, self.hesitation_ms * np.exp(self.spread * quantile))
+        return np.clip(holds, SHORTEST_MS, LONGEST_MS)
+
+
+def tuned(pauses: Pauses, chances: Floats) -> tuple[HoldRule, RuleScore]:
+    """The rule with a median of at most `MOST_MEDIAN_MS` at which a turn more cut off in a hundred would buy the least."""
+    tried = [(rule, rule_score(pauses, rule.holds_ms(chances))) for rule in _rules()]
+    good = [one for one in tried if one[1].median_ms <= MOST_MEDIAN_MS] or tried
+    return min(good, key=lambda one: one[1].mean_ms + MS_A_CUT * one[1].cut_off)
+
+
+MS_A_CUT = 4000.0
+"""What a turn cut off is worth in ms of all turns' mean latency: one in a hundred, 40 ms."""
+
+
+def _rules() -> Iterator[HoldRule]:
+    for risk, hesitation_ms, spread in itertools.product(RISKS, HESITATIONS_MS, SPREADS):
+        yield HoldRule(risk, hesitation_ms, spread)
+
+
+def evidence_of(part: Part) -> list[Evidence]:
+    """A part's turns on a wide band, and others of it by telephone, with what the language model says of them."""
+    return [*judged_evidence(part, "wide", SEED), *judged_evidence(part, "telephone", TELEPHONE_SEED)]
+
+
+def judged_evidence(part: Part, line: Line, seed: int) -> list[Evidence]:
+    """Evidence whose words the language model has judged."""
+    ask_meaning(part, line, seed)
+    return read_evidence(part, line, seed)
+
+
+def as_python(one: Made, fit_turns: int, tune_turns: int) -> str:
+    """The weights as a module."""
+    model, rule, found = one.model, one.rule, one.score
+    provenance = (
+        f"The endpointer's weights and holds, written by `models/train/turns/fit.py` from {fit_turns:,} turns and tuned on\n"
+        f"{tune_turns:,} others (`models/endpointer.md`). On the tuning turns the area under the ROC curve is {one.area:.3f},\n"
+        f"{100 * found.cut_off:.1f} % are cut off, and half of the others are committed within {found.median_ms:.0f} ms."
+    )
+    lines = [
+        f'"""{provenance}"""',
+        "",
+        "from __future__ import annotations",
+        "",
+        "from collections.abc import Mapping",
+        "",
+        "TRAINED: Mapping[str, float] = {",
+        *(f'    "{name}": {weight},' for name, weight in model.weights.items()),
+        "}",
+        '"""Weights of `endpoint_features.features`."""',
+        f"RISK, HESITATION_MS, SPREAD, GUESS_FROM = {rule.risk}, {rule.hesitation_ms}, {rule.spread}, {one.guess_from}",
+        f'"""Tuned with holds of {SHORTEST_MS:.0f} to {LONGEST_MS:.0f} ms."""',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def guess_from(pauses: Pauses, chances: Floats) -> float:
+    """The smallest chance from which on answers are begun at once, at `MOST_WASTED` a turn thrown away."""
+    inside = np.sort(chances[~pauses.is_end])
+    return next((level for level in GUESS_FROM if (inside >= level).sum() <= MOST_WASTED * pauses.turns), GUESS_FROM[-1])
+
+
+def demo_turns(path: Path) -> list[Evidence]:
+    """Turns of the bundled models' domain as `endpoint_hear` writes them; no judge has heard them."""
+    return [
+        Evidence("demo", "demo", turn.said, "", "", "wide", turn.asked, turn.said, turn.end_ms, _unjudged(turn))
+        for turn in read_turns(path)
+    ]
+
+
+def _unjudged(turn: HeardTurn) -> tuple[JudgedHearing, ...]:
+    return tuple(JudgedHearing(pause, None) for pause in turn.pauses)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What is written, and what it does to the turns that it was tuned on."""
+
+    model: Fitted
+    rule: HoldRule
+    guess_from: float
+    score: RuleScore
+    area: float
+
+
+def made(fit_turns: Sequence[Evidence], tune_turns: Sequence[Evidence], known: Meanings) -> Made:
+    """Weights of the one part, holds of the other."""
+    model, tuning = fitted(rows(fit_turns, known), CHOSEN), rows(tune_turns, known)
+    pauses, chances = pauses_of(tuning, tune_turns), model.chances(tuning)
+    rule, found = tuned(pauses, chances)
+    long = pauses.lasted_ms >= PAUSE_MS
+    return Made(model, rule, guess_from(pauses, chances), found, area(chances[long], pauses.is_end[long]))
+
+
+def as_pack(one: Made) -> str:
+    """The arguments of an `EndpointModel` as JSON: what an agent may have of its own."""
+    rule = asdict(one.rule)
+    return json.dumps({"weights": one.model.weights, **rule, "guess_from": one.guess_from}, indent=2) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--demo", type=Path, nargs=2, help="fit to the first, tune on the second of these: a pack")
+    parser.add_argument("--out", type=Path, required=True, help="the Python file to write; with --demo, JSON")
+    options = parser.parse_args()
+    if options.demo:
+        fit_turns, tune_turns = (demo_turns(path) for path in options.demo)
+        one = made(fit_turns, tune_turns, {})
+        text = as_pack(one)
+    else:
+        fit_turns, tune_turns = [*evidence_of("fit"), *judged_evidence("brief", "wide", SEED)], evidence_of("tune")
+        one = made(fit_turns, tune_turns, read_meanings())
+        text = as_python(one, len(fit_turns), len(tune_turns))
+    options.out.write_text(text, encoding="utf-8")
+    print(options.out, len(fit_turns), len(tune_turns), one.area, one.rule, one.score)
+
+
+if __name__ == "__main__":
+    main()
