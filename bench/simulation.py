@@ -7,7 +7,7 @@ import argparse
 import time
 from collections.abc import Iterable
 
-from voiceagent.call.call import rules_of
+from voiceagent.call.rules import rules_of
 from voiceagent.config import load_agent
 from voiceagent.models.figures import Figure, at_most
 from voiceagent.resources import demo_agent_file

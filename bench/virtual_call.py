@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from voiceagent.audio import opus
 from voiceagent.audio.resample import resample
-from voiceagent.call.call import rules_of
 from voiceagent.call.clock import CallClock
 from voiceagent.call.hearing import Hearing
+from voiceagent.call.rules import rules_of
 from voiceagent.call.tasks import CallTasks
 from voiceagent.config import AgentConfig, Phrases
 from voiceagent.conversation import actions as act

@@ -45,6 +45,9 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     endpoint_hold_ms: Milliseconds | None = None
     """A fixed silence that ends an utterance; left out, how long a pause may be is predicted from words and voice."""
+    endpointing: str = ""
+    """A file of weights of the agent's own for that (relative to agent.yaml): used unless there are turn judges that it does not
+    weigh."""
     shortest_hold_ms: Milliseconds = 200
     """The silence that ends an utterance which is plainly complete."""
     longest_hold_ms: Milliseconds = 2100

@@ -157,14 +157,8 @@ def _profile(name: str, settings: Settings) -> Finding:
 
 def _judges(name: str, settings: Settings) -> Finding:
     agent, known, _ = _chosen(settings)
-    cache = models_cache_dir()
-    there: list[str] = []
-    missing: list[str] = []
-    for spec in profile_of(agent, known).turn:
-        here = not spec.optional or known.model(spec.model).is_present(cache)
-        (there if here else missing).append(spec.model or Path(spec.path).name or spec.engine)
-    detail = ", ".join(there) or "none: words and voice alone say when the caller has finished"
-    return Finding(name, "ok", f"{detail}; `voiceagent models pull {missing[0]}` fetches one" if missing else detail)
+    there = [spec.model or Path(spec.path).name or spec.engine for spec in profile_of(agent, known).turn]
+    return Finding(name, "ok", ", ".join(there) or "none: words and voice alone say when the caller has finished")
 
 
 def _profiles(name: str, settings: Settings) -> Finding:

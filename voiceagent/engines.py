@@ -13,7 +13,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from voiceagent.config import AgentConfig, LlmSettings, models_cache_dir
+from voiceagent.config import AgentConfig, LlmSettings
 from voiceagent.errors import ConfigError
 from voiceagent.grounding.engine import GroundedEngine
 from voiceagent.grounding.english import LANGUAGES
@@ -120,10 +120,8 @@ def load_llm(spec: EngineSpec, llm: LlmSettings, options: Mapping[str, Any], kno
 
 
 def load_judges(specs: Sequence[EngineSpec], llm: LlmEngine, known: Registry | None = None) -> tuple[TurnJudge, ...]:
-    """The turn judges, without those that are optional and not here. Raises ModelError, ConfigError for two of one name."""
-    models, cache = (known or registry()), models_cache_dir()
-    here = [spec for spec in specs if not spec.optional or models.model(spec.model).is_present(cache)]
-    judges: list[TurnJudge] = [_create("turn", spec, known, llm) for spec in here]
+    """The turn judges. Raises ModelError, ConfigError for two of one name."""
+    judges: list[TurnJudge] = [_create("turn", spec, known, llm) for spec in specs]
     names = [judge.name for judge in judges]
     twice = next((name for name in names if names.count(name) > 1), "")
     if twice:

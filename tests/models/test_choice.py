@@ -208,7 +208,7 @@ def test_an_agent_may_name_judges_of_its_own(agent: Write, tmp_path: Path) -> No
     (tmp_path / "mine.onnx").write_bytes(b"")
     judges = "{model: smart-turn-v3.2}, {path: mine.onnx, options: {threads: 2}}, {engine: meaning}, {engine: my-judge}"
     first, second, third, fourth = profile_of(agent(f"profile: embedded\nturn: {{judges: [{judges}]}}"), registry()).turn
-    assert (first.engine, first.model, first.optional) == ("smart-turn", "smart-turn-v3.2", False)
+    assert (first.engine, first.model) == ("smart-turn", "smart-turn-v3.2")
     assert (second.engine, second.path, second.options) == ("smart-turn", str(tmp_path / "mine.onnx"), {"threads": 2})
     assert [(spec.engine, spec.path) for spec in (third, fourth)] == [("meaning", ""), ("my-judge", "")]
 
@@ -233,9 +233,3 @@ def test_a_judge_that_cannot_be_is_one_clear_line(agent: Write, judge: str, prob
     with pytest.raises((ConfigError, ModelError), match=problem) as caught:
         profile_of(agent(f"profile: embedded\nturn: {{judges: [{judge}]}}"), registry())
     assert "\n" not in str(caught.value)
-
-
-def test_an_optional_judge_is_never_missing(tmp_path: Path) -> None:
-    embedded = registry().profile("embedded")
-    assert [spec.optional for spec in embedded.turn] == [True]
-    assert registry().missing(embedded, tmp_path) == []

@@ -78,12 +78,6 @@ def test_options_go_over_the_profiles() -> None:
         ("repository: o/r", "packages: [{name: -r, version: 1, size: 1, folder: f}], repository: o/r", "name"),
         ("repository: o/r", "packages: [{name: p, version: '1', size: 1, folder: ../f}], repository: o/r", "'../f' leaves"),
         ("model: b}}", "model: b}, turn: [{engine: v, model: b}]}", "profiles.p.turn: b is a model for tts"),
-        (
-            "model: b}}",
-            "model: b}, turn: [{engine: v, optional: true}]}",
-            "only a turn judge with a `model` of the registry can be",
-        ),
-        ("model: b}}", "model: b, optional: true}}", "profiles.p.tts: only a turn judge with a `model`"),
         ("size: 5,", "size: 5, parts: [../a],", "'../a' leaves the model's folder"),
         ("repository: o/r", "made: {by: x, repository: o/s}, repository: o/r", "models.m: is made: where its parts come from"),
         ("repository: o/r, revision: REVISION", "made: {by: x}", "models.m: there is no maker 'x'"),

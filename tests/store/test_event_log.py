@@ -16,7 +16,7 @@ from voiceagent.store.event_log import EventLog, EventLogError, find_log, read_l
 from voiceagent.turn_taking.endpointing import EndpointModel
 from voiceagent.turn_taking.pause import Prosody
 
-RULES = Rules(greeting="Hello.", endpointing=EndpointModel())
+RULES = Rules(language="en", greeting="Hello.", endpointing=EndpointModel(guess_from=0.0))
 
 
 class Logging(World):

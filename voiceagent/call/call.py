@@ -15,6 +15,7 @@ from voiceagent.call.hearing import Hearing, refusal_of
 from voiceagent.call.judging import Judging
 from voiceagent.call.memory import release_freed_memory
 from voiceagent.call.observer import CallObserver
+from voiceagent.call.rules import rules_of
 from voiceagent.call.speaking import Speaking
 from voiceagent.call.tasks import CallTasks
 from voiceagent.call.thinking import Thinking, owner
@@ -24,7 +25,7 @@ from voiceagent.context.sources import Sources
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
-from voiceagent.conversation.state import Phase, Rules, State, ToolRule
+from voiceagent.conversation.state import Phase, State
 from voiceagent.engines import Engines
 from voiceagent.guard.checks import Guards, admit
 from voiceagent.latency.budgets import Budgets, check_turn
@@ -33,13 +34,10 @@ from voiceagent.latency.turns import TurnMeter
 from voiceagent.media.leg import Leg
 from voiceagent.realtime.event_allowance import EventAllowance, Verdict
 from voiceagent.realtime.session import RealtimeSession
-from voiceagent.speech.marks import unmarked
 from voiceagent.speech.prose import Prose
 from voiceagent.speech.voice import Speech, SpokenVoice
 from voiceagent.tools.call_tools import CallTools
-from voiceagent.tools.toolset import ToolSet
 from voiceagent.turn_judges.judge import TurnJudge
-from voiceagent.turn_taking.endpointing import EndpointModel
 from voiceagent.turn_taking.spoken_language import AUTO
 
 log = logging.getLogger(__name__)
@@ -47,47 +45,6 @@ log = logging.getLogger(__name__)
 NO_SOURCES = Sources()
 ABUSE = "abuse"
 """Why a call ends whose client goes on after it was refused."""
-FIXED_EAGER_MS = 200
-"""Where the hold is fixed: the silence in which an answer is begun."""
-
-
-def rules_of(agent: AgentConfig, tools: ToolSet, judges: Sequence[TurnJudge] = ()) -> Rules:
-    """The turn engine's rules for an agent, its tools and its turn judges."""
-    fixed_ms = agent.turn.endpoint_hold_ms
-    return Rules(
-        language=agent.language,
-        instructions=agent.instructions,
-        greeting=unmarked(agent.phrases.greeting),
-        check_in=_plain(agent.phrases.check_in),
-        farewell=_plain(agent.phrases.farewell),
-        apology=_plain(agent.phrases.apology),
-        silence_timeout_ms=agent.turn.silence_timeout_s * 1000.0,
-        max_call_ms=agent.turn.max_call_s * 1000.0,
-        reply_timeout_ms=agent.turn.reply_timeout_s * 1000.0,
-        max_tool_rounds=agent.turn.max_tool_rounds,
-        endpointing=EndpointModel() if fixed_ms is None else None,
-        shortest_hold_ms=agent.turn.shortest_hold_ms if fixed_ms is None else min(FIXED_EAGER_MS, fixed_ms),
-        longest_hold_ms=agent.turn.longest_hold_ms if fixed_ms is None else fixed_ms,
-        judges=fixed_ms is None and any(judge.needs_words for judge in judges),
-        max_guesses=agent.turn.max_guesses,
-        max_lookups=agent.turn.max_lookups,
-        long_history_tokens=agent.llm.long_history_tokens,
-        summarise=agent.llm.summarise,
-        max_chunks=agent.turn.max_chunks,
-        max_chunk_characters=agent.turn.max_chunk_characters,
-        filler_after_ms=agent.turn.filler_after_ms,
-        fillers=None if agent.phrases.fillers is None else tuple(map(unmarked, agent.phrases.fillers)),
-        tools={name: _tool_rule(tools, name) for name in tools.names},
-    )
-
-
-def _plain(phrase: str | None) -> str | None:
-    return None if phrase is None else unmarked(phrase)
-
-
-def _tool_rule(tools: ToolSet, name: str) -> ToolRule:
-    rule = tools.rule(name)
-    return ToolRule(rule.effect, rule.fillers, rule.confirm, tools.values(name), tools.foresight.typical_ms(name))
 
 
 class Call:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from voiceagent.call.call import rules_of
+from voiceagent.call.rules import rules_of
 from voiceagent.config import load_agent
 from voiceagent.resources import demo_agent_file
 from voiceagent.simulation.run import simulate as run_simulation

@@ -22,8 +22,6 @@ class EngineSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     options: dict[str, Any] = {}
     path: str = ""
     """A model of one's own: its file or folder."""
-    optional: bool = False
-    """Of a turn judge: it is left out where its model is not here, and is not fetched with the profile."""
 
     @property
     def is_local(self) -> bool:

@@ -42,13 +42,13 @@ class Registry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return found
 
     def models_of(self, profile: str) -> tuple[Model, ...]:
-        """The profile's models, those that a server loads among them; none that it names by path, or can do without."""
-        specs = [spec for _, spec in self.profile(profile).every_spec if not spec.optional]
+        """The profile's models, those that a server loads among them; none that it names by path."""
+        specs = [spec for _, spec in self.profile(profile).every_spec]
         return tuple(self.model(spec.model) for spec in specs if spec.model)
 
     def missing(self, profile: Profile, cache: Path) -> list[Model]:
-        """The models that this process loads for a profile and that are not here; none that it can do without."""
-        specs = [spec for _, spec in profile.every_spec if not spec.optional]
+        """The models that this process loads for a profile and that are not here."""
+        specs = [spec for _, spec in profile.every_spec]
         local = [self.model(spec.model) for spec in specs if spec.is_local and spec.model]
         return [model for model in local if not model.is_present(cache)]
 
@@ -146,8 +146,6 @@ def _problems(registry: Registry) -> Iterator[str]:
             found = registry.models.get(spec.model)
             if spec.model and spec.path:
                 yield f"{where}: has both a `model` and a `path`; leave one of the two out"
-            elif spec.optional and (kind != "turn" or not spec.model):
-                yield f"{where}: only a turn judge with a `model` of the registry can be optional"
             elif not spec.model:
                 continue
             elif found is None:

@@ -14,8 +14,8 @@ import msgspec
 import numpy as np
 
 from voiceagent.call import Call, memory
-from voiceagent.call.call import rules_of
 from voiceagent.call.observer import CallObserver
+from voiceagent.call.rules import rules_of
 from voiceagent.config import AgentConfig, data_dir
 from voiceagent.context.sources import Sources
 from voiceagent.conversation.history import Message

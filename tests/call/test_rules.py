@@ -1,0 +1,82 @@
+"""What the turn engine is told of an agent: its own weights for endpoints, and where they are used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from voiceagent.call.rules import endpointing_of, rules_of
+from voiceagent.config import AgentConfig, TurnSettings, load_agent
+from voiceagent.errors import ConfigError
+from voiceagent.resources import demo_agent_file
+from voiceagent.tools.toolset import ToolSet
+from voiceagent.turn_taking.endpointing import EndpointModel
+
+WEIGHTS = '{"weights": {"bias": -1.0, "ear": 0.5, "meaning": 0.0}, "risk": 0.1}'
+
+
+@dataclass
+class Judge:
+    """One that is asked nothing here."""
+
+    name: str
+    needs_words: bool = False
+
+    async def judge(self, pause: Any) -> float | None:
+        return None
+
+    async def close(self) -> None:
+        pass
+
+    @property
+    def problems(self) -> dict[str, int]:
+        return {}
+
+
+def agent_with(tmp_path: Path, text: str) -> AgentConfig:
+    (tmp_path / "endpointing.json").write_text(text)
+    return AgentConfig(turn=TurnSettings(endpointing="endpointing.json"), base_dir=str(tmp_path))
+
+
+def test_an_agents_own_weights_are_used_where_no_judge_is_that_they_do_not_weigh(tmp_path: Path) -> None:
+    agent = agent_with(tmp_path, WEIGHTS)
+    own, shipped = {"bias": -1.0, "ear": 0.5, "meaning": 0.0}, EndpointModel().weights
+    assert endpointing_of(agent).weights == own
+    assert endpointing_of(agent, [Judge("ear")]).weights == own
+    assert endpointing_of(agent, [Judge("ear"), Judge("meaning", needs_words=True)]).weights == shipped
+    assert endpointing_of(AgentConfig()).weights == shipped
+
+
+def test_a_fixed_silence_needs_no_weights(tmp_path: Path) -> None:
+    agent = AgentConfig(turn=TurnSettings(endpointing="nowhere.json", endpoint_hold_ms=500), base_dir=str(tmp_path))
+    assert rules_of(agent, ToolSet()).endpointing is None
+
+
+def test_the_demo_brings_its_own(tmp_path: Path) -> None:
+    demo = load_agent(demo_agent_file())
+    assert endpointing_of(demo).weights != EndpointModel().weights
+    assert endpointing_of(demo, [Judge("ear")]).weights == EndpointModel().weights
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{", "holds no weights of an endpointer"),
+        ('{"weights": {"bias": "high"}}', "holds no weights of an endpointer"),
+        ('{"weights": {}}', "holds no weights"),
+        ('{"weights": {"bias": 1.0}, "risk": 2.0}', "a risk or a spread that cannot be"),
+        ('{"weights": {"bias": 1.0}, "risk": 0.1, "x": "' + "x" * 100_000 + '"}', "more than 100000 bytes"),
+    ],
+)
+def test_a_file_that_is_none_is_refused_in_one_line(text: str, problem: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=problem) as caught:
+        endpointing_of(agent_with(tmp_path, text))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there_is_refused_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"turn\.endpointing: .*nowhere\.json cannot be read"):
+        endpointing_of(AgentConfig(turn=TurnSettings(endpointing="nowhere.json"), base_dir=str(tmp_path)))

@@ -1,0 +1,86 @@
+"""The turn engine's rules, from an agent's settings, its tools and its turn judges."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from voiceagent.config import AgentConfig
+from voiceagent.conversation.state import Rules, ToolRule
+from voiceagent.errors import ConfigError
+from voiceagent.speech.marks import unmarked
+from voiceagent.tools.toolset import ToolSet
+from voiceagent.turn_judges.judge import TurnJudge
+from voiceagent.turn_taking.endpointing import EndpointModel
+
+MAX_FILE_BYTES = 100_000
+FIXED_EAGER_MS = 200
+"""Where the hold is fixed: the silence in which an answer is begun."""
+
+
+def rules_of(agent: AgentConfig, tools: ToolSet, judges: Sequence[TurnJudge] = ()) -> Rules:
+    """The turn engine's rules for an agent, its tools and its turn judges."""
+    fixed_ms = agent.turn.endpoint_hold_ms
+    return Rules(
+        language=agent.language,
+        instructions=agent.instructions,
+        greeting=unmarked(agent.phrases.greeting),
+        check_in=_plain(agent.phrases.check_in),
+        farewell=_plain(agent.phrases.farewell),
+        apology=_plain(agent.phrases.apology),
+        silence_timeout_ms=agent.turn.silence_timeout_s * 1000.0,
+        max_call_ms=agent.turn.max_call_s * 1000.0,
+        reply_timeout_ms=agent.turn.reply_timeout_s * 1000.0,
+        max_tool_rounds=agent.turn.max_tool_rounds,
+        endpointing=endpointing_of(agent, judges) if fixed_ms is None else None,
+        shortest_hold_ms=agent.turn.shortest_hold_ms if fixed_ms is None else min(FIXED_EAGER_MS, fixed_ms),
+        longest_hold_ms=agent.turn.longest_hold_ms if fixed_ms is None else fixed_ms,
+        judges=fixed_ms is None and any(judge.needs_words for judge in judges),
+        max_guesses=agent.turn.max_guesses,
+        max_lookups=agent.turn.max_lookups,
+        long_history_tokens=agent.llm.long_history_tokens,
+        summarise=agent.llm.summarise,
+        max_chunks=agent.turn.max_chunks,
+        max_chunk_characters=agent.turn.max_chunk_characters,
+        filler_after_ms=agent.turn.filler_after_ms,
+        fillers=None if agent.phrases.fillers is None else tuple(map(unmarked, agent.phrases.fillers)),
+        tools={name: _tool_rule(tools, name) for name in tools.names},
+    )
+
+
+def _plain(phrase: str | None) -> str | None:
+    return None if phrase is None else unmarked(phrase)
+
+
+def _tool_rule(tools: ToolSet, name: str) -> ToolRule:
+    rule = tools.rule(name)
+    return ToolRule(rule.effect, rule.fillers, rule.confirm, tools.values(name), tools.foresight.typical_ms(name))
+
+
+def endpointing_of(agent: AgentConfig, judges: Sequence[TurnJudge] = ()) -> EndpointModel:
+    """What judges pauses: the agent's own weights, unless there are turn judges that these do not weigh; else the shipped ones.
+    Raises ConfigError."""
+    if not agent.turn.endpointing:
+        return EndpointModel()
+    own = _read(Path(agent.base_dir) / agent.turn.endpointing)
+    return own if all(own.weights.get(judge.name) for judge in judges) else EndpointModel()
+
+
+@functools.lru_cache(maxsize=16)
+def _read(path: Path) -> EndpointModel:
+    """The weights that `models.train.turns.fit` wrote."""
+    try:
+        text = path.read_bytes()[: MAX_FILE_BYTES + 1]
+        if len(text) > MAX_FILE_BYTES:
+            raise ConfigError(f"turn.endpointing: {path} has more than {MAX_FILE_BYTES} bytes; expected weights as JSON")
+        found = msgspec.json.decode(text, type=EndpointModel)
+    except OSError as error:
+        raise ConfigError(f"turn.endpointing: {path} cannot be read ({error.strerror}); name a file, or leave it out") from error
+    except msgspec.MsgspecError as error:
+        raise ConfigError(f"turn.endpointing: {path} holds no weights of an endpointer ({error})") from error
+    if not found.weights or not 0 < found.risk < 1 or found.hesitation_ms <= 0 or found.spread <= 0:
+        raise ConfigError(f"turn.endpointing: {path} holds no weights, or a risk or a spread that cannot be; fit them again")
+    return found
