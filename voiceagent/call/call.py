@@ -38,6 +38,7 @@ from voiceagent.speech.voice import Speech, SpokenVoice
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.turn_taking.endpointing import EndpointModel
+from voiceagent.turn_taking.manners import MANNERS
 from voiceagent.turn_taking.spoken_language import AUTO
 
 log = logging.getLogger(__name__)
@@ -67,6 +68,7 @@ def rules_of(agent: AgentConfig, tools: ToolSet) -> Rules:
         shortest_hold_ms=agent.turn.shortest_hold_ms if fixed_ms is None else min(FIXED_EAGER_MS, fixed_ms),
         longest_hold_ms=agent.turn.longest_hold_ms if fixed_ms is None else fixed_ms,
         max_guesses=agent.turn.max_guesses,
+        manners=MANNERS[agent.turn.overlap],
         max_lookups=agent.turn.max_lookups,
         long_history_tokens=agent.llm.long_history_tokens,
         summarise=agent.llm.summarise,
@@ -318,8 +320,12 @@ class Call:
                 self._speaking.speak(action)
             case act.Hold(reply_id):
                 self._speaking.hold(reply_id)
-            case act.Release(reply_id):
-                self._speaking.release(reply_id)
+            case act.Release():
+                self._speaking.release(action)
+            case act.Attenuate():
+                self._speaking.attenuate(action)
+            case act.Attend(utterance_id):
+                self._hearing.attend(utterance_id)
             case act.Cut():
                 self._speaking.cut(action)
             case act.Drop(reply_id):

@@ -61,6 +61,19 @@ class SpeechResumed(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class OverlapHeard(Event):
+    """Asked for by `actions.Attend`: the open utterance after one more frame."""
+
+    utterance_id: int
+    voiced_ms: float
+    """Speech so far, pauses left out."""
+    silence_ms: float
+    """Audio received since the last voiced sample."""
+    chance: float = 0.0
+    """By its sound, 0 to 1, that it takes the floor; 0 where nothing is known."""
+
+
+@dataclass(frozen=True, slots=True)
 class TurnJudged(Event):
     """A turn judge has said how likely it is that the caller has finished in this pause."""
 

@@ -1,0 +1,53 @@
+"""What the agent does with its own voice while the caller speaks over it, before it is known whether they take the floor: fall
+silent at once, speak softly, or go on; when what is heard is enough to fall silent; how long to stay so after a sign of
+listening. Pure values of the rules. What a sound that is over was, `overlap` says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+from voiceagent.turn_taking.overlap import Leaning
+
+Onset = Literal["pause", "duck", "go on"]
+
+STILL_SPEAKING_MS = 40.0
+"""A silence shorter than this stands inside a word."""
+
+
+class Manners(Struct, frozen=True):
+    """Chances from 0 to 1; above 1 none is enough."""
+
+    onset: Onset
+    """As soon as speech is certain."""
+    pause_after_ms: float = 0.0
+    """So much speech pauses the reply, as long as no word of it is known."""
+    patience_ms: float = 0.0
+    """And so much, while all words that are known are signs of listening."""
+    pause_from: float = 1.1
+    """The chance, by its sound, that it takes the floor, from which it pauses the reply."""
+    duck_db: float = -12.0
+    quiet_ms: float = 500.0
+    """After a sign of listening that paused the reply the caller may go on: so long after it the agent does."""
+
+    def pauses(self, voiced_ms: float, silence_ms: float, chance: float, words: Leaning) -> bool:
+        """Whether a reply that is still being said pauses: the caller's speech so far, the silence at the end of it, its chance
+        by sound, and what its words look like."""
+        if words == "taking":
+            return True
+        if silence_ms >= STILL_SPEAKING_MS:
+            return False
+        if words == "listening":
+            return voiced_ms >= self.patience_ms
+        return voiced_ms >= self.pause_after_ms or chance >= self.pause_from
+
+
+EAGER = Manners("pause")
+MANNERS: Mapping[str, Manners] = {
+    "eager": EAGER,
+    "duck": Manners("duck", pause_after_ms=300.0, patience_ms=800.0),
+    "wait": Manners("go on", pause_after_ms=300.0, patience_ms=800.0),
+}
+"""By the name that `turn.overlap` gives them."""
