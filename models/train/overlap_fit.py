@@ -116,12 +116,17 @@ def main() -> None:
     tuned = area(tuning.features[judged] @ weights + bias, tuning.takes_floor[judged])
     text = textwrap.fill(", ".join(f"{weight:.4g}" for weight in weights), 120, initial_indent="    ", subsequent_indent="    ")
     note = (
-        f'"""Weights of `interruption.chance`, written by `models/train/overlap_fit.py` from {len(fitted.features)} looks at '
-        f"sounds\nin three languages. On other words in other voices, {JUDGED_MS} ms after the onset, the area under the ROC curve\n"
-        f'is {tuned:.2f}."""\n'
+        f"Weights of `interruption.chance`, written by `models/train/overlap_fit.py` from {len(fitted.features)} looks at sounds "
+        f"in three languages. On other words in other voices, {JUDGED_MS} ms after the onset, the area under the ROC curve is "
+        f"{tuned:.2f}."
     )
-    lines = f"{note}\nfrom __future__ import annotations\n\nBIAS = {bias:.4f}\nWEIGHTS: tuple[float, ...] = (\n{text},\n)  # fmt: skip\n"
-    options.out.write_text(lines, encoding="utf-8")
+    lines = [
+        textwrap.fill(f'"""{note}"""', 120),
+        "\nfrom __future__ import annotations\n",
+        f"BIAS = {bias:.4f}",
+        f"WEIGHTS: tuple[float, ...] = (\n{text},\n)  # fmt: skip",
+    ]
+    options.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(f"area {tuned:.3f} on {int(judged.sum())} looks of the tuning part")
 
 

@@ -1,6 +1,6 @@
-"""What is heard over an agent's speech, spoken by espeak-ng or generated: signs of listening and noises, which take no floor, commands
-and sentences, which do. Two parts that share no text and no voice, in three languages where a classifier is fitted to it; neither
-has a voice or a word of what `bench/floor.py` measures (but for words like "what" at a sentence's beginning)."""
+"""What is heard over an agent's speech, spoken by espeak-ng or generated: signs of listening and noises, which take no floor,
+commands and sentences, which do. Two parts that share no text and no variant of a voice, in three languages where a classifier is
+fitted to them; neither has a voice, a sign of listening or a command of what `bench/floor.py` measures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ Pcm = NDArray[np.int16]
 TEXTS: dict[Part, dict[str, dict[str, tuple[str, ...]]]] = {
     "fit": {
         "backchannel": {
-            "en-us": ("Yep.", "Got it.", "Alright.", "Ah.", "Exactly.", "True.", "Indeed.", "Uh.", "Lovely.", "[[m'm:]]", "[[@m]]"),
+            "en-us": (
+                "Yep.", "Got it.", "Alright.", "Ah.", "Exactly.", "True.", "Indeed.", "Uh.", "Lovely.", "[[m'm:]]",
+                "[[@m]]",
+            ),
             "de": (
                 "Ja.", "Genau.", "Stimmt.", "Ach so.", "Klar.", "Gut.", "Alles klar.", "Verstehe.", "Richtig.", "Na gut.",
                 "Ja, ja.", "Eben.",
@@ -32,26 +35,41 @@ TEXTS: dict[Part, dict[str, dict[str, tuple[str, ...]]]] = {
             "es": ("Sí.", "Claro.", "Vale.", "Ya.", "Ajá.", "Bueno.", "Muy bien.", "Entiendo.", "Exacto.", "Sí, sí.", "Eso."),
         },
         "command": {
-            "en-us": ("Pause.", "Hang on.", "One moment.", "Excuse me.", "Hold it.", "Not that.", "Listen.", "Shut up.", "Forget it."),
-            "de": ("Stopp.", "Warte.", "Nein.", "Moment mal.", "Halt.", "Ruhe.", "Falsch.", "Nicht das.", "Entschuldigung.", "Warten Sie."),
-            "es": ("Para.", "Espera.", "Un momento.", "Basta.", "Silencio.", "Perdona.", "Cállate.", "Eso no.", "Otra vez.", "Más despacio."),
+            "en-us": (
+                "Pause.", "Hang on.", "One moment.", "Excuse me.", "Hold it.", "Not that.", "Listen.", "Shut up.",
+                "Forget it.",
+            ),
+            "de": (
+                "Stopp.", "Warte.", "Nein.", "Moment mal.", "Halt.", "Ruhe.", "Falsch.", "Nicht das.", "Entschuldigung.",
+                "Warten Sie.",
+            ),
+            "es": (
+                "Para.", "Espera.", "Un momento.", "Basta.", "Silencio.", "Perdona.", "Cállate.", "Eso no.", "Otra vez.",
+                "Más despacio.",
+            ),
         },
         "sentence": {
             "en-us": (
-                "I would rather have the blue one.", "Could somebody call me back?", "Do they open on Sundays?", "My invoice is wrong.",
-                "Where is the nearest pharmacy?", "Please change the address.", "That is too expensive.", "Tell my wife I am late.",
+                "I would rather have the blue one.", "Could somebody call me back?", "Do they open on Sundays?",
+                "My invoice is wrong.",
+                "Where is the nearest pharmacy?", "Please change the address.", "That is too expensive.",
+                "Tell my wife I am late.",
                 "The line is very bad.", "Is there anything cheaper?", "We are four people now.", "Give me the first of them.",
-                "Does it have a car park?", "Seventeen.", "Tuesday morning.", "From Lisbon to Madrid.", "Because it was broken.",
+                "Does it have a car park?", "Seventeen.", "Tuesday morning.", "From Lisbon to Madrid.",
+                "Because it was broken.",
                 "Why does that cost more?", "Can I bring a dog?", "Put me through to the manager.",
             ),
             "de": (
-                "Ich brauche einen Termin am Montag.", "Können Sie das wiederholen?", "Wie lange dauert das?", "Das ist mir zu teuer.",
-                "Meine Nummer hat sich geändert.", "Gibt es auch einen früheren Zug?", "Für drei Personen, bitte.", "Warum ist das so?",
+                "Ich brauche einen Termin am Montag.", "Können Sie das wiederholen?", "Wie lange dauert das?",
+                "Das ist mir zu teuer.",
+                "Meine Nummer hat sich geändert.", "Gibt es auch einen früheren Zug?", "Für drei Personen, bitte.",
+                "Warum ist das so?",
                 "Mein Name ist Schneider.", "Lieber am Donnerstag.", "Dann nehme ich das andere.", "Wo finde ich die Rechnung?",
                 "Zweiundvierzig.", "Kann ich mit Karte zahlen?",
             ),
             "es": (
-                "Necesito cambiar la fecha.", "¿Cuánto cuesta en total?", "Quiero hablar con una persona.", "Mi pedido no ha llegado.",
+                "Necesito cambiar la fecha.", "¿Cuánto cuesta en total?", "Quiero hablar con una persona.",
+                "Mi pedido no ha llegado.",
                 "¿Tienen algo más barato?", "Prefiero el jueves.", "Somos cinco personas.", "¿Dónde está la oficina?",
                 "Me llamo Fernández.", "Pero yo pedí el rojo.", "¿Puede repetirlo?", "Treinta y ocho.", "Desde Sevilla.",
                 "¿Por qué tarda tanto?",
@@ -60,7 +78,10 @@ TEXTS: dict[Part, dict[str, dict[str, tuple[str, ...]]]] = {
     },
     "tune": {
         "backchannel": {
-            "en-us": ("Yup.", "Cool.", "Nice.", "Great.", "Of course.", "Fine.", "Aha.", "Really.", "Perfect.", "Mm.", "Wow.", "All right."),
+            "en-us": (
+                "Yup.", "Cool.", "Nice.", "Great.", "Of course.", "Fine.", "Aha.", "Really.", "Perfect.", "Mm.", "Wow.",
+                "All right.",
+            ),
         },
         "command": {
             "en-us": (
@@ -79,7 +100,8 @@ TEXTS: dict[Part, dict[str, dict[str, tuple[str, ...]]]] = {
         },
         "begins like listening": {
             "en-us": (
-                "Great. Make it four, then.", "Fine. What about parking?", "Cool. Where do I pay?", "Nice. But Sunday is better.",
+                "Great. Make it four, then.", "Fine. What about parking?", "Cool. Where do I pay?",
+                "Nice. But Sunday is better.",
                 "Perfect. Send it to my office.", "Of course. But it must be quiet.",
             ),
         },

@@ -102,12 +102,14 @@ def test_a_reply_of_which_nothing_was_heard_is_not_begun_over_the_caller() -> No
     assert not world.played
 
 
-def test_after_a_noise_that_paused_it_the_reply_goes_on_at_once_from_the_beginning_of_the_cut_word() -> None:
+def test_soon_after_a_noise_that_paused_it_the_reply_goes_on_from_the_beginning_of_the_cut_word() -> None:
     world = telling(DUCK)
     world.speech()
     world.overlap(300.0)
     assert world.queue[0].sent_ms % WORD_MS
     world.pause_with("")
+    assert world.timers["go_on"] == world.now_ms - 100 + 240
+    world.fire("go_on")
     assert done(world, act.Release) == [act.Release(1, 0, WORD_MS)]
     world.play_all()
     assert world.assistant_texts() == [STORY]
@@ -120,6 +122,7 @@ def test_between_two_words_it_goes_on_from_where_it_was_held() -> None:
     world.speech()
     world.overlap(300.0)
     world.pause_with("")
+    world.fire("go_on")
     assert done(world, act.Release) == [act.Release(1)]
 
 

@@ -151,6 +151,7 @@ def test_a_word_found_in_little_speech_is_not_believed_yet() -> None:
     world.partial("tomorrow")
     assert not world.drops
     world.pause_with("")
+    world.fire("go_on")
     assert not world.held
 
 

@@ -40,15 +40,16 @@ def pause(step: Step) -> None:
 
 
 def keep(step: Step, words: str, end_ms: float) -> None:
-    """It took no floor. After nothing the reply goes on at once, after a sign of listening that paused it (`words`, which ended
-    at `end_ms`) a little later: more may follow it."""
+    """It took no floor. After what paused the reply (`words`, or none, up to `end_ms`) it goes on a little later: more may
+    follow."""
     reply = step.spoken()
     step.clear_timers([OVERLAP])
     if reply is None:
         return
     step.put(phase=Phase.SPEAKING if reply.started else Phase.THINKING)
-    left_ms = end_ms + step.state.rules.manners.quiet_ms - step.at_ms
-    if words and reply.started and step.state.voice == "paused" and left_ms > 0:
+    manners = step.state.rules.manners
+    left_ms = end_ms + (manners.quiet_ms if words else manners.nothing_ms) - step.at_ms
+    if reply.started and step.state.voice == "paused" and left_ms > 0:
         step.set_timer(GO_ON, left_ms)
     else:
         go_on(step)

@@ -27,10 +27,14 @@ class Manners(Struct, frozen=True):
     patience_ms: float = 0.0
     """And so much, while all words that are known are signs of listening."""
     pause_from: float = 1.1
-    """The chance, by its sound, that it takes the floor, from which it pauses the reply."""
+    """The chance, by its sound, that it takes the floor, from which it pauses the reply, …"""
+    sound_after_ms: float = 0.0
+    """… once there is so much of it."""
     duck_db: float = -12.0
-    quiet_ms: float = 500.0
-    """After a sign of listening that paused the reply the caller may go on: so long after it the agent does."""
+    quiet_ms: float = 650.0
+    """After a sign of listening that paused the reply the caller may go on: so long after it the agent does, …"""
+    nothing_ms: float = 240.0
+    """… and so long after a sound without words, which may have been the beginning of some."""
 
     def pauses(self, voiced_ms: float, silence_ms: float, chance: float, words: Leaning) -> bool:
         """Whether a reply that is still being said pauses: the caller's speech so far, the silence at the end of it, its chance
@@ -41,13 +45,14 @@ class Manners(Struct, frozen=True):
             return False
         if words == "listening":
             return voiced_ms >= self.patience_ms
-        return voiced_ms >= self.pause_after_ms or chance >= self.pause_from
+        return voiced_ms >= self.pause_after_ms or (voiced_ms >= self.sound_after_ms and chance >= self.pause_from)
 
 
 EAGER = Manners("pause")
 MANNERS: Mapping[str, Manners] = {
     "eager": EAGER,
-    "duck": Manners("duck", pause_after_ms=300.0, patience_ms=800.0),
-    "wait": Manners("go on", pause_after_ms=300.0, patience_ms=800.0),
+    "duck": Manners("duck", pause_after_ms=500.0, patience_ms=1000.0, pause_from=0.66),
+    "wait": Manners("go on", pause_after_ms=500.0, patience_ms=1000.0, pause_from=0.66),
 }
-"""By the name that `turn.overlap` gives them."""
+"""By the name that `turn.overlap` gives them. The values were chosen on the tuning sounds of `models/train/overlap_sounds.py`: of
+what kept audible pauses below 10 %, the soonest in the median."""

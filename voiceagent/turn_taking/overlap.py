@@ -81,12 +81,15 @@ def classify(overlap: Overlap, language: Language) -> Verdict:
 
 
 def leaning(words: str, overlap: Overlap, language: Language) -> Leaning:
-    """What the first words of speech that goes on look like."""
+    """What the first words of speech that goes on look like. One alone says little: it may be half of a word, or a mumble that
+    was taken for one."""
     known = bare_words(words)
     if not known:
         return "unknown"
     if is_echo(known, overlap.may_echo) or language.backchannels.issuperset(known):
         return "listening"
+    if len(known) == 1 and known[0] not in language.openers and overlap.voiced_ms < SHORT_WORD_MS:
+        return "unknown"
     return "taking"
 
 
