@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from bench.curve_plot import Axes, Curve, Point, plot
 from bench.virtual_call import FRAME_MS, Overlap
 from models.train.overlap_sounds import Sound
@@ -15,9 +17,7 @@ from voiceagent.turn_taking.manners import MANNERS, Manners
 
 AUDIBLE_MS = 100.0
 AUDIBLE_SHARE, STOP_P50_MS, STOP_P95_MS = 10.0, 200.0, 350.0
-LENGTHS_MS = (200, 300, 400, 500, 700)
-SOUND_FROM, SOUND_AFTER_MS = MANNERS["duck"].pause_from, MANNERS["duck"].sound_after_ms
-"""What the curve with sounds goes by."""
+LENGTHS_MS = (200, 250, 300, 350, 400, 500, 700)
 AXES = Axes(
     500.0, 50.0, 100, 10, "median time until an interruption has silenced the agent, ms", "audible pauses for no interruption, %"
 )
@@ -86,32 +86,20 @@ def _share(found: Sequence[bool]) -> float:
 
 
 def policies() -> dict[str, Manners]:
-    """The default's manners with several lengths of speech that pause the reply, without and with what its sound says."""
+    """The default's manners with several lengths of speech that pause the reply."""
     chosen = MANNERS[TurnSettings().overlap]
-    patience_ms, duck_db = max(chosen.patience_ms, LENGTHS_MS[-1]), chosen.duck_db
-    plain = {
-        f"pauses after {ms} ms": Manners("duck", float(ms), patience_ms, duck_db=duck_db, quiet_ms=chosen.quiet_ms)
-        for ms in LENGTHS_MS
-    }
-    by_sound = {
-        f"pauses after {ms} ms, or by sound": Manners(
-            "duck", float(ms), patience_ms, SOUND_FROM, SOUND_AFTER_MS, duck_db, chosen.quiet_ms
-        )
-        for ms in LENGTHS_MS
-    }
-    return {**plain, **by_sound}
+    return {f"pauses after {ms} ms": replace(chosen, pause_after_ms=float(ms)) for ms in LENGTHS_MS}
 
 
 def draw(scored: Mapping[str, Scored]) -> str:
     """The curve as SVG."""
-    chosen = TurnSettings().overlap
-    names = list(policies())
-    curves = (
-        Curve("words and length", [point(scored[name]) for name in names[: len(LENGTHS_MS)]]),
-        Curve("and the first sounds", [point(scored[name]) for name in names[len(LENGTHS_MS) :]]),
-        Curve("eager", [point(scored["eager"])]),
+    lengths = Curve("softer first, silent after 200 to 700 ms", [point(scored[name]) for name in policies()])
+    return plot(
+        (lengths, Curve("eager", [point(scored["eager"])])),
+        point(scored[TurnSettings().overlap]),
+        (STOP_P50_MS, AUDIBLE_SHARE),
+        AXES,
     )
-    return plot(curves, point(scored[chosen]), (STOP_P50_MS, AUDIBLE_SHARE), AXES)
 
 
 def point(found: Scored) -> Point:

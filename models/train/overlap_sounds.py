@@ -1,13 +1,12 @@
 """What is heard over an agent's speech, spoken by espeak-ng or generated: signs of listening and noises, which take no floor,
-commands and sentences, which do. Two parts that share no text and no variant of a voice, in three languages where a classifier is
-fitted to them; neither has a voice, a sign of listening or a command of what `bench/floor.py` measures."""
+commands and sentences, which do. For choosing how the agent behaves: no voice, sign of listening or command of it is in what
+`bench/floor.py` measures."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,94 +17,28 @@ from voiceagent.models.espeak import Espeak
 
 RATE_HZ = 16_000
 HISS_DB = -65.0
-Part = Literal["fit", "tune"]
 Pcm = NDArray[np.int16]
 
-TEXTS: dict[Part, dict[str, dict[str, tuple[str, ...]]]] = {
-    "fit": {
-        "backchannel": {
-            "en-us": (
-                "Yep.", "Got it.", "Alright.", "Ah.", "Exactly.", "True.", "Indeed.", "Uh.", "Lovely.", "[[m'm:]]",
-                "[[@m]]",
-            ),
-            "de": (
-                "Ja.", "Genau.", "Stimmt.", "Ach so.", "Klar.", "Gut.", "Alles klar.", "Verstehe.", "Richtig.", "Na gut.",
-                "Ja, ja.", "Eben.",
-            ),
-            "es": ("Sí.", "Claro.", "Vale.", "Ya.", "Ajá.", "Bueno.", "Muy bien.", "Entiendo.", "Exacto.", "Sí, sí.", "Eso."),
-        },
-        "command": {
-            "en-us": (
-                "Pause.", "Hang on.", "One moment.", "Excuse me.", "Hold it.", "Not that.", "Listen.", "Shut up.",
-                "Forget it.",
-            ),
-            "de": (
-                "Stopp.", "Warte.", "Nein.", "Moment mal.", "Halt.", "Ruhe.", "Falsch.", "Nicht das.", "Entschuldigung.",
-                "Warten Sie.",
-            ),
-            "es": (
-                "Para.", "Espera.", "Un momento.", "Basta.", "Silencio.", "Perdona.", "Cállate.", "Eso no.", "Otra vez.",
-                "Más despacio.",
-            ),
-        },
-        "sentence": {
-            "en-us": (
-                "I would rather have the blue one.", "Could somebody call me back?", "Do they open on Sundays?",
-                "My invoice is wrong.",
-                "Where is the nearest pharmacy?", "Please change the address.", "That is too expensive.",
-                "Tell my wife I am late.",
-                "The line is very bad.", "Is there anything cheaper?", "We are four people now.", "Give me the first of them.",
-                "Does it have a car park?", "Seventeen.", "Tuesday morning.", "From Lisbon to Madrid.",
-                "Because it was broken.",
-                "Why does that cost more?", "Can I bring a dog?", "Put me through to the manager.",
-            ),
-            "de": (
-                "Ich brauche einen Termin am Montag.", "Können Sie das wiederholen?", "Wie lange dauert das?",
-                "Das ist mir zu teuer.",
-                "Meine Nummer hat sich geändert.", "Gibt es auch einen früheren Zug?", "Für drei Personen, bitte.",
-                "Warum ist das so?",
-                "Mein Name ist Schneider.", "Lieber am Donnerstag.", "Dann nehme ich das andere.", "Wo finde ich die Rechnung?",
-                "Zweiundvierzig.", "Kann ich mit Karte zahlen?",
-            ),
-            "es": (
-                "Necesito cambiar la fecha.", "¿Cuánto cuesta en total?", "Quiero hablar con una persona.",
-                "Mi pedido no ha llegado.",
-                "¿Tienen algo más barato?", "Prefiero el jueves.", "Somos cinco personas.", "¿Dónde está la oficina?",
-                "Me llamo Fernández.", "Pero yo pedí el rojo.", "¿Puede repetirlo?", "Treinta y ocho.", "Desde Sevilla.",
-                "¿Por qué tarda tanto?",
-            ),
-        },
-    },
-    "tune": {
-        "backchannel": {
-            "en-us": (
-                "Yup.", "Cool.", "Nice.", "Great.", "Of course.", "Fine.", "Aha.", "Really.", "Perfect.", "Mm.", "Wow.",
-                "All right.",
-            ),
-        },
-        "command": {
-            "en-us": (
-                "Help.", "Repeat that.", "Louder, please.", "Speak up.", "Slower.", "Start over.", "Skip it.", "Not now.",
-                "Just a second.", "Say again.",
-            ),
-        },
-        "sentence": {
-            "en-us": (
-                "Our train leaves at noon.", "Any chance of a window seat?", "Book the later flight.", "Has my parcel arrived?",
-                "It must be after lunch.", "Nobody told me that.", "Send it to my office.", "They closed the road.",
-                "Whose number is this?", "You got the name wrong.", "Let us try another date.", "How far is the airport?",
-                "Fifty six.", "At a quarter past ten.", "Then take the smaller room.", "Make that three nights.",
-                "When will it be ready?", "She needs a wheelchair.", "Turn the heating down.", "What does that include?",
-            ),
-        },
-        "begins like listening": {
-            "en-us": (
-                "Great. Make it four, then.", "Fine. What about parking?", "Cool. Where do I pay?",
-                "Nice. But Sunday is better.",
-                "Perfect. Send it to my office.", "Of course. But it must be quiet.",
-            ),
-        },
-    },
+TEXTS: dict[str, tuple[str, ...]] = {
+    "backchannel": (
+        "Yup.", "Cool.", "Nice.", "Great.", "Of course.", "Fine.", "Aha.", "Really.", "Perfect.", "Mm.", "Wow.",
+        "All right.",
+    ),
+    "command": (
+        "Help.", "Repeat that.", "Louder, please.", "Speak up.", "Slower.", "Start over.", "Skip it.", "Not now.",
+        "Just a second.", "Say again.",
+    ),
+    "sentence": (
+        "Our train leaves at noon.", "Any chance of a window seat?", "Book the later flight.", "Has my parcel arrived?",
+        "It must be after lunch.", "Nobody told me that.", "Send it to my office.", "They closed the road.",
+        "Whose number is this?", "You got the name wrong.", "Let us try another date.", "How far is the airport?",
+        "Fifty six.", "At a quarter past ten.", "Then take the smaller room.", "Make that three nights.",
+        "When will it be ready?", "She needs a wheelchair.", "Turn the heating down.", "What does that include?",
+    ),
+    "begins like listening": (
+        "Great. Make it four, then.", "Fine. What about parking?", "Cool. Where do I pay?", "Nice. But Sunday is better.",
+        "Perfect. Send it to my office.", "Of course. But it must be quiet.",
+    ),
 }  # fmt: skip
 TAKES_FLOOR = {"command", "sentence", "begins like listening"}
 NOISES = ("white", "pink", "brown", "hum", "clicks")
@@ -122,9 +55,9 @@ class Sound:
     """Mono 16 kHz without silence around it, shape (samples,)."""
 
 
-def sounds(part: Part, seed: int, spoken: int, noises: int) -> Iterator[Sound]:
-    """So many spoken sounds of each kind and language, and so many of each noise."""
-    rng = random.Random(f"{part} {seed}")
+def sounds(seed: int, spoken: int, noises: int) -> Iterator[Sound]:
+    """So many spoken sounds of each kind, and so many of each noise."""
+    rng = random.Random(f"tune {seed}")
     for kind in sudden_sounds.KINDS:
         for _ in range(noises):
             burst = sudden_sounds.sudden_sound(kind, rng.randrange(2**31), RATE_HZ, peak=rng.uniform(0.1, 0.7))
@@ -134,16 +67,13 @@ def sounds(part: Part, seed: int, spoken: int, noises: int) -> Iterator[Sound]:
             level_db = rng.uniform(-45, -18)
             noise = not_speech.not_speech(kind, rng.randrange(2**31), rng.uniform(1.0, 4.0), level_db, RATE_HZ)
             yield Sound("noise", f"{kind} {level_db:.0f} dB", False, with_hiss(noise, rng))
-    espeak, variants = Espeak(), trained_variants()
-    mine = variants[::5] if part == "tune" else [variant for variant in variants if variant not in variants[::5]]
-    for kind, languages in TEXTS[part].items():
-        for language, texts in languages.items():
-            for number in range(spoken):
-                text, voice = texts[number % len(texts)], f"{language}+{rng.choice(mine)}"
-                speed, pitch, pitch_range = int(rng.triangular(130, 230, 175)), rng.randint(25, 75), rng.randint(25, 75)
-                speech = espeak.say(text, voice, words_per_minute=speed, pitch=pitch, pitch_range=pitch_range)
-                pcm = trimmed(speech.resampled(RATE_HZ), rng)
-                yield Sound(kind, f"{text} {voice}", kind in TAKES_FLOOR, pcm)
+    espeak, variants = Espeak(), trained_variants()[::5]
+    for kind, texts in TEXTS.items():
+        for number in range(spoken):
+            text, voice = texts[number % len(texts)], f"en-us+{rng.choice(variants)}"
+            speed, pitch, pitch_range = int(rng.triangular(130, 230, 175)), rng.randint(25, 75), rng.randint(25, 75)
+            speech = espeak.say(text, voice, words_per_minute=speed, pitch=pitch, pitch_range=pitch_range)
+            yield Sound(kind, f"{text} {voice}", kind in TAKES_FLOOR, trimmed(speech.resampled(RATE_HZ), rng))
 
 
 def trimmed(speech: NDArray[np.float32], rng: random.Random) -> Pcm:

@@ -3,10 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from bench import floor
 from bench.curve_plot import Axes, Curve, plot
-from bench.floor_curve import Scored, policies
+from bench.floor_curve import LENGTHS_MS, Scored, policies
 from bench.virtual_call import Overlap
-from models.train.overlap_sounds import Sound
+from models.train.overlap_sounds import TEXTS, Sound
 
 SAID, PAUSED, SOFT = 1.0, 0.0, 0.25
 NOTHING = np.zeros(0, np.int16)
@@ -54,10 +55,13 @@ def test_what_is_audible_and_what_came_back_are_shares_of_their_own_trials() -> 
     assert scored.stop_ms(50) == 40.0
 
 
-def test_the_curve_has_each_length_with_and_without_sound() -> None:
-    found = policies()
-    assert len(found) == 10
-    assert sum(manners.pause_from <= 1 for manners in found.values()) == 5
+def test_the_curve_has_a_point_for_each_length() -> None:
+    assert [manners.pause_after_ms for manners in policies().values()] == list(LENGTHS_MS)
+
+
+def test_the_tuning_sounds_say_nothing_that_the_benchmark_says() -> None:
+    measured = {*floor.BACKCHANNELS, *floor.COMMANDS, *floor.BEGIN_LIKE_LISTENING}
+    assert measured.isdisjoint(text for texts in TEXTS.values() for text in texts)
 
 
 @pytest.mark.parametrize("chosen", [(100.0, 10.0), (400.0, 40.0)])

@@ -139,13 +139,13 @@ async def test_what_is_said_over_the_agent_is_decoded_at_once_and_told_frame_by_
         assert transcriber is not None
         for voiced_ms in (60.0, 80.0):
             transcriber.feed(np.ones(320, np.int16), 0.0)
-            hearing._attend_to(SpeechProgress(voiced_ms, 0.0, voiced_ms), np.ones(320, np.int16))
+            hearing._attend_to(SpeechProgress(voiced_ms, 0.0, voiced_ms))
             hearing._maybe_partial(transcriber)
         told = [await posted.get() for _ in range(4)]
         assert [type(event) for event in told] == [ev.SpeechStarted, ev.OverlapHeard, ev.OverlapHeard, ev.Transcript]
         assert [event.voiced_ms for event in told if isinstance(event, ev.OverlapHeard)] == [60.0, 80.0]
         assert recogniser.urgent == [True]
-        hearing._attend_to(SpeechProgress(OVERLAP_MS, 0.0, OVERLAP_MS), np.ones(320, np.int16))
+        hearing._attend_to(SpeechProgress(OVERLAP_MS, 0.0, OVERLAP_MS))
         assert posted.empty(), "later it is an utterance like others"
 
 

@@ -46,7 +46,7 @@ MOVES: dict[str, Callable[[World, str], object]] = {
     "tool_done": lambda world, text: world.finish_tool(),
     "synthesise": lambda world, text: world.synthesise(),
     "frames": lambda world, text: world.frames(7),
-    "overlap": lambda world, text: world.overlap(50.0 * len(text), chance=len(text) / 20),
+    "overlap": lambda world, text: world.overlap(50.0 * len(text)),
     "goes_on": lambda world, text: world.fire("go_on"),
     "settle": lambda world, text: world.settle(),
     "timer": lambda world, text: world.fire(min(world.timers, default="")),
@@ -272,7 +272,7 @@ any_event = st.one_of(
         ev.SpeechPaused, some_time, some_id, some_id, some_time, some_time, st.just(Prosody()), st.sampled_from([0.0, 1.0])
     ),
     st.builds(ev.SpeechResumed, some_time, some_id),
-    st.builds(ev.OverlapHeard, some_time, some_id, st.floats(0, 500), st.floats(0, 100), st.floats(0, 1)),
+    st.builds(ev.OverlapHeard, some_time, some_id, st.floats(0, 500), st.floats(0, 100)),
     st.builds(ev.SilenceReached, some_time, some_id, some_id),
     st.builds(ev.Endpoint, some_time, some_id, some_time),
     st.builds(ev.FinalTranscript, some_time, some_id, some_text, some_id, st.sampled_from([None, ev.Refusal("r", "No.")])),

@@ -152,9 +152,9 @@ class World:
     def partial(self, words: str) -> None:
         self.feed(ev.Transcript(self.now_ms, self.utterance, words, ""))
 
-    def overlap(self, voiced_ms: float, silence_ms: float = 0.0, chance: float = 0.0) -> None:
+    def overlap(self, voiced_ms: float, silence_ms: float = 0.0) -> None:
         """More of the caller's speech is heard over the reply."""
-        self.feed(ev.OverlapHeard(self.now_ms, self.utterance, voiced_ms, silence_ms, chance))
+        self.feed(ev.OverlapHeard(self.now_ms, self.utterance, voiced_ms, silence_ms))
 
     def endpoint(self) -> None:
         self.feed(ev.Endpoint(self.now_ms, self.utterance, self.now_ms - 500))

@@ -13,7 +13,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from voiceagent.audio import interruption
 from voiceagent.audio.prosody import prosody_of
 from voiceagent.call.clock import CallClock
 from voiceagent.call.tasks import CallTasks
@@ -51,7 +50,6 @@ PROSODY_FRAMES = 75
 """The last 1.5 s: what the voice did before a pause."""
 SAMPLES_PER_MS = 16
 OWNER = "hearing"
-NOTHING = np.zeros(0, np.int16)
 
 
 class Hearing:
@@ -86,11 +84,7 @@ class Hearing:
         """Of the latest utterance, also after its end."""
         self._is_open = False
         self._attended = -1
-        """The utterance that is spoken over the agent's reply, …"""
-        self._first_sounds = np.zeros(0, np.int16)
-        """… its beginning, and …"""
-        self._chance = 0.0
-        """… how likely by that it takes the floor."""
+        """The utterance that is spoken over the agent's reply."""
         self._recent: deque[NDArray[np.int16]] = deque(maxlen=PROSODY_FRAMES)
         self._voiced_ms = 0.0
         self._words = ""
@@ -129,18 +123,14 @@ class Hearing:
             self._transcriber.feed(frame.pcm, progress.silence_ms)
         if self._is_open and self._transcriber is not None:
             self._voiced_ms = progress.voiced_ms
-            self._attend_to(progress, frame.pcm if not isinstance(progress, SpeechOnset) else NOTHING)
+            self._attend_to(progress)
             self._follow(self._transcriber, progress)
 
-    def _attend_to(self, progress: SpeechProgress, pcm: NDArray[np.int16]) -> None:
+    def _attend_to(self, progress: SpeechProgress) -> None:
         """What is said over the agent's reply is told frame by frame, as long as it is new."""
-        if self._attended != self._utterance_id or progress.voiced_ms >= OVERLAP_MS:
-            return
-        if len(self._first_sounds) < interruption.LONGEST_MS * SAMPLES_PER_MS:
-            self._first_sounds = np.concatenate((self._first_sounds, pcm))
-            self._chance = interruption.chance(self._first_sounds)
-        now_ms = self._clock.now_ms()
-        self._post(ev.OverlapHeard(now_ms, self._utterance_id, progress.voiced_ms, progress.silence_ms, self._chance))
+        if self._attended == self._utterance_id and progress.voiced_ms < OVERLAP_MS:
+            now_ms = self._clock.now_ms()
+            self._post(ev.OverlapHeard(now_ms, self._utterance_id, progress.voiced_ms, progress.silence_ms))
 
     def _follow(self, utterance: UtteranceTranscriber, progress: SpeechProgress) -> None:
         """See whether the utterance goes on, pauses, or ends."""
@@ -182,8 +172,6 @@ class Hearing:
         self._transcriber = UtteranceTranscriber(self._engine, language=self.language)
         self._transcriber.begin(self._utterance_id, onset.audio)
         self._is_open = True
-        lead_ms = PREROLL_MS - interruption.LEAD_MS
-        self._first_sounds, self._chance = onset.audio[int(lead_ms * SAMPLES_PER_MS) :], 0.0
         self._since_partial_ms = 0.0
         self._decoding = self._paused = False
         self._holds = None

@@ -84,7 +84,7 @@ def overlap_heard(step: Step, event: ev.OverlapHeard) -> None:
     """There is more of what the caller says over the agent."""
     if event.utterance_id == step.state.utterance_id and step.spoken() is not None:
         words = leaning(step.state.partial, _overlap(step, step.state.partial, event.voiced_ms), step.language)
-        floor.more_heard(step, event.voiced_ms, event.silence_ms, event.chance, words)
+        floor.more_heard(step, event.voiced_ms, event.silence_ms, words)
 
 
 def speech_resumed(step: Step, event: ev.SpeechResumed) -> None:
@@ -262,7 +262,7 @@ def _judge(step: Step, words: str, voiced_ms: float, *, silent: bool) -> None:
         step.do(act.Discard(utterance_id), act.CallerStopped(utterance_id, end_ms), act.CallerFinal(utterance_id, words))
         _carry_on(step, words, end_ms)
     else:
-        floor.more_heard(step, voiced_ms, 0.0, 0.0, leaning(words, _overlap(step, words, voiced_ms), step.language))
+        floor.more_heard(step, voiced_ms, 0.0, leaning(words, _overlap(step, words, voiced_ms), step.language))
 
 
 def _carry_on(step: Step, words: str, end_ms: float) -> None:

@@ -69,8 +69,6 @@ class OverlapHeard(Event):
     """Speech so far, pauses left out."""
     silence_ms: float
     """Audio received since the last voiced sample."""
-    chance: float = 0.0
-    """By its sound, 0 to 1, that it takes the floor; 0 where nothing is known."""
 
 
 @dataclass(frozen=True, slots=True)

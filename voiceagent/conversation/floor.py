@@ -25,9 +25,9 @@ def meet(step: Step, utterance_id: int) -> None:
         step.do(act.Attenuate(reply.reply_id, manners.duck_db))
 
 
-def more_heard(step: Step, voiced_ms: float, silence_ms: float, chance: float, words: Leaning) -> None:
+def more_heard(step: Step, voiced_ms: float, silence_ms: float, words: Leaning) -> None:
     """There is more of the caller's speech: perhaps enough to fall silent."""
-    if step.state.voice != "paused" and step.state.rules.manners.pauses(voiced_ms, silence_ms, chance, words):
+    if step.state.voice != "paused" and step.state.rules.manners.pauses(voiced_ms, silence_ms, words):
         pause(step)
 
 

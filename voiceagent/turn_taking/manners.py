@@ -18,7 +18,7 @@ STILL_SPEAKING_MS = 40.0
 
 
 class Manners(Struct, frozen=True):
-    """Chances from 0 to 1; above 1 none is enough."""
+    """Of one way to behave."""
 
     onset: Onset
     """As soon as speech is certain."""
@@ -26,33 +26,27 @@ class Manners(Struct, frozen=True):
     """So much speech pauses the reply, as long as no word of it is known."""
     patience_ms: float = 0.0
     """And so much, while all words that are known are signs of listening."""
-    pause_from: float = 1.1
-    """The chance, by its sound, that it takes the floor, from which it pauses the reply, …"""
-    sound_after_ms: float = 0.0
-    """… once there is so much of it."""
     duck_db: float = -12.0
     quiet_ms: float = 650.0
     """After a sign of listening that paused the reply the caller may go on: so long after it the agent does, …"""
     nothing_ms: float = 240.0
     """… and so long after a sound without words, which may have been the beginning of some."""
 
-    def pauses(self, voiced_ms: float, silence_ms: float, chance: float, words: Leaning) -> bool:
-        """Whether a reply that is still being said pauses: the caller's speech so far, the silence at the end of it, its chance
-        by sound, and what its words look like."""
+    def pauses(self, voiced_ms: float, silence_ms: float, words: Leaning) -> bool:
+        """Whether a reply that is still being said pauses: the caller's speech so far, the silence at the end of it, and what its
+        words look like."""
         if words == "taking":
             return True
         if silence_ms >= STILL_SPEAKING_MS:
             return False
-        if words == "listening":
-            return voiced_ms >= self.patience_ms
-        return voiced_ms >= self.pause_after_ms or (voiced_ms >= self.sound_after_ms and chance >= self.pause_from)
+        return voiced_ms >= (self.patience_ms if words == "listening" else self.pause_after_ms)
 
 
 EAGER = Manners("pause")
 MANNERS: Mapping[str, Manners] = {
     "eager": EAGER,
-    "duck": Manners("duck", pause_after_ms=500.0, patience_ms=1000.0, pause_from=0.66),
-    "wait": Manners("go on", pause_after_ms=500.0, patience_ms=1000.0, pause_from=0.66),
+    "duck": Manners("duck", pause_after_ms=420.0, patience_ms=1000.0),
+    "wait": Manners("go on", pause_after_ms=420.0, patience_ms=1000.0),
 }
-"""By the name that `turn.overlap` gives them. The values were chosen on the tuning sounds of `models/train/overlap_sounds.py`: of
-what kept audible pauses below 10 %, the soonest in the median."""
+"""By the name that `turn.overlap` gives them. The lengths were chosen on the sounds of `models/train/overlap_sounds.py`: the
+shortest that keep audible pauses below 10 % there."""
