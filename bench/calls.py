@@ -159,8 +159,8 @@ def _rows(alone: Measured, interrupted: Measured, together: Measured) -> Iterato
     yield Figure("interruptions", len(interrupted.barge_in_stop_ms), "", "", True)
     if interrupted.barge_in_stop_ms:
         stop = distribution(interrupted.barge_in_stop_ms)
-        yield at_most("barge-in stop p50", round(stop.p50_ms, 1), 120, "ms")
-        yield at_most("barge-in stop p95", round(stop.p95_ms, 1), 180, "ms")
+        yield at_most("barge-in stop p50", round(stop.p50_ms, 1), 200, "ms")
+        yield at_most("barge-in stop p95", round(stop.p95_ms, 1), 350, "ms")
     if together.voice_to_voice_ms:
         five = distribution(together.voice_to_voice_ms)
         yield Figure("5 calls at once: turns", five.count, "", "≥ 50", five.count >= CALLS_AT_ONCE * TURNS_A_CALL)
