@@ -56,7 +56,9 @@ def main() -> int:
     )
     parser.add_argument("--model", type=Path, help="starter: the onnxruntime-genai folder (default: the profile's model)")
     parser.add_argument("--whisper", type=Path, help="starter: the CTranslate2 folder that hears (default: whisper-tiny.en)")
-    parser.add_argument("--split", default="held_out", choices=("dev", "held_out"), help="starter: which requests")
+    parser.add_argument(
+        "--split", default="held_out", choices=("dev", "held_out"), help="starter: which requests; floor: which sounds"
+    )
     parser.add_argument("--set", choices=("demo", "unseen", "none", "facts"), help="starter: one set alone")
     parser.add_argument("--text-only", action="store_true", help="starter: without speech")
     parser.add_argument("--limit", type=int, help="starter: so many dialogues of each agent")

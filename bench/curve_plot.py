@@ -1,4 +1,4 @@
-"""Draws false cutoffs against latency as a small SVG by hand, readable on a light and on a dark page."""
+"""Draws how often something goes wrong against latency as a small SVG by hand, readable on a light and on a dark page."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 WIDTH, HEIGHT = 720, 420
 LEFT, RIGHT, TOP, BOTTOM = 64, 20, 24, 56
-MOST_MS, MOST_PERCENT = 2000.0, 80.0
-STEP_MS, STEP_PERCENT = 250, 10
 STYLE = """
   text { font: 13px system-ui, sans-serif; fill: #24292f; }
   .grid { stroke: #d0d7de; stroke-width: 1; }
@@ -26,55 +24,72 @@ Point = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
+class Axes:
+    """How far they go and what they say."""
+
+    most_ms: float = 2000.0
+    most_percent: float = 80.0
+    step_ms: int = 250
+    step_percent: int = 10
+    below: str = "median time from the end of speech to the endpoint, ms"
+    above: str = "turns cut off, %"
+
+
+@dataclass(frozen=True, slots=True)
 class Curve:
     """A rule at several thresholds."""
 
     name: str
     points: Sequence[Point]
-    """Latency in ms and cut-off turns in per cent."""
+    """Latency in ms, and what goes wrong in per cent."""
 
 
-def plot(curves: Sequence[Curve], chosen: Point, goal: Point) -> str:
+ENDPOINTS = Axes()
+
+
+def plot(curves: Sequence[Curve], chosen: Point, goal: Point, axes: Axes = ENDPOINTS) -> str:
     """The SVG: the curves, a dot where the agent runs, and the corner that `goal` allows."""
-    left, top = _at((0.0, goal[1]))
-    right, bottom = _at((goal[0], 0.0))
+    left, top = _at((0.0, goal[1]), axes)
+    right, bottom = _at((goal[0], 0.0), axes)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
-        'aria-label="False cutoffs against endpoint latency">',
+        f'aria-label="{axes.above}, against the {axes.below}">',
         f"<style>{STYLE}\n</style>",
-        *_axes(),
+        *_axes(axes),
         f'<rect class="goal" x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}"/>',
     ]
     for index, curve in enumerate(curves):
-        inside = [point for point in curve.points if point[0] <= MOST_MS and point[1] <= MOST_PERCENT]
-        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(_at, inside))
+        inside = [point for point in curve.points if point[0] <= axes.most_ms and point[1] <= axes.most_percent]
+        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in (_at(point, axes) for point in inside))
         parts.append(f'<polyline class="line c{index}" points="{line}"/>')
-        parts += [f'<circle class="d{index}" cx="{x:.1f}" cy="{y:.1f}" r="3"/>' for x, y in map(_at, inside)]
+        parts += [
+            f'<circle class="d{index}" cx="{x:.1f}" cy="{y:.1f}" r="3"/>' for x, y in (_at(point, axes) for point in inside)
+        ]
         key = TOP + 18 + 20 * index
         parts.append(f'<rect class="d{index}" x="{WIDTH - 270}" y="{key - 9}" width="18" height="4"/>')
         parts.append(f'<text x="{WIDTH - 244}" y="{key - 2}">{curve.name}</text>')
-    x, y = _at(chosen)
+    x, y = _at(chosen, axes)
     parts.append(f'<circle class="line c0" cx="{x:.1f}" cy="{y:.1f}" r="8"/>')
     parts.append(f'<text x="{x + 14:.1f}" y="{y - 10:.1f}">default: {chosen[0]:.0f} ms, {chosen[1]:.1f} %</text>')
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _at(point: Point) -> Point:
-    x = LEFT + point[0] / MOST_MS * (WIDTH - LEFT - RIGHT)
-    return x, HEIGHT - BOTTOM - point[1] / MOST_PERCENT * (HEIGHT - TOP - BOTTOM)
+def _at(point: Point, axes: Axes) -> Point:
+    x = LEFT + point[0] / axes.most_ms * (WIDTH - LEFT - RIGHT)
+    return x, HEIGHT - BOTTOM - point[1] / axes.most_percent * (HEIGHT - TOP - BOTTOM)
 
 
-def _axes() -> list[str]:
+def _axes(axes: Axes) -> list[str]:
     parts = []
-    for ms in range(0, int(MOST_MS) + 1, STEP_MS):
-        x, y = _at((ms, 0))
+    for ms in range(0, int(axes.most_ms) + 1, axes.step_ms):
+        x, y = _at((ms, 0), axes)
         parts.append(f'<line class="grid" x1="{x:.1f}" y1="{TOP}" x2="{x:.1f}" y2="{y:.1f}"/>')
         parts.append(f'<text x="{x:.1f}" y="{y + 18:.1f}" text-anchor="middle">{ms}</text>')
-    for percent in range(0, int(MOST_PERCENT) + 1, STEP_PERCENT):
-        x, y = _at((0, percent))
+    for percent in range(0, int(axes.most_percent) + 1, axes.step_percent):
+        x, y = _at((0, percent), axes)
         parts.append(f'<line class="grid" x1="{x:.1f}" y1="{y:.1f}" x2="{WIDTH - RIGHT}" y2="{y:.1f}"/>')
         parts.append(f'<text x="{x - 8:.1f}" y="{y + 4:.1f}" text-anchor="end">{percent}</text>')
     parts.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 14}" text-anchor="middle">'
-                 "median time from the end of speech to the endpoint, ms</text>")  # fmt: skip
-    parts.append(f'<text x="{LEFT}" y="{TOP - 9}">turns cut off, %</text>')
+                 f"{axes.below}</text>")  # fmt: skip
+    parts.append(f'<text x="{LEFT}" y="{TOP - 9}">{axes.above}</text>')
     return parts

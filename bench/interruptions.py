@@ -50,12 +50,12 @@ YIELD_TIMEOUT_S = 3.0
 """The agent that has not dropped its reply so long after the interruption has not yielded."""
 QUIET_DBFS = -45.0
 STEP_SAMPLES = RATE_HZ * 5 // 1000
-NOTES = """Replies are ten seconds of a tone each, written and synthesised piece by piece; the VAD, Whisper, the turn engine,
-the playout and WebRTC are those of `voiceagent serve`. The interruptions are sentences of the held-out list in its voices, at
-random moments. A packet that was lost and is made up from the one before it is not a frame received. A frame that is of no
-tone is taken for the beginning of the next reply where sound goes on from it to that one's tone, or the server has announced
-that one; else for the end of the reply before it. Where the agent went on for a moment first, the sentence began with a word
-that might have been a sign of listening ("Good. In Venice, please.")."""
+NOTES = """The agent is eager (`turn.overlap`). Replies are ten seconds of a tone each, written and synthesised piece by
+piece; the VAD, Whisper, the turn engine, the playout and WebRTC are those of `voiceagent serve`. The interruptions are
+sentences of the held-out list in its voices, at random moments. A packet that was lost and is made up from the one before
+it is not a frame received. A frame that is of no tone is taken for the beginning of the next reply where sound goes on from
+it to that one's tone, or the server has announced that one; else for the end of the reply before it. Where the agent went
+on for a moment first, the sentence began with a word that might have been a sign of listening ("Good. In Venice, please.")."""
 
 Speech = NDArray[np.int16]
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from voiceagent.call import Call
 from voiceagent.capacity.settings import AdmissionSettings
-from voiceagent.config import AgentConfig
+from voiceagent.config import AgentConfig, TurnSettings
 from voiceagent.conversation.events import SpokenWord
 from voiceagent.conversation.history import Message
 from voiceagent.engines import Engines, load_stt
@@ -120,7 +120,7 @@ class Tones:
 
 def service(max_calls: int) -> Service:
     """The application's view of it."""
-    budgets, agent = load_budgets(default_budgets_file()), AgentConfig(profile=PROFILE)
+    budgets, agent = load_budgets(default_budgets_file()), AgentConfig(profile=PROFILE, turn=TurnSettings(overlap="eager"))
     metrics = Metrics()
     unguarded = load_guards(GuardSettings(output=OutputRules(secrets=False, cards=False)))
 

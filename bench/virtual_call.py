@@ -1,13 +1,18 @@
 """A call without a network, at the pace of the machine: the caller's audio goes through Opus, the VAD, Whisper and the turn
-engine of a real call while the agent speaks one long reply. Time is counted in frames of audio; a decode takes none of it."""
+engine of a real call while the agent speaks one long reply. Time is counted in frames of audio; what a decode takes of it is
+given."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
+from dataclasses import replace as changed
+from hashlib import sha256
 from typing import Any
 
+import msgspec.structs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,13 +29,17 @@ from voiceagent.conversation import machine
 from voiceagent.guard.checks import load_guards
 from voiceagent.media.leg import HeardFrame
 from voiceagent.stt.engine import SttEngine
+from voiceagent.stt.hypothesis import Hypothesis
 from voiceagent.tools.toolset import ToolSet
+from voiceagent.turn_taking.manners import Manners
 
 RATE_HZ = 16_000
 FRAME_MS = 20
 FRAME_SAMPLES = RATE_HZ * FRAME_MS // 1000
 OPUS_RATE_HZ = 24_000
 WORD_MS = 300.0
+DECODE_MS = 60.0
+"""What the bundled Whisper takes for a second of speech on a core of its own, and a frame until it begins."""
 REPLY = (
     "I have found three restaurants near the station that still have a free table on Friday evening at seven. "
     "The first one is Italian and has a quiet garden, the second one serves fish from the harbour, "
@@ -42,17 +51,74 @@ Pcm = NDArray[np.int16]
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """What became of a sound over the agent's speech."""
+    """What became of a sound over the agent's speech. Times in ms from the sound's onset."""
 
     yielded: bool
-    decided_ms: float | None
-    """From the sound's onset to the drop, or to the reply going on; None when the agent was never held."""
-    held_ms: float | None
-    """From the sound's onset to the agent's silence; None when it was never silent."""
+    dropped_ms: float | None
+    """Until the reply was given up; None when it was not."""
+    levels: tuple[float, ...]
+    """Of the agent's voice, a frame each: 1, less when it speaks softly, 0 when it is silent."""
+    sound_ms: float
+    """How long the sound was."""
     words: str
     """What was understood of it at last."""
     voiced_ms: float
     """How much speech the VAD found in it before its last pause."""
+
+    @property
+    def stopped_ms(self) -> float:
+        """Until the last frame in which anything of the reply was heard, if it was given up."""
+        return FRAME_MS * float(max((at + 1 for at, level in enumerate(self.levels) if level), default=0))
+
+    @property
+    def softer_ms(self) -> float | None:
+        """Until the reply was not at its full level for the first time."""
+        return next((FRAME_MS * float(at) for at, level in enumerate(self.levels) if level < 1), None)
+
+    @property
+    def gaps(self) -> list[tuple[int, int]]:
+        """Silences after which the reply went on: the first frame of each and the one after its end."""
+        edges = np.flatnonzero(np.diff([1, *(level > 0 for level in self.levels)]))
+        return [(int(start), int(end)) for start, end in zip(edges[::2], edges[1::2], strict=False)]
+
+    @property
+    def gap_ms(self) -> float:
+        """The longest of them."""
+        return FRAME_MS * float(max((end - start for start, end in self.gaps), default=0))
+
+    @property
+    def back_after_ms(self) -> float | None:
+        """From the end of the sound until the reply went on after its last silence; None where it was never silent."""
+        return FRAME_MS * self.gaps[-1][1] - self.sound_ms if self.gaps else None
+
+
+class Remembered:
+    """A recogniser that decodes the same audio once."""
+
+    def __init__(self, engine: SttEngine) -> None:
+        self.stream, self.max_audio_s, self.dropped_partials = engine.stream, engine.max_audio_s, 0
+        self.known: dict[tuple[bytes, str, bool, str], Hypothesis] = {}
+        self._engine = engine
+
+    async def transcribe(
+        self,
+        audio: NDArray[np.float32],
+        *,
+        prompt: str = "",
+        word_times: bool = False,
+        final: bool = False,
+        language: str = "",
+        urgent: bool = False,
+    ) -> Hypothesis:
+        """See `SttEngine.transcribe`."""
+        key = (sha256(audio.tobytes()).digest(), prompt, word_times, language)
+        if key not in self.known:
+            self.known[key] = await self._engine.transcribe(audio, prompt=prompt, word_times=word_times, language=language)
+        return self.known[key]
+
+    async def close(self) -> None:
+        """Free the model and its threads."""
+        await self._engine.close()
 
 
 class _Clock(CallClock):
@@ -91,65 +157,84 @@ class _Tasks(CallTasks):
 class VirtualCall:
     """One call; `overlap` plays a sound into the agent's reply."""
 
-    def __init__(self, engine: SttEngine, *, reply: str = REPLY, follow: Callable[[str], None] = lambda line: None) -> None:
-        """`follow` is told every event and action, a line each."""
+    def __init__(
+        self,
+        engine: SttEngine,
+        manners: Manners | None = None,
+        *,
+        reply: str = REPLY,
+        follow: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        """`manners`: the agent's, where they are not the default; `follow` is told every event and action, a line each."""
         self._engine = engine
         self._agent = AgentConfig(phrases=Phrases(greeting=reply))
         self._checks = load_guards(self._agent.guard).input
         self._follow = follow
         self._clock = _Clock()
-        self._state = machine.start(rules_of(self._agent, ToolSet()))
+        rules = rules_of(self._agent, ToolSet())
+        self._state = machine.start(rules if manners is None else msgspec.structs.replace(rules, manners=manners))
         self._clauses: list[tuple[int, int, float]] = []
         self._played_ms = 0.0
+        self._level = 1.0
         self._held = False
+        self._levels: list[float] = []
+        self._decoded: deque[tuple[float, ev.Event]] = deque()
+        """Words, and when they are known."""
         self._timers: dict[str, float] = {}
-        self._marks: dict[str, float] = {}
+        self._dropped_ms: float | None = None
         self._words = ""
         self._voiced_ms = 0.0
         self._hearing: Hearing
 
     async def overlap(self, sound: Pcm, *, before_ms: float = 1000.0, after_ms: float = 3000.0) -> Overlap:
         """Let the agent speak for `before_ms`, then play the sound (mono 16 kHz), then `after_ms` of silence."""
-        heard = through_opus(np.concatenate([_silence(before_ms), sound, _silence(after_ms)]))
+        return await self.overlap_coded(over_speech(sound, before_ms, after_ms), len(sound) * 1000 / RATE_HZ, before_ms)
+
+    async def overlap_coded(self, heard: Pcm, sound_ms: float, before_ms: float = 1000.0) -> Overlap:
+        """The same with what `over_speech` made of the sound."""
         async with asyncio.TaskGroup() as group:
             tasks = _Tasks(group)
             self._hearing = Hearing(self._engine, self._agent.turn, self._clock, tasks, self._post, self._checks)
-            self._post(ev.CallStarted(0.0))
+            self._step(ev.CallStarted(0.0))
             await self._hearing.run(self._frames(heard, tasks))
             tasks.cancel_all()
-        held_ms, dropped_ms, released_ms = (self._marks.get(name) for name in ("held", "dropped", "released"))
-        decided_ms = released_ms if dropped_ms is None else dropped_ms
-        return Overlap(
-            dropped_ms is not None,
-            None if decided_ms is None else decided_ms - before_ms,
-            None if held_ms is None else held_ms - before_ms,
-            self._words,
-            self._voiced_ms,
-        )
+        dropped_ms = None if self._dropped_ms is None else self._dropped_ms - before_ms
+        levels = tuple(self._levels[int(before_ms / FRAME_MS) :])
+        return Overlap(dropped_ms is not None, dropped_ms, levels, sound_ms, self._words, self._voiced_ms)
 
     async def _frames(self, heard: Pcm, tasks: _Tasks) -> AsyncIterator[HeardFrame]:
         for start in range(0, len(heard) - FRAME_SAMPLES + 1, FRAME_SAMPLES):
             self._clock.time_ms += FRAME_MS
             yield HeardFrame(heard[start : start + FRAME_SAMPLES], self._clock.time_ms, False)
             await tasks.idle()
+            while self._decoded and self._decoded[0][0] <= self._clock.time_ms:
+                self._step(changed(self._decoded.popleft()[1], at_ms=self._clock.time_ms))
             self._play()
             for name in [name for name, due_ms in self._timers.items() if due_ms <= self._clock.time_ms]:
                 del self._timers[name]
-                self._post(ev.TimerFired(self._clock.time_ms, name))
+                self._step(ev.TimerFired(self._clock.time_ms, name))
 
     def _play(self) -> None:
         """The agent's next frame."""
         if self._held or not self._clauses:
+            self._levels.append(0.0)
             return
+        self._levels.append(self._level)
         reply_id, clause, duration_ms = self._clauses[0]
         self._played_ms = min(duration_ms, self._played_ms + FRAME_MS)
         played_ms = self._played_ms
         if played_ms >= duration_ms:
             self._clauses.pop(0)
             self._played_ms = 0.0
-        self._post(ev.Played(self._clock.time_ms, reply_id, clause, played_ms))
+        self._step(ev.Played(self._clock.time_ms, reply_id, clause, played_ms))
 
     def _post(self, event: ev.Event) -> None:
+        if isinstance(event, ev.Transcript | ev.FinalTranscript):
+            self._decoded.append((event.at_ms + DECODE_MS, event))
+        else:
+            self._step(event)
+
+    def _step(self, event: ev.Event) -> None:
         if not isinstance(event, ev.Played | ev.ClauseAudio):
             self._follow(f"{self._clock.time_ms:6.0f}  {event}")
         if isinstance(event, ev.FinalTranscript):
@@ -166,18 +251,23 @@ class VirtualCall:
             case act.Speak(reply_id, clause, text):
                 words = tuple(ev.SpokenWord(word, i * WORD_MS, (i + 1) * WORD_MS) for i, word in enumerate(text.split()))
                 self._clauses.append((reply_id, clause, len(words) * WORD_MS))
-                self._post(ev.ClauseAudio(now_ms, reply_id, clause, len(words) * WORD_MS, words))
+                self._step(ev.ClauseAudio(now_ms, reply_id, clause, len(words) * WORD_MS, words))
             case act.Hold():
-                self._mark("held")
+                self._note("held")
                 self._held = True
-            case act.Release():
-                self._mark("released")
-                self._held = False
+            case act.Attenuate(_, gain_db):
+                self._note(f"{gain_db:.0f} dB")
+                self._level = 10 ** (gain_db / 20)
+            case act.Release(_, clause, from_ms):
+                self._note("goes on")
+                self._held, self._level = False, 1.0
+                self._played_ms = from_ms if clause >= 0 else self._played_ms
             case act.Drop(reply_id):
-                self._mark("dropped")
-                self._held = False
+                self._note("dropped")
+                self._dropped_ms = now_ms if self._dropped_ms is None else self._dropped_ms
+                self._held, self._level = False, 1.0
                 self._clauses.clear()
-                self._post(ev.PlayoutStopped(now_ms, reply_id, -1, 0.0))
+                self._step(ev.PlayoutStopped(now_ms, reply_id, -1, 0.0))
             case act.SetTimer(name, due_ms):
                 self._timers[name] = due_ms
             case act.ClearTimer(name):
@@ -186,12 +276,18 @@ class VirtualCall:
                 self._hearing.transcribe(utterance_id)
             case act.SetHolds():
                 self._hearing.set_holds(action)
+            case act.Attend(utterance_id):
+                self._hearing.attend(utterance_id)
             case act.Discard(utterance_id):
                 self._hearing.discard(utterance_id)
 
-    def _mark(self, name: str) -> None:
-        self._marks.setdefault(name, self._clock.time_ms)
-        self._follow(f"{self._clock.time_ms:6.0f}  → {name}")
+    def _note(self, what: str) -> None:
+        self._follow(f"{self._clock.time_ms:6.0f}  → {what}")
+
+
+def over_speech(sound: Pcm, before_ms: float = 1000.0, after_ms: float = 3000.0) -> Pcm:
+    """The caller's audio as the server hears it: a silence, the sound, a silence."""
+    return through_opus(np.concatenate([_silence(before_ms), sound, _silence(after_ms)]))
 
 
 def through_opus(pcm: Pcm) -> Pcm:

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 import yaml
@@ -56,6 +56,9 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many replies a turn may begin before it is known that the caller has finished. 0: none, and nothing is read ahead."""
     max_lookups: Annotated[int, msgspec.Meta(ge=0, le=16)] = 4
     """How many tools without effect a turn may run before it is known that the caller has finished. 0: none."""
+    overlap: Literal["eager", "duck", "wait"] = "eager"
+    """What the agent does as soon as somebody speaks over it: falls silent, speaks softly, or goes on. What is no interruption is
+    heard least as a gap with the last; an interruption stops it soonest with the first."""
     min_speech_ms: Milliseconds = 100
     """Speech shorter than this is not an utterance."""
     partial_interval_ms: Milliseconds = 180

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from voiceagent.call.clock import CallClock
-from voiceagent.call.hearing import Hearing
+from voiceagent.call.hearing import OVERLAP_MS, Hearing
 from voiceagent.call.tasks import CallTasks
 from voiceagent.config import TurnSettings
 from voiceagent.conversation import events as ev
@@ -104,6 +104,49 @@ async def test_partial_decodes_that_cost_much_come_more_seldom() -> None:
             assert isinstance(await posted.get(), ev.Transcript)
     assert frames[0] == 9, "180 ms"
     assert frames[1] >= 16, "100 ms are three tenths of 333 ms"
+
+
+class UrgentRecogniser(SlowRecogniser):
+    """Knows which of its decodes were urgent."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.urgent: list[bool] = []
+
+    async def transcribe(
+        self,
+        audio: NDArray[np.float32],
+        *,
+        prompt: str = "",
+        word_times: bool = False,
+        final: bool = False,
+        urgent: bool = False,
+    ) -> Hypothesis:
+        self.urgent.append(urgent)
+        return await super().transcribe(audio)
+
+
+async def test_what_is_said_over_the_agent_is_decoded_at_once_and_told_frame_by_frame() -> None:
+    recogniser = UrgentRecogniser()
+    posted: asyncio.Queue[ev.Event] = asyncio.Queue()
+    checks = load_guards(GuardSettings()).input
+    async with asyncio.TaskGroup() as group:
+        tasks = CallTasks(group)
+        hearing = Hearing(recogniser, TurnSettings(), CallClock(), tasks, posted.put_nowait, checks)
+        hearing._begin(SpeechOnset(60.0, 0.0, 60.0, 0.0, np.ones(6400, np.int16)))
+        hearing.attend(1)
+        transcriber = hearing._transcriber
+        assert transcriber is not None
+        for voiced_ms in (60.0, 80.0):
+            transcriber.feed(np.ones(320, np.int16), 0.0)
+            hearing._attend_to(SpeechProgress(voiced_ms, 0.0, voiced_ms))
+            hearing._maybe_partial(transcriber)
+        told = [await posted.get() for _ in range(4)]
+        assert [type(event) for event in told] == [ev.SpeechStarted, ev.OverlapHeard, ev.OverlapHeard, ev.Transcript]
+        assert [event.voiced_ms for event in told if isinstance(event, ev.OverlapHeard)] == [60.0, 80.0]
+        assert recogniser.urgent == [True]
+        hearing._attend_to(SpeechProgress(OVERLAP_MS, 0.0, OVERLAP_MS))
+        assert posted.empty(), "later it is an utterance like others"
 
 
 class QuickRecogniser(HeldRecogniser):

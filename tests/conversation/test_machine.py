@@ -127,6 +127,7 @@ def test_what_does_not_take_the_floor_leaves_the_reply_where_it_was_held(words: 
     world.frames(10)
     assert world.queue[0].sent_ms == sent_ms
     world.pause_with(words)
+    world.fire("go_on")
     assert not world.held
     assert world.state.phase is Phase.SPEAKING
     world.play_all()
@@ -150,6 +151,7 @@ def test_a_word_found_in_little_speech_is_not_believed_yet() -> None:
     world.partial("tomorrow")
     assert not world.drops
     world.pause_with("")
+    world.fire("go_on")
     assert not world.held
 
 
@@ -168,6 +170,7 @@ def test_a_yes_long_before_the_question_is_asked_is_a_sign_of_listening() -> Non
     world.speech()
     world.pause_with("Yes.")
     assert not world.drops
+    world.fire("go_on")
     assert not world.held
 
 
@@ -176,6 +179,7 @@ def test_engines_under_load_still_decode_what_a_held_reply_waits_for() -> None:
     world.speech()
     world.pause(load=1.0)
     world.final("Mm-hm.")
+    world.fire("go_on")
     assert not world.held
     assert not world.finals
 

@@ -14,6 +14,7 @@ from voiceagent.conversation import machine
 from voiceagent.conversation.history import Chunk
 from voiceagent.conversation.reply import PENDING_TOOL
 from voiceagent.conversation.state import Phase, Rules, ToolRule
+from voiceagent.turn_taking.manners import MANNERS
 from voiceagent.turn_taking.pause import Prosody
 
 TEXTS = ("Mm-hm.", "Hello there.", "One, two, three. Four five", " and six!", "", "Yes", " no. Maybe so, I think.")
@@ -45,6 +46,8 @@ MOVES: dict[str, Callable[[World, str], object]] = {
     "tool_done": lambda world, text: world.finish_tool(),
     "synthesise": lambda world, text: world.synthesise(),
     "frames": lambda world, text: world.frames(7),
+    "overlap": lambda world, text: world.overlap(50.0 * len(text)),
+    "goes_on": lambda world, text: world.fire("go_on"),
     "settle": lambda world, text: world.settle(),
     "timer": lambda world, text: world.fire(min(world.timers, default="")),
     "typed": lambda world, text: world.feed(ev.TextReceived(world.now_ms, text)),
@@ -79,16 +82,20 @@ FILLERS = ("Let me see.", "One moment.")
 scripts = st.lists(st.tuples(st.sampled_from(sorted(MOVES)), st.sampled_from(TEXTS)), max_size=60)
 callers_moves = st.sampled_from(["speech", "words", "partial", "endpoint", "hung", "late", "text", "generated"])
 callers_scripts = st.lists(st.tuples(callers_moves, st.sampled_from(TEXTS)), min_size=20, max_size=40)
-greetings = st.sampled_from(["", "Hello, how can I help you?"])
+Opening = tuple[str, str]
+"""A greeting, and what the agent does while the caller speaks over it."""
+openings = st.tuples(st.sampled_from(["", "Hello, how can I help you?"]), st.sampled_from(sorted(MANNERS)))
 
 
-def run(greeting: str, script: list[tuple[str, str]], kind: type[World] = World) -> World:
+def run(opening: Opening, script: list[tuple[str, str]], kind: type[World] = World) -> World:
     """Let a call happen in the given order. The world itself fails when a frame, a synthesis or a tool of a dropped reply
     appears."""
+    greeting, manners = opening
     world = kind(
         Rules(
             language="en",
             greeting=greeting,
+            manners=MANNERS[manners],
             silence_timeout_ms=1000,
             max_tool_rounds=2,
             apology="Sorry.",
@@ -109,36 +116,36 @@ def hung_up(world: World) -> World:
     return world
 
 
-@given(greetings, scripts)
+@given(openings, scripts)
 @settings(max_examples=400, deadline=None)
-def test_history_equals_what_was_heard(greeting: str, script: list[tuple[str, str]]) -> None:
-    world = hung_up(run(greeting, script))
+def test_history_equals_what_was_heard(opening: Opening, script: list[tuple[str, str]]) -> None:
+    world = hung_up(run(opening, script))
     heard = " ".join(word for reply_id in sorted(world.played) for word in world.played[reply_id])
     assert " ".join(world.assistant_texts()) == heard
 
 
-@given(greetings, scripts)
+@given(openings, scripts)
 @settings(max_examples=300, deadline=None)
-def test_every_reply_ends_exactly_once(greeting: str, script: list[tuple[str, str]]) -> None:
-    world = hung_up(run(greeting, script))
+def test_every_reply_ends_exactly_once(opening: Opening, script: list[tuple[str, str]]) -> None:
+    world = hung_up(run(opening, script))
     started = [notice.reply_id for notice in world.beginnings()]
     assert started == [notice.reply_id for notice in world.endings()]
     assert len(set(started)) == len(started)
 
 
-@given(greetings, scripts)
+@given(openings, scripts)
 @settings(max_examples=300, deadline=None)
-def test_no_timer_is_left_over(greeting: str, script: list[tuple[str, str]]) -> None:
-    world = run(greeting, script)
+def test_no_timer_is_left_over(opening: Opening, script: list[tuple[str, str]]) -> None:
+    world = run(opening, script)
     assert set(world.timers) == world.state.timers
     assert not hung_up(world).timers
 
 
-@given(greetings, scripts)
+@given(openings, scripts)
 @settings(max_examples=400, deadline=None)
-def test_no_effect_comes_of_an_uncommitted_reply_nor_twice_of_one(greeting: str, script: list[tuple[str, str]]) -> None:
+def test_no_effect_comes_of_an_uncommitted_reply_nor_twice_of_one(opening: Opening, script: list[tuple[str, str]]) -> None:
     """The world itself fails when a guess runs a tool with effects, when a dropped reply does, or a reply runs one twice."""
-    world = hung_up(run(greeting, script))
+    world = hung_up(run(opening, script))
     committed = world.announced()
     assert {reply_id for reply_id, _, _ in world.effects} <= committed
     payments = [action for action in world.actions if isinstance(action, act.RunTool) and action.name == "pay"]
@@ -147,11 +154,11 @@ def test_no_effect_comes_of_an_uncommitted_reply_nor_twice_of_one(greeting: str,
     assert not world.state.lookups
 
 
-@given(greetings, scripts)
+@given(openings, scripts)
 @settings(max_examples=300, deadline=None)
-def test_a_call_always_comes_to_rest(greeting: str, script: list[tuple[str, str]]) -> None:
+def test_a_call_always_comes_to_rest(opening: Opening, script: list[tuple[str, str]]) -> None:
     """Whatever happened before, once everybody does what is asked of them the caller has the floor or the call is over."""
-    assert come_to_rest(run(greeting, script)).state.phase in (Phase.IDLE, Phase.ENDED)
+    assert come_to_rest(run(opening, script)).state.phase in (Phase.IDLE, Phase.ENDED)
 
 
 def come_to_rest(world: World) -> World:
@@ -166,6 +173,7 @@ def come_to_rest(world: World) -> World:
         world.generated()
         world.finish_tool()
         world.look_up_done()
+        world.fire("go_on")
         world.play_all()
         if world.state.phase is Phase.FINALISING:
             world.fire("final")
@@ -191,20 +199,20 @@ class Kept(World):
         return actions
 
 
-@given(greetings, scripts)
+@given(openings, scripts)
 @settings(max_examples=400, deadline=None)
-def test_every_word_of_the_caller_ends_in_history_or_in_the_next_request(greeting: str, script: list[tuple[str, str]]) -> None:
-    world = run(greeting, script, Kept)
+def test_every_word_of_the_caller_ends_in_history_or_in_the_next_request(opening: Opening, script: list[tuple[str, str]]) -> None:
+    world = run(opening, script, Kept)
     while world.drops:
         world.settle()
     assert isinstance(world, Kept)
     assert sorted(" ".join([*world.user_texts(), world.state.unanswered]).split()) == sorted(world.said)
 
 
-@given(greetings, callers_scripts)
+@given(openings, callers_scripts)
 @settings(max_examples=400, deadline=None)
-def test_every_committed_text_gets_a_reply_or_a_failure(greeting: str, script: list[tuple[str, str]]) -> None:
-    world = come_to_rest(run(greeting, script))
+def test_every_committed_text_gets_a_reply_or_a_failure(opening: Opening, script: list[tuple[str, str]]) -> None:
+    world = come_to_rest(run(opening, script))
     asked = [index for index, message in enumerate(world.state.history) if message.role == "user"]
     assert not world.state.unanswered
     failed = {notice.code for notice in world.failures()}
@@ -213,19 +221,19 @@ def test_every_committed_text_gets_a_reply_or_a_failure(greeting: str, script: l
         assert failed or (after and after[0].role == "assistant") or world.endings()
 
 
-@given(greetings, callers_scripts)
+@given(openings, callers_scripts)
 @settings(max_examples=400, deadline=None)
-def test_no_decode_is_waited_for_without_a_time_out(greeting: str, script: list[tuple[str, str]]) -> None:
-    world = run(greeting, script)
+def test_no_decode_is_waited_for_without_a_time_out(opening: Opening, script: list[tuple[str, str]]) -> None:
+    world = run(opening, script)
     if world.state.phase is Phase.FINALISING:
         assert world.state.awaiting_final
         assert "final" in world.timers
 
 
-@given(greetings, scripts)
+@given(openings, scripts)
 @settings(max_examples=300, deadline=None)
-def test_tool_results_follow_their_calls_in_every_prompt(greeting: str, script: list[tuple[str, str]]) -> None:
-    world = run(greeting, script)
+def test_tool_results_follow_their_calls_in_every_prompt(opening: Opening, script: list[tuple[str, str]]) -> None:
+    world = run(opening, script)
     for generate in [action for action in world.actions if isinstance(action, act.Generate)]:
         waiting: list[str] = []
         for message in generate.messages:
@@ -237,10 +245,12 @@ def test_tool_results_follow_their_calls_in_every_prompt(greeting: str, script: 
         assert not waiting
 
 
-@given(greetings, scripts)
+@given(openings, scripts)
 @settings(max_examples=300, deadline=None)
-def test_a_reply_begins_at_most_once_with_what_is_known_while_a_tool_runs(greeting: str, script: list[tuple[str, str]]) -> None:
-    world = hung_up(run(greeting, script))
+def test_a_reply_begins_at_most_once_with_what_is_known_while_a_tool_runs(
+    opening: Opening, script: list[tuple[str, str]]
+) -> None:
+    world = hung_up(run(opening, script))
     waited_for: list[tuple[int, str]] = []
     for generate in [action for action in world.actions if isinstance(action, act.Generate)]:
         waiting = [message.tool_call_id for message in generate.messages if message.content == PENDING_TOOL]
@@ -262,6 +272,7 @@ any_event = st.one_of(
         ev.SpeechPaused, some_time, some_id, some_id, some_time, some_time, st.just(Prosody()), st.sampled_from([0.0, 1.0])
     ),
     st.builds(ev.SpeechResumed, some_time, some_id),
+    st.builds(ev.OverlapHeard, some_time, some_id, st.floats(0, 500), st.floats(0, 100)),
     st.builds(ev.SilenceReached, some_time, some_id, some_id),
     st.builds(ev.Endpoint, some_time, some_id, some_time),
     st.builds(ev.FinalTranscript, some_time, some_id, some_text, some_id, st.sampled_from([None, ev.Refusal("r", "No.")])),
@@ -281,7 +292,9 @@ any_event = st.one_of(
     st.builds(ev.ClauseFailed, some_time, some_id, st.integers(-1, 4), st.just("broken")),
     st.builds(ev.Played, some_time, some_id, st.integers(-1, 4), st.floats(0, 500)),
     st.builds(ev.PlayoutStopped, some_time, some_id, st.integers(-1, 4), st.floats(0, 500)),
-    st.builds(ev.TimerFired, some_time, st.sampled_from(["silence", "final", "reply", "overlap", "filler", "call_limit", "?"])),
+    st.builds(
+        ev.TimerFired, some_time, st.sampled_from(["silence", "final", "reply", "overlap", "go_on", "filler", "call_limit", "?"])
+    ),
     st.builds(ev.Summarised, some_time, some_text),
     st.builds(ev.InstructionsChanged, some_time, some_text),
     st.builds(ev.TextReceived, some_time, some_text),
@@ -292,11 +305,12 @@ any_event = st.one_of(
 
 
 def decisions(events: list[ev.Event]) -> list[tuple[act.Action, ...]]:
-    state = machine.start(Rules(language="en", greeting="Hello.", tools=TOOLS, fillers=FILLERS))
+    state = machine.start(Rules(language="en", greeting="Hello.", tools=TOOLS, fillers=FILLERS, manners=MANNERS["duck"]))
     taken = []
     for event in [ev.CallStarted(0.0), *events]:
         state, actions = machine.step(state, event)
         assert state.reply is None or state.dropping is None
+        assert state.voice == "full" or (state.reply is not None and not state.reply.guess)
         assert state.reply is None or state.phase not in (Phase.NEW, Phase.IDLE, Phase.ENDED)
         assert state.reply is None or not state.reply.guess or state.phase in (Phase.HEARING, Phase.FINALISING)
         taken.append(actions)

@@ -50,6 +50,7 @@ class World:
     finals: list[int] = field(default_factory=list)
     timers: dict[str, float] = field(default_factory=dict)
     held: set[int] = field(default_factory=set)
+    gains: dict[int, float] = field(default_factory=dict)
     holds: act.SetHolds | None = None
     utterance: int = 0
     pause_id: int = 0
@@ -88,6 +89,10 @@ class World:
                 self.held.add(action.reply_id)
             case act.Release():
                 self.held.discard(action.reply_id)
+                self._go_back(action)
+            case act.Attenuate():
+                assert action.reply_id not in self.dropped, "a dropped reply made softer"
+                self.gains[action.reply_id] = action.gain_db
             case act.Cut():
                 cut = next((a for a in self.queue if (a.reply_id, a.clause) == (action.reply_id, action.clause)), None)
                 if cut is not None:
@@ -108,6 +113,15 @@ class World:
                 del self.timers[action.name]
             case act.Transcribe():
                 self.finals.append(action.utterance_id)
+
+    def _go_back(self, release: act.Release) -> None:
+        """A word that was cut is said again."""
+        if release.clause < 0:
+            return
+        audio = self.queue[0]
+        assert (audio.reply_id, audio.clause) == (release.reply_id, release.clause), "back into what is not being said"
+        assert 0 <= audio.sent_ms - release.from_ms < WORD_MS, "back by more than the word that was cut"
+        audio.sent_ms = release.from_ms
 
     # --- what a test lets happen ---
 
@@ -137,6 +151,10 @@ class World:
 
     def partial(self, words: str) -> None:
         self.feed(ev.Transcript(self.now_ms, self.utterance, words, ""))
+
+    def overlap(self, voiced_ms: float, silence_ms: float = 0.0) -> None:
+        """More of the caller's speech is heard over the reply."""
+        self.feed(ev.OverlapHeard(self.now_ms, self.utterance, voiced_ms, silence_ms))
 
     def endpoint(self) -> None:
         self.feed(ev.Endpoint(self.now_ms, self.utterance, self.now_ms - 500))

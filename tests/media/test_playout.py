@@ -119,6 +119,9 @@ def test_a_held_reply_waits_and_goes_on_from_the_same_sample() -> None:
     first = playout.next_frame()
     playout.hold(1)
     playout.push(1, 1, ones(480), complete=True)
+    tail = playout.next_frame()
+    assert tail is not None
+    assert not np.any(tail[120:]), "it fades out"
     assert [playout.next_frame() for _ in range(3)] == [None] * 3
     assert (playout.underruns, len(sent)) == (0, 1)
     playout.release(1)
@@ -144,6 +147,106 @@ def test_a_reply_may_be_held_before_it_has_audio_and_then_begins_at_full_level()
     frame = playout.next_frame()
     assert frame is not None
     assert frame.tolist() == [3] * 480
+
+
+TONE = np.round(12_000 * np.sin(np.arange(RATE_HZ) / 12)).astype(np.int16)
+STEEPEST = int(np.abs(np.diff(TONE.astype(int))).max())
+"""Of the tone itself: a click jumps further."""
+
+
+def leaps(frames: list[np.ndarray | None]) -> int:
+    """The greatest step from one sample to the next of what the caller hears; no frame is silence."""
+    silence = np.zeros(FRAME_SAMPLES, np.int16)
+    heard = np.concatenate([silence, *(silence if frame is None else frame for frame in frames)])
+    return int(np.abs(np.diff(heard.astype(int))).max())
+
+
+def test_a_reply_falls_silent_and_goes_on_without_a_click() -> None:
+    playout = Playout()
+    playout.push(1, 0, TONE, complete=True)
+    frames = [playout.next_frame() for _ in range(5)]
+    playout.hold(1)
+    frames += [playout.next_frame() for _ in range(5)]
+    assert frames[-1] is None
+    playout.release(1, 0, 43.0)
+    frames += [playout.next_frame() for _ in range(3)]
+    assert leaps(frames) <= STEEPEST * 1.1
+
+
+def test_a_reply_gets_softer_and_loud_again_without_a_click() -> None:
+    playout = Playout()
+    playout.push(1, 0, TONE, complete=True)
+    frames = [playout.next_frame() for _ in range(3)]
+    playout.attenuate(1, -12.0)
+    frames += [playout.next_frame() for _ in range(3)]
+    playout.attenuate(1, 0.0)
+    frames += [playout.next_frame() for _ in range(3)]
+    assert leaps(frames) <= STEEPEST * 1.1
+    loudest = [int(np.abs(frame).max()) for frame in frames if frame is not None]
+    assert loudest[4] == pytest.approx(12_000 * 10 ** (-12 / 20), rel=0.01)
+    assert loudest[8] == pytest.approx(12_000, rel=0.01)
+
+
+def test_a_soft_reply_that_is_held_fades_out_from_its_level_and_goes_on_at_its_own() -> None:
+    playout = Playout()
+    playout.push(1, 0, TONE, complete=True)
+    frames = [playout.next_frame() for _ in range(2)]
+    playout.attenuate(1, -12.0)
+    frames += [playout.next_frame() for _ in range(2)]
+    playout.hold(1)
+    frames += [playout.next_frame() for _ in range(2)]
+    playout.release(1)
+    frames += [playout.next_frame() for _ in range(2)]
+    assert leaps(frames) <= STEEPEST * 1.1
+    assert frames[-1] is not None
+    assert int(np.abs(frames[-1]).max()) == pytest.approx(12_000, rel=0.01)
+
+
+def test_the_reply_after_a_soft_one_is_at_its_full_level() -> None:
+    playout = Playout()
+    playout.push(1, 0, TONE, complete=True)
+    playout.attenuate(1, -12.0)
+    playout.next_frame()
+    playout.drop(1)
+    playout.push(2, 0, ones(480, 1000), complete=True)
+    frame = playout.next_frame()
+    assert frame is not None
+    assert frame.tolist() == [1000] * 480
+
+
+def test_a_word_that_was_cut_is_sent_again_from_its_beginning() -> None:
+    sent: list[Position] = []
+    playout = Playout(sent.append)
+    playout.push(1, 0, np.arange(4800, dtype=np.int16), complete=True)
+    for _ in range(5):
+        playout.next_frame()
+    playout.hold(1)
+    playout.next_frame()
+    queued_ms = playout.queued_ms
+    playout.release(1, 0, 70.0)
+    assert playout.queued_ms == queued_ms + 30
+    frame = playout.next_frame()
+    assert frame is not None
+    assert frame[FADE_SAMPLES:].tolist() == list(range(70 * 24 + FADE_SAMPLES, 70 * 24 + 480))
+    assert [played_ms for _, _, played_ms in sent] == [20, 40, 60, 80, 100, 90]
+    drain(playout)
+    assert sent[-1] == (1, 0, 200.0)
+
+
+def test_going_back_never_goes_forward_and_never_before_the_clause() -> None:
+    playout = Playout()
+    playout.push(1, 0, np.arange(4800, dtype=np.int16), complete=True)
+    playout.next_frame()
+    playout.hold(1)
+    playout.release(1, 0, 90.0)
+    frame = playout.next_frame()
+    assert frame is not None
+    assert frame[-1] == 959
+    playout.hold(1)
+    playout.release(1, 0, -50.0)
+    frame = playout.next_frame()
+    assert frame is not None
+    assert frame[-1] == 479
 
 
 def test_a_held_reply_can_be_dropped() -> None:

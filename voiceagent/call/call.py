@@ -294,8 +294,12 @@ class Call:
                 self._speaking.speak(action)
             case act.Hold(reply_id):
                 self._speaking.hold(reply_id)
-            case act.Release(reply_id):
-                self._speaking.release(reply_id)
+            case act.Release():
+                self._speaking.release(action)
+            case act.Attenuate():
+                self._speaking.attenuate(action)
+            case act.Attend(utterance_id):
+                self._hearing.attend(utterance_id)
             case act.Cut():
                 self._speaking.cut(action)
             case act.Drop(reply_id):

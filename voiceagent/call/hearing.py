@@ -40,6 +40,12 @@ EARLY_LOAD = 0.5
 PARTIAL_SHARE = 0.3
 """Of a caller's speaking time, what the partial decodes may take: where one costs much, or had to wait behind those of other
 calls, the next comes later."""
+OVERLAP_SHARE = 0.6
+"""And over the agent's speech, where everybody waits for the first words, and …"""
+OVERLAP_INTERVAL_MS = 80.0
+"""… how soon the next comes there, for …"""
+OVERLAP_MS = 2000.0
+"""… so much speech."""
 PROSODY_FRAMES = 75
 """The last 1.5 s: what the voice did before a pause."""
 KEPT_FRAMES = 400
@@ -79,6 +85,8 @@ class Hearing:
         self._transcriber: UtteranceTranscriber | None = None
         """Of the latest utterance, also after its end."""
         self._is_open = False
+        self._attended = -1
+        """The utterance that is spoken over the agent's reply."""
         self._recent: deque[NDArray[np.int16]] = deque(maxlen=KEPT_FRAMES)
         self._utterance_samples = 0
         """Of the latest utterance, its preroll and its pauses included."""
@@ -120,7 +128,14 @@ class Hearing:
             self._transcriber.feed(frame.pcm, progress.silence_ms)
         if self._is_open and self._transcriber is not None:
             self._voiced_ms = progress.voiced_ms
+            self._attend_to(progress)
             self._follow(self._transcriber, progress)
+
+    def _attend_to(self, progress: SpeechProgress) -> None:
+        """What is said over the agent's reply is told frame by frame, as long as it is new."""
+        if self._attended == self._utterance_id and progress.voiced_ms < OVERLAP_MS:
+            now_ms = self._clock.now_ms()
+            self._post(ev.OverlapHeard(now_ms, self._utterance_id, progress.voiced_ms, progress.silence_ms))
 
     def _follow(self, utterance: UtteranceTranscriber, progress: SpeechProgress) -> None:
         """See whether the utterance goes on, pauses, or ends."""
@@ -193,15 +208,19 @@ class Hearing:
 
     def _maybe_partial(self, transcriber: UtteranceTranscriber) -> None:
         self._since_partial_ms += FRAME_MS
-        interval_ms = max(self._settings.partial_interval_ms, self._partial_cost_ms / PARTIAL_SHARE)
+        urgent = self._attended == self._utterance_id and self._voiced_ms < OVERLAP_MS
+        interval_ms = float(self._settings.partial_interval_ms)
+        if urgent:
+            interval_ms = min(interval_ms, OVERLAP_INTERVAL_MS)
+        interval_ms = max(interval_ms, self._partial_cost_ms / (OVERLAP_SHARE if urgent else PARTIAL_SHARE))
         if self._since_partial_ms >= interval_ms and not self._decoding:
             self._since_partial_ms = 0.0
             self._decoding = True
-            self._tasks.start(OWNER, self._partial(self._utterance_id, transcriber))
+            self._tasks.start(OWNER, self._partial(self._utterance_id, transcriber, urgent=urgent))
 
-    async def _partial(self, utterance_id: int, transcriber: UtteranceTranscriber) -> None:
+    async def _partial(self, utterance_id: int, transcriber: UtteranceTranscriber, *, urgent: bool) -> None:
         try:
-            partial = await transcriber.partial()
+            partial = await transcriber.partial(urgent=urgent)
         except EngineError:
             partial = None
         readable = await self._checks.partial_input(partial.stable, partial.unstable) if partial is not None else ("", "")
@@ -218,6 +237,11 @@ class Hearing:
         return np.concatenate(self._recent)[-self._utterance_samples :] if self._utterance_samples else np.zeros(0, np.int16)
 
     # --- what the turn engine asks for ---
+
+    def attend(self, utterance_id: int) -> None:
+        """The utterance is spoken over the agent's reply: its first words are decoded at once."""
+        self._attended = utterance_id
+        self._since_partial_ms = max(self._settings.partial_interval_ms, OVERLAP_INTERVAL_MS)
 
     def set_holds(self, holds: act.SetHolds) -> None:
         """How long the pause of the open utterance may last."""

@@ -15,6 +15,7 @@ from voiceagent.speech.marks import unmarked
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.turn_judges.judge import TurnJudge
 from voiceagent.turn_taking.endpointing import EndpointModel
+from voiceagent.turn_taking.manners import MANNERS
 
 MAX_FILE_BYTES = 100_000
 FIXED_EAGER_MS = 200
@@ -40,6 +41,7 @@ def rules_of(agent: AgentConfig, tools: ToolSet, judges: Sequence[TurnJudge] = (
         longest_hold_ms=agent.turn.longest_hold_ms if fixed_ms is None else fixed_ms,
         judges=fixed_ms is None and any(judge.needs_words for judge in judges),
         max_guesses=agent.turn.max_guesses,
+        manners=MANNERS[agent.turn.overlap],
         max_lookups=agent.turn.max_lookups,
         long_history_tokens=agent.llm.long_history_tokens,
         summarise=agent.llm.summarise,

@@ -71,9 +71,13 @@ class Speaking:
         """Send nothing of the reply for now."""
         self._playout.hold(reply_id)
 
-    def release(self, reply_id: int) -> None:
-        """Send the reply from where it was held."""
-        self._playout.release(reply_id)
+    def attenuate(self, action: act.Attenuate) -> None:
+        """Send the reply softer, or at its full level again."""
+        self._playout.attenuate(action.reply_id, action.gain_db)
+
+    def release(self, action: act.Release) -> None:
+        """Send the reply from where it was held, or from the beginning of the word that was cut."""
+        self._playout.release(action.reply_id, action.clause, action.from_ms)
 
     def cut(self, action: act.Cut) -> None:
         """Send nothing of the clause beyond the end of a word."""

@@ -144,10 +144,29 @@ class Hold(Action):
 
 
 @dataclass(frozen=True, slots=True)
-class Release(Action):
-    """Send the held reply, from the very sample at which it was held."""
+class Attenuate(Action):
+    """Say the reply softer by so much, at once and without a click; 0 is its full level."""
 
     reply_id: int
+    gain_db: float
+
+
+@dataclass(frozen=True, slots=True)
+class Attend(Action):
+    """The utterance is spoken over the reply: report what is heard of it frame by frame (`OverlapHeard`), and decode it
+    sooner."""
+
+    utterance_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Release(Action):
+    """Send the held reply at its full level, from the very sample at which it was held; where `clause` names the one that was
+    being sent, from `from_ms` of its audio, the beginning of the word that was cut."""
+
+    reply_id: int
+    clause: int = -1
+    from_ms: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

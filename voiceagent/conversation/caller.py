@@ -6,15 +6,16 @@ from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
+from voiceagent.conversation import floor
 from voiceagent.conversation.answering import begin
 from voiceagent.conversation.context import take_in
 from voiceagent.conversation.lookups import foreseen
-from voiceagent.conversation.replying import FINAL, OVERLAP, SILENCE, drop, rest
+from voiceagent.conversation.replying import FINAL, SILENCE, drop, rest
 from voiceagent.conversation.speculation import guess, next_prompt, read_ahead, said_so_far, settle_guess
 from voiceagent.conversation.state import Pause, Phase, Want
 from voiceagent.conversation.step import Step
 from voiceagent.turn_taking.endpointing import Holds
-from voiceagent.turn_taking.overlap import Overlap, Verdict, classify
+from voiceagent.turn_taking.overlap import Overlap, Verdict, classify, leaning
 from voiceagent.turn_taking.patience import pending, progress
 from voiceagent.turn_taking.pause import PauseEvidence
 from voiceagent.turn_taking.spoken_language import AUTO
@@ -23,16 +24,14 @@ _HEARD = (Phase.HEARING, Phase.FINALISING)
 
 
 def speech_started(step: Step, event: ev.SpeechStarted) -> None:
-    """An utterance began. What the agent says is held at once; whether it yields is decided when more is known."""
+    """An utterance began. What the agent says goes on or is held by its manners; whether it yields is decided later."""
     if event.utterance_id <= step.state.utterance_id:
         return
     step.clear_timers([SILENCE])
-    reply = step.spoken()
-    if reply is None:
+    if step.spoken() is None:
         drop(step, "resumed")
     else:
-        step.do(act.Hold(reply.reply_id))
-        step.set_timer(OVERLAP, step.state.rules.overlap_ms)
+        floor.meet(step, event.utterance_id)
     step.put(phase=Phase.HEARING, utterance_id=event.utterance_id, onset_ms=event.onset_ms, pause=None)
     step.put(partial="", stable="", context=step.state.context if step.state.unanswered else ())
     step.put(want=None, check_ins=0, ending="")
@@ -79,6 +78,13 @@ def speech_paused(step: Step, event: ev.SpeechPaused) -> None:
         step.do(act.Transcribe(event.utterance_id))
     else:
         _set_holds(step, _holds(step, pause, step.state.partial))
+
+
+def overlap_heard(step: Step, event: ev.OverlapHeard) -> None:
+    """There is more of what the caller says over the agent."""
+    if event.utterance_id == step.state.utterance_id and step.spoken() is not None:
+        words = leaning(step.state.partial, _overlap(step, step.state.partial, event.voiced_ms), step.language)
+        floor.more_heard(step, event.voiced_ms, event.silence_ms, words)
 
 
 def speech_resumed(step: Step, event: ev.SpeechResumed) -> None:
@@ -182,7 +188,7 @@ def _commit(step: Step, utterance_id: int, text: str, refusal: ev.Refusal | None
     if step.spoken() is not None:
         if _verdict(step, text, 0.0, silent=True) == "continue":
             if step.state.phase is Phase.FINALISING and not step.state.awaiting_final:
-                _carry_on(step)
+                _carry_on(step, text, step.state.asked_ms)
             return
         drop(step, "interrupted")
     step.put(unanswered=" ".join(f"{step.state.unanswered} {text}".split()), refusal=refusal or step.state.refusal)
@@ -230,11 +236,16 @@ def _asked(step: Step) -> str:
 # --- speech over the agent's --------------------------------------------------------------------------------------------
 
 
-def _verdict(step: Step, words: str, voiced_ms: float, *, silent: bool) -> Verdict:
+def _overlap(step: Step, words: str, voiced_ms: float, *, silent: bool = False) -> Overlap:
     reply = step.spoken()
-    if reply is None:
+    heard, unheard = (reply.heard, reply.unheard) if reply is not None else ("", "")
+    return Overlap(words, voiced_ms, silent, heard, unheard)
+
+
+def _verdict(step: Step, words: str, voiced_ms: float, *, silent: bool) -> Verdict:
+    if step.spoken() is None:
         return "yield"
-    return classify(Overlap(words, voiced_ms, silent, reply.heard, reply.unheard), step.language)
+    return classify(_overlap(step, words, voiced_ms, silent=silent), step.language)
 
 
 def _judge(step: Step, words: str, voiced_ms: float, *, silent: bool) -> None:
@@ -250,17 +261,16 @@ def _judge(step: Step, words: str, voiced_ms: float, *, silent: bool) -> None:
         end_ms = step.state.pause.speech_end_ms if step.state.pause is not None else step.at_ms
         utterance_id = step.state.utterance_id
         step.do(act.Discard(utterance_id), act.CallerStopped(utterance_id, end_ms), act.CallerFinal(utterance_id, words))
-        _carry_on(step)
+        _carry_on(step, words, end_ms)
+    else:
+        floor.more_heard(step, voiced_ms, 0.0, leaning(words, _overlap(step, words, voiced_ms), step.language))
 
 
-def _carry_on(step: Step) -> None:
-    """The agent keeps the floor and goes on where it was held."""
-    reply = step.spoken()
-    step.clear_timers([FINAL, OVERLAP])
+def _carry_on(step: Step, words: str, end_ms: float) -> None:
+    """The agent keeps the floor."""
+    step.clear_timers([FINAL])
     step.put(pause=None)
-    if reply is not None:
-        step.do(act.Release(reply.reply_id))
-        step.put(phase=Phase.SPEAKING if reply.started else Phase.THINKING)
+    floor.keep(step, words, end_ms)
 
 
 def overlap_lasts(step: Step) -> None:

@@ -61,6 +61,17 @@ class SpeechResumed(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class OverlapHeard(Event):
+    """Asked for by `actions.Attend`: the open utterance after one more frame."""
+
+    utterance_id: int
+    voiced_ms: float
+    """Speech so far, pauses left out."""
+    silence_ms: float
+    """Audio received since the last voiced sample."""
+
+
+@dataclass(frozen=True, slots=True)
 class TurnJudged(Event):
     """A turn judge has said how likely it is that the caller has finished in this pause."""
 

@@ -8,8 +8,8 @@ nothing but moving it from `reply` to `dropping`. A dropped reply settles when t
 never holds words that the caller did not hear.
 
 While the caller has the floor, `reply` may hold one of two things: a guess, begun in a pause and unknown to everybody until
-its turn is committed (`speculation`), or the reply that the caller speaks over, held until it is known whether that was
-meant to stop it (`overlap`)."""
+its turn is committed (`speculation`), or the reply that the caller speaks over, which goes on, softly or not, or is held
+(`floor`) until it is known whether that was meant to stop it (`overlap`)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from voiceagent.conversation import actions as act
-from voiceagent.conversation import answering, caller, compaction, replying, tool_runs
+from voiceagent.conversation import answering, caller, compaction, floor, replying, tool_runs
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.answering import begin
-from voiceagent.conversation.replying import CALL_LIMIT, FILLER, FINAL, OVERLAP, REPLY, SILENCE, drop, end
+from voiceagent.conversation.replying import CALL_LIMIT, FILLER, FINAL, GO_ON, OVERLAP, REPLY, SILENCE, drop, end
 from voiceagent.conversation.state import LIVE, Phase, Rules, State, Want
 from voiceagent.conversation.step import Step
 from voiceagent.turn_taking.spoken_language import AUTO, FIRST_LANGUAGE, SpokenLanguage
@@ -70,6 +70,8 @@ def _timer_fired(step: Step, event: ev.TimerFired) -> None:
         caller.final_is_late(step)
     elif event.name == OVERLAP:
         caller.overlap_lasts(step)
+    elif event.name == GO_ON:
+        floor.go_on(step)
     elif event.name == FILLER:
         tool_runs.filler_is_due(step)
     elif event.name == REPLY and step.state.reply is not None:
@@ -114,6 +116,7 @@ TABLE: Mapping[type[ev.Event], Mapping[Phase, Handler]] = {
         (ev.Transcript,         _CALLER,                                caller.transcript),
         (ev.SpeechPaused,       (Phase.HEARING,),                       caller.speech_paused),
         (ev.SpeechResumed,      (Phase.HEARING,),                       caller.speech_resumed),
+        (ev.OverlapHeard,       (Phase.HEARING,),                       caller.overlap_heard),
         (ev.TurnJudged,         (Phase.HEARING,),                       caller.turn_judged),
         (ev.SilenceReached,     (Phase.HEARING,),                       caller.silence_reached),
         (ev.Endpoint,           (Phase.HEARING,),                       caller.endpoint),

@@ -94,6 +94,16 @@ class Reply(Struct, frozen=True):
         return any(clause.played_ms > 0 for clause in self.clauses)
 
     @property
+    def cut_word(self) -> tuple[int, float]:
+        """Where the word begins in whose middle it was held: the clause, and ms into its audio. Clause -1: in no word."""
+        for index, clause in enumerate(self.clauses):
+            if clause.played_ms > 0 and not clause.over:
+                for word in clause.words:
+                    if word.start_ms < clause.played_ms < word.end_ms:
+                        return index, word.start_ms
+        return -1, 0.0
+
+    @property
     def tools_pending(self) -> bool:
         """True while a tool of the reply runs."""
         return any(run.output is None for run in self.rounds[-1].tools)

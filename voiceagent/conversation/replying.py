@@ -17,6 +17,8 @@ from voiceagent.conversation.state import Phase
 from voiceagent.conversation.step import Step
 
 SILENCE, CALL_LIMIT, FINAL, REPLY, OVERLAP, FILLER = "silence", "call_limit", "final", "reply", "overlap", "filler"
+GO_ON = "go_on"
+"""When a reply that a sign of listening paused is said on."""
 FLOOR_IS_THE_AGENTS = (Phase.THINKING, Phase.SPEAKING)
 
 
@@ -68,7 +70,8 @@ def speak(step: Step, reply: Reply, pieces: tuple[str, ...]) -> None:
 def drop(step: Step, status: str) -> None:
     """Cancel the live reply or the guess, if there is one; it settles with `PlayoutStopped`."""
     reply = step.state.reply
-    step.clear_timers([REPLY, OVERLAP, FILLER])
+    step.clear_timers([REPLY, OVERLAP, FILLER, GO_ON])
+    step.put(voice="full")
     if reply is None:
         return
     if not reply.guess and not (status == "interrupted" and gist_heard(reply)):
@@ -105,8 +108,8 @@ def check_complete(step: Step) -> None:
     if reply is None or not reply.complete:
         return
     done = replace(reply, status="completed" if reply.status == "live" else reply.status)
-    step.clear_timers([REPLY, OVERLAP, FILLER])
-    step.put(reply=None, history=step.state.history + done.messages(as_heard=True))
+    step.clear_timers([REPLY, OVERLAP, FILLER, GO_ON])
+    step.put(reply=None, voice="full", history=step.state.history + done.messages(as_heard=True))
     end_lookups(step)
     step.do(act.ReplyEnded(done.reply_id, done.status, done.heard, done.unheard))
     if step.state.ending:

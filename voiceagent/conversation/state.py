@@ -12,6 +12,7 @@ from voiceagent.conversation.events import Refusal
 from voiceagent.conversation.history import Chunk, Message, ToolCall
 from voiceagent.conversation.reply import Reply
 from voiceagent.turn_taking.endpointing import EndpointModel
+from voiceagent.turn_taking.manners import EAGER, Manners
 from voiceagent.turn_taking.patience import Shape
 from voiceagent.turn_taking.pause import Prosody
 from voiceagent.turn_taking.spoken_language import SpokenLanguage
@@ -106,6 +107,8 @@ class Rules(Struct, frozen=True):
     long_history_tokens: int = 6000
     """By estimate; of a longer history the older half is left out or summed up. 0: never."""
     summarise: bool = False
+    manners: Manners = EAGER
+    """What the agent's voice does while the caller speaks over it."""
     overlap_ms: float = 1500.0
     """Speech over the agent's that is not understood for this long takes the floor."""
 
@@ -192,6 +195,8 @@ class State(Struct, frozen=True):
     turn: int = 0
     reply: Reply | None = None
     """The live reply, or the guess at one. There is never more than one."""
+    voice: Literal["full", "ducked", "paused"] = "full"
+    """How the reply is said while the caller speaks over it, or has just done so."""
     guesses: int = 0
     """Speculative replies that were begun since the last reply."""
     guess_tokens: int = 0

@@ -14,6 +14,8 @@ FRAME_MS = 20
 RATE_HZ = 24_000
 FRAME_SAMPLES = RATE_HZ * FRAME_MS // 1000
 FADE_SAMPLES = RATE_HZ * 5 // 1000
+MAX_REWIND_SAMPLES = RATE_HZ * 2
+"""Of what was sent last of a clause, so much is kept, to go back to the beginning of a word."""
 FULL_S = 30.0
 """With so much to send the queue is full: synthesis waits."""
 MAX_REMEMBERED = 1024
@@ -26,7 +28,7 @@ Position = tuple[int, int, float]
 class Clause:
     """A clause's audio, growing while it is synthesised."""
 
-    __slots__ = ("buffer", "complete", "index", "is_cut", "reply_id", "sent_samples")
+    __slots__ = ("buffer", "complete", "index", "is_cut", "recent", "reply_id", "sent_samples")
 
     def __init__(self, reply_id: int, index: int) -> None:
         self.reply_id = reply_id
@@ -35,6 +37,25 @@ class Clause:
         self.complete = False
         self.is_cut = False
         self.sent_samples = 0
+        self.recent: deque[NDArray[np.int16]] = deque()
+        """What was sent of it last."""
+
+    def sent(self, part: NDArray[np.int16]) -> None:
+        """The next of its audio was sent."""
+        self.sent_samples += len(part)
+        self.recent.append(part)
+        while sum(map(len, self.recent)) - len(self.recent[0]) >= MAX_REWIND_SAMPLES:
+            self.recent.popleft()
+
+    def go_back(self, samples: int) -> int:
+        """Have so much of it sent again; how much it is."""
+        if samples <= 0 or not self.recent:
+            return 0
+        again = np.concatenate(self.recent)[-samples:]
+        self.recent.clear()
+        self.buffer.appendleft(again)
+        self.sent_samples -= len(again)
+        return len(again)
 
     @property
     def position(self) -> Position:
@@ -56,6 +77,12 @@ class Playout:
         self._clauses: deque[Clause] = deque()
         self._held: set[int] = set()
         self._fade_in = False
+        self._tail: NDArray[np.int16] | None = None
+        """The fading end of what was held in the middle of a sound; sent, but in no ledger: it is sent again."""
+        self._gains: dict[int, float] = {}
+        """Of replies that are not at their full level."""
+        self._gain = 1.0
+        """With which the last frame ended."""
         self._dropped: dict[int, None] = {}
         self._last: dict[int, Position] = {}
         self._taken: list[Position] = []
@@ -69,7 +96,7 @@ class Playout:
     @property
     def idle(self) -> bool:
         """Whether there is nothing to say now."""
-        return not self._clauses or self._clauses[0].reply_id in self._held
+        return self._tail is None and (not self._clauses or self._clauses[0].reply_id in self._held)
 
     @property
     def full(self) -> bool:
@@ -105,6 +132,7 @@ class Playout:
         """The next 20 ms to send, shape (480,); None when there is nothing to say (send silence). A frame may join the end of
         one clause and the start of the next; it never waits for audio that is still being synthesised. Not in the ledger
         until `confirm_sent`."""
+        gain = self._gains.get(self._clauses[0].reply_id, 1.0) if self._clauses else 1.0
         parts: list[NDArray[np.int16]] = []
         taken: list[Position] = []
         need = FRAME_SAMPLES
@@ -119,7 +147,7 @@ class Playout:
                     clause.buffer[0] = clause.buffer[0][need:]
                 parts.append(part)
                 need -= len(part)
-                clause.sent_samples += len(part)
+                clause.sent(part)
             if need < before or (clause.complete and not clause.buffer):
                 taken.append(clause.position)
             if clause.buffer or not clause.complete:
@@ -128,13 +156,21 @@ class Playout:
             self._clauses.popleft()
         self._queued_samples -= FRAME_SAMPLES - need
         self._taken = taken
+        tail, self._tail = self._tail, None
         if not parts:
-            return None
+            return tail
         self.frames_sent += 1
         if need:
             parts.append(np.zeros(need, dtype=np.int16))
         frame = np.concatenate(parts) if len(parts) > 1 else parts[0]
-        return self._faded_in(frame) if self._fade_in else frame
+        return self._ramped(self._faded_in(frame) if self._fade_in else frame, gain)
+
+    def _ramped(self, frame: NDArray[np.int16], gain: float) -> NDArray[np.int16]:
+        """The frame at another gain, reached at its end."""
+        before, self._gain = self._gain, gain
+        if before == gain == 1.0:
+            return frame
+        return (frame * np.linspace(before, gain, len(frame))).astype(np.int16)
 
     def _faded_in(self, frame: NDArray[np.int16]) -> NDArray[np.int16]:
         self._fade_in = False
@@ -142,18 +178,39 @@ class Playout:
         faded[:FADE_SAMPLES] = faded[:FADE_SAMPLES] * np.linspace(0.0, 1.0, FADE_SAMPLES)
         return faded
 
-    def hold(self, reply_id: int) -> None:
-        """Send nothing of the reply until `release`; what is pushed meanwhile queues up. May come before its first push."""
-        if reply_id not in self._dropped:
-            self._held.add(reply_id)
+    def attenuate(self, reply_id: int, gain_db: float) -> None:
+        """Send the reply softer by so much from the next frame on, which goes from the one level to the other; 0: at its own."""
+        if gain_db:
+            self._gains[reply_id] = 10 ** (gain_db / 20)
+        else:
+            self._gains.pop(reply_id, None)
 
-    def release(self, reply_id: int) -> None:
-        """Go on from the very sample at which the reply was held. A reply that was cut fades in over 5 ms, so that it does not
-        click."""
-        if reply_id in self._held:
-            self._held.discard(reply_id)
-            self._fade_in = any(clause.reply_id == reply_id and clause.sent_samples for clause in self._clauses)
-            self._tell_ready()
+    def hold(self, reply_id: int) -> None:
+        """Send nothing of the reply until `release`, but for 5 ms in which it fades out; what is pushed meanwhile queues up. May
+        come before its first push."""
+        if reply_id in self._dropped or reply_id in self._held:
+            return
+        first = self._clauses[0] if self._clauses else None
+        if first is not None and first.reply_id == reply_id and first.sent_samples and first.buffer:
+            fading = first.buffer[0][:FADE_SAMPLES]
+            self._tail = np.zeros(FRAME_SAMPLES, np.int16)
+            self._tail[: len(fading)] = fading * np.linspace(self._gain, 0.0, len(fading))
+        self._held.add(reply_id)
+
+    def release(self, reply_id: int, clause: int = -1, from_ms: float = 0.0) -> None:
+        """Go on at the full level from the very sample at which the reply was held or, where `clause` is the one that was being
+        sent, from `from_ms` of its audio where that is earlier; what is sent again enters the ledger again, with its own
+        position. A reply that was cut fades in over 5 ms, so that it does not click."""
+        if reply_id not in self._held:
+            return
+        self._held.discard(reply_id)
+        self._gains.pop(reply_id, None)
+        cut = self._find(reply_id, clause)
+        if cut is not None:
+            self._queued_samples += cut.go_back(cut.sent_samples - round(from_ms * RATE_HZ / 1000))
+        self._fade_in = any(clause.reply_id == reply_id and clause.sent_samples for clause in self._clauses) or cut is not None
+        self._gain, self._tail = 1.0, None
+        self._tell_ready()
 
     def cut(self, reply_id: int, clause: int, end_ms: float) -> None:
         """Send nothing of the clause beyond `end_ms` of its audio, fading out over 5 ms; what is pushed to it later is let go."""
@@ -201,6 +258,8 @@ class Playout:
         """Send nothing more of the reply; what was sent of it, a frame just taken included. Clause is -1 when nothing was."""
         self._dropped[reply_id] = None
         self._held.discard(reply_id)
+        if self._gains.pop(reply_id, None) is not None:
+            self._gain = 1.0
         while len(self._dropped) > MAX_REMEMBERED:
             del self._dropped[next(iter(self._dropped))]
         self._clauses = deque(clause for clause in self._clauses if clause.reply_id != reply_id)
@@ -212,4 +271,5 @@ class Playout:
     def finish(self, reply_id: int) -> None:
         """Forget the ledger of a reply that was wholly sent."""
         self._held.discard(reply_id)
+        self._gains.pop(reply_id, None)
         self._last.pop(reply_id, None)

@@ -138,7 +138,9 @@ class SimulatedCall:
             case act.Hold():
                 self._playout.hold(action.reply_id, self._now_ms)
             case act.Release():
-                self._release(action.reply_id)
+                self._release(action)
+            case act.Attenuate():
+                self._judged_softly(action)
             case act.Drop():
                 self._drop(action.reply_id)
             case act.SetTimer():
@@ -270,10 +272,14 @@ class SimulatedCall:
             self._overlap_begun = True
             self._after(turn.overlap_after_ms, self._overlap, reply_id, turn.overlap)
 
-    def _release(self, reply_id: int) -> None:
+    def _release(self, release: act.Release) -> None:
         self._judged("goes on")
-        self._playout.release(reply_id, self._now_ms)
+        self._playout.release(release.reply_id, self._now_ms, release.from_ms if release.clause >= 0 else None)
         self._play()
+
+    def _judged_softly(self, attenuate: act.Attenuate) -> None:
+        if not attenuate.gain_db:
+            self._judged("goes on")
 
     def _drop(self, reply_id: int) -> None:
         if reply_id in self._started:

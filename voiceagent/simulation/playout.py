@@ -41,9 +41,11 @@ class SimulatedPlayout:
         self._held.add(reply_id)
         self._run(now_ms)
 
-    def release(self, reply_id: int, now_ms: float) -> None:
-        """Go on with it."""
+    def release(self, reply_id: int, now_ms: float, from_ms: float | None = None) -> None:
+        """Go on with it, from the beginning of a word of the first clause."""
         self._held.discard(reply_id)
+        if from_ms is not None and self._queue and self._queue[0].reply_id == reply_id:
+            self._queue[0].sent_ms = min(from_ms, self._queue[0].sent_ms)
         self._run(now_ms)
 
     def drop(self, reply_id: int, now_ms: float) -> tuple[int, float]:

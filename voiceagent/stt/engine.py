@@ -30,11 +30,19 @@ class SttEngine(Protocol):
         ...
 
     async def transcribe(
-        self, audio: NDArray[np.float32], *, prompt: str = "", word_times: bool = False, final: bool = False, language: str = ""
+        self,
+        audio: NDArray[np.float32],
+        *,
+        prompt: str = "",
+        word_times: bool = False,
+        final: bool = False,
+        language: str = "",
+        urgent: bool = False,
     ) -> Hypothesis:
         """Decode mono 16 kHz audio in -1..1, shape (samples,). Runs off the event loop. Without `word_times` the words' times
         may be zero. `language` is what the caller spoke so far; empty: what the engine was told. A `final` decode goes before
-        partial ones, and only a partial may raise DecodeDropped. Cancelling takes it out of the queue. Raises EngineError."""
+        partial ones, as does a partial that is `urgent`; only a partial that is not may raise DecodeDropped. Cancelling takes
+        it out of the queue. Raises EngineError."""
         ...
 
     async def close(self) -> None:

@@ -9,6 +9,7 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +62,13 @@ class FinalText:
     language: str = ""
 
 
+class _Extra(TypedDict, total=False):
+    """What is told a recogniser only where there is something to tell."""
+
+    language: str
+    urgent: bool
+
+
 class UtteranceTranscriber:
     """Transcribes one call, an utterance at a time."""
 
@@ -102,9 +110,9 @@ class UtteranceTranscriber:
         if excess > 0:
             self._audio.let_go(self._audio.start + excess)
 
-    async def partial(self) -> PartialText | None:
-        """Decode the utterance so far; None when nothing was said since the last decode, when the decode gave way to
-        newer ones, or when the utterance moved on to its final. Raises EngineError."""
+    async def partial(self, *, urgent: bool = False) -> PartialText | None:
+        """Decode the utterance so far, where it is urgent before the partials of others; None when nothing was said since the
+        last decode, when the decode gave way to newer ones, or when the utterance moved on to its final. Raises EngineError."""
         if self._voiced_end <= self._decoded_end or self._final is not None:
             return None
         self._decoded_end = self._voiced_end
@@ -115,7 +123,7 @@ class UtteranceTranscriber:
         began = time.perf_counter()
         try:
             timed = trim or self.options.policy == "alignatt"
-            hypothesis = await self._transcribe(start, end, self._committed, word_times=timed, final=False)
+            hypothesis = await self._transcribe(start, end, self._committed, word_times=timed, final=False, urgent=urgent)
         except DecodeDropped:
             return None
         if words is not self._words or self._final is not None:
@@ -184,10 +192,14 @@ class UtteranceTranscriber:
         padded = min(self._audio.end, self._voiced_end + int(self.options.pad_ms * SAMPLES_PER_MS))
         return min(padded, self._audio.start + int(self._engine.max_audio_s * RATE_HZ))
 
-    async def _transcribe(self, start: int, end: int, committed: list[str], *, word_times: bool, final: bool) -> Hypothesis:
+    async def _transcribe(
+        self, start: int, end: int, committed: list[str], *, word_times: bool, final: bool, urgent: bool = False
+    ) -> Hypothesis:
         audio = self._audio.between(start, end)
         prompt = " ".join(committed[-PROMPT_WORDS:])
-        known = {"language": self._language} if self._language else {}
+        known: _Extra = {"language": self._language} if self._language else {}
+        if urgent:
+            known["urgent"] = True
         return await self._engine.transcribe(audio, prompt=prompt, word_times=word_times, final=final, **known)
 
     async def _decode_final(self, utterance_id: int) -> FinalText:

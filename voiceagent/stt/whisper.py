@@ -141,7 +141,14 @@ class WhisperEngine:
         return language
 
     async def transcribe(
-        self, audio: NDArray[np.float32], *, prompt: str = "", word_times: bool = False, final: bool = False, language: str = ""
+        self,
+        audio: NDArray[np.float32],
+        *,
+        prompt: str = "",
+        word_times: bool = False,
+        final: bool = False,
+        language: str = "",
+        urgent: bool = False,
     ) -> Hypothesis:
         """See `SttEngine.transcribe`."""
         duration_s = len(audio) / RATE_HZ
@@ -149,7 +156,7 @@ class WhisperEngine:
             raise EngineError(f"{duration_s:.1f} s of audio for one decode: at most {self.max_audio_s:g} s")
         detect = final and self.options.language == AUTO
         window = Window(audio, prompt if self.options.use_prompt else "", word_times, language=language, detect=detect)
-        first = await self.queue.run(window, final=final)
+        first = await self.queue.run(window, final=final or urgent)
         if not final or not self._doubted(first, duration_s) or self.queue.waiting:
             return first
         second = await self.queue.run(replace(window, thorough=True), final=True)

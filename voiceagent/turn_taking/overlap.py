@@ -9,6 +9,7 @@ from typing import Literal
 from voiceagent.turn_taking.language import Language, bare_words
 
 Verdict = Literal["yield", "continue", "wait"]
+Leaning = Literal["unknown", "listening", "taking"]
 
 MAX_BACKCHANNEL_WORDS = 4
 MIN_VOICED_MS = 250.0
@@ -77,6 +78,19 @@ def classify(overlap: Overlap, language: Language) -> Verdict:
     if _is_listening(words, overlap, language):
         return "yield" if overlap.asked and overlap.silent else undecided
     return "yield" if believed else "wait"
+
+
+def leaning(words: str, overlap: Overlap, language: Language) -> Leaning:
+    """What the first words of speech that goes on look like. One alone says little: it may be half of a word, or a mumble that
+    was taken for one."""
+    known = bare_words(words)
+    if not known:
+        return "unknown"
+    if is_echo(known, overlap.may_echo) or language.backchannels.issuperset(known):
+        return "listening"
+    if len(known) == 1 and known[0] not in language.openers and overlap.voiced_ms < SHORT_WORD_MS:
+        return "unknown"
+    return "taking"
 
 
 def is_command(words: list[str], language: Language) -> bool:

@@ -1,0 +1,166 @@
+"""What the agent's voice does while the caller speaks over it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conversation.world import WORD_MS, World
+from voiceagent.conversation import actions as act
+from voiceagent.conversation.state import Phase, Rules
+from voiceagent.turn_taking.manners import Manners
+
+STORY = "Once upon a time there was a small house by the sea."
+DUCK = Manners("duck", pause_after_ms=300, patience_ms=800, quiet_ms=500)
+WAIT = Manners("go on", pause_after_ms=300, patience_ms=800, quiet_ms=500)
+
+
+def telling(manners: Manners, frames: int = 14) -> World:
+    """A call in which the agent is in the middle of a word of its story."""
+    world = World(Rules(language="en", manners=manners))
+    world.begin()
+    world.say("Tell me a story.")
+    world.answer(STORY)
+    world.synthesise_all()
+    world.frames(frames)
+    return world
+
+
+def done(world: World, kind: type[act.Action]) -> list[act.Action]:
+    return [action for action in world.actions if isinstance(action, kind)]
+
+
+def test_a_reply_that_is_spoken_over_is_said_softly_and_loud_again_after_a_noise() -> None:
+    world = telling(DUCK)
+    world.speech()
+    assert world.gains == {1: -12.0}
+    sent_ms = world.queue[0].sent_ms
+    world.frames(5)
+    assert world.queue[0].sent_ms == sent_ms + 100
+    world.pause_with("")
+    assert world.gains == {1: 0.0}
+    assert not done(world, act.Hold)
+    world.play_all()
+    assert world.assistant_texts() == [STORY]
+
+
+def test_one_that_waits_goes_on_as_loud_as_before() -> None:
+    world = telling(WAIT)
+    world.speech()
+    world.overlap(200.0)
+    world.pause_with("Mm-hm.")
+    assert not done(world, act.Attenuate)
+    assert not done(world, act.Hold)
+    world.play_all()
+    assert world.assistant_texts() == [STORY]
+
+
+@pytest.mark.parametrize("manners", [DUCK, WAIT])
+def test_speech_that_lasts_pauses_the_reply_and_words_drop_it(manners: Manners) -> None:
+    world = telling(manners)
+    world.speech()
+    world.overlap(280.0)
+    assert not world.held
+    world.overlap(300.0)
+    assert world.held == {1}
+    world.now_ms += 400
+    world.partial("Tell me about the weather")
+    assert world.dropped == {1}
+
+
+def test_first_words_that_are_no_sign_of_listening_pause_the_reply() -> None:
+    world = telling(DUCK)
+    world.speech()
+    world.now_ms += 100
+    world.partial("I need")
+    assert world.held == {1}
+    assert not world.drops
+
+
+def test_first_words_that_are_one_give_it_time() -> None:
+    world = telling(DUCK)
+    world.speech()
+    world.now_ms += 100
+    world.partial("Okay")
+    world.overlap(500.0)
+    assert not world.held
+
+
+def test_a_reply_of_which_nothing_was_heard_is_not_begun_over_the_caller() -> None:
+    world = telling(DUCK, frames=0)
+    world.speech()
+    world.frames(3)
+    assert world.held == {1}
+    assert not world.played
+
+
+def test_soon_after_a_noise_that_paused_it_the_reply_goes_on_from_the_beginning_of_the_cut_word() -> None:
+    world = telling(DUCK)
+    world.speech()
+    world.overlap(300.0)
+    assert world.queue[0].sent_ms % WORD_MS
+    world.pause_with("")
+    assert world.timers["go_on"] == world.now_ms - 100 + 240
+    world.fire("go_on")
+    assert done(world, act.Release) == [act.Release(1, 0, WORD_MS)]
+    world.play_all()
+    assert world.assistant_texts() == [STORY]
+    heard = [action.heard for action in world.actions if isinstance(action, act.ReplyHeard)]
+    assert heard[:3] == ["", "Once", "Once upon"], "no word counts twice"
+
+
+def test_between_two_words_it_goes_on_from_where_it_was_held() -> None:
+    world = telling(DUCK, frames=20)
+    world.speech()
+    world.overlap(300.0)
+    world.pause_with("")
+    world.fire("go_on")
+    assert done(world, act.Release) == [act.Release(1)]
+
+
+def test_after_a_sign_of_listening_that_paused_it_the_reply_waits_a_little() -> None:
+    world = telling(DUCK)
+    world.speech()
+    world.overlap(300.0)
+    world.pause_with("Good.")
+    assert world.held == {1}
+    assert world.timers["go_on"] == world.now_ms - 100 + 500
+    world.fire("go_on")
+    assert not world.held
+    assert world.state.phase is Phase.SPEAKING
+    world.play_all()
+    assert world.assistant_texts() == [STORY]
+
+
+def test_an_interruption_that_begins_with_a_sign_of_listening_does_not_bring_the_old_reply_back() -> None:
+    world = telling(DUCK)
+    world.speech()
+    world.overlap(300.0)
+    world.pause_with("Good.")
+    world.speech()
+    assert "go_on" not in world.timers
+    assert world.held == {1}
+    world.now_ms += 400
+    world.partial("In Venice, please")
+    assert world.dropped == {1}
+    assert not done(world, act.Release)
+
+
+def test_a_reply_that_ends_while_somebody_coughs_is_over_and_nothing_stays_soft() -> None:
+    world = telling(DUCK)
+    world.speech()
+    world.play_all()
+    assert [ending.status for ending in world.endings()] == ["completed"]
+    assert world.state.voice == "full"
+    world.pause_with("")
+    world.endpoint()
+    assert world.state.phase is Phase.IDLE
+
+
+def test_words_over_the_end_of_a_reply_are_answered_when_they_go_on_after_it() -> None:
+    world = telling(WAIT)
+    world.speech()
+    world.play_all()
+    world.pause_with("And what happened to the house?")
+    world.endpoint()
+    assert world.user_texts()[-1] == "And what happened to the house?"
+    assert world.generations

@@ -1,0 +1,67 @@
+"""The agent's voice while the caller speaks over it: softer, silent, or as it was, by the rules' manners. Whether the caller
+takes the floor is for `caller` to say."""
+
+from __future__ import annotations
+
+from voiceagent.conversation import actions as act
+from voiceagent.conversation.replying import GO_ON, OVERLAP
+from voiceagent.conversation.state import Phase
+from voiceagent.conversation.step import Step
+from voiceagent.turn_taking.overlap import Leaning
+
+
+def meet(step: Step, utterance_id: int) -> None:
+    """The caller begins to speak over the reply. Of one that nobody has heard yet nothing is begun."""
+    reply, manners = step.spoken(), step.state.rules.manners
+    if reply is None:
+        return
+    step.clear_timers([GO_ON])
+    step.do(act.Attend(utterance_id))
+    step.set_timer(OVERLAP, step.state.rules.overlap_ms)
+    if manners.onset == "pause" or not reply.started:
+        pause(step)
+    elif manners.onset == "duck" and step.state.voice == "full":
+        step.put(voice="ducked")
+        step.do(act.Attenuate(reply.reply_id, manners.duck_db))
+
+
+def more_heard(step: Step, voiced_ms: float, silence_ms: float, words: Leaning) -> None:
+    """There is more of the caller's speech: perhaps enough to fall silent."""
+    if step.state.voice != "paused" and step.state.rules.manners.pauses(voiced_ms, silence_ms, words):
+        pause(step)
+
+
+def pause(step: Step) -> None:
+    """Fall silent."""
+    reply = step.spoken()
+    if reply is not None and step.state.voice != "paused":
+        step.put(voice="paused")
+        step.do(act.Hold(reply.reply_id))
+
+
+def keep(step: Step, words: str, end_ms: float) -> None:
+    """It took no floor. After what paused the reply (`words`, or none, up to `end_ms`) it goes on a little later: more may
+    follow."""
+    reply = step.spoken()
+    step.clear_timers([OVERLAP])
+    if reply is None:
+        return
+    step.put(phase=Phase.SPEAKING if reply.started else Phase.THINKING)
+    manners = step.state.rules.manners
+    left_ms = end_ms + (manners.quiet_ms if words else manners.nothing_ms) - step.at_ms
+    if reply.started and step.state.voice == "paused" and left_ms > 0:
+        step.set_timer(GO_ON, left_ms)
+    else:
+        go_on(step)
+
+
+def go_on(step: Step) -> None:
+    """Say the rest at the full level; a word that was cut is said again from its beginning."""
+    reply, before = step.spoken(), step.state.voice
+    step.put(voice="full")
+    if reply is None:
+        return
+    if before == "paused":
+        step.do(act.Release(reply.reply_id, *reply.cut_word))
+    elif before == "ducked":
+        step.do(act.Attenuate(reply.reply_id, 0.0))
