@@ -14,6 +14,7 @@ if [ "${1:-}" = --tiny ]; then
     echo "make_endpoint.sh --tiny: skipped, the profile starter's models are not here"
     exit 0
   fi
+  export VOICEAGENT_MODELS=${VOICEAGENT_MODELS:-${XDG_CACHE_HOME:-$HOME/.cache}/voiceagent/models}
   export XDG_CACHE_HOME=$PWD/models/train/out/endpoint-tiny
   fit=30 brief=6 fit_telephone=6 tune=20 tune_telephone=6 weights=models/train/out/endpoint-tiny/endpoint_weights.py
   out=models/train/out/endpoint-tiny demo_fit=30 demo_tune=20 pack=models/train/out/endpoint-tiny/pack.json
