@@ -176,7 +176,7 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A file of models and profiles of one's own, beside the shipped registry (relative to this file)."""
     stt: OwnModel = OwnModel()
     tts: OwnModel = OwnModel()
-    voices: Mapping[str, str] = {}
+    voices: Mapping[Annotated[str, msgspec.Meta(pattern=r"^[a-z]{2,3}$")], str] = {}
     """Piper voices by the code of the language that they speak (relative to this file), in place of the one voice."""
     tools: tuple[str | ToolEntry, ...] = ()
     """Python files (relative to this file) or importable modules that hold `@tool` functions, MCP servers, webhooks."""

@@ -29,6 +29,16 @@ def test_a_burst_is_taken_and_what_follows_is_refused_and_told_once_a_second() -
     assert send(allowance, 1, 1000.0) == [Verdict.TAKEN]
 
 
+def test_a_call_is_strained_for_a_second_after_an_event_was_refused() -> None:
+    allowance = EventAllowance()
+    send(allowance, int(EVENTS_AT_ONCE), 0.0)
+    assert not allowance.is_strained(0.0)
+    send(allowance, 1, 0.0)
+    assert allowance.is_strained(0.0)
+    assert allowance.is_strained(999.0)
+    assert not allowance.is_strained(1000.0)
+
+
 def test_typed_messages_are_fewer() -> None:
     found = send(EventAllowance(), 20, 0.0, work=True)
     assert found.count(Verdict.TAKEN) == WORK_AT_ONCE

@@ -12,6 +12,7 @@ MAIL = Shape("email", hints=frozenset({"email", "address"}))
 PHONE = Shape("phone", hints=frozenset({"phone", "number"}))
 PLATE = Shape("characters", 6, 6, frozenset({"plate"}))
 NAME = Shape("characters", 2, 64, frozenset({"name"}))
+RANGE = Shape("digits", 4, 6)
 SIZE = Shape("choice", hints=frozenset({"size"}), choices=("small", "extra large"))
 
 
@@ -33,10 +34,14 @@ SIZE = Shape("choice", hints=frozenset({"size"}), choices=("small", "extra large
         (MAIL, "john@example.com", "whole"),
         (MAIL, "john at example.com", "whole"),
         (PHONE, "It's five five five", "open"),
-        (PHONE, "555 123 4567", ""),
+        (PHONE, "555 123 4567", "growing"),
         (PLATE, "B M W", "open"),
         (PLATE, "B, M, W, one two three.", "whole"),
-        (NAME, "S, M, I,", ""),
+        (NAME, "S, M, I,", "growing"),
+        (NAME, "My name is Smith", ""),
+        (RANGE, "four eight", "open"),
+        (RANGE, "four eight two seven", "growing"),
+        (RANGE, "four eight two seven one three", "whole"),
         (SIZE, "Extra large, please.", ""),
         (SIZE, "A small", "whole"),
         (SIZE, "Extra large.", "whole"),

@@ -43,6 +43,8 @@ from voiceagent.turn_taking.spoken_language import AUTO
 log = logging.getLogger(__name__)
 
 NO_SOURCES = Sources()
+FULL = 1.0
+"""The load from which on nothing is begun that may be thrown away."""
 ABUSE = "abuse"
 """Why a call ends whose client goes on after it was refused."""
 
@@ -166,7 +168,12 @@ class Call:
             observer.judged(outcome)
 
     def _load(self) -> float:
-        return max(self._engines.llm.load, self._pressure())
+        """A client that sends more than it may has no room for work that may be thrown away: others would pay for it."""
+        return FULL if self._strained else max(self._engines.llm.load, self._pressure())
+
+    @property
+    def _strained(self) -> bool:
+        return self._allowance.is_strained(self._clock.now_ms())
 
     async def _frames(self) -> None:
         await self._hearing.run(self._leg.frames())
@@ -279,7 +286,8 @@ class Call:
             case act.Discard(utterance_id):
                 self._hearing.discard(utterance_id)
             case act.Prefill():
-                self._thinking.prefill(action)
+                if not self._strained:
+                    self._thinking.prefill(action)
             case act.Generate():
                 self._thinking.generate(action)
             case act.Summarise():

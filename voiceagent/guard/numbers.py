@@ -6,7 +6,7 @@ import re
 from collections.abc import Generator
 from itertools import islice
 
-from voiceagent.guard.digits import Run, runs
+from voiceagent.guard.digits import Run, number_words, runs
 from voiceagent.guard.phone_candidates import candidates
 from voiceagent.guard.steps import Steps, at_once
 from voiceagent.guard.verdict import ALLOWED, Verdict
@@ -68,6 +68,7 @@ class CardNumbers:
     def __init__(self, code: str = "en") -> None:
         """`code` is the language's in which numbers are said."""
         self._code = code
+        number_words(code)  # takes a while the first time
 
     def find(self, text: str, *, last: bool) -> Verdict:
         """See `Rule.find`."""

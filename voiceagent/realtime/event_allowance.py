@@ -18,6 +18,8 @@ PATIENCE_PER_S = 2.0
 """… and how many of them are forgiven in a second."""
 PATIENCE_BYTES = 4096.0
 """A large event tries it as so many small ones as it has of these."""
+STRAINED_S = 1.0
+"""So long after an event was refused nothing is done for the call that may be thrown away."""
 TOLD_EVERY_S = 1.0
 """A client is told that it is refused so often, not for each event."""
 
@@ -39,13 +41,14 @@ class EventAllowance:
         self._work = TokenBucket(WORK_PER_S, WORK_AT_ONCE)
         self._bytes = TokenBucket(BYTES_PER_S, BYTES_AT_ONCE)
         self._patience = TokenBucket(PATIENCE_PER_S, PATIENCE)
-        self._told_s = float("-inf")
+        self._told_s = self._refused_s = float("-inf")
 
     def take(self, size_bytes: int, at_ms: float) -> Verdict:
         """Whether the event that has come is read."""
         now_s = at_ms / 1000.0
         if all(bucket.left(now_s) > 0 for bucket in (self._events, self._work, self._bytes)):
             return Verdict.TAKEN
+        self._refused_s = now_s
         self._patience.charge(1.0 + size_bytes / PATIENCE_BYTES, now_s)
         if self._patience.left(now_s) < 0:
             return Verdict.ABUSED
@@ -53,6 +56,10 @@ class EventAllowance:
             return Verdict.REFUSED
         self._told_s = now_s
         return Verdict.TOLD
+
+    def is_strained(self, at_ms: float) -> bool:
+        """Whether an event of the client was refused a moment ago."""
+        return at_ms / 1000.0 - self._refused_s < STRAINED_S
 
     def charge(self, size_bytes: int, at_ms: float, *, work: bool) -> None:
         """An event was handled; `work` is whether the language model has to do with it."""

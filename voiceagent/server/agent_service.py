@@ -90,6 +90,7 @@ class AgentService:
                 if tools.schemas() and (why := no_tools(engines.llm)):
                     raise ModelError(why)
                 _require_words_for_yes(self.agent.language, tools)
+                rules_of(self.agent, tools, engines.turn)  # its own weights are read here, and not first for a caller
                 self._warn_of_unfit_models(tools)
                 await sources.open()
                 await _warm(engines, self.agent)

@@ -38,9 +38,13 @@ class Speech:
         Raises ConfigError."""
         self._engine, self._voices = engine, dict(voices or {})
         self._settings, self._language = settings, language
+        self._readings: dict[tuple[str, bool], Reading] = {}
+        """By language, and by whether the voice reads the lexicon's pronunciations."""
         plain = {name: unmarked(text) for name, text in phrases.items()}
         self._clips = load_clips(settings.clips, plain, base_dir, engine.sample_rate_hz, language)
         self._marked = tuple(found for text in phrases.values() for found in marked(text))
+        for code in (language, *self._voices):
+            self.voice(code)
 
     def prose(self, code: str = "") -> Prose:
         """What makes a generation's text speakable, as it comes, in the language of that code; empty: the agent's."""
@@ -52,10 +56,16 @@ class Speech:
         """A voice for a call, in the language of that code; empty: the agent's."""
         code = code or self._language
         engine = self._voices.get(code, self._engine)
-        lexicon = self._settings.lexicon if reads_ipa(engine) else {}
+        clips = self._clips if engine is self._engine else {}
+        return SpokenVoice(engine, self._reading(code, reads_ipa(engine)), clips, self._marked)
+
+    def _reading(self, code: str, ipa: bool) -> Reading:
+        """Made once: a lexicon may be long."""
         forms = READ if self._is_read(code) else ""
-        reading = Reading(language=forms, day_first=self._settings.day_first, lexicon=lexicon)
-        return SpokenVoice(engine, reading, self._clips if engine is self._engine else {}, self._marked)
+        if (forms, ipa) not in self._readings:
+            lexicon = self._settings.lexicon if ipa else {}
+            self._readings[forms, ipa] = Reading(language=forms, day_first=self._settings.day_first, lexicon=lexicon)
+        return self._readings[forms, ipa]
 
     def _is_read(self, code: str) -> bool:
         """Whether written forms of the language are read out."""

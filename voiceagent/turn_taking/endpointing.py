@@ -65,6 +65,6 @@ class EndpointModel:
         return self.hesitation_ms * math.exp(self.spread * NORMAL.inv_cdf(1.0 - max(1e-9, lasting)))
 
 
-PATIENCE: Mapping[Progress, float] = {"": 0.0, "open": -4.0, "whole": 1.5}
+PATIENCE: Mapping[Progress, float] = {"": 0.0, "open": -4.0, "growing": -1.5, "whole": 1.5}
 """What is added to the log-odds of having finished, by how far a value that was asked for has come."""
 NORMAL = NormalDist()

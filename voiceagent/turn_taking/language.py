@@ -84,8 +84,6 @@ class Language:
     """Words with which people begin a sentence: alone they are the start of one."""
     unfinished: Mapping[WordClass, frozenset[str]] = field(default_factory=dict)
     """Closed classes of words that something follows; the first that holds a word counts."""
-    whole: frozenset[str] = frozenset()
-    """Words of which a turn may be made alone: greetings, thanks, answers, commands."""
     question_words: frozenset[str] = frozenset()
     """What asks for something else than yes or no."""
     numbers: Mapping[str, int] = field(default_factory=dict)

@@ -11,8 +11,8 @@ from typing import Literal
 from voiceagent.turn_taking.language import Language, bare_words
 
 Kind = Literal["digits", "characters", "email", "phone", "choice"]
-Progress = Literal["", "open", "whole"]
-"""Of a value: nothing is known, more must come, nothing more can."""
+Progress = Literal["", "open", "growing", "whole"]
+"""Of a value: nothing is known, more must come, more may come, nothing more can."""
 
 SHOWING: frozenset[Kind] = frozenset({"digits", "characters", "phone"})
 """An ordinary word ends no such value."""
@@ -21,7 +21,7 @@ SPELLED = 2
 PHONE_DIGITS = 7
 """A telephone number has at least so many."""
 TEN, TWENTY, HUNDRED = 10, 20, 100
-"""Numbers from here on are not dictated."""
+"""Tens and units are said together, as in "forty-two"; a hundred or more is not dictated."""
 MAX_CHOICE_WORDS = 6
 """A longer utterance says more than the choice in it."""
 _EMAIL = re.compile(r"\S+@\S+\.[a-z]{2,}\W*$", re.IGNORECASE)
@@ -53,10 +53,9 @@ def pending(shapes: Iterable[Shape], asked: str) -> tuple[Shape, ...]:
 def progress(words: str, shapes: Sequence[Shape], language: Language) -> Progress:
     """How far a value has come with which the words so far end. What may be one of several is whole only if it is so for each
     that it may be."""
-    found = {_of(words, shape, language) for shape in shapes} - {""}
-    if "open" in found:
-        return "open"
-    return "whole" if found else ""
+    found = {_of(words, shape, language) for shape in shapes}
+    likeliest: tuple[Progress, ...] = ("open", "growing", "whole")
+    return next((one for one in likeliest if one in found), "")
 
 
 def _of(words: str, shape: Shape, language: Language) -> Progress:
@@ -72,12 +71,12 @@ def _of(words: str, shape: Shape, language: Language) -> Progress:
 
 
 def _enough(count: int, least: int, most: int) -> Progress:
-    """One digit may be any number; from `SPELLED` on a value is being dictated."""
+    """One digit may be any number; from `SPELLED` on a value is being dictated. `most` is 0 where it may be of any length."""
     if count < SPELLED:
         return ""
     if count < least:
         return "open"
-    return "whole" if least and count == (most or least) and most == least else ""
+    return "whole" if most and count >= most else "growing"
 
 
 def _email(words: str, language: Language) -> Progress:

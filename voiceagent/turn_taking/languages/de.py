@@ -56,10 +56,6 @@ GERMAN = Language(
         "pronoun": word_set("ich wir er sie man es"),
         "verb": word_set("brauche brauchen suche meine meinte sagte heiße sehr zu wirklich mehr"),
     },
-    whole=word_set(
-        """ja nein nee doch stopp halt danke vielen dank tschüss wiedersehen auf hallo guten tag bitte nochmal genau
-        richtig stimmt abbrechen hilfe nichts moment gut okay ok klar gerne perfekt"""
-    ),
     question_words=word_set(
         "was wann wo wohin woher wer wen wem wessen welche welcher welches welchen wie warum wieso weshalb wieviel"
     ),

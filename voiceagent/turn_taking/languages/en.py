@@ -49,11 +49,6 @@ ENGLISH = Language(
         "pronoun": word_set("i we they he she you"),
         "verb": word_set("want wants need needs wish mean meant said say very too really more"),
     },
-    whole=word_set(
-        """yes yeah yep yup no nope sure right stop wait thanks thank you bye goodbye hello hi never mind please repeat
-        again correct exactly cancel help nothing none that's it is pardon enough quiet fine okay ok good great
-        perfect"""
-    ),
     question_words=word_set("what when where who whose which how why what's where's who's how's"),
     numbers=number_words(_ONES, _TENS, {"oh": 0, "nought": 0, "hundred": 100, "thousand": 1000}),
     repeats={"double": 2, "triple": 3},

@@ -48,10 +48,6 @@ SPANISH = Language(
         "pronoun": word_set("yo tú él ella nosotros ellos usted ustedes"),
         "verb": word_set("necesito busco llamo digo dije muy demasiado realmente"),
     },
-    whole=word_set(
-        """sí si no vale claro para pare alto espera gracias muchas adiós hola buenos buenas días tardes noches por favor
-        otra vez repita correcto exacto cancelar ayuda nada basta bien bueno perfecto ok okay"""
-    ),
     question_words=word_set("qué cuándo dónde adónde quién quiénes cómo cuál cuáles cuánto cuánta cuántos cuántas"),
     numbers=number_words(
         _ONES,

@@ -49,10 +49,6 @@ FRENCH = Language(
         "pronoun": word_set("je j tu il elle on nous vous ils elles"),
         "verb": word_set("cherche besoin appelle m'appelle disais très trop vraiment"),
     },
-    whole=word_set(
-        """oui non ouais stop arrêtez attendez merci beaucoup au revoir bonjour bonsoir salut s'il vous plaît encore
-        exact daccord annuler aide rien bien bon parfait ok okay voilà"""
-    ),
     question_words=word_set("que quoi quand où qui comment pourquoi quel quelle quels quelles combien qu'est-ce"),
     numbers=number_words(_ONES, _TENS, {"une": 1, "cent": 100, "mille": 1000}),
     repeats={"double": 2, "triple": 3},

@@ -49,10 +49,6 @@ ITALIAN = Language(
         "pronoun": word_set("io tu lui lei noi voi loro"),
         "verb": word_set("cerco bisogno chiamo dicevo molto troppo davvero"),
     },
-    whole=word_set(
-        """sì si no certo stop ferma basta aspetta grazie mille arrivederci ciao buongiorno buonasera per favore ancora
-        esatto giusto annulla aiuto niente bene perfetto ok okay prego"""
-    ),
     question_words=word_set("che cosa quando dove chi come perché quale quali quanto quanta quanti quante cos'è dov'è"),
     numbers=number_words(_ONES, _TENS, {"un": 1, "una": 1, "cento": 100, "mille": 1000}),
     repeats={"doppio": 2, "triplo": 3},

@@ -49,10 +49,6 @@ DUTCH = Language(
         "pronoun": word_set("ik wij we jij je hij zij ze u"),
         "verb": word_set("zoek heet bedoel zei heel erg te echt meer"),
     },
-    whole=word_set(
-        """ja nee stop wacht bedankt dank je u wel tot ziens doei dag hallo hoi goedemorgen goedemiddag alstublieft
-        alsjeblieft nogmaals precies juist klopt annuleren help niets goed prima perfect ok oké okay"""
-    ),
     question_words=word_set("wat wanneer waar waarheen wie wiens waarom hoe welke welk hoeveel"),
     numbers=number_words(_ONES, _TENS, {"één": 1, "honderd": 100, "duizend": 1000}),
     repeats={"dubbel": 2, "driedubbel": 3},

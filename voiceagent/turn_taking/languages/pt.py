@@ -49,10 +49,6 @@ PORTUGUESE = Language(
         "pronoun": word_set("eu tu você vocês ele ela nós eles elas"),
         "verb": word_set("preciso procuro chamo disse muito demais realmente"),
     },
-    whole=word_set(
-        """sim não claro pare espera obrigado obrigada tchau adeus olá oi bom boa dia tarde noite por favor repita certo
-        exato cancelar ajuda nada chega bem perfeito ok okay isso"""
-    ),
     question_words=word_set("que quê quando onde aonde quem como qual quais quanto quanta quantos quantas"),
     numbers=number_words(
         _ONES,
