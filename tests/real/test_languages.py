@@ -7,7 +7,10 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,8 +20,10 @@ from numpy.typing import NDArray
 from tests import speech
 from tests.real.models import published
 from tests.server_process import ServerProcess, running_server
+from voiceagent.conversation import actions as act
 from voiceagent.media.caller import Caller
 from voiceagent.media.dialogue import Dialogue
+from voiceagent.store.event_log import read_log
 from voiceagent.turn_taking.language import bare_words
 
 TOOL = '''
@@ -73,10 +78,17 @@ def spoken(request: pytest.FixtureRequest) -> Spoken:
 
 @pytest.fixture(scope="module")
 def server(spoken: Spoken, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    folder = tmp_path_factory.mktemp(spoken.code)
+    with serving(tmp_path_factory.mktemp(spoken.code), spoken, spoken.code) as running:
+        yield running
+
+
+@contextmanager
+def serving(folder: Path, spoken: Spoken, language: str, **more: Any) -> Iterator[ServerProcess]:
+    """An agent of that language, `more` being further settings of it."""
     (folder / "tools.py").write_text(TOOL.replace("CONFIRM", spoken.confirm))
     settings = {
-        "language": spoken.code,
+        **more,
+        "language": language,
         "profile": "real-speech",
         "stt": {"path": str(published("whisper-base"))},
         "options": {"stt": {"compute_type": "int8"}},
@@ -145,3 +157,17 @@ async def test_a_command_of_the_language_stops_the_reply(server: ServerProcess, 
         caller.say(say(spoken, spoken.stop), speech.RATE_HZ)
         done = await dialogue.wait_event(lambda event: event.type == "response.done", since, "the end of the reply")
     assert done.data["response"]["status"] == "cancelled"
+
+
+async def test_an_agent_of_any_language_follows_the_caller_with_its_voice(tmp_path: Path) -> None:
+    voices = {"de": str(published("piper-joe") / "voice.onnx")}
+    with serving(tmp_path, GERMAN, "auto", voices=voices) as server:
+        async with Caller(server.url) as caller, Dialogue(caller) as dialogue:
+            await dialogue.wait_greeting()
+            for text in (*GERMAN.turns, *GERMAN.turns):
+                await dialogue.turn(text, say(GERMAN, text), speech.RATE_HZ)
+            turns = dialogue.exchanges
+        assert all(turn.heard for turn in turns)
+    (log,) = (tmp_path / "calls").glob("*")
+    actions = [action for step in read_log(log)[1] for action in step.actions]
+    assert [action.language for action in actions if isinstance(action, act.LanguageChanged)] == ["de"]
