@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from voiceagent.audio.levels import VoicedSpan
+from voiceagent.audio.levels import VoicedSpan, first_audible_sample
 from voiceagent.errors import MediaError
 from voiceagent.media.caller import Caller
 from voiceagent.media.ticker import FRAME_MS
@@ -20,6 +20,8 @@ RATE_HZ = 16_000
 QUIET_MS = 500.0
 """The agent has finished when nothing was heard for this long: more than any pause between its sentences."""
 ANSWER_TIMEOUT_S = 8.0
+SAID_DBFS = -45.0
+"""What the caller takes for sound on its own side (`VoicedTimeline`)."""
 INTERRUPT_AFTER_S = 0.4
 """After the answer's first sound."""
 
@@ -32,8 +34,8 @@ class Turn:
 
     voice_to_voice_ms: float | None
     """From the end of the question to the first sound of the answer; None without an answer, or when the question was cut."""
-    cut: bool = False
-    """Whether the agent spoke before the question was over."""
+    cut: bool
+    """Whether the agent was heard before the question was over."""
 
 
 async def greeted(caller: Caller) -> None:
@@ -42,20 +44,22 @@ async def greeted(caller: Caller) -> None:
     await caller.wait_quiet(QUIET_MS)
 
 
-async def ask(caller: Caller, question: Speech) -> Turn:
-    """Ask, and wait until the agent has finished. Raises MediaError when the call ends."""
+async def ask(caller: Caller, question: Speech, end_ms: float | None = None) -> Turn:
+    """Ask, and wait until the agent has finished. `end_ms`: where in the audio the caller has finished, if the room is heard
+    after that. Raises MediaError when the call ends."""
     began_ms = _now_ms()
     caller.say(question, RATE_HZ)
     ended_ms = await caller.wait_said()
-    if any(span.offset_ms > began_ms and span.onset_ms < ended_ms for span in caller.heard.spans):
-        await caller.wait_quiet(QUIET_MS)
-        return Turn(None, cut=True)
+    onset_ms = caller.said.first_onset_after(began_ms - FRAME_MS)
+    if end_ms is not None and onset_ms is not None:
+        ended_ms = onset_ms + end_ms - first_audible_sample(question, RATE_HZ, SAID_DBFS) * 1000.0 / RATE_HZ
+    cut = any(span.offset_ms > began_ms and span.onset_ms < ended_ms for span in caller.heard.spans)
     try:
         heard_ms = await _answer(caller, ended_ms)
     except TimeoutError:
-        return Turn(None)
+        return Turn(None, cut)
     await caller.wait_quiet(QUIET_MS)
-    return Turn(heard_ms - ended_ms)
+    return Turn(None if cut else heard_ms - ended_ms, cut)
 
 
 async def interrupt(caller: Caller, question: Speech, interruption: Speech) -> float | None:
