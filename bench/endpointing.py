@@ -34,7 +34,7 @@ from models.train.turns.sweep import (
     silences,
 )
 from voiceagent.config import TurnSettings
-from voiceagent.models.figures import Figure, at_least, at_most
+from voiceagent.evaluation.figures import Figure, at_least, at_most
 from voiceagent.turn_taking.endpoint_features import JUDGES, SURE, log_odds
 from voiceagent.turn_taking.endpointing import EndpointModel
 from voiceagent.turn_taking.languages.en import ENGLISH

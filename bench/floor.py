@@ -14,11 +14,11 @@ from bench.virtual_call import RATE_HZ, Overlap, Pcm, Remembered, VirtualCall, o
 from models.train.overlap_sounds import Sound, sounds, trimmed, with_hiss
 from voiceagent.config import TurnSettings
 from voiceagent.engines import load_stt
+from voiceagent.evaluation.check_speech import held_out
+from voiceagent.evaluation.espeak import Espeak
+from voiceagent.evaluation.figures import Figure, at_least, at_most
 from voiceagent.latency.percentiles import percentile
 from voiceagent.models import not_speech, sudden_sounds
-from voiceagent.models.check_speech import held_out
-from voiceagent.models.espeak import Espeak
-from voiceagent.models.figures import Figure, at_least, at_most
 from voiceagent.models.registry import profile
 from voiceagent.turn_taking.manners import MANNERS, Manners
 

@@ -18,11 +18,11 @@ from bench.everyday_turns import EverydayTurn, everyday_turns
 from bench.quiet import quiet_machine
 from bench.server import running
 from bench.trial import ask, greeted
+from voiceagent.client.caller import Caller
 from voiceagent.errors import MediaError
+from voiceagent.evaluation.figures import Figure, at_least, at_most
 from voiceagent.latency.percentiles import percentile
 from voiceagent.latency.spans import Stage
-from voiceagent.media.caller import Caller
-from voiceagent.models.figures import Figure, at_least, at_most
 from voiceagent.store.turns import read_turns, turns_file
 
 PROFILE = "starter"

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from bench.marked_server import RATE_HZ, TONES_HZ
 from bench.server import Server, running
 from voiceagent.audio.levels import dbfs
+from voiceagent.client.caller import AgentFrame, Caller
+from voiceagent.client.impairment import Impairment, Relay
 from voiceagent.errors import MediaError
+from voiceagent.evaluation.check_speech import held_out
+from voiceagent.evaluation.espeak import Espeak
+from voiceagent.evaluation.figures import Figure, at_least, at_most
 from voiceagent.latency.percentiles import distribution
-from voiceagent.media.caller import AgentFrame, Caller
-from voiceagent.media.impairment import Impairment, Relay
-from voiceagent.models.check_speech import held_out
-from voiceagent.models.espeak import Espeak
-from voiceagent.models.figures import Figure, at_least, at_most
 
 SAID_RATE_HZ = 16_000
 INTERRUPTIONS = {0.0: 1000, 0.05: 1000}

@@ -17,11 +17,11 @@ import aiohttp
 
 from bench.calls import RATE_HZ, STEP_TIMEOUT_S, spoken
 from bench.server import Server, running
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 from voiceagent.errors import MediaError
+from voiceagent.evaluation.figures import Figure, at_least, at_most
 from voiceagent.latency.percentiles import distribution
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
-from voiceagent.models.figures import Figure, at_least, at_most
 from voiceagent.resources import demo_agent_file
 
 KINDS = {

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voiceagent.audio.levels import VoicedSpan, first_audible_sample
+from voiceagent.client.caller import Caller
 from voiceagent.errors import MediaError
-from voiceagent.media.caller import Caller
 from voiceagent.media.ticker import FRAME_MS
 
 RATE_HZ = 16_000

@@ -19,7 +19,7 @@ from voiceagent.errors import ConfigError
 from voiceagent.guard.settings import GuardSettings
 from voiceagent.media.ice import IceSettings
 from voiceagent.redaction import keep_secrets_of
-from voiceagent.speech.settings import SpeechSettings
+from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.settings import ToolEntry
 
 Seconds = Annotated[float, msgspec.Meta(ge=0)]

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.train.stt_speak import trained_variants
+from voiceagent.evaluation.espeak import Espeak
 from voiceagent.models import not_speech, sudden_sounds
-from voiceagent.models.espeak import Espeak
 
 RATE_HZ = 16_000
 HISS_DB = -65.0

@@ -19,6 +19,8 @@ from tests.attacks.figures import at_most, hold
 from tests.attacks.typed import typed
 from tests.llm.faulty_server import FaultyServer, chunk, faulty_server
 from tests.server_process import running_server
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 from voiceagent.config import LlmSettings
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
@@ -26,8 +28,6 @@ from voiceagent.llm.embedded import EmbeddedEngine
 from voiceagent.llm.engine import Generated, GeneratedText, LlmEngine
 from voiceagent.llm.fallback import FallbackEngine
 from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
 from voiceagent.models.registry import resolve
 
 SYSTEM = Message("system", "You are a friendly voice assistant. Answer in one or two short sentences.")

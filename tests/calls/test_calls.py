@@ -10,11 +10,11 @@ import pytest
 
 from tests.calls.conftest import Said
 from tests.server_process import ServerProcess
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
+from voiceagent.client.impairment import Impairment, Relay
 from voiceagent.conversation.actions import End
 from voiceagent.conversation.replay import replay
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
-from voiceagent.media.impairment import Impairment, Relay
 from voiceagent.store.event_log import event_logs_dir, find_log, read_log
 
 WEATHER = "What's the weather in Paris tomorrow?"

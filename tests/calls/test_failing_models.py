@@ -9,8 +9,8 @@ import aiohttp
 
 from tests.calls.conftest import Said
 from tests.server_process import running_server
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 from voiceagent.resources import demo_agent_file
 
 APOLOGY = "Sorry, I did not get that."

@@ -16,10 +16,10 @@ from aiohttp import web
 from tests.calls.conftest import Said
 from tests.llm.faulty_server import chunk
 from tests.server_process import ServerProcess, running_server
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue, Exchange
 from voiceagent.conversation import actions as act
 from voiceagent.conversation.reply import PENDING_TOOL
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue, Exchange
 from voiceagent.store.event_log import event_logs_dir, read_log
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "slow"

@@ -14,8 +14,8 @@ from bench.vllm_server import VllmServer, free_port, serving
 from tests.server_process import running_server
 from tests.vllm.test_calls import LONG, WEATHER, said
 from tests.vllm.watch import RUNNING
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 from voiceagent.resources import demo_agent_file
 
 AGENT = """

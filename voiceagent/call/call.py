@@ -34,9 +34,9 @@ from voiceagent.latency.turns import TurnMeter
 from voiceagent.media.leg import Leg
 from voiceagent.realtime.event_allowance import EventAllowance, Verdict
 from voiceagent.realtime.session import RealtimeSession
-from voiceagent.speech.prose import Prose
-from voiceagent.speech.voice import Speech, SpokenVoice
+from voiceagent.text_normalization.prose import Prose
 from voiceagent.tools.call_tools import CallTools
+from voiceagent.tts.spoken_voice import Speech, SpokenVoice
 from voiceagent.turn_judges.judge import TurnJudge
 from voiceagent.turn_taking.spoken_language import AUTO
 

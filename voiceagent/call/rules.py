@@ -11,7 +11,7 @@ import msgspec
 from voiceagent.config import AgentConfig
 from voiceagent.conversation.state import Rules, ToolRule
 from voiceagent.errors import ConfigError
-from voiceagent.speech.marks import unmarked
+from voiceagent.text_normalization.marks import unmarked
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.turn_judges.judge import TurnJudge
 from voiceagent.turn_taking.endpointing import EndpointModel

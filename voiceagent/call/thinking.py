@@ -16,7 +16,7 @@ from voiceagent.errors import EngineError
 from voiceagent.guard.checks import Guards
 from voiceagent.guard.window import Checked, OutputWindow
 from voiceagent.llm.engine import GeneratedText, LlmEngine, Urgency
-from voiceagent.speech.prose import Prose
+from voiceagent.text_normalization.prose import Prose
 from voiceagent.tools.call_tools import CallTools
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from voiceagent.speech.numerals import by_digits, cardinal, ordinal, year
+from voiceagent.text_normalization.numerals import by_digits, cardinal, ordinal, year
 
 _CURRENCIES = {
     "$": ("dollar", "dollars", "cent", "cents"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterable
 
-from voiceagent.models.figures import Figure
+from voiceagent.evaluation.figures import Figure
 
 CHECKS = {
-    "stt": ("voiceagent.models.check_speech", "check_stt"),
-    "voice": ("voiceagent.models.check_speech", "check_voice"),
-    "lm": ("voiceagent.models.check_lm", "check"),
+    "stt": ("voiceagent.evaluation.check_speech", "check_stt"),
+    "voice": ("voiceagent.evaluation.check_speech", "check_voice"),
+    "lm": ("voiceagent.evaluation.check_lm", "check"),
 }
 """Part → the module and function that measure it; imported when asked for, since each loads its engine."""
 

@@ -5,8 +5,8 @@ import random
 from models.train import domain
 from models.train.lm_dialogues import train_conversation
 from models.train.lm_replies import TOOLS
+from voiceagent.evaluation.check_lm import Entry, demo_tools, held_out, history, score
 from voiceagent.llm.embedded import EmbeddedEngine
-from voiceagent.models.check_lm import Entry, demo_tools, held_out, history, score
 from voiceagent.models.registry import resolve
 
 TRAINED_SENTENCES = 200_000

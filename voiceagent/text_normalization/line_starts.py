@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from voiceagent.speech.signs import BULLETS, is_arrow, is_sign
+from voiceagent.text_normalization.signs import BULLETS, is_arrow, is_sign
 
 LONGEST_RULE = 400
 """Characters of a line of marks alone: beyond that it is taken for text."""

@@ -7,12 +7,12 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 
 from voiceagent.conversation.events import SpokenWord
-from voiceagent.speech.clips import Clip, load_clips
-from voiceagent.speech.formulas import as_written, in_english
-from voiceagent.speech.marks import marked, unmarked
-from voiceagent.speech.prose import Prose
-from voiceagent.speech.reading import Piece, Reading, SpokenText
-from voiceagent.speech.settings import SpeechSettings
+from voiceagent.text_normalization.formulas import as_written, in_english
+from voiceagent.text_normalization.marks import marked, unmarked
+from voiceagent.text_normalization.prose import Prose
+from voiceagent.text_normalization.reading import Piece, Reading, SpokenText
+from voiceagent.text_normalization.settings import SpeechSettings
+from voiceagent.tts.clips import Clip, load_clips
 from voiceagent.tts.engine import SpeechChunk, TtsEngine, reads_ipa
 from voiceagent.turn_taking.languages import language
 

@@ -7,9 +7,9 @@ import html
 import re
 from collections.abc import Callable
 
-from voiceagent.speech.formulas import is_command
-from voiceagent.speech.line import Line
-from voiceagent.speech.markup import angle, bracketed, citation, link_target, raised, span, struck
+from voiceagent.text_normalization.formulas import is_command
+from voiceagent.text_normalization.line import Line
+from voiceagent.text_normalization.markup import angle, bracketed, citation, link_target, raised, span, struck
 
 LONGEST_FORMULA = 500
 LONGEST_IN_LINE = 120

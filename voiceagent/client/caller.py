@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 from voiceagent.audio import opus
 from voiceagent.audio.levels import VoicedTimeline
 from voiceagent.audio.resample import resample
+from voiceagent.client.impairment import Relay
+from voiceagent.client.recording import Recording
 from voiceagent.errors import MediaError
 from voiceagent.media import aiortc_hooks
 from voiceagent.media.audio_receiver import AudioReceiver
 from voiceagent.media.event_channel import LABEL, EventChannel
-from voiceagent.media.impairment import Relay
 from voiceagent.media.paced_track import FRAME_SAMPLES, RATE_HZ, PacedTrack
-from voiceagent.media.recording import Recording
 from voiceagent.media.session_description import opus_payload_type, read_answer, with_opus_parameters
 from voiceagent.media.ticker import FRAME_MS
 from voiceagent.media.webrtc import opus_only

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voiceagent.conversation.clauses import split_clauses
-from voiceagent.speech.formulas import as_written, in_english
-from voiceagent.speech.prose import Prose
-from voiceagent.speech.reading import Reading
+from voiceagent.text_normalization.formulas import as_written, in_english
+from voiceagent.text_normalization.prose import Prose
+from voiceagent.text_normalization.reading import Reading
 
 CODE = "I'll leave out the code."
 REPLIES = yaml.safe_load((Path(__file__).parent / "replies.yaml").read_text(encoding="utf-8"))

@@ -17,12 +17,12 @@ import msgspec
 from voiceagent.config import load_agent
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
+from voiceagent.evaluation.figures import Figure, at_least, at_most
 from voiceagent.grounding.english import ENGLISH
 from voiceagent.grounding.said import Said
 from voiceagent.grounding.said import check as check_arguments
 from voiceagent.llm.embedded import EmbeddedEngine
 from voiceagent.llm.engine import ToolSchema
-from voiceagent.models.figures import Figure, at_least, at_most
 from voiceagent.models.registry import resolve
 from voiceagent.resources import demo_agent_file
 from voiceagent.tools.toolset import ToolSet

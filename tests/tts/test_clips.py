@@ -10,7 +10,7 @@ import pytest
 
 from tests.speech import silence, tone
 from voiceagent.errors import ConfigError
-from voiceagent.speech.clips import load_clips
+from voiceagent.tts.clips import load_clips
 
 RATE_HZ = 16_000
 

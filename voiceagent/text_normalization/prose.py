@@ -6,12 +6,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from voiceagent.speech.formulas import as_written
-from voiceagent.speech.inline import SPECIAL, in_span
-from voiceagent.speech.line import Line
-from voiceagent.speech.line_starts import Kind, line_start
-from voiceagent.speech.markup import address
-from voiceagent.speech.signs import FLAGS, face, is_arrow, is_sign
+from voiceagent.text_normalization.formulas import as_written
+from voiceagent.text_normalization.inline import SPECIAL, in_span
+from voiceagent.text_normalization.line import Line
+from voiceagent.text_normalization.line_starts import Kind, line_start
+from voiceagent.text_normalization.markup import address
+from voiceagent.text_normalization.signs import FLAGS, face, is_arrow, is_sign
 
 _WORD = re.compile(r"[^\W_]+")
 _ADDRESSES = ("https://", "http://", "www.", "mailto:")

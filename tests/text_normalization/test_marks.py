@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from voiceagent.speech.marks import marked, unmarked
+from voiceagent.text_normalization.marks import marked, unmarked
 
 
 def test_marks_are_taken_out_and_what_they_mark_is_known() -> None:

@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.spoken.test_clips import write
+from tests.tts.test_clips import write
 from voiceagent.config import load_agent
 from voiceagent.conversation.events import SpokenWord
 from voiceagent.errors import ConfigError
 from voiceagent.resources import bundled_models_dir
-from voiceagent.speech.reading import Piece, SpokenText
-from voiceagent.speech.settings import SpeechSettings
-from voiceagent.speech.voice import MOST_VERBATIM, Speech, SpokenVoice, WrittenWords
+from voiceagent.text_normalization.reading import Piece, SpokenText
+from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tts.engine import SpeechChunk, TtsEngine
 from voiceagent.tts.piper import PiperEngine
+from voiceagent.tts.spoken_voice import MOST_VERBATIM, Speech, SpokenVoice, WrittenWords
 
 LEXICON = {"xqzt": "həlˈoʊ"}
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from voiceagent.client.caller import Caller, ServerEvent
 from voiceagent.errors import MediaError
-from voiceagent.media.caller import Caller, ServerEvent
 from voiceagent.media.ticker import FRAME_MS
 
 QUIET_MS = 400.0

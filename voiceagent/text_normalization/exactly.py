@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from voiceagent.speech.numerals import by_digits
+from voiceagent.text_normalization.numerals import by_digits
 
 LONGEST = 80
 """Characters that are spelt out; what is longer nobody could follow."""

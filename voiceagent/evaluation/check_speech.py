@@ -17,11 +17,11 @@ import numpy.typing as npt
 import soxr
 
 from voiceagent.errors import ModelError
-from voiceagent.models.espeak import Espeak
-from voiceagent.models.figures import Figure, at_least, at_most
-from voiceagent.models.not_speech import not_speech
+from voiceagent.evaluation.espeak import Espeak
+from voiceagent.evaluation.figures import Figure, at_least, at_most
+from voiceagent.evaluation.not_speech import not_speech
+from voiceagent.evaluation.telephone_band import telephone_band
 from voiceagent.models.registry import resolve
-from voiceagent.models.telephone_band import telephone_band
 from voiceagent.stt.short_whisper import ShortWhisper
 
 RATE_HZ = 16000

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from voiceagent.speech.exactly import letters
-from voiceagent.speech.numerals import cardinal, ordinal, year
+from voiceagent.text_normalization.exactly import letters
+from voiceagent.text_normalization.numerals import cardinal, ordinal, year
 
 _MONTHS = (
     "January",

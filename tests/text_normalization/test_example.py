@@ -5,7 +5,7 @@ from __future__ import annotations
 from voiceagent.config import load_agent
 from voiceagent.guard.checks import load_guards
 from voiceagent.resources import demo_agent_file
-from voiceagent.speech.reading import Reading
+from voiceagent.text_normalization.reading import Reading
 
 
 async def test_the_example_blocks_and_reads_what_it_says_it_does() -> None:

@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from voiceagent.speech import dates, quantities
-from voiceagent.speech.exactly import LONGEST, address, exactly, is_word, letters, spelt, telephone
-from voiceagent.speech.numerals import cardinal
-from voiceagent.tts.engine import IPA_BEGIN, IPA_END
+from voiceagent.text_normalization import dates, quantities
+from voiceagent.text_normalization.exactly import LONGEST, address, exactly, is_word, letters, spelt, telephone
+from voiceagent.text_normalization.ipa import IPA_BEGIN, IPA_END
+from voiceagent.text_normalization.numerals import cardinal
 
 Form = tuple[re.Pattern[str], Callable[[re.Match[str]], str | None]]
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voiceagent.speech.reading import Reading
-from voiceagent.tts.engine import IPA_BEGIN, IPA_END
+from voiceagent.text_normalization.ipa import IPA_BEGIN, IPA_END
+from voiceagent.text_normalization.reading import Reading
 
 ENGLISH = Reading()
 
