@@ -55,7 +55,7 @@ piece; the VAD, Whisper, the turn engine, the playout and WebRTC are those of `v
 sentences of the held-out list in its voices, at random moments. A packet that was lost and is made up from the one before
 it is not a frame received. A frame that is of no tone is taken for the beginning of the next reply where sound goes on from
 it to that one's tone, or the server has announced that one; else for the end of the reply before it. Where the agent went
-on for a moment first, the sentence began with a word that might have been a sign of listening ("Good. In Venice, please.")."""
+on for a moment first, the sentence began with a word that might have been a backchannel ("Good. In Venice, please.")."""
 
 Speech = NDArray[np.int16]
 

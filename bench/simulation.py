@@ -17,9 +17,9 @@ from voiceagent.tools.toolset import ToolSet
 
 CALLS = 100_000
 SHARES = (
-    ("guesses kept", "the guess was", "kept"),
-    ("tokens of guesses wasted", "tokens of guesses", "wasted"),
-    ("tools that ran ahead in vain", "what was looked up ahead was", "in vain"),
+    ("speculative replies kept", "the speculative reply was", "kept"),
+    ("tokens of speculative replies wasted", "tokens of speculative replies", "wasted"),
+    ("speculative tool calls unused", "a speculative tool call was", "unused"),
     ("noise yielded to", "over its speech: noise", "yields"),
     ("backchannels yielded to", "over its speech: backchannel", "yields"),
     ("sentences yielded to", "over its speech: sentence", "yields"),

@@ -109,13 +109,14 @@ for name, found in vars(demo).items():
 """
 """The demo agent's tools, those that look things up slowed down."""
 NOTES = """
-A third of the requests names no argument, a third has it in the middle, a third at its end, where the tool cannot be begun before
-the last word is understood. Each round draws other cities and orders. "Waiting" is the same agent with `turn.max_lookups: 0`: it
-begins its answer in the pause, but runs tools only after the commit. Both are asked at the same time. Fillers are off in that
-part, so that what is timed is the answer. *First-time callers*: the same requests to a server that was started for that call and
-knows nothing of earlier ones. *Unseen words*: other sentences, each said for the first or second time, to the servers that
-learned from the calls before. The tool of 3 s is bridged with fillers and does not run ahead; that server knows from
-earlier calls how slow it is, too. Times count from the end of the caller's words: what it takes to find that end is in all.
+A third of the requests names no argument, a third has it in the middle, a third at its end, where the tool cannot be begun
+before the last word is understood. Each round draws other cities and orders. "Waiting" is the same agent with
+`turn.max_speculative_tool_calls: 0`: it begins its answer in the pause, but runs tools only after the commit. Both are asked
+at the same time. Fillers are off in that part, so that what is timed is the answer. *First-time callers*: the same requests
+to a server that was started for that call and knows nothing of earlier ones. *Unseen words*: other sentences, each said for
+the first or second time, to the servers that learned from the calls before. The tool of 3 s is bridged with fillers and does
+not run speculatively; that server knows from earlier calls how slow it is, too. Times count from the end of the caller's words:
+what it takes to find that end is in all.
 """
 
 
@@ -152,19 +153,21 @@ async def measure(options: argparse.Namespace) -> Iterable[Figure]:
     with tempfile.TemporaryDirectory(prefix="voiceagent-bench-") as name:
         folder = Path(name)
         ahead = _agent(folder / "ahead", SLOW_S, "turn: {filler_after_ms: 0}")
-        waits = _agent(folder / "waits", SLOW_S, "turn: {filler_after_ms: 0, max_lookups: 0}")
+        waits = _agent(folder / "waits", SLOW_S, "turn: {filler_after_ms: 0, max_speculative_tool_calls: 0}")
         parts = Parts()
         async with running("--config", str(ahead)) as one, running("--config", str(waits)) as other:
             await asyncio.gather(_ask(one, calls[0], Asked()), _ask(other, calls[0], Asked()))
-            before = await _lookups(one)
+            before = await _speculative_calls(one)
             for requests in calls[1:]:
                 async with running("--config", str(ahead)) as new:
                     asked = ((one, parts.early), (other, parts.late), (new, parts.first))
                     await asyncio.gather(*(_ask(server, requests, part) for server, part in asked))
-            wasted = (await _lookups(one)) - before
+            wasted = (await _speculative_calls(one)) - before
             for requests in unseen:
                 await asyncio.gather(_ask(one, requests, parts.unseen), _ask(other, requests, parts.unseen_late))
-        async with running("--config", str(_agent(folder / "bridged", VERY_SLOW_S, "turn: {max_lookups: 0}"))) as server:
+        async with running(
+            "--config", str(_agent(folder / "bridged", VERY_SLOW_S, "turn: {max_speculative_tool_calls: 0}"))
+        ) as server:
             await _ask(server, calls[0][:LESSONS], Asked())
             await _ask(server, calls[1], parts.bridged)
     return _rows(parts, wasted)
@@ -206,10 +209,12 @@ async def _ask(server: Server, requests: Sequence[tuple[str, str]], asked: Asked
             asked.problems.append(str(error))
 
 
-async def _lookups(server: Server) -> float:
-    """Tools that the server ran ahead in vain so far."""
+async def _speculative_calls(server: Server) -> float:
+    """Tools that the server ran speculatively so far and no reply asked for."""
     async with aiohttp.ClientSession() as session, session.get(f"{server.url}/metrics") as answer:
-        found = re.search(r'^voiceagent_lookups_total\{outcome="wasted"\} (\S+)', await answer.text(), re.MULTILINE)
+        found = re.search(
+            r'^voiceagent_speculative_tool_calls_total\{outcome="wasted"\} (\S+)', await answer.text(), re.MULTILINE
+        )
     return float(found[1]) if found else 0.0
 
 
@@ -226,14 +231,14 @@ def _rows(parts: Parts, wasted: float) -> list[Figure]:
         at_least("tool of 800 ms: turns", len(early.all_ms), ROUNDS * len(KINDS) * 5 * 0.9, ""),
         Figure("voice to voice p50, waiting for the commit", waits.p50_ms, "ms", "", True),
         Figure("voice to voice p95, waiting for the commit", waits.p95_ms, "ms", "", True),
-        Figure("voice to voice p50, running ahead", ahead.p50_ms, "ms", "", True),
-        Figure("voice to voice p95, running ahead", ahead.p95_ms, "ms", "", True),
-        at_most("running ahead to waiting, p50", ahead.p50_ms / waits.p50_ms, 0.6, ""),
-        at_most("running ahead to waiting, p95", ahead.p95_ms / waits.p95_ms, 1.0, ""),
+        Figure("voice to voice p50, running speculatively", ahead.p50_ms, "ms", "", True),
+        Figure("voice to voice p95, running speculatively", ahead.p95_ms, "ms", "", True),
+        at_most("running speculatively to waiting, p50", ahead.p50_ms / waits.p50_ms, 0.6, ""),
+        at_most("running speculatively to waiting, p95", ahead.p95_ms / waits.p95_ms, 1.0, ""),
         *(row for kind in KINDS for row in _kind_rows(kind, early, late)),
         *_other_rows("first-time callers", parts.first, late),
         *_other_rows("unseen words", parts.unseen, parts.unseen_late),
-        Figure("tools run ahead in vain, a turn", wasted / turns, "", "", True),
+        Figure("tools run speculatively and not used, a turn", wasted / turns, "", "", True),
         Figure("tool of 3 s: turns", len(parts.bridged.all_ms), "", "", True),
         Figure("first sound p50", filled.p50_ms, "ms", "", True),
         at_most("first sound p95", filled.p95_ms, 700.0, "ms"),
@@ -244,19 +249,19 @@ def _rows(parts: Parts, wasted: float) -> list[Figure]:
 def _other_rows(name: str, early: Asked, late: Asked) -> Iterator[Figure]:
     ahead, waits = distribution(early.all_ms), distribution(late.all_ms)
     yield Figure(f"{name}: turns", len(early.all_ms), "", "", True)
-    yield Figure(f"{name}: p50, running ahead", ahead.p50_ms, "ms", "", True)
-    yield Figure(f"{name}: running ahead to waiting, p50", ahead.p50_ms / waits.p50_ms, "", "", True)
-    yield Figure(f"{name}: running ahead to waiting, p95", ahead.p95_ms / waits.p95_ms, "", "", True)
+    yield Figure(f"{name}: p50, running speculatively", ahead.p50_ms, "ms", "", True)
+    yield Figure(f"{name}: running speculatively to waiting, p50", ahead.p50_ms / waits.p50_ms, "", "", True)
+    yield Figure(f"{name}: running speculatively to waiting, p95", ahead.p95_ms / waits.p95_ms, "", "", True)
     for kind in KINDS:
         one, other = distribution(early.voice_to_voice_ms[kind]), distribution(late.voice_to_voice_ms[kind])
-        yield Figure(f"{name}: {kind}: running ahead to waiting, p50", one.p50_ms / other.p50_ms, "", "", True)
+        yield Figure(f"{name}: {kind}: running speculatively to waiting, p50", one.p50_ms / other.p50_ms, "", "", True)
 
 
 def _kind_rows(kind: str, early: Asked, late: Asked) -> list[Figure]:
     waits, ahead = distribution(late.voice_to_voice_ms[kind]), distribution(early.voice_to_voice_ms[kind])
     return [
         Figure(f"{kind}: p50, waiting", waits.p50_ms, "ms", "", True),
-        Figure(f"{kind}: p50, running ahead", ahead.p50_ms, "ms", "", True),
-        Figure(f"{kind}: running ahead to waiting, p50", ahead.p50_ms / waits.p50_ms, "", "", True),
-        Figure(f"{kind}: running ahead to waiting, p95", ahead.p95_ms / waits.p95_ms, "", "", True),
+        Figure(f"{kind}: p50, running speculatively", ahead.p50_ms, "ms", "", True),
+        Figure(f"{kind}: running speculatively to waiting, p50", ahead.p50_ms / waits.p50_ms, "", "", True),
+        Figure(f"{kind}: running speculatively to waiting, p95", ahead.p95_ms / waits.p95_ms, "", "", True),
     ]

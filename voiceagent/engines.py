@@ -99,7 +99,7 @@ def load_tts(spec: EngineSpec, known: Registry | None = None) -> TtsEngine:
 
 
 def load_llm(spec: EngineSpec, llm: LlmSettings, options: Mapping[str, Any], known: Registry | None = None) -> LlmEngine:
-    """The profile's language model, or the server that the agent names, with the standby that the agent names. Raises
+    """The profile's language model, or the server that the agent names, with the fallback that the agent names. Raises
     ModelError, ConfigError."""
     if llm.model and not llm.base_url and spec.is_local:
         raise ConfigError(f"llm.model: {llm.model!r:.80} is asked of no server; name one with llm.base_url, or leave it out")
@@ -111,12 +111,12 @@ def load_llm(spec: EngineSpec, llm: LlmSettings, options: Mapping[str, Any], kno
         first = grounded(_create("llm", spec.with_options({**chosen, **options}), known), spec.model, known)
     if not llm.fallback:
         return first
-    standby = (known or registry()).profile(llm.fallback).llm
-    if not standby.is_local:
+    fallback = (known or registry()).profile(llm.fallback).llm
+    if not fallback.is_local:
         raise ConfigError(
             f"llm.fallback: the profile {llm.fallback} needs a server too; name one that does not, such as embedded"
         )
-    return FallbackEngine(first, grounded(_create("llm", standby.with_options(chosen), known), standby.model, known))
+    return FallbackEngine(first, grounded(_create("llm", fallback.with_options(chosen), known), fallback.model, known))
 
 
 def load_judges(specs: Sequence[EngineSpec], llm: LlmEngine, known: Registry | None = None) -> tuple[TurnJudge, ...]:

@@ -79,7 +79,7 @@ async def test_the_fallback_goes_on_where_it_stopped(server: FaultyServer) -> No
     model, taken = FallbackEngine(over_http(server), EmbeddedEngine(resolve("micro-lm"))), list[Generated]()
     await generated(model, taken)
     assert text(taken).startswith("Hello there. How can")
-    assert model.problems["standby_answered"] == 1
+    assert model.problems["fallback_answered"] == 1
     await model.close()
 
 

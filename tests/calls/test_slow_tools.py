@@ -1,4 +1,4 @@
-"""The example of slow tools in whole calls over real WebRTC: bridged, run ahead, confirmed, begun with what is known."""
+"""The example of slow tools in whole calls over real WebRTC: bridged, run speculatively, confirmed, begun with what is known."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ WEATHER = "What's the weather in Paris tomorrow?"
 BOOKING = "Book a table for 4 people on Friday at 7 PM."
 BOTH = "What's the weather in Rome?"
 CALLS_TO_LEARN = 8
-"""The second call can run ahead where the model is quick, the third by the words of those before, if they were heard in time."""
+"""The second call can run speculatively where the model is quick, the third by the words of those before, if they were heard in
+time."""
 
 
 @pytest.fixture(scope="module")
@@ -63,11 +64,11 @@ async def test_a_slow_tool_is_bridged_first_and_runs_ahead_once_it_is_known_to_b
         if not ran_when_asked_for:
             break
     assert not ran_when_asked_for
-    saved_ms = [action.saved_ms for action in actions if isinstance(action, act.LookUpEnded) and action.used]
+    saved_ms = [action.saved_ms for action in actions if isinstance(action, act.SpeculativeToolEnded) and action.used]
     assert len(saved_ms) == 1
     assert saved_ms[0] > 0
     async with aiohttp.ClientSession() as session, session.get(f"{slow.url}/metrics") as answer:
-        assert 'voiceagent_lookups_total{outcome="used"}' in await answer.text()
+        assert 'voiceagent_speculative_tool_calls_total{outcome="used"}' in await answer.text()
 
 
 async def test_what_leaves_something_behind_waits_for_a_yes_and_goes_on_to_its_end_though_interrupted(
@@ -87,7 +88,9 @@ async def test_what_leaves_something_behind_waits_for_a_yes_and_goes_on_to_its_e
     assert agreed.unheard
     assert json.loads(booked.data["output"]) == {"booked": "table", "people": 4, "day": "Friday", "time": "7 PM"}
     actions = decided(slow)
-    names = [type(action).__name__ for action in actions if isinstance(action, (act.CallerFinal, act.RunTool, act.LookUp))]
+    names = [
+        type(action).__name__ for action in actions if isinstance(action, (act.CallerFinal, act.RunTool, act.RunSpeculativeTool))
+    ]
     assert names[:3] == ["CallerFinal", "CallerFinal", "RunTool"]
     assert names.count("RunTool") == 1
 
@@ -136,7 +139,9 @@ async def two_at_once() -> AsyncIterator[tuple[TwoAtOnce, str]]:
 
 async def test_a_reply_begins_with_the_quick_tool_and_goes_on_with_the_slow_one(tmp_path: Path, said: Said) -> None:
     async with two_at_once() as (model, url):
-        settings = f"tools: [{EXAMPLE / 'tools.py'}]\nturn: {{max_lookups: 0}}\nllm: {{base_url: '{url}', model: two}}\n"
+        settings = (
+            f"tools: [{EXAMPLE / 'tools.py'}]\nturn: {{max_speculative_tool_calls: 0}}\nllm: {{base_url: '{url}', model: two}}\n"
+        )
         (tmp_path / "agent.yaml").write_text(f"{settings}phrases: {{greeting: Hello.}}\n")
         starting = running_server(tmp_path, "--config", str(tmp_path / "agent.yaml"), "--event-logs", "1")
         with ExitStack() as stack:  # in a thread, because the model answers from this loop while the server starts

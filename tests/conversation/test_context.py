@@ -60,14 +60,14 @@ def test_chunks_are_read_ahead_as_they_come_and_stay_where_they_are() -> None:
     assert world.state.context == ()
 
 
-def test_a_guess_is_remembered_with_what_it_was_prompted_with() -> None:
+def test_a_speculative_reply_is_remembered_with_what_it_was_prompted_with() -> None:
     world = begun()
     world.speech()
     world.pause_with("When is breakfast?")
     world.silence()
     find(world, BREAKFAST)
     world.endpoint()
-    assert world.state.history[-1] == Message("user", "When is breakfast?"), "it came too late for the kept guess"
+    assert world.state.history[-1] == Message("user", "When is breakfast?"), "it came too late for the kept speculative reply"
 
 
 def test_what_was_told_is_not_told_again() -> None:

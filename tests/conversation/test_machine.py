@@ -165,7 +165,7 @@ def test_a_yes_to_the_question_that_is_being_asked_answers_it() -> None:
     assert world.user_texts()[-1] == "Yes."
 
 
-def test_a_yes_long_before_the_question_is_asked_is_a_sign_of_listening() -> None:
+def test_a_yes_long_before_the_question_is_asked_is_a_backchannel() -> None:
     world = speaking(3, "Your table is booked for Friday. Shall I send you a message?")
     world.speech()
     world.pause_with("Yes.")
@@ -205,10 +205,10 @@ def test_a_reply_in_the_making_goes_on_after_a_noise() -> None:
     assert world.assistant_texts() == ["Once upon a time."]
 
 
-# --- guesses ---
+# --- speculative_replies ---
 
 
-def test_a_guess_that_holds_is_on_the_line_with_the_commit() -> None:
+def test_a_speculative_reply_that_holds_is_on_the_line_with_the_commit() -> None:
     world = begun()
     world.speech()
     world.pause_with("What time is it?")
@@ -219,16 +219,16 @@ def test_a_guess_that_holds_is_on_the_line_with_the_commit() -> None:
     assert not world.beginnings()
     assert world.state.history == ()
     world.endpoint()
-    assert len(world.actions) - world.actions.index(act.Release(1)) <= 2
+    assert len(world.actions) - world.actions.index(act.ResumeReply(1)) <= 2
     world.frame()
     assert world.state.phase is Phase.SPEAKING
     world.play_all()
     assert (world.user_texts(), world.assistant_texts()) == (["What time is it?"], ["It is noon."])
-    assert act.GuessEnded(1, "kept", 1) in world.actions
+    assert act.SpeculationEnded(1, "kept", 1) in world.actions
     assert not world.generations
 
 
-def test_a_guess_leaves_no_trace_when_the_caller_speaks_on() -> None:
+def test_a_speculative_reply_leaves_no_trace_when_the_caller_speaks_on() -> None:
     world = begun()
     world.speech()
     world.pause_with("Book a table")
@@ -236,26 +236,26 @@ def test_a_guess_leaves_no_trace_when_the_caller_speaks_on() -> None:
     world.answer("For how many people?")
     world.resume()
     world.settle()
-    assert act.GuessEnded(1, "resumed", 1) in world.actions
+    assert act.SpeculationEnded(1, "resumed", 1) in world.actions
     world.pause_with("Book a table for four.")
     world.endpoint()
     assert [m.content for m in world.generations[-1].messages] == ["Book a table for four."]
     assert [notice.reply_id for notice in world.beginnings()] == [world.generations[-1].reply_id]
 
 
-def test_other_words_than_the_guess_answered_drop_it() -> None:
+def test_other_words_than_the_speculative_reply_answered_cancel_it() -> None:
     world = begun()
     world.speech()
     world.pause_with("What time is it?")
     world.silence()
     world.feed(ev.TextReceived(world.now_ms, "In Paris."))
     world.endpoint()
-    assert [action.outcome for action in world.actions if isinstance(action, act.GuessEnded)] == ["changed"]
+    assert [action.outcome for action in world.actions if isinstance(action, act.SpeculationEnded)] == ["changed"]
     world.settle()
     assert world.user_texts() == ["In Paris. What time is it?"]
 
 
-def test_the_tools_of_a_guess_wait_for_the_commit() -> None:
+def test_the_tools_of_a_speculative_reply_wait_for_the_commit() -> None:
     world = begun()
     world.speech()
     world.pause_with("Book it.")
@@ -271,7 +271,7 @@ def test_the_tools_of_a_guess_wait_for_the_commit() -> None:
     assert world.assistant_texts() == ["Booked."]
 
 
-def test_a_guess_that_fails_is_made_again_when_the_turn_is_committed() -> None:
+def test_a_speculative_reply_that_fails_is_made_again_when_the_turn_is_committed() -> None:
     world = begun()
     world.speech()
     world.pause_with("Hello.")
@@ -285,7 +285,7 @@ def test_a_guess_that_fails_is_made_again_when_the_turn_is_committed() -> None:
     assert world.assistant_texts() == ["Hi."]
 
 
-def test_only_the_first_clause_of_a_guess_is_synthesised() -> None:
+def test_only_the_first_clause_of_a_speculative_reply_is_synthesised() -> None:
     world = begun()
     world.speech()
     world.pause_with("Hello.")
@@ -296,8 +296,8 @@ def test_only_the_first_clause_of_a_guess_is_synthesised() -> None:
     assert [speak.text for speak in world.to_speak] == ["Hi there.", "How are you?", "Well."]
 
 
-def test_a_turn_has_a_budget_of_guesses() -> None:
-    world = begun(max_guesses=2)
+def test_a_turn_has_a_budget_of_speculative_replies() -> None:
+    world = begun(max_speculative_replies=2)
     world.speech()
     for number in range(4):
         world.pause_with("Book a table" + " and" * number)
@@ -307,7 +307,7 @@ def test_a_turn_has_a_budget_of_guesses() -> None:
     assert len(world.generations) == 2
 
 
-def test_nothing_is_guessed_under_load() -> None:
+def test_nothing_is_speculated_under_load() -> None:
     world = begun()
     world.speech()
     world.pause(load=1.0)

@@ -24,7 +24,7 @@ def test_a_command_takes_the_floor_at_once(words: str, silent: bool) -> None:
 
 
 @pytest.mark.parametrize("words", ["Mm-hm.", "Okay.", "Yeah, right.", "Oh, I see.", "Okay, great."])
-def test_signs_of_listening_do_not(words: str) -> None:
+def test_backchannels_do_not(words: str) -> None:
     assert verdict(words) == "continue"
     assert verdict(words, 2000.0, silent=False) == "wait"
 
@@ -104,7 +104,7 @@ def test_each_language_has_its_commands(code: str, words: str) -> None:
 
 
 @pytest.mark.parametrize(("code", "words"), BACKCHANNELS.items())
-def test_each_language_has_its_signs_of_listening(code: str, words: str) -> None:
+def test_each_language_has_its_backchannels(code: str, words: str) -> None:
     assert verdict(words, 700.0, said="Eins, dos, trois.", code=code) == "continue"
 
 

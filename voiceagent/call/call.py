@@ -252,7 +252,7 @@ class Call:
         if isinstance(event, ev.SpeechStarted | ev.SpeechPaused | ev.SpeechResumed | ev.Endpoint):
             self._judging.follow(event)
         if isinstance(event, ev.Transcript):
-            self._foresee(event)
+            self._predict(event)
             self._retrieval.hear(event)
         for action in actions:
             if isinstance(action, act.ToolStarted):
@@ -263,9 +263,9 @@ class Call:
         if report is not None:
             self._measured(report)
 
-    def _foresee(self, event: ev.Transcript) -> None:
+    def _predict(self, event: ev.Transcript) -> None:
         """What callers wanted who began like this."""
-        predicted = self._tools.agents.foresight.predict(f"{event.stable} {event.unstable}")
+        predicted = self._tools.agents.predictor.predict(f"{event.stable} {event.unstable}")
         if predicted is not None:
             self._events.append(ev.ToolPredicted(event.at_ms, event.utterance_id, *predicted))
 
@@ -279,11 +279,11 @@ class Call:
                 self._hearing.transcribe(utterance_id)
             case act.JudgeTurn():
                 self._judging.ask(action)
-            case act.SetHolds():
-                self._hearing.set_holds(action)
+            case act.SetEndpointing():
+                self._hearing.set_endpointing(action)
             case act.LanguageChanged(code):
                 self._change_language(code)
-            case act.Discard(utterance_id):
+            case act.DiscardUtterance(utterance_id):
                 self._hearing.discard(utterance_id)
             case act.Prefill():
                 if not self._strained:
@@ -294,25 +294,25 @@ class Call:
                 self._thinking.summarise(action)
             case act.RunTool():
                 self._thinking.run_tool(action)
-            case act.LookUp():
-                self._thinking.look_up(action)
-            case act.CancelLookUp(lookup_id):
-                self._thinking.cancel_look_up(lookup_id)
+            case act.RunSpeculativeTool():
+                self._thinking.run_speculatively(action)
+            case act.CancelSpeculativeTool(speculative_id):
+                self._thinking.cancel_speculative_tool(speculative_id)
             case act.Speak():
                 self._speaking.speak(action)
-            case act.Hold(reply_id):
-                self._speaking.hold(reply_id)
-            case act.Release():
-                self._speaking.release(action)
+            case act.PauseReply(reply_id):
+                self._speaking.pause(reply_id)
+            case act.ResumeReply():
+                self._speaking.resume(action)
             case act.Attenuate():
                 self._speaking.attenuate(action)
             case act.Attend(utterance_id):
                 self._hearing.attend(utterance_id)
-            case act.Cut():
-                self._speaking.cut(action)
-            case act.Drop(reply_id):
+            case act.EndClauseAt():
+                self._speaking.end_clause(action)
+            case act.CancelReply(reply_id):
                 self._tasks.cancel(owner(reply_id))
-                self._speaking.drop(reply_id)
+                self._speaking.cancel(reply_id)
             case act.ReplyEnded(reply_id):
                 self._speaking.finish(reply_id)
             case act.SetTimer(name, due_ms):

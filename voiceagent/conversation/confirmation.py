@@ -7,8 +7,8 @@ from collections import defaultdict
 from string import Formatter
 
 from voiceagent.conversation.history import ToolCall, read_arguments
-from voiceagent.conversation.lookups import rule_of
 from voiceagent.conversation.reply import Reply
+from voiceagent.conversation.speculative_tools import rule_of
 from voiceagent.conversation.step import Step
 
 NOT_CONFIRMED = '{"status": "not done yet: the caller is asked to confirm it"}'

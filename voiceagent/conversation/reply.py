@@ -63,11 +63,11 @@ class Reply(Struct, frozen=True):
 
     reply_id: int
     turn: int
-    guess: str = ""
-    """What the caller is taken to have said, while that is a guess: the reply is speculative then, nobody is told of it, and
-    none of it is in the history."""
+    assumed_text: str = ""
+    """What the caller is taken to have said while the reply is speculative: nobody is told of it then, and none of it is in the
+    history. Empty once its turn is committed."""
     context: tuple[Chunk, ...] = ()
-    """What the guess was prompted with besides."""
+    """What it was prompted with besides."""
     tokens: int = 0
     """Pieces that the language model made."""
     status: str = "live"
@@ -95,7 +95,7 @@ class Reply(Struct, frozen=True):
 
     @property
     def cut_word(self) -> tuple[int, float]:
-        """Where the word begins in whose middle it was held: the clause, and ms into its audio. Clause -1: in no word."""
+        """Where the word begins in whose middle it was paused: the clause, and ms into its audio. Clause -1: in no word."""
         for index, clause in enumerate(self.clauses):
             if clause.played_ms > 0 and not clause.over:
                 for word in clause.words:

@@ -67,11 +67,11 @@ class Step:
         return reply if reply is not None and reply.reply_id == reply_id else None
 
     def spoken(self) -> Reply | None:
-        """The live reply, unless it is only a guess."""
+        """The live reply, unless it is speculative."""
         reply = self.state.reply
-        return None if reply is None or reply.guess else reply
+        return None if reply is None or reply.assumed_text else reply
 
-    def guess(self) -> Reply | None:
+    def speculative(self) -> Reply | None:
         """The speculative reply."""
         reply = self.state.reply
-        return reply if reply is not None and reply.guess else None
+        return reply if reply is not None and reply.assumed_text else None

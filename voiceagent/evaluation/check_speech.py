@@ -51,7 +51,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def held_out(name: str) -> list[Entry]:
     """The entries of one set of the list."""
-    lines = resources.files("voiceagent.models").joinpath("held_out/speech.jsonl").read_text("utf-8").splitlines()
+    lines = resources.files("voiceagent.evaluation").joinpath("held_out/speech.jsonl").read_text("utf-8").splitlines()
     entries = (msgspec.json.decode(line, type=Entry) for line in lines)
     return [entry for entry in entries if entry.set == name]
 

@@ -79,7 +79,7 @@ class Language:
     command_phrases: frozenset[tuple[str, ...]] = frozenset()
     """And words that do so in a row: alone they may be what recognisers make of a "hm"."""
     backchannels: frozenset[str] = frozenset()
-    """Words of which a sign of listening is made."""
+    """Words of which a backchannel is made."""
     openers: frozenset[str] = frozenset()
     """Words with which people begin a sentence: alone they are the start of one."""
     unfinished: Mapping[WordClass, frozenset[str]] = field(default_factory=dict)

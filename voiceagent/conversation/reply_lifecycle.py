@@ -1,5 +1,5 @@
-"""A reply's life: it is announced, generated, spoken, heard, dropped, ended. What the model says and calls comes back as events
-that `answering` and `tool_runs` take."""
+"""A reply's life: it is announced, generated, spoken, heard, cancelled, ended. What the model says and calls comes back as events
+that `generation` and `tool_runs` take."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from voiceagent.conversation.compaction import compact
 from voiceagent.conversation.confirmation import gist_heard
 from voiceagent.conversation.fillers import cut_filler
 from voiceagent.conversation.history import Chunk, Message
-from voiceagent.conversation.lookups import end_lookups
 from voiceagent.conversation.reply import Reply
+from voiceagent.conversation.speculative_tools import end_speculative_calls
 from voiceagent.conversation.state import Phase
 from voiceagent.conversation.step import Step
 
 SILENCE, CALL_LIMIT, FINAL, REPLY, OVERLAP, FILLER = "silence", "call_limit", "final", "reply", "overlap", "filler"
 GO_ON = "go_on"
-"""When a reply that a sign of listening paused is said on."""
+"""When a reply that a backchannel paused is said on."""
 FLOOR_IS_THE_AGENTS = (Phase.THINKING, Phase.SPEAKING)
 
 
@@ -35,18 +35,18 @@ def take_turn(step: Step, said: str, context: tuple[Chunk, ...]) -> None:
 
 
 def announce(step: Step, reply: Reply) -> None:
-    """The reply is no guess (any more): tell the client."""
-    step.put(rest="", guesses=0, guess_tokens=0)
+    """The reply answers a committed turn: tell the client."""
+    step.put(unheard_text="", speculative_replies=0, speculative_tokens=0)
     step.do(act.ReplyStarted(reply.reply_id, reply.turn))
 
 
 def generate(step: Step, reply: Reply) -> None:
     """Start a round of the language model."""
-    asked = (Message("user", reply.guess, context=reply.context),) if reply.guess else ()
+    asked = (Message("user", reply.assumed_text, context=reply.context),) if reply.assumed_text else ()
     step.put(reply=replace(reply, generating=True))
     messages = (*known_history(step), *asked, *reply.messages(as_heard=False))
-    step.do(act.Generate(reply.reply_id, messages, bool(reply.guess)))
-    if not reply.guess:
+    step.do(act.Generate(reply.reply_id, messages, bool(reply.assumed_text)))
+    if not reply.assumed_text:
         step.set_timer(REPLY, step.state.rules.reply_timeout_ms)
 
 
@@ -58,36 +58,36 @@ def known_history(step: Step) -> tuple[Message, ...]:
 
 
 def speak(step: Step, reply: Reply, pieces: tuple[str, ...]) -> None:
-    """Have new clauses synthesised. Of a guess only the first is, and nobody is told."""
+    """Have new clauses synthesised. Of a speculative reply only the first is, and nobody is told."""
     first = len(reply.clauses) - len(pieces)
     for index, text in enumerate(pieces, start=first):
-        if not reply.guess:
+        if not reply.assumed_text:
             step.do(act.Speak(reply.reply_id, index, text), act.ReplyText(reply.reply_id, index, text))
         elif index == 0:
             step.do(act.Speak(reply.reply_id, index, text))
 
 
-def drop(step: Step, status: str) -> None:
-    """Cancel the live reply or the guess, if there is one; it settles with `PlayoutStopped`."""
+def cancel(step: Step, status: str) -> None:
+    """Cancel the live reply, speculative or not, if there is one; it settles with `PlayoutStopped`."""
     reply = step.state.reply
     step.clear_timers([REPLY, OVERLAP, FILLER, GO_ON])
     step.put(voice="full")
     if reply is None:
         return
-    if not reply.guess and not (status == "interrupted" and gist_heard(reply)):
+    if not reply.assumed_text and not (status == "interrupted" and gist_heard(reply)):
         step.put(confirming=None)
-    step.put(reply=None, dropping=replace(reply, status=status, generating=False))
-    step.do(act.Drop(reply.reply_id))
-    if reply.guess:
-        step.put(guess_tokens=step.state.guess_tokens + reply.tokens)
-        step.do(act.GuessEnded(reply.reply_id, status, reply.tokens))
+    step.put(reply=None, cancelling=replace(reply, status=status, generating=False))
+    step.do(act.CancelReply(reply.reply_id))
+    if reply.assumed_text:
+        step.put(speculative_tokens=step.state.speculative_tokens + reply.tokens)
+        step.do(act.SpeculationEnded(reply.reply_id, status, reply.tokens))
     else:
-        end_lookups(step)
+        end_speculative_calls(step)
 
 
-def rest(step: Step) -> None:
+def go_idle(step: Step) -> None:
     """Nobody speaks: wait for the caller, but not for ever."""
-    end_lookups(step)
+    end_speculative_calls(step)
     step.put(phase=Phase.IDLE)
     make_room(step)
     step.set_timer(SILENCE, step.state.rules.silence_timeout_ms)
@@ -98,7 +98,7 @@ def make_room(step: Step) -> None:
     language model that sleeps wakes for it."""
     compact(step)
     known = known_history(step)
-    if known and step.state.rules.max_guesses:
+    if known and step.state.rules.max_speculative_replies:
         step.do(act.Prefill(known))
 
 
@@ -110,28 +110,28 @@ def check_complete(step: Step) -> None:
     done = replace(reply, status="completed" if reply.status == "live" else reply.status)
     step.clear_timers([REPLY, OVERLAP, FILLER, GO_ON])
     step.put(reply=None, voice="full", history=step.state.history + done.messages(as_heard=True))
-    end_lookups(step)
+    end_speculative_calls(step)
     step.do(act.ReplyEnded(done.reply_id, done.status, done.heard, done.unheard))
     if step.state.ending:
         end(step, step.state.ending)
     elif step.state.phase in FLOOR_IS_THE_AGENTS:
-        rest(step)
+        go_idle(step)
 
 
 def end(step: Step, reason: str) -> None:
     """End the call."""
-    drop(step, "ended" if step.guess() else "cancelled")
-    end_lookups(step)
+    cancel(step, "ended" if step.speculative() else "cancelled")
+    end_speculative_calls(step)
     step.clear_timers(step.state.timers)
-    step.put(phase=Phase.ENDED, want=None)
+    step.put(phase=Phase.ENDED, next_reply=None)
     step.do(act.End(reason))
 
 
 def fail(step: Step, code: str, message: str) -> None:
-    """The live reply failed before it could be heard to its end: after what was said of it say so, once. A guess that fails is
-    nothing to speak of."""
-    if step.guess():
-        drop(step, "failed")
+    """The live reply failed before it could be heard to its end: after what was said of it say so, once. A speculative reply that
+    fails is only cancelled."""
+    if step.speculative():
+        cancel(step, "failed")
         return
     step.do(act.Failure(code, message))
     reply = step.state.reply
@@ -163,7 +163,7 @@ def clause_failed(step: Step, event: ev.ClauseFailed) -> None:
     reply = step.live(event.reply_id)
     if reply is None or not 0 <= event.clause < len(reply.clauses):
         return
-    if reply.guess:
+    if reply.assumed_text:
         fail(step, "tts_failed", event.error)
         return
     step.put(reply=reply.with_clause(event.clause, replace(reply.clauses[event.clause], failed=True)))
@@ -174,7 +174,7 @@ def clause_failed(step: Step, event: ev.ClauseFailed) -> None:
 def played(step: Step, event: ev.Played) -> None:
     """The caller heard more of it."""
     reply = step.live(event.reply_id)
-    if reply is None or reply.guess:
+    if reply is None or reply.assumed_text:
         return
     after = reply.with_played(event.clause, event.played_ms)
     step.put(reply=after)

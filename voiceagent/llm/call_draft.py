@@ -10,12 +10,12 @@ from tokenizers import Tokenizer
 from voiceagent.llm.tool_constraint import Matcher, ToolConstraint
 
 LONGEST_OPENING = 16
-"""Tokens of a call that are guessed before there is any."""
+"""Tokens of a call that are drafted before there is any."""
 FEW = 300
 """Where more tokens may follow, a string is being written and none of them is likelier than the others."""
 
 
-class CallGuess:
+class CallDraft:
     """For one generation."""
 
     def __init__(self, words: Sequence[list[int]], arguments: Sequence[list[int]], stop: int, tokenizer: Tokenizer) -> None:
@@ -29,7 +29,7 @@ class CallGuess:
         self._stop = stop
 
     def opening(self, constraint: ToolConstraint) -> list[int]:
-        """How a call begins, as far as it can be guessed; nothing where there is none."""
+        """How a call begins, as far as it can be drafted; nothing where there is none."""
         tokens, matcher = constraint.opening()
         return [] if matcher is None else tokens + self.next(matcher, tokens, LONGEST_OPENING - len(tokens))
 
@@ -48,11 +48,11 @@ class CallGuess:
                 tokens.append(token)
         return [*tokens, self._stop][:longest] if matcher.is_over else tokens[:longest]
 
-    def _chosen(self, matcher: Matcher, value: list[int], guessed: list[int]) -> list[int]:
+    def _chosen(self, matcher: Matcher, value: list[int], drafted: list[int]) -> list[int]:
         allowed = matcher.allowed()
         if int(allowed.sum()) > FEW:
-            return self._in_a_string(matcher, value, guessed)
-        if rest := [] if guessed else self._rest(value):
+            return self._in_a_string(matcher, value, drafted)
+        if rest := [] if drafted else self._rest(value):
             return rest
         likely = [
             *([token] for token in (*self._opens, self._close, self._comma) if token is not None),
@@ -61,10 +61,10 @@ class CallGuess:
         ]
         return next((tokens for tokens in likely if allowed[tokens[0]]), [])
 
-    def _in_a_string(self, matcher: Matcher, value: list[int], guessed: list[int]) -> list[int]:
+    def _in_a_string(self, matcher: Matcher, value: list[int], drafted: list[int]) -> list[int]:
         """The rest of the caller's word that has begun, and the string's end; nothing where the string is empty yet."""
-        if guessed:
-            return [] if guessed[-1] == self._quoting else self._end(matcher)
+        if drafted:
+            return [] if drafted[-1] == self._quoting else self._end(matcher)
         return (self._rest(value) or self._end(matcher)) if value else []
 
     def _rest(self, value: list[int]) -> list[int]:

@@ -1,5 +1,6 @@
-"""Tools that run ahead. A tool that leaves nothing behind may run before its turn is committed, on a guess or on a prediction;
-its result is kept for the turn and given to the first reply that asks for just that. What nobody asks for is dropped."""
+"""Speculative tool calls. A tool without effect may run before its turn is committed, because a speculative reply asks for it or
+because it is predicted. Its result is kept for the turn and given to the first reply that asks for just that; what no reply asks
+for is forgotten."""
 
 from __future__ import annotations
 
@@ -11,13 +12,13 @@ from msgspec.structs import replace
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import ToolCall, read_arguments
-from voiceagent.conversation.state import Lookup, ToolRule
+from voiceagent.conversation.state import SpeculativeToolCall, ToolRule
 from voiceagent.conversation.step import Step
 from voiceagent.turn_taking.language import bare_words
 
 UNKNOWN = ToolRule()
 KEPT_FOR_REPLIES = 1
-"""Of a turn's budget, so many runs are for what a reply asks for: what is only foreseen may be wrong each time."""
+"""Of a turn's budget, so many runs are for what a reply asks for: what is only predicted may be wrong each time."""
 MAX_DIGITS = 64
 """Of what is compared as a number: Python makes none of thousands."""
 REMEMBERED_MESSAGES = 4
@@ -57,24 +58,24 @@ def same_call(one: ToolCall, other: ToolCall) -> bool:
     return one.name == other.name and normalised(one.arguments) == normalised(other.arguments)
 
 
-def known(step: Step, name: str, arguments: str) -> Lookup | None:
+def known(step: Step, name: str, arguments: str) -> SpeculativeToolCall | None:
     """The turn's run of that tool with those arguments."""
     wanted = normalised(arguments)
-    return next((run for run in step.state.lookups if run.name == name and run.arguments == wanted), None)
+    return next((run for run in step.state.speculative_calls if run.name == name and run.arguments == wanted), None)
 
 
-def foreseen(step: Step, name: str, arguments: str) -> None:
-    """By the words so far a tool will be asked for: run it ahead once that can be believed. Where its arguments stand in what was
-    said, that is at once, though a word may turn out otherwise; else when it is foreseen twice in a row."""
-    before, now = step.state.foreseen, (name, normalised(arguments))
-    step.put(foreseen=now)
+def run_predicted(step: Step, name: str, arguments: str) -> None:
+    """By the words so far a tool will be asked for. Run it at once where its arguments stand in what was said, though a word may
+    turn out otherwise; else when it is predicted twice in a row."""
+    before, now = step.state.predicted, (name, normalised(arguments))
+    step.put(predicted=now)
     if not may_go_on(arguments, step.state.partial) and (now == before or _were_said(step, arguments)):
-        look_up(step, name, arguments, keep=KEPT_FOR_REPLIES)
+        run_speculatively(step, name, arguments, keep=KEPT_FOR_REPLIES)
 
 
-def may_foresee(step: Step) -> bool:
-    """Whether the turn's budget leaves room for what is only foreseen."""
-    return len(step.state.lookups) + KEPT_FOR_REPLIES < step.state.rules.max_lookups
+def may_predict(step: Step) -> bool:
+    """Whether the turn's budget leaves room for what is only predicted."""
+    return len(step.state.speculative_calls) + KEPT_FOR_REPLIES < step.state.rules.max_speculative_tool_calls
 
 
 def may_go_on(arguments: str, words: str) -> bool:
@@ -96,16 +97,16 @@ def _were_said(step: Step, arguments: str) -> bool:
     return all(word in said for value in given.values() for word in bare_words(str(value)))
 
 
-def look_up(step: Step, name: str, arguments: str, *, keep: int = 0) -> None:
-    """Run it ahead, if it leaves nothing behind, is not run already and the turn's budget allows, of which `keep` runs are kept
-    for others."""
+def run_speculatively(step: Step, name: str, arguments: str, *, keep: int = 0) -> None:
+    """Run it now, if it has no effect, has not run already and the turn's budget allows; `keep` runs of that are kept for
+    others."""
     state = step.state
-    if rule_of(step, name).effect != "none" or len(state.lookups) + keep >= state.rules.max_lookups:
+    if rule_of(step, name).effect != "none" or len(state.speculative_calls) + keep >= state.rules.max_speculative_tool_calls:
         return
     if known(step, name, arguments) is None:
-        run = Lookup(state.next_lookup_id, name, normalised(arguments), step.at_ms)
-        step.put(lookups=(*state.lookups, run), next_lookup_id=run.lookup_id + 1)
-        step.do(act.LookUp(run.lookup_id, name, arguments))
+        run = SpeculativeToolCall(state.next_speculative_id, name, normalised(arguments), step.at_ms)
+        step.put(speculative_calls=(*state.speculative_calls, run), next_speculative_id=run.speculative_id + 1)
+        step.do(act.RunSpeculativeTool(run.speculative_id, name, arguments))
 
 
 def take(step: Step, name: str, arguments: str) -> bool:
@@ -116,29 +117,35 @@ def take(step: Step, name: str, arguments: str) -> bool:
     if not run.used:
         _put(step, replace(run, used=True))
         until_ms = step.at_ms if run.output is None else min(step.at_ms, run.finished_ms)
-        step.do(act.LookUpEnded(run.lookup_id, name, True, until_ms - run.started_ms))
+        step.do(act.SpeculativeToolEnded(run.speculative_id, name, True, until_ms - run.started_ms))
     return True
 
 
-def finish(step: Step, event: ev.LookedUp) -> bool:
+def finish(step: Step, event: ev.SpeculativeToolFinished) -> bool:
     """Note its result; False when nobody knows it any more."""
-    run = next((run for run in step.state.lookups if run.lookup_id == event.lookup_id and run.output is None), None)
+    run = next(
+        (run for run in step.state.speculative_calls if run.speculative_id == event.speculative_id and run.output is None), None
+    )
     if run is None:
         return False
     _put(step, replace(run, output=event.output, ok=event.ok, finished_ms=event.at_ms))
     return True
 
 
-def end_lookups(step: Step) -> None:
+def end_speculative_calls(step: Step) -> None:
     """The turn is over, or none it was."""
-    for run in step.state.lookups:
+    for run in step.state.speculative_calls:
         if run.output is None:
-            step.do(act.CancelLookUp(run.lookup_id))
+            step.do(act.CancelSpeculativeTool(run.speculative_id))
         if not run.used:
-            step.do(act.LookUpEnded(run.lookup_id, run.name, False, 0.0))
-    if step.state.lookups or step.state.foreseen is not None:
-        step.put(lookups=(), foreseen=None)
+            step.do(act.SpeculativeToolEnded(run.speculative_id, run.name, False, 0.0))
+    if step.state.speculative_calls or step.state.predicted is not None:
+        step.put(speculative_calls=(), predicted=None)
 
 
-def _put(step: Step, run: Lookup) -> None:
-    step.put(lookups=tuple(run if other.lookup_id == run.lookup_id else other for other in step.state.lookups))
+def _put(step: Step, run: SpeculativeToolCall) -> None:
+    step.put(
+        speculative_calls=tuple(
+            run if other.speculative_id == run.speculative_id else other for other in step.state.speculative_calls
+        )
+    )

@@ -1,4 +1,5 @@
-"""Answering the caller: what a reply begins with, what the language model says, and what becomes of a reply that was dropped."""
+"""Answering the caller: what a reply begins with, what the language model says, and what becomes of a reply that was
+cancelled."""
 
 from __future__ import annotations
 
@@ -10,40 +11,40 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.context import take_in
 from voiceagent.conversation.reply import Reply
-from voiceagent.conversation.replying import (
+from voiceagent.conversation.reply_lifecycle import (
     REPLY,
     SILENCE,
     announce,
     check_complete,
     fail,
     generate,
+    go_idle,
     new_reply,
-    rest,
     speak,
     take_turn,
 )
-from voiceagent.conversation.state import Phase, Want
+from voiceagent.conversation.state import NextReply, Phase
 from voiceagent.conversation.step import Step
 from voiceagent.conversation.tool_runs import left_effects, next_round, start_tool, with_running
 from voiceagent.turn_taking.agreement import agrees
 
 
-def begin(step: Step, want: Want) -> None:
-    """Start the wanted reply, or remember it until the dropped one has settled."""
+def begin(step: Step, wanted: NextReply) -> None:
+    """Start the wanted reply, or remember it until the cancelled one has settled."""
     step.clear_timers([SILENCE])
-    step.put(phase=Phase.THINKING, want=want)
-    if step.state.dropping is not None:
+    step.put(phase=Phase.THINKING, next_reply=wanted)
+    if step.state.cancelling is not None:
         return
-    step.put(want=None)
-    text = step.state.rest if want.kind == "resume" else want.text
-    if want.kind == "answer":
+    step.put(next_reply=None)
+    text = step.state.unheard_text if wanted.kind == "resume" else wanted.text
+    if wanted.kind == "answer":
         _answer(step)
     elif text:
         _say(step, text)
     elif step.state.unanswered:
         _answer(step)
     else:
-        rest(step)
+        go_idle(step)
 
 
 def _answer(step: Step) -> None:
@@ -69,7 +70,7 @@ def _refuse(step: Step, reply: Reply, refusal: ev.Refusal) -> None:
     """The language model may not read what was said: answer it with the guard's line."""
     reply, pieces = reply.with_text(refusal.line, step.language, final=True)
     step.put(reply=reply, refusal=None)
-    step.do(act.Withheld(reply.reply_id, "input", refusal.rule))
+    step.do(act.GuardHit(reply.reply_id, "input", refusal.rule))
     speak(step, reply, pieces)
     check_complete(step)
 
@@ -125,32 +126,32 @@ def output_blocked(step: Step, event: ev.OutputBlocked) -> None:
     reply = replace(reply, generating=False, status="completed", buffer="")
     reply, pieces = reply.with_text(event.line, step.language, final=True)
     step.put(reply=reply)
-    step.do(act.Withheld(reply.reply_id, "output", event.rule))
+    step.do(act.GuardHit(reply.reply_id, "output", event.rule))
     speak(step, reply, pieces)
     check_complete(step)
 
 
 def playout_stopped(step: Step, event: ev.PlayoutStopped) -> None:
-    """The dropped reply has settled: what was heard of it is known."""
-    dropped = step.state.dropping
-    if dropped is None or dropped.reply_id != event.reply_id:
+    """The cancelled reply has settled: what was heard of it is known."""
+    cancelled = step.state.cancelling
+    if cancelled is None or cancelled.reply_id != event.reply_id:
         return
-    step.put(dropping=None)
-    if not dropped.guess:
-        _settle(step, dropped.with_played(event.clause, event.played_ms))
-    if step.state.want is not None:
-        begin(step, step.state.want)
+    step.put(cancelling=None)
+    if not cancelled.assumed_text:
+        _settle(step, cancelled.with_played(event.clause, event.played_ms))
+    if step.state.next_reply is not None:
+        begin(step, step.state.next_reply)
 
 
-def _settle(step: Step, dropped: Reply) -> None:
+def _settle(step: Step, cancelled: Reply) -> None:
     history = step.state.history
-    interrupted = dropped.status == "interrupted"
-    if interrupted and dropped.answers_user and not dropped.heard and not left_effects(step, dropped):
+    interrupted = cancelled.status == "interrupted"
+    if interrupted and cancelled.answers_user and not cancelled.heard and not left_effects(step, cancelled):
         step.put(history=history[:-1], unanswered=" ".join(f"{history[-1].content} {step.state.unanswered}".split()))
         since, asked = step.state.context, history[-1].context
         step.put(context=asked)
         take_in(step, since)
     else:
-        step.put(history=history + with_running(step, dropped).messages(as_heard=True))
-        step.put(rest=dropped.unheard if interrupted else "")
-    step.do(act.ReplyEnded(dropped.reply_id, dropped.status, dropped.heard, dropped.unheard))
+        step.put(history=history + with_running(step, cancelled).messages(as_heard=True))
+        step.put(unheard_text=cancelled.unheard if interrupted else "")
+    step.do(act.ReplyEnded(cancelled.reply_id, cancelled.status, cancelled.heard, cancelled.unheard))

@@ -7,14 +7,14 @@ from msgspec.structs import replace
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import floor
-from voiceagent.conversation.answering import begin
 from voiceagent.conversation.context import take_in
-from voiceagent.conversation.lookups import foreseen
-from voiceagent.conversation.replying import FINAL, SILENCE, drop, rest
-from voiceagent.conversation.speculation import guess, next_prompt, read_ahead, said_so_far, settle_guess
-from voiceagent.conversation.state import Pause, Phase, Want
+from voiceagent.conversation.generation import begin
+from voiceagent.conversation.reply_lifecycle import FINAL, SILENCE, cancel, go_idle
+from voiceagent.conversation.speculation import next_prompt, prefill, said_so_far, settle_speculation, speculate
+from voiceagent.conversation.speculative_tools import run_predicted
+from voiceagent.conversation.state import NextReply, Pause, Phase
 from voiceagent.conversation.step import Step
-from voiceagent.turn_taking.endpointing import Holds
+from voiceagent.turn_taking.endpointing import EndpointingDelays
 from voiceagent.turn_taking.overlap import Overlap, Verdict, classify, leaning
 from voiceagent.turn_taking.patience import pending, progress
 from voiceagent.turn_taking.pause import PauseEvidence
@@ -29,12 +29,12 @@ def speech_started(step: Step, event: ev.SpeechStarted) -> None:
         return
     step.clear_timers([SILENCE])
     if step.spoken() is None:
-        drop(step, "resumed")
+        cancel(step, "resumed")
     else:
         floor.meet(step, event.utterance_id)
     step.put(phase=Phase.HEARING, utterance_id=event.utterance_id, onset_ms=event.onset_ms, pause=None)
     step.put(partial="", stable="", context=step.state.context if step.state.unanswered else ())
-    step.put(want=None, check_ins=0, ending="")
+    step.put(next_reply=None, check_ins=0, ending="")
     step.do(act.CallerStarted(event.utterance_id, event.onset_ms))
 
 
@@ -48,7 +48,7 @@ def transcript(step: Step, event: ev.Transcript) -> None:
     if step.spoken() is not None:
         _judge(step, words, event.at_ms - step.state.onset_ms, silent=False)
     elif step.state.phase is Phase.HEARING and words != before:
-        read_ahead(step, event.stable, words)
+        prefill(step, event.stable, words)
 
 
 def context_found(step: Step, event: ev.ContextFound) -> None:
@@ -56,28 +56,30 @@ def context_found(step: Step, event: ev.ContextFound) -> None:
     if event.utterance_id != step.state.utterance_id or not take_in(step, event.chunks):
         return
     if step.state.phase is Phase.HEARING and step.state.pause is None:
-        read_ahead(step, step.state.stable, step.state.partial)
+        prefill(step, step.state.stable, step.state.partial)
 
 
 def tool_predicted(step: Step, event: ev.ToolPredicted) -> None:
     """By the words so far a tool will be asked for."""
     if event.utterance_id == step.state.utterance_id and step.spoken() is None:
-        foreseen(step, event.name, event.arguments)
+        run_predicted(step, event.name, event.arguments)
 
 
 def speech_paused(step: Step, event: ev.SpeechPaused) -> None:
-    """It fell silent. Until its words are known nothing ends it but the longest hold. Busy engines decode only what a held reply
-    waits for, and leave the rest to the endpoint."""
+    """It fell silent. Until its words are known nothing ends it but the longest endpointing delay. Busy engines decode only what
+    a held reply waits for, and leave the rest to the endpoint."""
     if event.utterance_id != step.state.utterance_id:
         return
     decoding = event.load < step.state.rules.busy_load or step.spoken() is not None
     pause = Pause(event.pause_id, event.speech_end_ms, event.voiced_ms, event.prosody, event.load, decoding)
     step.put(pause=pause)
     if decoding:
-        _set_holds(step, Holds(step.state.rules.longest_hold_ms, step.state.rules.longest_hold_ms))
+        _set_endpointing(
+            step, EndpointingDelays(step.state.rules.max_endpointing_delay_ms, step.state.rules.max_endpointing_delay_ms)
+        )
         step.do(act.Transcribe(event.utterance_id))
     else:
-        _set_holds(step, _holds(step, pause, step.state.partial))
+        _set_endpointing(step, _delays(step, pause, step.state.partial))
 
 
 def overlap_heard(step: Step, event: ev.OverlapHeard) -> None:
@@ -88,12 +90,12 @@ def overlap_heard(step: Step, event: ev.OverlapHeard) -> None:
 
 
 def speech_resumed(step: Step, event: ev.SpeechResumed) -> None:
-    """It was a pause: what was guessed in it is worth nothing."""
+    """It was a pause: a reply that was begun in it is cancelled."""
     if event.utterance_id != step.state.utterance_id:
         return
     step.put(pause=None)
-    if step.guess() is not None:
-        drop(step, "resumed")
+    if step.speculative() is not None:
+        cancel(step, "resumed")
 
 
 def turn_judged(step: Step, event: ev.TurnJudged) -> None:
@@ -107,10 +109,10 @@ def turn_judged(step: Step, event: ev.TurnJudged) -> None:
 
 
 def silence_reached(step: Step, event: ev.SilenceReached) -> None:
-    """The pause is long enough to guess that it is the end."""
+    """The pause is long enough to begin a reply."""
     pause = step.state.pause
     if event.utterance_id == step.state.utterance_id and pause is not None and pause.pause_id == event.pause_id:
-        guess(step)
+        speculate(step)
 
 
 def endpoint(step: Step, event: ev.Endpoint) -> None:
@@ -173,10 +175,10 @@ def _decide(step: Step, words: str) -> None:
     pause = step.state.pause
     if pause is None:
         return
-    holds = _holds(step, pause, words)
-    _set_holds(step, holds)
-    if step.at_ms - pause.speech_end_ms >= holds.eager_ms:
-        guess(step)
+    delays = _delays(step, pause, words)
+    _set_endpointing(step, delays)
+    if step.at_ms - pause.speech_end_ms >= delays.eager_ms:
+        speculate(step)
 
 
 def _commit(step: Step, utterance_id: int, text: str, refusal: ev.Refusal | None = None, language: str = "") -> None:
@@ -190,14 +192,14 @@ def _commit(step: Step, utterance_id: int, text: str, refusal: ev.Refusal | None
             if step.state.phase is Phase.FINALISING and not step.state.awaiting_final:
                 _carry_on(step, text, step.state.asked_ms)
             return
-        drop(step, "interrupted")
+        cancel(step, "interrupted")
     step.put(unanswered=" ".join(f"{step.state.unanswered} {text}".split()), refusal=refusal or step.state.refusal)
     _note_language(step, language, text)
     if step.state.phase is not Phase.FINALISING or step.state.awaiting_final:
         return
     step.clear_timers([FINAL])
-    if not settle_guess(step, step.state.unanswered):
-        begin(step, Want("answer") if step.state.unanswered else Want("resume"))
+    if not settle_speculation(step, step.state.unanswered):
+        begin(step, NextReply("answer") if step.state.unanswered else NextReply("resume"))
 
 
 def _note_language(step: Step, heard: str, words: str) -> None:
@@ -212,20 +214,20 @@ def _note_language(step: Step, heard: str, words: str) -> None:
 # --- how long a pause may be --------------------------------------------------------------------------------------------
 
 
-def _holds(step: Step, pause: Pause, words: str) -> Holds:
+def _delays(step: Step, pause: Pause, words: str) -> EndpointingDelays:
     rules = step.state.rules
     if rules.endpointing is None or not words:
-        return Holds(rules.shortest_hold_ms, rules.longest_hold_ms)
+        return EndpointingDelays(rules.min_endpointing_delay_ms, rules.max_endpointing_delay_ms)
     asked, said = _asked(step), said_so_far(step, words)
     values = pending((shape for rule in rules.tools.values() for shape in rule.values), asked)
     value = progress(said, values, step.language)
     evidence = PauseEvidence(said, asked, pause.voiced_ms, pause.prosody, value, pause.judged)
-    shortest_ms, longest_ms = rules.shortest_hold_ms, rules.longest_hold_ms
-    return rules.endpointing.holds(evidence, step.language, shortest_ms=shortest_ms, longest_ms=longest_ms)
+    shortest_ms, longest_ms = rules.min_endpointing_delay_ms, rules.max_endpointing_delay_ms
+    return rules.endpointing.delays(evidence, step.language, shortest_ms=shortest_ms, longest_ms=longest_ms)
 
 
-def _set_holds(step: Step, holds: Holds) -> None:
-    step.do(act.SetHolds(step.state.utterance_id, holds.eager_ms, holds.endpoint_ms))
+def _set_endpointing(step: Step, delays: EndpointingDelays) -> None:
+    step.do(act.SetEndpointing(step.state.utterance_id, delays.eager_ms, delays.endpoint_ms))
 
 
 def _asked(step: Step) -> str:
@@ -252,7 +254,7 @@ def _judge(step: Step, words: str, voiced_ms: float, *, silent: bool) -> None:
     """More is known about speech over the agent's: yield, go on, or wait for more."""
     verdict = _verdict(step, words, voiced_ms, silent=silent)
     if verdict == "yield":
-        drop(step, "interrupted")
+        cancel(step, "interrupted")
         pause = step.state.pause
         if pause is not None and pause.text is not None:
             _ask_judges(step)
@@ -260,7 +262,7 @@ def _judge(step: Step, words: str, voiced_ms: float, *, silent: bool) -> None:
     elif verdict == "continue":
         end_ms = step.state.pause.speech_end_ms if step.state.pause is not None else step.at_ms
         utterance_id = step.state.utterance_id
-        step.do(act.Discard(utterance_id), act.CallerStopped(utterance_id, end_ms), act.CallerFinal(utterance_id, words))
+        step.do(act.DiscardUtterance(utterance_id), act.CallerStopped(utterance_id, end_ms), act.CallerFinal(utterance_id, words))
         _carry_on(step, words, end_ms)
     else:
         floor.more_heard(step, voiced_ms, 0.0, leaning(words, _overlap(step, words, voiced_ms), step.language))
@@ -276,7 +278,7 @@ def _carry_on(step: Step, words: str, end_ms: float) -> None:
 def overlap_lasts(step: Step) -> None:
     """The caller has been speaking over the agent for long, and nobody understood a word: it is theirs."""
     if step.state.phase is Phase.HEARING and step.state.pause is None:
-        drop(step, "interrupted")
+        cancel(step, "interrupted")
 
 
 def final_is_late(step: Step) -> None:
@@ -300,22 +302,22 @@ def reply_requested(step: Step, event: ev.ReplyRequested) -> None:
     if not step.state.unanswered and not step.state.history:
         step.do(act.Failure("nothing_to_answer", "response.create came before the caller said or typed anything"))
         return
-    drop(step, "interrupted")
-    begin(step, Want("answer"))
+    cancel(step, "interrupted")
+    begin(step, NextReply("answer"))
 
 
 def reply_cancelled(step: Step, event: ev.ReplyCancelled) -> None:
     """Say no more."""
-    if step.guess() is not None:
+    if step.speculative() is not None:
         return
-    drop(step, "cancelled")
-    step.put(want=None, ending="")
+    cancel(step, "cancelled")
+    step.put(next_reply=None, ending="")
     if step.state.phase not in _HEARD:
-        rest(step)
+        go_idle(step)
 
 
 def instructions_changed(step: Step, event: ev.InstructionsChanged) -> None:
-    """The next generation follows the new ones; a guess that followed the old ones is dropped."""
+    """The next generation follows the new ones; a speculative reply that followed the old ones is cancelled."""
     step.put(rules=replace(step.state.rules, instructions=event.instructions))
-    if step.guess() is not None:
-        drop(step, "changed")
+    if step.speculative() is not None:
+        cancel(step, "changed")

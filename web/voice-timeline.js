@@ -1,5 +1,5 @@
 /**
- * The line: the last seconds of the call as two voices on one wire, the agent's above it, the caller's below. An
+ * The last seconds of the call as two voices on one line, the agent's above it, the caller's below. An
  * interruption shows as one voice ending where the other begins.
  */
 
@@ -7,7 +7,7 @@ const SECONDS = 12;
 const STEP_MS = 50;
 const BARS = (SECONDS * 1000) / STEP_MS;
 
-export class Line {
+export class VoiceTimeline {
   /** @param {HTMLCanvasElement} canvas */
   constructor(canvas) {
     this._canvas = canvas;

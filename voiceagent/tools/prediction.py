@@ -44,7 +44,7 @@ class Fit:
     """What the caller filled in; None while some of it is still to come."""
 
 
-class Foresight:
+class ToolPredictor:
     """One per agent, for all its calls."""
 
     def __init__(self) -> None:
