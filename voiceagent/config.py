@@ -104,6 +104,27 @@ class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What may be said while a tool takes its time, in turn; a tool may have its own."""
 
 
+class PromptSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the language model is told beside the instructions; left out, what the agent's language has for it."""
+
+    summary: str | None = None
+    """In front of the summary of what was said before."""
+    sum_up: str | None = None
+    """Asks for that summary."""
+    context: str | None = None
+    """In front of what documents say."""
+    tool_interrupted: str | None = None
+    """In place of a tool's result: it was ended with its reply."""
+    tool_pending: str | None = None
+    """In place of a result that the reply does not wait for."""
+    tool_running: str | None = None
+    """In place of a result: the tool goes on after its reply was cancelled."""
+    tool_not_confirmed: str | None = None
+    """In place of a result: the caller is asked first."""
+    tool_other_unconfirmed: str | None = None
+    """In place of a result: the caller is asked about another one first."""
+
+
 KEY_GOES = "put the key into an environment variable and name that with api_key_env"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -184,6 +205,7 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     context: Annotated[tuple[ContextEntry, ...], msgspec.Meta(max_length=16)] = ()
     """Folders of documents (relative to this file) and other sources, asked while the caller speaks."""
     phrases: Phrases = Phrases()
+    prompts: PromptSettings = PromptSettings()
     turn: TurnSettings = TurnSettings()
     llm: LlmSettings = LlmSettings()
     options: EngineOptions = EngineOptions()

@@ -19,8 +19,8 @@ from tests.server_process import ServerProcess, running_server
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue, Exchange
 from voiceagent.conversation import actions as act
-from voiceagent.conversation.reply import PENDING_TOOL
 from voiceagent.store.event_log import event_logs_dir, read_log
+from voiceagent.turn_taking.languages.en import ENGLISH
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "slow"
 WEATHER = "What's the weather in Paris tomorrow?"
@@ -116,7 +116,7 @@ class TwoAtOnce:
                 await response.write(chunk({"tool_calls": [call]}))
         else:
             self.told.append(results)
-            text = "It is noon." if results[-1] == PENDING_TOOL else "And it is sunny in Rome."
+            text = "It is noon." if results[-1] == ENGLISH.prompts.tool_pending else "And it is sunny in Rome."
             await response.write(chunk({"content": text}))
         await response.write(b"data: [DONE]\n\n")
         return response
@@ -150,7 +150,7 @@ async def test_a_reply_begins_with_the_quick_tool_and_goes_on_with_the_slow_one(
             actions = decided(server)
     assert turn.heard == "It is noon. And it is sunny in Rome."
     assert [tool["name"] for tool in turn.tools] == ["get_time", "get_weather"]
-    assert [results[-1] == PENDING_TOOL for results in model.told] == [True, False]
+    assert [results[-1] == ENGLISH.prompts.tool_pending for results in model.told] == [True, False]
     assert all("time" in results[0] for results in model.told)
     begun = next(i for i, action in enumerate(actions) if isinstance(action, act.ReplyHeard) and action.heard.startswith("It"))
     ended = [i for i, action in enumerate(actions) if isinstance(action, act.ToolEnded)]

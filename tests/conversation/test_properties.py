@@ -12,8 +12,8 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
 from voiceagent.conversation.history import Chunk
-from voiceagent.conversation.reply import PENDING_TOOL
 from voiceagent.conversation.state import Phase, Rules, ToolRule
+from voiceagent.turn_taking.languages.en import ENGLISH
 from voiceagent.turn_taking.manners import MANNERS
 from voiceagent.turn_taking.pause import Prosody
 
@@ -252,10 +252,12 @@ def test_a_reply_begins_at_most_once_with_what_is_known_while_a_tool_runs(
     world = hung_up(run(opening, script))
     waited_for: list[tuple[int, str]] = []
     for generate in [action for action in world.actions if isinstance(action, act.Generate)]:
-        waiting = [message.tool_call_id for message in generate.messages if message.content == PENDING_TOOL]
+        waiting = [message.tool_call_id for message in generate.messages if message.content == ENGLISH.prompts.tool_pending]
         if waiting:
             assert generate.reply_id in world.announced()
-            assert any(message.role == "tool" and message.content != PENDING_TOOL for message in generate.messages)
+            assert any(
+                message.role == "tool" and message.content != ENGLISH.prompts.tool_pending for message in generate.messages
+            )
         waited_for += [(generate.reply_id, call_id) for call_id in waiting]
     assert len(set(waited_for)) == len(waited_for)
 

@@ -9,8 +9,8 @@ import pytest
 from tests.conversation.world import World, begun
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.reply import PENDING_TOOL, RUNNING_TOOL
 from voiceagent.conversation.state import ToolRule
+from voiceagent.turn_taking.languages.en import ENGLISH
 
 
 def test_a_tool_result_goes_back_to_the_model() -> None:
@@ -430,7 +430,7 @@ def test_a_reply_begins_with_what_is_known_and_goes_on_when_the_rest_is_there() 
         ("assistant", "", ["find"]),
         ("tool", '{"found": "one"}', []),
         ("assistant", "", ["book"]),
-        ("tool", PENDING_TOOL, []),
+        ("tool", ENGLISH.prompts.tool_pending, []),
     ]
     world.answer("I have found one.")
     world.play_all()
@@ -483,7 +483,12 @@ def test_an_interrupted_beginning_leaves_a_tool_with_effects_running() -> None:
     world.say("No, wait.")
     world.settle()
     told = [(m.role, m.content) for m in world.state.history[1:5]]
-    assert told == [("assistant", ""), ("tool", '{"found": "one"}'), ("assistant", "I have found"), ("tool", RUNNING_TOOL)]
+    assert told == [
+        ("assistant", ""),
+        ("tool", '{"found": "one"}'),
+        ("assistant", "I have found"),
+        ("tool", ENGLISH.prompts.tool_running),
+    ]
     world.finish_tool('{"booked": true}')
     assert world.state.history[4].content == '{"booked": true}'
 

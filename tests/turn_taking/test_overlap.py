@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
+
 import pytest
 
 from voiceagent.turn_taking.languages import LANGUAGES, language
@@ -131,3 +134,6 @@ def test_no_language_lacks_a_list() -> None:
         assert set(one.unfinished) == set(LANGUAGES["en"].unfinished), one.name
         said = one.sayings
         assert all((said.check_in, said.farewell, said.apology, said.fillers, said.blocked_input, said.code)), one.name
+        assert all(asdict(one.prompts).values()), one.name
+        for result in [value for name, value in asdict(one.prompts).items() if name.startswith("tool_")]:
+            assert isinstance(json.loads(result), dict), one.name

@@ -32,6 +32,7 @@ def rules_of(agent: AgentConfig, tools: ToolSet, judges: Sequence[TurnJudge] = (
         check_in=_plain(agent.phrases.check_in),
         farewell=_plain(agent.phrases.farewell),
         apology=_plain(agent.phrases.apology),
+        prompts={name: line for name, line in msgspec.structs.asdict(agent.prompts).items() if line is not None},
         silence_timeout_ms=agent.turn.silence_timeout_s * 1000.0,
         max_call_ms=agent.turn.max_call_s * 1000.0,
         reply_timeout_ms=agent.turn.reply_timeout_s * 1000.0,

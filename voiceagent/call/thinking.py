@@ -25,7 +25,6 @@ READING = "reading ahead"
 SUMMARISING = "summarising"
 SUMMARY_TIMEOUT_S = 30.0
 MAX_SUMMARY_CHARACTERS = 1500
-SUM_UP = "Sum up our talk so far in at most five short sentences. Keep names, numbers and what was agreed."
 EFFECTS = "tools with effects"
 FAILED = "The language model failed; the server's log says why."
 """What the client is told: addresses and what other servers say are none of its business."""
@@ -37,7 +36,7 @@ def owner(reply_id: int) -> str:
 
 
 def _speculative_task(speculative_id: int) -> str:
-    return f"lookup {speculative_id}"
+    return f"speculative tool {speculative_id}"
 
 
 class Thinking:
@@ -157,9 +156,8 @@ class Thinking:
 
     async def _summarise(self, action: act.Summarise) -> None:
         summary_id, text = f"{self._call_id} summary", ""
-        messages = (*action.messages, Message("user", SUM_UP))
         try:
-            summing_up = self._engine.generate(summary_id, messages, (), Urgency.AHEAD)
+            summing_up = self._engine.generate(summary_id, action.messages, (), Urgency.AHEAD)
             async with asyncio.timeout(SUMMARY_TIMEOUT_S), aclosing(summing_up) as stream:
                 async for piece in stream:
                     if isinstance(piece, GeneratedText) and len(text) < MAX_SUMMARY_CHARACTERS:

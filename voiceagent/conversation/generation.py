@@ -152,6 +152,6 @@ def _settle(step: Step, cancelled: Reply) -> None:
         step.put(context=asked)
         take_in(step, since)
     else:
-        step.put(history=history + with_running(step, cancelled).messages(as_heard=True))
+        step.put(history=history + with_running(step, cancelled).messages(step.prompts, as_heard=True))
         step.put(unheard_text=cancelled.unheard if interrupted else "")
     step.do(act.ReplyEnded(cancelled.reply_id, cancelled.status, cancelled.heard, cancelled.unheard))

@@ -8,11 +8,7 @@ from msgspec.structs import replace
 from voiceagent.conversation.clauses import split_clauses
 from voiceagent.conversation.events import SpokenWord
 from voiceagent.conversation.history import Chunk, Message, ToolCall
-from voiceagent.turn_taking.language import Language
-
-INTERRUPTED_TOOL = '{"error": "interrupted before it finished"}'
-PENDING_TOOL = '{"status": "still running, say only what is known by now"}'
-RUNNING_TOOL = '{"status": "still running, its result is not known yet"}'
+from voiceagent.turn_taking.language import Language, Prompts
 
 
 class ToolRun(Struct, frozen=True):
@@ -170,10 +166,10 @@ class Reply(Struct, frozen=True):
         tools = tuple(replace(run, output=output, ok=ok) if run.call.call_id == call_id else run for run in last.tools)
         return replace(self, rounds=(*self.rounds[:-1], replace(last, tools=tools)))
 
-    def messages(self, *, as_heard: bool) -> tuple[Message, ...]:
+    def messages(self, prompts: Prompts, *, as_heard: bool) -> tuple[Message, ...]:
         """The reply as history: one assistant message and its tool results per round. With `as_heard` the text is what
         the caller heard; without, what was generated (for the next round of a reply that is still being spoken)."""
-        unknown = INTERRUPTED_TOOL if as_heard else PENDING_TOOL
+        unknown = prompts.tool_interrupted if as_heard else prompts.tool_pending
         messages: list[Message] = []
         for number, part in enumerate(self.rounds):
             clauses = [clause for clause in self.clauses if clause.round == number]

@@ -30,7 +30,7 @@ def new_reply(step: Step, reply: Reply) -> Reply:
 
 def take_turn(step: Step, said: str, context: tuple[Chunk, ...]) -> None:
     """The caller's words enter the history, with what was found for them: a turn began."""
-    step.put(history=(*step.state.history, Message("user", said, context=context)), turn=step.state.turn + 1)
+    step.put(history=(*step.state.history, step.asked(said, context)), turn=step.state.turn + 1)
     step.put(unanswered="", context=())
 
 
@@ -42,9 +42,9 @@ def announce(step: Step, reply: Reply) -> None:
 
 def generate(step: Step, reply: Reply) -> None:
     """Start a round of the language model."""
-    asked = (Message("user", reply.assumed_text, context=reply.context),) if reply.assumed_text else ()
+    asked = (step.asked(reply.assumed_text, reply.context),) if reply.assumed_text else ()
     step.put(reply=replace(reply, generating=True))
-    messages = (*known_history(step), *asked, *reply.messages(as_heard=False))
+    messages = (*known_history(step), *asked, *reply.messages(step.prompts, as_heard=False))
     step.do(act.Generate(reply.reply_id, messages, bool(reply.assumed_text)))
     if not reply.assumed_text:
         step.set_timer(REPLY, step.state.rules.reply_timeout_ms)
@@ -52,7 +52,7 @@ def generate(step: Step, reply: Reply) -> None:
 
 def known_history(step: Step) -> tuple[Message, ...]:
     """The beginning of every prompt: the instructions and what was said."""
-    earlier = f"What was said before: {step.state.summary}" if step.state.summary else ""
+    earlier = f"{step.prompts.summary} {step.state.summary}" if step.state.summary else ""
     instructions = "\n\n".join(part for part in (step.state.rules.instructions, earlier) if part)
     return (*((Message("system", instructions),) if instructions else ()), *step.state.history)
 
@@ -109,7 +109,7 @@ def check_complete(step: Step) -> None:
         return
     done = replace(reply, status="completed" if reply.status == "live" else reply.status)
     step.clear_timers([REPLY, OVERLAP, FILLER, GO_ON])
-    step.put(reply=None, voice="full", history=step.state.history + done.messages(as_heard=True))
+    step.put(reply=None, voice="full", history=step.state.history + done.messages(step.prompts, as_heard=True))
     end_speculative_calls(step)
     step.do(act.ReplyEnded(done.reply_id, done.status, done.heard, done.unheard))
     if step.state.ending:

@@ -112,4 +112,4 @@ def prefill(step: Step, stable: str, words: str) -> None:
 
 def next_prompt(step: Step, text: str) -> tuple[Message, ...]:
     """The next prompt as far as it is known, if the caller says no more than `text`."""
-    return (*known_history(step), Message("user", said_so_far(step, text), context=step.state.context))
+    return (*known_history(step), step.asked(said_so_far(step, text), step.state.context))

@@ -75,6 +75,8 @@ class Rules(Struct, frozen=True):
     farewell: str | None = None
     apology: str | None = None
     """What the agent says by itself; None: what its language has for that."""
+    prompts: Mapping[str, str] = {}
+    """What the language model is told beside, by the fields of `Prompts`; what is not there: what its language has."""
     silence_timeout_ms: float = 30_000.0
     max_call_ms: float = 3_600_000.0
     reply_timeout_ms: float = 15_000.0

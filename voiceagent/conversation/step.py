@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace as replace_prompts
 from typing import Any
 
 from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
+from voiceagent.conversation.history import Chunk, Message
 from voiceagent.conversation.reply import Reply
 from voiceagent.conversation.state import State
-from voiceagent.turn_taking.language import Language, Sayings
+from voiceagent.turn_taking.language import Language, Prompts, Sayings
 from voiceagent.turn_taking.languages import language
 
 
@@ -60,6 +62,16 @@ class Step:
             apology=own.apology if rules.apology is None else rules.apology,
             fillers=own.fillers if rules.fillers is None else rules.fillers,
         )
+
+    @property
+    def prompts(self) -> Prompts:
+        """What the language model is told beside all else, in the caller's language where its rules leave that to it."""
+        own, rules = self.language.prompts, self.state.rules
+        return replace_prompts(own, **rules.prompts) if rules.prompts else own
+
+    def asked(self, words: str, context: tuple[Chunk, ...]) -> Message:
+        """The caller's words as a message, with what was found for them."""
+        return Message("user", words, context=context, context_head=self.prompts.context if context else "")
 
     def live(self, reply_id: int) -> Reply | None:
         """The live reply, if that is its id."""

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.confirmation import NOT_CONFIRMED, ONE_AT_A_TIME, confirmation
+from voiceagent.conversation.confirmation import confirmation
 from voiceagent.conversation.history import ToolCall
-from voiceagent.conversation.reply import RUNNING_TOOL, Reply, Round, ToolRun
+from voiceagent.conversation.reply import Reply, Round, ToolRun
 from voiceagent.conversation.reply_lifecycle import FILLER, REPLY, check_complete, fail, generate, speak
 from voiceagent.conversation.speculative_tools import finish, known, rule_of, run_speculatively, same_call, take
 from voiceagent.conversation.step import Step
@@ -42,10 +42,10 @@ def run_tool(step: Step, reply: Reply, call: ToolCall) -> None:
     elif step.state.confirming is None:
         step.put(confirming=call)
         step.do(act.ToolStarted(reply.reply_id, call.call_id, call.name, call.arguments))
-        _tool_ended(step, call, NOT_CONFIRMED, ok=True)
+        _tool_ended(step, call, step.prompts.tool_not_confirmed, ok=True)
     else:
         step.do(act.ToolStarted(reply.reply_id, call.call_id, call.name, call.arguments))
-        _tool_ended(step, call, ONE_AT_A_TIME, ok=False)
+        _tool_ended(step, call, step.prompts.tool_other_unconfirmed, ok=False)
 
 
 def start_tool(step: Step, reply: Reply, call: ToolCall) -> None:
@@ -129,7 +129,7 @@ def tell_late(step: Step, event: ev.ToolFinished) -> None:
     if cancelled is not None and cancelled.reply_id == event.reply_id:
         step.put(cancelling=cancelled.with_tool_output(event.call_id, event.output, event.ok))
     history = step.state.history
-    late = [i for i, m in enumerate(history) if m.tool_call_id == event.call_id and m.content == RUNNING_TOOL]
+    late = [i for i, m in enumerate(history) if m.tool_call_id == event.call_id and m.content == step.prompts.tool_running]
     if late:
         told = replace_message(history[late[0]], content=event.output)
         step.put(history=(*history[: late[0]], told, *history[late[0] + 1 :]))
@@ -141,7 +141,7 @@ def with_running(step: Step, cancelled: Reply) -> Reply:
     """Tools with effects run on: the model is told so until they end."""
     for run in cancelled.rounds[-1].tools:
         if run.output is None and rule_of(step, run.call.name).effect != "none":
-            cancelled = cancelled.with_tool_output(run.call.call_id, RUNNING_TOOL, ok=False)
+            cancelled = cancelled.with_tool_output(run.call.call_id, step.prompts.tool_running, ok=False)
     return cancelled
 
 
