@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+from typing import get_args
+
 import pytest
 
 from tests.conversation.world import World, begun
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.state import Phase, ToolRule
+from voiceagent.conversation import machine
+from voiceagent.conversation.machine import TABLE, Row
+from voiceagent.conversation.state import Phase, Rules, ToolRule
 
 
 def test_a_turn_is_heard_answered_and_remembered() -> None:
@@ -444,3 +449,25 @@ def test_late_events_of_another_reply_change_nothing() -> None:
     ):
         assert world.feed(event) == []
         assert world.state == before
+
+
+# --- the table ---
+
+
+def kinds(module: ModuleType, base: type) -> set[type]:
+    return {one for one in vars(module).values() if isinstance(one, type) and issubclass(one, base) and one is not base}
+
+
+def test_every_kind_of_event_has_a_row() -> None:
+    assert set(TABLE) == kinds(ev, ev.Event)
+
+
+def test_every_kind_of_action_is_one_that_is_carried_out() -> None:
+    assert set(get_args(act.AnyAction)) == kinds(act, act.Action) - kinds(act, act.Notice)
+
+
+def test_a_phase_that_the_table_does_not_allow_is_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = Row(frozenset({Phase.NEW}), lambda step, event: step.put(phase=Phase.SPEAKING), frozenset({Phase.IDLE}))
+    monkeypatch.setattr(machine, "TABLE", {ev.CallStarted: row})
+    with pytest.raises(AssertionError, match=r"CallStarted took the call from Phase\.NEW to Phase\.SPEAKING"):
+        machine.step(machine.start(Rules()), ev.CallStarted(0.0))

@@ -8,7 +8,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, assert_never
 
 from voiceagent.call.clock import CallClock
 from voiceagent.call.hearing import Hearing, refusal_of
@@ -273,7 +273,7 @@ class Call:
         said = next((message.content for message in reversed(self.state.history) if message.role == "user"), "")
         self._tools.agents.learn(said, started.name, started.arguments)
 
-    def _carry_out(self, action: act.Action) -> None:
+    def _carry_out(self, action: act.AnyAction) -> None:
         match action:
             case act.Transcribe(utterance_id):
                 self._hearing.transcribe(utterance_id)
@@ -321,6 +321,10 @@ class Call:
                 self._clear_timer(name)
             case act.End(reason):
                 self._ending = reason
+            case act.SpeculationEnded() | act.SpeculativeToolEnded() | act.GuardHit() | act.Notice():
+                pass  # observers and the client are told
+            case _:
+                assert_never(action)
 
     def _set_timer(self, name: str, due_ms: float) -> None:
         self._clear_timer(name)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from voiceagent.conversation.history import Message
 
@@ -321,3 +322,33 @@ class Failure(Notice):
 
     code: str
     message: str
+
+
+AnyAction: TypeAlias = (
+    Transcribe
+    | JudgeTurn
+    | LanguageChanged
+    | SetEndpointing
+    | DiscardUtterance
+    | Prefill
+    | Generate
+    | Summarise
+    | RunTool
+    | RunSpeculativeTool
+    | CancelSpeculativeTool
+    | SpeculativeToolEnded
+    | Speak
+    | CancelReply
+    | PauseReply
+    | Attenuate
+    | Attend
+    | ResumeReply
+    | EndClauseAt
+    | SpeculationEnded
+    | GuardHit
+    | SetTimer
+    | ClearTimer
+    | End
+    | Notice
+)
+"""Each of them: whoever carries actions out matches all."""

@@ -25,9 +25,9 @@ class Step:
     def __init__(self, state: State, at_ms: float) -> None:
         self.state = state
         self.at_ms = at_ms
-        self.actions: list[act.Action] = []
+        self.actions: list[act.AnyAction] = []
 
-    def do(self, *actions: act.Action) -> None:
+    def do(self, *actions: act.AnyAction) -> None:
         """Add actions."""
         self.actions.extend(actions)
 

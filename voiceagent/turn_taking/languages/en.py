@@ -67,10 +67,7 @@ ENGLISH = Language(
     ),
     prompts=Prompts(
         summary="What was said before:",
-        sum_up=(
-            "Sum up our talk so far in at most five short sentences. "
-            "Keep names, numbers and what was agreed."
-        ),
+        sum_up=("Sum up our talk so far in at most five short sentences. Keep names, numbers and what was agreed."),
         context="Notes that may help with what I say below:",
         tool_interrupted='{"error": "interrupted before it finished"}',
         tool_pending='{"status": "still running, say only what is known by now"}',

@@ -86,8 +86,7 @@ SPANISH = Language(
     prompts=Prompts(
         summary="Lo que se dijo antes:",
         sum_up=(
-            "Resume nuestra conversación hasta aquí en cinco frases cortas como máximo. "
-            "Conserva nombres, números y lo acordado."
+            "Resume nuestra conversación hasta aquí en cinco frases cortas como máximo. Conserva nombres, números y lo acordado."
         ),
         context="Notas que pueden ayudar con lo que digo abajo:",
         tool_interrupted='{"error": "interrumpido antes de terminar"}',

@@ -67,10 +67,7 @@ DUTCH = Language(
     ),
     prompts=Prompts(
         summary="Wat eerder is gezegd:",
-        sum_up=(
-            "Vat ons gesprek tot nu toe samen in hoogstens vijf korte zinnen. "
-            "Bewaar namen, getallen en wat is afgesproken."
-        ),
+        sum_up=("Vat ons gesprek tot nu toe samen in hoogstens vijf korte zinnen. Bewaar namen, getallen en wat is afgesproken."),
         context="Notities die kunnen helpen bij wat ik hieronder zeg:",
         tool_interrupted='{"error": "afgebroken voordat het klaar was"}',
         tool_pending='{"status": "loopt nog, zeg alleen wat al bekend is"}',

@@ -83,8 +83,7 @@ PORTUGUESE = Language(
     prompts=Prompts(
         summary="O que foi dito antes:",
         sum_up=(
-            "Resume a nossa conversa até aqui em cinco frases curtas, no máximo. "
-            "Mantém nomes, números e o que foi combinado."
+            "Resume a nossa conversa até aqui em cinco frases curtas, no máximo. Mantém nomes, números e o que foi combinado."
         ),
         context="Notas que podem ajudar com o que digo abaixo:",
         tool_interrupted='{"error": "interrompido antes de terminar"}',
