@@ -5,11 +5,9 @@ are named here, so that a checkout needs no install."""
 from __future__ import annotations
 
 import asyncio
-import importlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,7 @@ from voiceagent.llm.fallback import FallbackEngine
 from voiceagent.models.choice import voices_of
 from voiceagent.models.profile import EngineSpec, Profile
 from voiceagent.models.registry import Registry, registry
+from voiceagent.plugins import load_plugin
 from voiceagent.stt.engine import SttEngine
 from voiceagent.tts.engine import TtsEngine
 from voiceagent.turn_judges.judge import TurnJudge
@@ -155,12 +154,4 @@ def _create(kind: str, spec: EngineSpec, known: Registry | None, *beside: Any) -
 
 def _plugin(kind: str, name: str) -> Create:
     """The engine's `create`. Raises ConfigError naming the engines there are."""
-    ours = OURS[kind]
-    if name in ours:
-        create: Create = importlib.import_module(ours[name]).create
-        return create
-    others = {entry.name: entry for entry in entry_points(group=f"voiceagent.{kind}")}
-    if name not in others:
-        raise ConfigError(f"there is no {kind} engine {name!r}; expected one of {', '.join([*ours, *others])}")
-    plugin: Create = others[name].load()
-    return plugin
+    return load_plugin(kind, name, f"{kind} engine", OURS[kind])
