@@ -88,12 +88,13 @@ test-vllm:
 	@$(VLLM_VENV)/bin/python -m pytest tests/vllm $(ARGS)
 	@VOICEAGENT_TEST_PROFILE=vllm-cpu $(VLLM_VENV)/bin/python -m pytest tests/calls $(ARGS)
 
-#: make lint         ruff, mypy, the import contracts, and the page's types where node is
+#: make lint         ruff, mypy, the import contracts, the picture of the rooms, and the page's types where node is
 lint: setup
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check bench examples models tests voiceagent
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python scripts/draw-rooms.py --check
 	@if [ -x node_modules/.bin/tsc ] && [ -f web/jsconfig.json ]; then node_modules/.bin/tsc --project web/jsconfig.json; \
 		else echo "the page's types are not checked: run make browser first"; fi
 

@@ -16,10 +16,10 @@ from bench.calls import RATE_HZ, Speech, spoken
 from bench.server import Server
 from bench.stt.spelling import compared
 from voiceagent.audio.resample import resample
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 from voiceagent.engines import load_tts
 from voiceagent.errors import MediaError
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
 from voiceagent.models.registry import profile
 
 STEP_TIMEOUT_S = 20.0

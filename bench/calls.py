@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 
 from bench.server import Server, running
 from voiceagent.audio.levels import VoicedSpan
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 from voiceagent.errors import MediaError
+from voiceagent.evaluation.espeak import Espeak
+from voiceagent.evaluation.figures import Figure, at_most
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.latency.comparison import compare
 from voiceagent.latency.percentiles import distribution
 from voiceagent.latency.spans import Stage
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
-from voiceagent.models.espeak import Espeak
-from voiceagent.models.figures import Figure, at_most
 from voiceagent.resources import default_budgets_file
 from voiceagent.store.turns import read_turns, turns_file
 

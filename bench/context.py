@@ -17,10 +17,10 @@ import msgspec
 
 from voiceagent.context.index import FolderIndex, index_file
 from voiceagent.conversation.history import Message
+from voiceagent.evaluation.figures import Figure, at_most
 from voiceagent.latency.percentiles import percentile
 from voiceagent.llm.embedded import EmbeddedEngine, EmbeddedOptions
 from voiceagent.llm.engine import ToolSchema
-from voiceagent.models.figures import Figure, at_most
 from voiceagent.models.registry import profile, resolve
 from voiceagent.resources import demo_agent_file
 from voiceagent.tools.toolset import ToolSet

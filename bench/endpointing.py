@@ -34,7 +34,7 @@ from models.train.turns.sweep import (
     silences,
 )
 from voiceagent.config import TurnSettings
-from voiceagent.models.figures import Figure, at_least, at_most
+from voiceagent.evaluation.figures import Figure, at_least, at_most
 from voiceagent.turn_taking.endpoint_features import JUDGES, SURE, log_odds
 from voiceagent.turn_taking.endpointing import EndpointModel
 from voiceagent.turn_taking.languages.en import ENGLISH
@@ -105,16 +105,16 @@ def alone(found: Sequence[Row], names: Sequence[str]) -> Floats:
     return np.asarray(1 / (1 + np.exp(-np.array(odds))))
 
 
-def holds_ms(known: Floats) -> Floats:
+def delays_ms(known: Floats) -> Floats:
     """The silences that the agent would wait for, with its default settings."""
     settings, model = TurnSettings(), EndpointModel()
-    shortest_ms, longest_ms = float(settings.shortest_hold_ms), float(settings.longest_hold_ms)
-    return np.array([model.holds_for(float(chance), shortest_ms, longest_ms).endpoint_ms for chance in known])
+    shortest_ms, longest_ms = float(settings.min_endpointing_delay_ms), float(settings.max_endpointing_delay_ms)
+    return np.array([model.delays_for(float(chance), shortest_ms, longest_ms).endpoint_ms for chance in known])
 
 
 def as_it_runs(held_out: HeldOut) -> RuleScore:
     """The agent's rule."""
-    return rule_score(held_out.pauses, holds_ms(chances(held_out.found)))
+    return rule_score(held_out.pauses, delays_ms(chances(held_out.found)))
 
 
 def rules(held_out: HeldOut) -> dict[str, Floats | None]:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from models.train.endpoint_hear import HeardPause, HeardTurn, bundled_whisper, hear_turn, spoken_turns
 from models.train.endpoint_score import Score, score
 from voiceagent.config import TurnSettings
-from voiceagent.models.figures import Figure
-from voiceagent.turn_taking.endpointing import EndpointModel, Holds
+from voiceagent.evaluation.figures import Figure
+from voiceagent.turn_taking.endpointing import EndpointingDelays, EndpointModel
 from voiceagent.turn_taking.languages.en import ENGLISH
 from voiceagent.vad.silero import WINDOW_SAMPLES, SileroStream
 
@@ -53,20 +53,20 @@ async def measure() -> Iterator[Figure]:
     """Set (a)'s figures: about three minutes."""
     heard = await hear()
     settings = TurnSettings()
-    shortest_ms, longest_ms = float(settings.shortest_hold_ms), float(settings.longest_hold_ms)
+    shortest_ms, longest_ms = float(settings.min_endpointing_delay_ms), float(settings.max_endpointing_delay_ms)
     model = EndpointModel()
     known = chances(model, heard.ours)
 
     def by(judge: EndpointModel) -> Score:
-        return score(heard.ours, lambda _, pause: judge.holds_for(known[id(pause)], shortest_ms, longest_ms))
+        return score(heard.ours, lambda _, pause: judge.delays_for(known[id(pause)], shortest_ms, longest_ms))
 
     pack = EndpointModel(**json.loads(PACK.read_text(encoding="utf-8")))
     known_to_pack = {
         id(p): pack.completeness(p.evidence(t.asked), ENGLISH) if p.words else 0.0 for t in heard.ours for p in t.pauses
     }
-    own = score(heard.ours, lambda _, pause: pack.holds_for(known_to_pack[id(pause)], shortest_ms, longest_ms))
+    own = score(heard.ours, lambda _, pause: pack.delays_for(known_to_pack[id(pause)], shortest_ms, longest_ms))
     ours = [by(replace(model, risk=risk)) for risk in RISK]
-    webrtc, silero = ([fixed(turns, hold_ms) for hold_ms in FIXED_MS] for turns in (heard.webrtc, heard.silero))
+    webrtc, silero = ([fixed(turns, delay_ms) for delay_ms in FIXED_MS] for turns in (heard.webrtc, heard.silero))
     return figures(by(model), own, ours, webrtc, silero, heard)
 
 
@@ -117,9 +117,9 @@ def silences(turn: HeardTurn, speech: list[bool], step_ms: float) -> HeardTurn:
     return replace(turn, pauses=tuple(pauses))
 
 
-def fixed(turns: list[HeardTurn], hold_ms: float) -> Score:
+def fixed(turns: list[HeardTurn], delay_ms: float) -> Score:
     """A fixed silence ends every turn."""
-    return score(turns, lambda _, pause: Holds(hold_ms, hold_ms))
+    return score(turns, lambda _, pause: EndpointingDelays(delay_ms, delay_ms))
 
 
 def chances(model: EndpointModel, turns: list[HeardTurn]) -> dict[int, float]:
@@ -140,7 +140,7 @@ def figures(
         yield Figure(f"(a) {name}: p50", found.median_ms, "ms", "", True)
         yield Figure(f"(a) {name}: mean", found.mean_ms, "ms", "", True)
         yield Figure(f"(a) {name}: p90", found.p90_ms, "ms", "", True)
-        yield Figure(f"(a) {name}: guesses thrown away a turn", found.wasted_a_turn, "", "", True)
+        yield Figure(f"(a) {name}: speculative_replies thrown away a turn", found.wasted_a_turn, "", "", True)
     yield Figure("(a) turns not heard", chosen.missed, "", "", True)
     for name, scores in (("voiceagent", ours), ("Silero, fixed silence", silero), ("webrtcvad, fixed silence", webrtc)):
         cut_off = least(scores, lambda found: found.median_ms <= MOST_MEDIAN_MS, lambda found: found.cut_off)

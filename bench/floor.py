@@ -1,4 +1,4 @@
-"""Who takes the floor: sounds over the agent's speech that must not (coughs, doors, keys, noise, signs of listening), and those
+"""Who takes the floor: sounds over the agent's speech that must not (coughs, doors, keys, noise, backchannels), and those
 that must (sentences, commands), in the voices of the held-out list, which no training has heard; and how soon the agent is silent
 for the ones, how often for the others, by each of its manners. Each sound goes through the VAD, Whisper and the turn engine of a
 call at the machine's pace (`virtual_call`)."""
@@ -14,11 +14,11 @@ from bench.virtual_call import RATE_HZ, Overlap, Pcm, Remembered, VirtualCall, o
 from models.train.overlap_sounds import Sound, sounds, trimmed, with_hiss
 from voiceagent.config import TurnSettings
 from voiceagent.engines import load_stt
+from voiceagent.evaluation import not_speech, sudden_sounds
+from voiceagent.evaluation.check_speech import held_out
+from voiceagent.evaluation.espeak import Espeak
+from voiceagent.evaluation.figures import Figure, at_least, at_most
 from voiceagent.latency.percentiles import percentile
-from voiceagent.models import not_speech, sudden_sounds
-from voiceagent.models.check_speech import held_out
-from voiceagent.models.espeak import Espeak
-from voiceagent.models.figures import Figure, at_least, at_most
 from voiceagent.models.registry import profile
 from voiceagent.turn_taking.manners import MANNERS, Manners
 
@@ -50,11 +50,11 @@ SILENT = {"cough": 60, "door slam": 40, "keyboard": 40, "knock": 20}
 NOISES = ("white", "pink", "brown", "hum", "clicks")
 NOISE_TRIALS = 12
 """Of each kind."""
-NOTES = """Sounds are generated; signs of listening, commands and sentences are spoken by espeak-ng in held-out voices at
+NOTES = """Sounds are generated; backchannels, commands and sentences are spoken by espeak-ng in held-out voices at
 their rates, "mm-hm" short and long. The bundled Whisper was trained on such words, in other voices: what takes the floor is
-decided by words, and speech for which it writes nothing is taken for a sign of listening. Times are received audio, with 60
+decided by words, and speech for which it writes nothing is taken for a backchannel. Times are received audio, with 60
 ms for each decode; a pause is audible from 100 ms on; an interruption has stopped the reply with the last frame in which it
-is heard, softly or not. What begins like a sign of listening ("Good. In Venice, please.") counts for the share after which
+is heard, softly or not. What begins like a backchannel ("Good. In Venice, please.") counts for the share after which
 the old reply came back, not for the times. `floor.svg` draws pauses against times for several lengths of speech that pause
 the reply; the default's was chosen on other sounds (`--split dev`, `models/train/overlap_sounds.py`)."""
 
@@ -150,7 +150,7 @@ def _of_manners(name: str, found: Scored, *, default: bool) -> Iterator[Figure]:
         yield at_most(f"{what}: audible pauses for what is no interruption", audible, AUDIBLE_SHARE, "%")
     else:
         yield Figure(f"{what}: audible pauses for what is no interruption", audible, "%", "", True)
-    yield Figure(f"{what}: audible pauses for signs of listening", signs, "%", "", True)
+    yield Figure(f"{what}: audible pauses for backchannels", signs, "%", "", True)
     for percent, limit_ms in ((50, most_p50_ms), (95, most_p95_ms)):
         stop_ms, said = found.stop_ms(percent), f"{what}: interruption to silence p{percent}"
         yield at_most(said, stop_ms, limit_ms, "ms") if default or name == "eager" else Figure(said, stop_ms, "ms", "", True)
@@ -162,5 +162,5 @@ def _of_manners(name: str, found: Scored, *, default: bool) -> Iterator[Figure]:
     if nothing:
         yield at_most(f"{what}: end of nothing to going on p95, of {len(nothing)}", percentile(nothing, 95), 300, "ms")
     if listening:
-        said = f"{what}: end of a sign of listening that paused it to going on p50, of {len(listening)}"
+        said = f"{what}: end of a backchannel that paused it to going on p50, of {len(listening)}"
         yield Figure(said, percentile(listening, 50), "ms", f"audible from {AUDIBLE_MS:g} ms", True)

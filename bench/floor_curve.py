@@ -71,7 +71,7 @@ class Scored:
 
     @property
     def again_ms(self) -> tuple[list[float], list[float]]:
-        """From the end of what was nothing, and of what was a sign of listening, until the agent that had paused went on."""
+        """From the end of what was nothing, and of what was a backchannel, until the agent that had paused went on."""
         paused = [outcome for outcome in self.quiet if _audible(outcome) and not outcome.yielded]
         times = [(bool(outcome.words), max(0.0, outcome.back_after_ms or 0.0)) for outcome in paused]
         return [ms for words, ms in times if not words], [ms for words, ms in times if words]

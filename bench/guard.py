@@ -10,11 +10,11 @@ from importlib.resources import files
 
 import msgspec
 
+from voiceagent.evaluation.figures import Figure, at_most
 from voiceagent.guard.checks import Guards, load_guards
 from voiceagent.guard.settings import GuardSettings, OutputRules
 from voiceagent.guard.window import Checked, OutputWindow
 from voiceagent.latency.percentiles import percentile
-from voiceagent.models.figures import Figure, at_most
 
 CLAUSES = 20_000
 PHRASES = 200

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from bench.marked_server import RATE_HZ, TONES_HZ
 from bench.server import Server, running
 from voiceagent.audio.levels import dbfs
+from voiceagent.client.caller import AgentFrame, Caller
+from voiceagent.client.impairment import Impairment, Relay
 from voiceagent.errors import MediaError
+from voiceagent.evaluation.check_speech import held_out
+from voiceagent.evaluation.espeak import Espeak
+from voiceagent.evaluation.figures import Figure, at_least, at_most
 from voiceagent.latency.percentiles import distribution
-from voiceagent.media.caller import AgentFrame, Caller
-from voiceagent.media.impairment import Impairment, Relay
-from voiceagent.models.check_speech import held_out
-from voiceagent.models.espeak import Espeak
-from voiceagent.models.figures import Figure, at_least, at_most
 
 SAID_RATE_HZ = 16_000
 INTERRUPTIONS = {0.0: 1000, 0.05: 1000}
@@ -55,7 +55,7 @@ piece; the VAD, Whisper, the turn engine, the playout and WebRTC are those of `v
 sentences of the held-out list in its voices, at random moments. A packet that was lost and is made up from the one before
 it is not a frame received. A frame that is of no tone is taken for the beginning of the next reply where sound goes on from
 it to that one's tone, or the server has announced that one; else for the end of the reply before it. Where the agent went
-on for a moment first, the sentence began with a word that might have been a sign of listening ("Good. In Venice, please.")."""
+on for a moment first, the sentence began with a word that might have been a backchannel ("Good. In Venice, please.")."""
 
 Speech = NDArray[np.int16]
 

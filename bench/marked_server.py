@@ -34,11 +34,11 @@ from voiceagent.server.app import Service, make_app
 from voiceagent.server.calls import StartCall
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.run import serve
-from voiceagent.speech.settings import SpeechSettings
-from voiceagent.speech.voice import Speech
+from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.tts.engine import SpeechChunk
+from voiceagent.tts.spoken_voice import Speech
 
 RATE_HZ = 24_000
 TONES_HZ = tuple(range(400, 3200, 200))

@@ -14,7 +14,7 @@ from aiortc.rtp import RtpPacket
 from numpy.typing import NDArray
 
 from bench.media_server import speech
-from voiceagent.media.caller import Caller
+from voiceagent.client.caller import Caller
 
 RTP_TICKS_PER_MS = 48
 SETTLE_S = 2.0

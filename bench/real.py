@@ -15,11 +15,11 @@ from bench.peers.comparison import LONG_ANSWERS, QUESTIONS
 from bench.quiet import quiet_machine
 from bench.server import Server, running
 from bench.soak import soak
+from voiceagent.evaluation.figures import Figure, at_least, at_most
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.latency.budgets import Limits
 from voiceagent.latency.percentiles import distribution, percentile
 from voiceagent.latency.spans import Stage
-from voiceagent.models.figures import Figure, at_least, at_most
 from voiceagent.resources import default_budgets_file
 
 NOTES = """

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from voiceagent.call.rules import rules_of
 from voiceagent.config import load_agent
-from voiceagent.models.figures import Figure, at_most
+from voiceagent.evaluation.figures import Figure, at_most
 from voiceagent.resources import demo_agent_file
 from voiceagent.simulation.call import EFFECTS, NOT_COMMITTED
 from voiceagent.simulation.run import simulate
@@ -17,9 +17,9 @@ from voiceagent.tools.toolset import ToolSet
 
 CALLS = 100_000
 SHARES = (
-    ("guesses kept", "the guess was", "kept"),
-    ("tokens of guesses wasted", "tokens of guesses", "wasted"),
-    ("tools that ran ahead in vain", "what was looked up ahead was", "in vain"),
+    ("speculative replies kept", "the speculative reply was", "kept"),
+    ("tokens of speculative replies wasted", "tokens of speculative replies", "wasted"),
+    ("speculative tool calls unused", "a speculative tool call was", "unused"),
     ("noise yielded to", "over its speech: noise", "yields"),
     ("backchannels yielded to", "over its speech: backchannel", "yields"),
     ("sentences yielded to", "over its speech: sentence", "yields"),

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from bench.asked_calls import STEP_TIMEOUT_S, Asked, ask_all
 from bench.calls import RATE_HZ, Speech
 from bench.server import Server
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 from voiceagent.errors import MediaError
+from voiceagent.evaluation.figures import Figure, at_most
 from voiceagent.latency.percentiles import distribution
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
-from voiceagent.models.figures import Figure, at_most
 
 WARM_PART = 0.1
 """Of the time, until memory is taken for what it will be."""

@@ -27,7 +27,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
 from voiceagent.guard.checks import load_guards
-from voiceagent.media.leg import HeardFrame
+from voiceagent.media.leg import InboundFrame
 from voiceagent.stt.engine import SttEngine
 from voiceagent.stt.hypothesis import Hypothesis
 from voiceagent.tools.toolset import ToolSet
@@ -202,10 +202,10 @@ class VirtualCall:
         levels = tuple(self._levels[int(before_ms / FRAME_MS) :])
         return Overlap(dropped_ms is not None, dropped_ms, levels, sound_ms, self._words, self._voiced_ms)
 
-    async def _frames(self, heard: Pcm, tasks: _Tasks) -> AsyncIterator[HeardFrame]:
+    async def _frames(self, heard: Pcm, tasks: _Tasks) -> AsyncIterator[InboundFrame]:
         for start in range(0, len(heard) - FRAME_SAMPLES + 1, FRAME_SAMPLES):
             self._clock.time_ms += FRAME_MS
-            yield HeardFrame(heard[start : start + FRAME_SAMPLES], self._clock.time_ms, False)
+            yield InboundFrame(heard[start : start + FRAME_SAMPLES], self._clock.time_ms, False)
             await tasks.idle()
             while self._decoded and self._decoded[0][0] <= self._clock.time_ms:
                 self._step(changed(self._decoded.popleft()[1], at_ms=self._clock.time_ms))
@@ -252,17 +252,17 @@ class VirtualCall:
                 words = tuple(ev.SpokenWord(word, i * WORD_MS, (i + 1) * WORD_MS) for i, word in enumerate(text.split()))
                 self._clauses.append((reply_id, clause, len(words) * WORD_MS))
                 self._step(ev.ClauseAudio(now_ms, reply_id, clause, len(words) * WORD_MS, words))
-            case act.Hold():
+            case act.PauseReply():
                 self._note("held")
                 self._held = True
             case act.Attenuate(_, gain_db):
                 self._note(f"{gain_db:.0f} dB")
                 self._level = 10 ** (gain_db / 20)
-            case act.Release(_, clause, from_ms):
+            case act.ResumeReply(_, clause, from_ms):
                 self._note("goes on")
                 self._held, self._level = False, 1.0
                 self._played_ms = from_ms if clause >= 0 else self._played_ms
-            case act.Drop(reply_id):
+            case act.CancelReply(reply_id):
                 self._note("dropped")
                 self._dropped_ms = now_ms if self._dropped_ms is None else self._dropped_ms
                 self._held, self._level = False, 1.0
@@ -274,11 +274,11 @@ class VirtualCall:
                 self._timers.pop(name, None)
             case act.Transcribe(utterance_id):
                 self._hearing.transcribe(utterance_id)
-            case act.SetHolds():
-                self._hearing.set_holds(action)
+            case act.SetEndpointing():
+                self._hearing.set_endpointing(action)
             case act.Attend(utterance_id):
                 self._hearing.attend(utterance_id)
-            case act.Discard(utterance_id):
+            case act.DiscardUtterance(utterance_id):
                 self._hearing.discard(utterance_id)
 
     def _note(self, what: str) -> None:

@@ -22,11 +22,11 @@ from bench.vllm_load import LONG_REPLY, Watch, calls_at_once, cancellations, con
 from bench.vllm_server import CPU_ENVIRONMENT, VllmServer, installed, serving
 from bench.vllm_shapes import make_shape
 from voiceagent.errors import ConfigError
+from voiceagent.evaluation.check_lm import demo_tools
+from voiceagent.evaluation.figures import Figure, at_most
 from voiceagent.latency.percentiles import percentile
 from voiceagent.llm.engine import LlmEngine
 from voiceagent.llm.vllm import VllmEngine, VllmOptions
-from voiceagent.models.check_lm import demo_tools
-from voiceagent.models.figures import Figure, at_most
 from voiceagent.models.registry import profile
 from voiceagent.resources import bundled_models_dir
 

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-from voiceagent.models.espeak import Espeak
+from voiceagent.evaluation.espeak import Espeak
 
 RATE_HZ = 16_000
 

@@ -19,7 +19,7 @@ from voiceagent.errors import ConfigError
 from voiceagent.guard.settings import GuardSettings
 from voiceagent.media.ice import IceSettings
 from voiceagent.redaction import keep_secrets_of
-from voiceagent.speech.settings import SpeechSettings
+from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.settings import ToolEntry
 
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
@@ -43,18 +43,18 @@ class OwnJudge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How turns are taken."""
 
-    endpoint_hold_ms: Milliseconds | None = None
+    fixed_endpointing_delay_ms: Milliseconds | None = None
     """A fixed silence that ends an utterance; left out, how long a pause may be is predicted from words and voice."""
     endpointing: str = ""
     """A file of weights of the agent's own for that (relative to agent.yaml): used unless there are turn judges that it does not
     weigh."""
-    shortest_hold_ms: Milliseconds = 200
+    min_endpointing_delay_ms: Milliseconds = 200
     """The silence that ends an utterance which is plainly complete."""
-    longest_hold_ms: Milliseconds = 2100
+    max_endpointing_delay_ms: Milliseconds = 2100
     """The silence that ends any utterance."""
-    max_guesses: Annotated[int, msgspec.Meta(ge=0, le=10)] = 3
+    max_speculative_replies: Annotated[int, msgspec.Meta(ge=0, le=10)] = 3
     """How many replies a turn may begin before it is known that the caller has finished. 0: none, and nothing is read ahead."""
-    max_lookups: Annotated[int, msgspec.Meta(ge=0, le=16)] = 4
+    max_speculative_tool_calls: Annotated[int, msgspec.Meta(ge=0, le=16)] = 4
     """How many tools without effect a turn may run before it is known that the caller has finished. 0: none."""
     overlap: Literal["eager", "duck", "wait"] = "eager"
     """What the agent does as soon as somebody speaks over it: falls silent, speaks softly, or goes on. What is no interruption is
@@ -85,9 +85,10 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What judges whether a pause is the end of the caller's turn, in place of the profile's; `[]`: words and voice alone."""
 
     def __post_init__(self) -> None:
-        if self.shortest_hold_ms > self.longest_hold_ms:
+        if self.min_endpointing_delay_ms > self.max_endpointing_delay_ms:
             raise ValueError(
-                f"shortest_hold_ms is {self.shortest_hold_ms}, longest_hold_ms {self.longest_hold_ms}; expected no more than that"
+                f"min_endpointing_delay_ms is {self.min_endpointing_delay_ms}, max_endpointing_delay_ms "
+                f"{self.max_endpointing_delay_ms}; expected no more than that"
             )
 
 
@@ -101,6 +102,27 @@ class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     apology: str | None = None
     fillers: tuple[str, ...] | None = None
     """What may be said while a tool takes its time, in turn; a tool may have its own."""
+
+
+class PromptSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the language model is told beside the instructions; left out, what the agent's language has for it."""
+
+    summary: str | None = None
+    """In front of the summary of what was said before."""
+    sum_up: str | None = None
+    """Asks for that summary."""
+    context: str | None = None
+    """In front of what documents say."""
+    tool_interrupted: str | None = None
+    """In place of a tool's result: it was ended with its reply."""
+    tool_pending: str | None = None
+    """In place of a result that the reply does not wait for."""
+    tool_running: str | None = None
+    """In place of a result: the tool goes on after its reply was cancelled."""
+    tool_not_confirmed: str | None = None
+    """In place of a result: the caller is asked first."""
+    tool_other_unconfirmed: str | None = None
+    """In place of a result: the caller is asked about another one first."""
 
 
 KEY_GOES = "put the key into an environment variable and name that with api_key_env"
@@ -183,6 +205,7 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     context: Annotated[tuple[ContextEntry, ...], msgspec.Meta(max_length=16)] = ()
     """Folders of documents (relative to this file) and other sources, asked while the caller speaks."""
     phrases: Phrases = Phrases()
+    prompts: PromptSettings = PromptSettings()
     turn: TurnSettings = TurnSettings()
     llm: LlmSettings = LlmSettings()
     options: EngineOptions = EngineOptions()
@@ -192,6 +215,16 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ice: IceSettings = IceSettings()
     base_dir: str = "."
     """Where relative paths start: set to the file's folder when loaded."""
+
+
+RENAMED = {
+    ("turn", "endpoint_hold_ms"): "fixed_endpointing_delay_ms",
+    ("turn", "shortest_hold_ms"): "min_endpointing_delay_ms",
+    ("turn", "longest_hold_ms"): "max_endpointing_delay_ms",
+    ("turn", "max_guesses"): "max_speculative_replies",
+    ("turn", "max_lookups"): "max_speculative_tool_calls",
+}
+"""Settings by the names that they had before."""
 
 
 def load_agent(path: Path) -> AgentConfig:
@@ -210,6 +243,7 @@ def load_agent(path: Path) -> AgentConfig:
     if not isinstance(data, dict):
         raise ConfigError(f"{path}: holds {type(data).__name__}, expected a mapping of settings such as `name: My agent`")
     keep_secrets_of(data, os.environ)
+    _check_renamed(path, data)
     data.pop("base_dir", None)
     data.setdefault("profile", "auto")
     try:
@@ -217,6 +251,13 @@ def load_agent(path: Path) -> AgentConfig:
     except msgspec.ValidationError as error:
         raise ConfigError(f"{path}: {error}; see docs/agent.md for the settings") from error
     return msgspec.structs.replace(agent, base_dir=str(path.resolve().parent))
+
+
+def _check_renamed(path: Path, data: Mapping[str, Any]) -> None:
+    """Raises ConfigError naming the new name of a setting that had another one in an earlier version."""
+    for (part, old), new in RENAMED.items():
+        if isinstance(data.get(part), dict) and old in data[part]:
+            raise ConfigError(f"{path}: {part}.{old} is called {part}.{new} now; write that instead")
 
 
 def data_dir() -> Path:

@@ -5,11 +5,9 @@ are named here, so that a checkout needs no install."""
 from __future__ import annotations
 
 import asyncio
-import importlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,7 @@ from voiceagent.llm.fallback import FallbackEngine
 from voiceagent.models.choice import voices_of
 from voiceagent.models.profile import EngineSpec, Profile
 from voiceagent.models.registry import Registry, registry
+from voiceagent.plugins import load_plugin
 from voiceagent.stt.engine import SttEngine
 from voiceagent.tts.engine import TtsEngine
 from voiceagent.turn_judges.judge import TurnJudge
@@ -99,7 +98,7 @@ def load_tts(spec: EngineSpec, known: Registry | None = None) -> TtsEngine:
 
 
 def load_llm(spec: EngineSpec, llm: LlmSettings, options: Mapping[str, Any], known: Registry | None = None) -> LlmEngine:
-    """The profile's language model, or the server that the agent names, with the standby that the agent names. Raises
+    """The profile's language model, or the server that the agent names, with the fallback that the agent names. Raises
     ModelError, ConfigError."""
     if llm.model and not llm.base_url and spec.is_local:
         raise ConfigError(f"llm.model: {llm.model!r:.80} is asked of no server; name one with llm.base_url, or leave it out")
@@ -111,12 +110,12 @@ def load_llm(spec: EngineSpec, llm: LlmSettings, options: Mapping[str, Any], kno
         first = grounded(_create("llm", spec.with_options({**chosen, **options}), known), spec.model, known)
     if not llm.fallback:
         return first
-    standby = (known or registry()).profile(llm.fallback).llm
-    if not standby.is_local:
+    fallback = (known or registry()).profile(llm.fallback).llm
+    if not fallback.is_local:
         raise ConfigError(
             f"llm.fallback: the profile {llm.fallback} needs a server too; name one that does not, such as embedded"
         )
-    return FallbackEngine(first, grounded(_create("llm", standby.with_options(chosen), known), standby.model, known))
+    return FallbackEngine(first, grounded(_create("llm", fallback.with_options(chosen), known), fallback.model, known))
 
 
 def load_judges(specs: Sequence[EngineSpec], llm: LlmEngine, known: Registry | None = None) -> tuple[TurnJudge, ...]:
@@ -155,12 +154,4 @@ def _create(kind: str, spec: EngineSpec, known: Registry | None, *beside: Any) -
 
 def _plugin(kind: str, name: str) -> Create:
     """The engine's `create`. Raises ConfigError naming the engines there are."""
-    ours = OURS[kind]
-    if name in ours:
-        create: Create = importlib.import_module(ours[name]).create
-        return create
-    others = {entry.name: entry for entry in entry_points(group=f"voiceagent.{kind}")}
-    if name not in others:
-        raise ConfigError(f"there is no {kind} engine {name!r}; expected one of {', '.join([*ours, *others])}")
-    plugin: Create = others[name].load()
-    return plugin
+    return load_plugin(kind, name, f"{kind} engine", OURS[kind])

@@ -5,10 +5,10 @@ import { Captions } from './captions.js';
 import { byId } from './element.js';
 import { CallProblem } from './lib/problem.js';
 import { VoiceAgent } from './lib/voiceagent.js';
-import { Line } from './line.js';
+import { VoiceTimeline } from './voice-timeline.js';
 import { Meter, audioContext } from './meter.js';
 import { Microphones } from './microphones.js';
-import { LINES, after } from './mood.js';
+import { STATUS_TEXT, after } from './call-status.js';
 import { Problems } from './problems.js';
 import { Waterfalls } from './waterfall.js';
 
@@ -29,7 +29,7 @@ const captions = new Captions(byId('transcript', HTMLElement), byId('announcer',
 const waterfalls = new Waterfalls(byId('turns', HTMLElement), byId('times-empty', HTMLElement));
 const microphones = new Microphones(byId('microphones', HTMLSelectElement), byId('test', HTMLButtonElement));
 const about = new AboutBox(byId('about', HTMLElement), byId('unfit', HTMLElement));
-const line = new Line(byId('line', HTMLCanvasElement));
+const timeline = new VoiceTimeline(byId('voice-timeline', HTMLCanvasElement));
 const problems = new Problems(byId('problem', HTMLElement), {
   again: call,
   key: (key) => {
@@ -39,8 +39,8 @@ const problems = new Problems(byId('problem', HTMLElement), {
   },
 });
 
-/** @type {import('./mood.js').Mood} */
-let mood = 'idle';
+/** @type {import('./call-status.js').CallStatus} */
+let status = 'idle';
 /** @type {Meter | null} */
 let callerMeter = null;
 /** @type {Meter | null} */
@@ -64,7 +64,7 @@ async function call() {
 /** @param {import('./lib/voiceagent.js').CallState} state @param {string} reason */
 function showState(state, reason) {
   document.body.dataset.state = state;
-  const inCall = state === 'live' || state === 'wavering';
+  const inCall = state === 'live' || state === 'unstable';
   byId('call-text', HTMLElement).textContent = state === 'idle' ? 'Call' : inCall ? 'Hang up' : 'Cancel';
   muteButton.disabled = !inCall;
   message.disabled = !inCall;
@@ -72,10 +72,10 @@ function showState(state, reason) {
   byId('test', HTMLButtonElement).hidden = state !== 'idle';
   if (state === 'live') {
     if (!liveSinceMs) liveSinceMs = performance.now();
-    showMood(mood === 'connecting' || mood === 'wavering' ? 'listening' : mood);
+    showStatus(status === 'connecting' || status === 'unstable' ? 'listening' : status);
     requestAnimationFrame(tick);
   } else {
-    showMood(state);
+    showStatus(state);
   }
   if (state === 'connecting') {
     captions.begin();
@@ -90,7 +90,7 @@ function showState(state, reason) {
 function endCall(reason) {
   liveSinceMs = 0;
   captions.end();
-  line.clear();
+  timeline.clear();
   meterCaller(null);
   agentMeter?.close();
   agentMeter = null;
@@ -99,18 +99,18 @@ function endCall(reason) {
   if (reason !== 'problem') problems.ended(reason);
 }
 
-/** @param {import('./mood.js').Mood} next */
-function showMood(next) {
-  mood = next;
-  byId('status', HTMLElement).dataset.mood = next;
-  byId('status-text', HTMLElement).textContent = LINES[next];
+/** @param {import('./call-status.js').CallStatus} next */
+function showStatus(next) {
+  status = next;
+  byId('status', HTMLElement).dataset.status = next;
+  byId('status-text', HTMLElement).textContent = STATUS_TEXT[next];
   stopButton.hidden = next !== 'speaking';
 }
 
 /** @param {ServerEvent} event */
 function take(event) {
-  const next = after(mood, event);
-  if (next !== mood) showMood(next);
+  const next = after(status, event);
+  if (next !== status) showStatus(next);
   captions.take(event);
   if (event.type === 'voiceagent.turn') waterfalls.add(event);
   if (event.type === 'error') console.warn('voiceagent:', event.error.message);
@@ -145,7 +145,7 @@ function tick() {
     const spoken = agentMeter?.read() ?? 0;
     showLevel(caller);
     if (agent.busy) {
-      line.add(spoken, caller, nowMs);
+      timeline.add(spoken, caller, nowMs);
       byId('clock', HTMLElement).textContent = clock(liveSinceMs ? nowMs - liveSinceMs : 0);
     }
     if (callerMeter || agentMeter) tick();
@@ -194,7 +194,7 @@ document.addEventListener('keydown', (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
   const typing = event.target instanceof HTMLElement && event.target.closest('input, select, textarea');
   const pressing = event.target instanceof HTMLElement && event.target.closest('button, summary, a');
-  if (event.key === 'Escape' && mood === 'speaking') agent.interrupt();
+  if (event.key === 'Escape' && status === 'speaking') agent.interrupt();
   else if (typing) return;
   else if (event.key === ' ' && !pressing) {
     event.preventDefault();

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import aiohttp
 
+from voiceagent.client.caller import Caller
 from voiceagent.errors import MediaError
-from voiceagent.media.caller import Caller
 
 
 class SmallWebRtcCaller(Caller):

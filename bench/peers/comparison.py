@@ -9,11 +9,14 @@ import asyncio
 import itertools
 import signal
 import time
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from bench.calls import INTERRUPTION, spoken
+from bench.everyday_turns import EverydayTurn
+from bench.held_out import Held, say_all
 from bench.peers.contestants import (
     DEFAULT,
     FASTEST,
@@ -27,12 +30,12 @@ from bench.peers.contestants import (
     memory_mb,
 )
 from bench.peers.environment import pipecat_python, pipecat_version
-from bench.peers.trial import Speech, ask, greeted, interrupt
 from bench.quiet import quiet_machine
 from bench.stt.spelling import compared as same_spelling
+from bench.trial import Speech, ask, greeted, interrupt
 from voiceagent.errors import MediaError
+from voiceagent.evaluation.figures import Figure, at_least, at_most
 from voiceagent.latency.percentiles import distribution
-from voiceagent.models.figures import Figure, at_least, at_most
 
 NOTES = """
 Calls were made to the three in turn, ten questions each, then four interrupted answers each, in an order that rotates; or, with
@@ -97,6 +100,8 @@ class Tally:
     llm_cpu_s: float = 0.0
     memory_mb: float = 0.0
     problems: list[str] = field(default_factory=list)
+    everyday: Held = field(default_factory=Held)
+    """Held-out everyday turns, where some are said."""
 
     @property
     def cpu_share(self) -> float:
@@ -113,10 +118,16 @@ async def measure(options: argparse.Namespace) -> Iterator[Figure]:
 
 
 async def compared(
-    speeches: dict[str, Speech], entries: Sequence[Entry], profile_name: str, turns: int, *, together: bool
+    speeches: dict[str, Speech],
+    entries: Sequence[Entry],
+    profile_name: str,
+    turns: int,
+    *,
+    together: bool,
+    everyday: Mapping[str, Sequence[EverydayTurn]] = MappingProxyType({}),
 ) -> dict[str, Tally]:
-    """Call voiceagent and the entries until each had so many undisturbed turns; what each measured, by name. Ctrl-C ends after
-    the round that runs, and what was measured counts."""
+    """Call voiceagent and the entries until each had so many undisturbed turns; what each measured, by name. Who is named
+    in `everyday` hears these turns, too, a part in each round. Ctrl-C ends after a round; what was measured counts."""
     python = await asyncio.to_thread(pipecat_python)
     tallies = {name: Tally() for name in (OURS, *(entry.name for entry in entries))}
     async with contestants(python, entries, profile_name) as playing:
@@ -125,12 +136,16 @@ async def compared(
             await _converse(contestant, Tally(), speeches, QUESTIONS[:1])
         enough = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, enough.set)
-        for round_ in range(-(-turns // len(QUESTIONS))):
+        rounds = -(-turns // len(QUESTIONS))
+        for round_ in range(rounds):
             if enough.is_set():
                 break
             for part in (_converse, _interrupt):
                 calls = [part(contestant, tallies[contestant.name], speeches) for contestant in order]
                 await _in_turn(calls, together)
+            more = [(one, everyday.get(one.name, ())[round_::rounds]) for one in order]
+            said = [say_all(one.caller(one.url), tallies[one.name].everyday, turns) for one, turns in more if turns]
+            await _in_turn(said, together)
             print(f"round {round_ + 1}: {'; '.join(_so_far(name, tally) for name, tally in tallies.items())}", flush=True)
             order.append(order.pop(0))
         for contestant in order:

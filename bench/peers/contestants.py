@@ -20,8 +20,8 @@ from bench.llm_server import MODEL
 from bench.peers.caller import SmallWebRtcCaller
 from bench.program import ROOT, answering
 from bench.server import running
+from voiceagent.client.caller import Caller
 from voiceagent.config import load_agent
-from voiceagent.media.caller import Caller
 from voiceagent.models.profile import Profile
 from voiceagent.models.registry import profile, resolve
 from voiceagent.resources import demo_agent_file

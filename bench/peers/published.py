@@ -4,19 +4,25 @@ Whisper with its stock encoder and with voiceagent's short one. `make bench-peer
 from __future__ import annotations
 
 import argparse
+import asyncio
 from collections.abc import Iterator
 
 from bench.asked_calls import speeches_of
 from bench.calls import INTERRUPTION
+from bench.everyday_turns import EverydayTurn, everyday_turns
+from bench.held_out import rows
 from bench.peers.comparison import LONG_ANSWERS, QUESTIONS, Tally, compared, of_one
 from bench.peers.contestants import OURS, Entry
 from bench.peers.environment import pipecat_version
+from voiceagent.evaluation.figures import Figure, at_most
 from voiceagent.latency.percentiles import distribution
-from voiceagent.models.figures import Figure, at_most
 from voiceagent.models.registry import require
 
 PROFILE = "real-speech"
 TURNS, INTERRUPTIONS = 30, 12
+HESITANT = 42
+"""Held-out everyday turns with a silence inside, for voiceagent and the entries with the stock encoder."""
+DRAWN_PER_HESITANT = 3
 DEFAULTS_STOCK = Entry("Pipecat, defaults, stock encoder", "default", "stock")
 DEFAULTS_SHORT = Entry("Pipecat, defaults, short encoder", "default", "short")
 FASTEST_STOCK = Entry("Pipecat, fastest, stock encoder", "fastest", "stock")
@@ -40,25 +46,39 @@ runs the short one in both rows.
 wait and no model after it. Where there was a choice, Pipecat got the better one, as there. By default its Whisper service
 decodes with five beams; here with one.
 
+**Everyday turns:** hesitant ones of the held-out draw in [held_out.md](held_out.md), in calls of their own. *Cut off*: the agent
+was heard before the caller had finished. Pipecat's defaults judge each pause by Smart Turn v3, its fastest settings by nothing.
+All this speech is synthetic, and Smart Turn was made for people's.
+
 **voiceagent:** profile `{PROFILE}`, the demo agent, its language model replaced by that server.
 """
 
 
 async def measure(options: argparse.Namespace) -> Iterator[Figure]:
-    """All figures: about 25 minutes for 30 turns each."""
+    """All figures: about 50 minutes for 30 turns each."""
     profile_name = options.profile or PROFILE
     require(profile_name)
     speeches = await speeches_of(profile_name, [*QUESTIONS, *LONG_ANSWERS, INTERRUPTION])
-    tallies = await compared(speeches, ENTRIES, profile_name, options.turns or TURNS, together=options.together)
+    everyday = await asyncio.to_thread(hesitant_turns, HESITANT)
+    hearing = dict.fromkeys((OURS, DEFAULTS_STOCK.name, FASTEST_STOCK.name), everyday)
+    tallies = await compared(speeches, ENTRIES, profile_name, options.turns or TURNS, together=options.together, everyday=hearing)
     return _rows(tallies)
 
 
 def _rows(tallies: dict[str, Tally]) -> Iterator[Figure]:
     for name, tally in tallies.items():
         yield from of_one(name, tally, turns=TURNS, interruptions=INTERRUPTIONS)
+    for name, tally in tallies.items():
+        if tally.everyday.said:
+            yield from rows(f"{name.replace('Pipecat', f'Pipecat {pipecat_version()}')}, everyday", tally.everyday)
     for entry in ENTRIES:
         target = DEFAULTS_TARGET if entry.settings == "default" else FASTEST_TARGET
         yield from _ratios(entry.name, tallies[OURS], tallies[entry.name], target)
+
+
+def hesitant_turns(count: int) -> list[EverydayTurn]:
+    """The first so many of the held-out draw that have a silence inside."""
+    return [turn for turn in everyday_turns(count * DRAWN_PER_HESITANT) if turn.hesitant][:count]
 
 
 def _ratios(name: str, ours: Tally, peer: Tally, p50_target: float) -> Iterator[Figure]:

@@ -18,9 +18,9 @@ from bench.starter.speech import Listener
 from bench.starter.talk import Answer, Talk
 from bench.starter.transcript import transcript
 from voiceagent.engines import grounded
+from voiceagent.evaluation.figures import Figure, at_least
 from voiceagent.llm.embedded import EmbeddedEngine, EmbeddedOptions
 from voiceagent.llm.engine import LlmEngine
-from voiceagent.models.figures import Figure, at_least
 from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.whisper import WhisperOptions
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.stt.speech import RATE_HZ, Spoken
-from voiceagent.models import not_speech, sudden_sounds
+from voiceagent.evaluation import not_speech, sudden_sounds
 from voiceagent.stt.decoder import BatchDecoder
 from voiceagent.stt.gates import GateLimits, rejection
 from voiceagent.stt.hypothesis import Hypothesis, Window

@@ -14,7 +14,7 @@ from models.train import domain
 from models.train.domain import Unit
 from models.train.stt_corpus import Clip, Label
 from models.train.stt_speak import HELD_OUT_VARIANTS, Speaker, piper_speaker, spoken_words, unit_spans
-from voiceagent.models.espeak import Espeak
+from voiceagent.evaluation.espeak import Espeak
 from voiceagent.models.registry import resolve
 
 RATE_HZ = 16_000

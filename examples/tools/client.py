@@ -7,7 +7,7 @@ import asyncio
 import json
 import sys
 
-from voiceagent.media.caller import Caller
+from voiceagent.client.caller import Caller
 
 SET_TIMER = {
     "type": "function",

@@ -69,7 +69,7 @@ def widened(model: onnx.ModelProto) -> None:
 
 def for_the_last_tokens(model: onnx.ModelProto) -> None:
     """Logits [batch, 1, vocabulary] of the last token: onnxruntime-genai knows by the shape that there are no others. And those
-    of the last few, [batch, up to RECENT_TOKENS, vocabulary], by which the engine judges what it guessed (embedded_steps)."""
+    of the last few, [batch, up to RECENT_TOKENS, vocabulary], by which the engine judges what it drafted (embedded_steps)."""
     nodes, outputs = model.graph.node, model.graph.output
     place, head = next((place, node) for place, node in enumerate(nodes) if node.output[0] == "logits")
     numbers = {"/recent/start": [-RECENT_TOKENS], "/last/start": [-1], "/last/end": [2**31 - 1], "/last/axis": [1]}

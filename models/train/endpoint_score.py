@@ -1,5 +1,5 @@
 """Scores a rule for endpoints on heard turns as LiveKit's eot-bench does: how many turns it cuts off, against how long after
-the end of speech it commits the others. Also what its guesses are worth."""
+the end of speech it commits the others. Also what its speculative_replies are worth."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.train.endpoint_hear import FRAME_MS, HeardPause, HeardTurn
-from voiceagent.turn_taking.endpointing import Holds
+from voiceagent.turn_taking.endpointing import EndpointingDelays
 
-Rule = Callable[[str, HeardPause], Holds]
+Rule = Callable[[str, HeardPause], EndpointingDelays]
 """What the agent had asked and a pause → how long the pause may be."""
 
 
@@ -24,10 +24,10 @@ class Outcome:
     """When it was committed, from the end of speech; None where the turn was never heard."""
     cut_off: bool
     """Whether the caller went on after that."""
-    guess_ms: float | None
-    """When the answer to the whole turn was begun, as a guess or on the commit, from the end of speech."""
+    begun_early_ms: float | None
+    """When the answer to the whole turn was begun, as a speculative reply or on the commit, from the end of speech."""
     wasted: int
-    """Guesses in pauses after which the caller went on."""
+    """Speculative replies in pauses after which the caller went on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Score:
     p90_ms: float
     mean_ms: float
     begun_median_ms: float
-    """When the answer was begun, as a guess or on the commit."""
+    """When the answer was begun, as a speculative reply or on the commit."""
     wasted_a_turn: float
     missed: int
     """Turns in which no speech was found."""
@@ -51,19 +51,19 @@ def outcome(turn: HeardTurn, rule: Rule) -> Outcome:
     """Follow the pauses of a turn until the rule commits it."""
     wasted = 0
     for pause in turn.pauses:
-        holds = rule(turn.asked, pause)
-        commit_ms = _reached(pause, holds.endpoint_ms)
-        guess_ms = _reached(pause, holds.eager_ms)
+        delays = rule(turn.asked, pause)
+        commit_ms = _reached(pause, delays.endpoint_ms)
+        begun_early_ms = _reached(pause, delays.eager_ms)
         if commit_ms is not None:
-            begun_ms = commit_ms if guess_ms is None else min(guess_ms, commit_ms)
+            begun_ms = commit_ms if begun_early_ms is None else min(begun_early_ms, commit_ms)
             return Outcome(commit_ms - turn.end_ms, not pause.is_end, begun_ms - turn.end_ms, wasted)
-        wasted += guess_ms is not None
+        wasted += begun_early_ms is not None
     return Outcome(None, False, None, wasted)
 
 
-def _reached(pause: HeardPause, hold_ms: float) -> float | None:
-    """When a silence of `hold_ms` is reached: at a frame, and not before the words are known. None: speech came first."""
-    wait_ms = math.ceil(max(pause.decode_ms, hold_ms - pause.silence_ms) / FRAME_MS) * FRAME_MS
+def _reached(pause: HeardPause, delay_ms: float) -> float | None:
+    """When a silence of `delay_ms` is reached: at a frame, and not before the words are known. None: speech came first."""
+    wait_ms = math.ceil(max(pause.decode_ms, delay_ms - pause.silence_ms) / FRAME_MS) * FRAME_MS
     return pause.at_ms + wait_ms if pause.silence_ms + wait_ms <= pause.lasted_ms else None
 
 
@@ -72,7 +72,7 @@ def score(turns: Iterable[HeardTurn], rule: Rule) -> Score:
     outcomes = [outcome(turn, rule) for turn in turns]
     whole = [found for found in outcomes if not found.cut_off]
     latencies = np.array([found.commit_ms for found in whole if found.commit_ms is not None] or [math.nan])
-    begun = [found.guess_ms for found in whole if found.guess_ms is not None] or [math.nan]
+    begun = [found.begun_early_ms for found in whole if found.begun_early_ms is not None] or [math.nan]
     return Score(
         turns=len(outcomes),
         cut_off=sum(found.cut_off for found in outcomes) / len(outcomes),

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from models.train.endpoint_turns import Part, Turn
 from models.train.stt_speak import HELD_OUT_VARIANTS, Speaker, through_opus, trained_variants
-from voiceagent.models.not_speech import coloured_noise
+from voiceagent.evaluation.not_speech import coloured_noise
 
 RATE_HZ = 16_000
 SAMPLES_PER_MS = 16

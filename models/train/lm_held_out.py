@@ -2,7 +2,7 @@
 dialogue, whose slot values no training has seen together (`domain.is_held_out`), each with the tool call that is right. The
 list is committed; it is drawn anew only when the domain changes.
 
-    python -m models.train.lm_held_out --out voiceagent/models/held_out/lm.jsonl
+    python -m models.train.lm_held_out --out voiceagent/evaluation/held_out/lm.jsonl
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What is heard over an agent's speech, spoken by espeak-ng or generated: signs of listening and noises, which take no floor,
-commands and sentences, which do. For choosing how the agent behaves: no voice, sign of listening or command of it is in what
+"""What is heard over an agent's speech, spoken by espeak-ng or generated: backchannels and noises, which take no floor,
+commands and sentences, which do. For choosing how the agent behaves: no voice, backchannel or command of it is in what
 `bench/floor.py` measures."""
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.train.stt_speak import trained_variants
-from voiceagent.models import not_speech, sudden_sounds
-from voiceagent.models.espeak import Espeak
+from voiceagent.evaluation import not_speech, sudden_sounds
+from voiceagent.evaluation.espeak import Espeak
 
 RATE_HZ = 16_000
 HISS_DB = -65.0

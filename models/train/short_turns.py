@@ -1,4 +1,4 @@
-"""Turns of one or two words, as callers say them alone: commands, answers, signs of listening, questions, and single words of
+"""Turns of one or two words, as callers say them alone: commands, answers, backchannels, questions, and single words of
 every kind. A recogniser that has mostly heard sentences writes nothing for a lone "No.".
 
 A `random.Random` comes in, the units of a turn come out.

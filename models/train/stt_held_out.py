@@ -2,7 +2,7 @@
 seen together (`domain.is_held_out`), espeak-ng voices to speak them in, and seeds of sounds that are not speech. The list is
 committed; it is drawn anew only when the domain changes.
 
-    python -m models.train.stt_held_out --out voiceagent/models/held_out/speech.jsonl
+    python -m models.train.stt_held_out --out voiceagent/evaluation/held_out/speech.jsonl
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from models.train import domain
 from models.train.stt_speak import HELD_OUT_VARIANTS, spoken_words, trained_variants
-from voiceagent.models.not_speech import KINDS
+from voiceagent.evaluation.not_speech import KINDS
 
 SENTENCES, VOICES, TELEPHONE, BUNDLED_VOICE, EACH_KIND = 200, 150, 150, 100, 20
 _TRAINED_ACCENTS = ["en-us", "en-us", "en-us", "en", "en-us-nyc", "en-gb-scotland", "en-029"]

@@ -26,7 +26,7 @@ from piper.phonemize_espeak import EspeakPhonemizer
 from models.train import domain
 from models.train.general_english import general_text
 from models.train.voice_model import APERIODICITY_BANDS_HZ, CEPSTRA, FFT_SIZE, HOP_SAMPLES, SAMPLE_RATE_HZ
-from voiceagent.models.espeak import Espeak, PhonemeMark
+from voiceagent.evaluation.espeak import Espeak, PhonemeMark
 
 VOICE = "en-us"
 _SILENT = " ,.?!:;"

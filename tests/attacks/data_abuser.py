@@ -12,7 +12,7 @@ from struct import pack
 from aiortc import RTCSctpTransport
 from aiortc.rtcsctptransport import DataChunk, ReconfigChunk, serialize_packet
 
-from voiceagent.media.caller import Caller
+from voiceagent.client.caller import Caller
 
 BYTES_PER_S = 2_000_000
 GIVE_UP_S = 10.0

@@ -15,10 +15,10 @@ import numpy as np
 from aiortc.rtp import RtpPacket
 from numpy.typing import NDArray
 
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 from voiceagent.errors import MediaError
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
-from voiceagent.models.espeak import Espeak
+from voiceagent.evaluation.espeak import Espeak
 
 RATE_HZ = 16_000
 QUESTION = "What time is it in Paris?"

@@ -21,7 +21,7 @@ from tests.attacks.data_abuser import ABUSES, data, established, packet
 from tests.attacks.figures import at_most, hold
 from tests.attacks.packets import serving, short_log, unhandled_errors
 from tests.media.conftest import listen, tone
-from voiceagent.media.caller import Caller
+from voiceagent.client.caller import Caller
 from voiceagent.media.sctp_screen import MAX_STREAMS, MAX_TSNS_AHEAD
 from voiceagent.media.webrtc import WebRtcLeg
 

@@ -15,8 +15,8 @@ from tests.attacks.figures import at_most, hold
 from tests.attacks.packets import FORGED_RECORDS, Foreigners, foreign_packet, serving, short_log, unhandled_errors
 from tests.media.conftest import echo, listen, tone
 from tests.server_process import running_server
-from voiceagent.media.caller import AgentFrame, Caller
-from voiceagent.media.impairment import Address, Impairment, Relay
+from voiceagent.client.caller import AgentFrame, Caller
+from voiceagent.client.impairment import Address, Impairment, Relay
 
 
 async def echoed_frames(caller: Caller) -> int:

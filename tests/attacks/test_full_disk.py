@@ -15,10 +15,10 @@ from tests.attacks.typed import typed_turn
 from tests.server_process import running_server
 from tests.store.test_event_log import a_call
 from tests.store.test_turns import turn
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.state import Rules
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
 from voiceagent.store.event_log import EventLog
 from voiceagent.store.losses import Losses
 from voiceagent.store.turns import TurnStore

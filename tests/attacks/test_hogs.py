@@ -13,8 +13,8 @@ import pytest
 from tests.attacks.figures import at_least, hold
 from tests.media.test_connections import offer_of
 from tests.server_process import ServerProcess, running_server
+from voiceagent.client.caller import Caller
 from voiceagent.errors import MediaError
-from voiceagent.media.caller import Caller
 
 HOG, HONEST = "the-key-of-the-hog-0001", "the-key-of-the-other-02"
 HONEST_CALLS = 40

@@ -12,8 +12,8 @@ import psutil
 from tests.attacks.figures import at_most, hold
 from tests.attacks.test_hogs import offer_of_a_call
 from tests.server_process import running_server
+from voiceagent.client.caller import Caller
 from voiceagent.errors import MediaError
-from voiceagent.media.caller import Caller
 
 WARM, CYCLES, AT_ONCE = 200, 1000, 6
 HALF_OPEN = 200

@@ -14,9 +14,9 @@ from tests.attacks.typed import typed_turn
 from tests.server_process import running_server
 from tests.store.test_event_log import a_call
 from tests.store.test_turns import stored, turn
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 from voiceagent.context.index import FolderIndex, index_file
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
 from voiceagent.private_files import keep_private
 
 

@@ -14,10 +14,10 @@ from tests.attacks.figures import at_most, hold
 from tests.attacks.packets import serving, short_log, stun_request
 from tests.media.conftest import tone
 from tests.media.test_connections import offer_of
+from voiceagent.client.caller import Caller
+from voiceagent.client.impairment import Address, Impairment, Relay
 from voiceagent.errors import MediaError
-from voiceagent.media.caller import Caller
 from voiceagent.media.datagram_gate import AMPLIFICATION, MAX_ADDRESSES, Budget, Gate
-from voiceagent.media.impairment import Address, Impairment, Relay
 from voiceagent.media.session_description import MAX_CANDIDATES, is_usable_host, read_offer
 from voiceagent.media.webrtc import WebRtcLeg
 

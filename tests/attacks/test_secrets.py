@@ -20,13 +20,13 @@ from tests.attacks.echoing_server import EchoingServer, echoing_server
 from tests.attacks.typed import typed_turn
 from tests.server_process import ServerProcess, running_server
 from voiceagent.addresses import shown
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 from voiceagent.config import load_agent
 from voiceagent.context.retrieval import Retrieval
 from voiceagent.context.sources import Asked, Sources
 from voiceagent.conversation import events as ev
 from voiceagent.logs import Redacting
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
 from voiceagent.redaction import HIDDEN, redacted
 from voiceagent.tools.toolset import ToolSet
 

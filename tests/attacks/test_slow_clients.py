@@ -16,7 +16,7 @@ import pytest
 from tests.attacks.figures import at_most, hold
 from tests.attacks.raw_http import address_of, connected, exchange, guarded_server, is_open, readiness
 from tests.server_process import ServerProcess
-from voiceagent.media.caller import Caller
+from voiceagent.client.caller import Caller
 
 CLIENTS = 1100
 ALL_CLOSED_S = 15.0

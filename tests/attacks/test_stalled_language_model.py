@@ -19,6 +19,8 @@ from tests.attacks.figures import at_most, hold
 from tests.attacks.typed import typed
 from tests.llm.faulty_server import FaultyServer, chunk, faulty_server
 from tests.server_process import running_server
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 from voiceagent.config import LlmSettings
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
@@ -26,8 +28,6 @@ from voiceagent.llm.embedded import EmbeddedEngine
 from voiceagent.llm.engine import Generated, GeneratedText, LlmEngine
 from voiceagent.llm.fallback import FallbackEngine
 from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
 from voiceagent.models.registry import resolve
 
 SYSTEM = Message("system", "You are a friendly voice assistant. Answer in one or two short sentences.")
@@ -79,7 +79,7 @@ async def test_the_fallback_goes_on_where_it_stopped(server: FaultyServer) -> No
     model, taken = FallbackEngine(over_http(server), EmbeddedEngine(resolve("micro-lm"))), list[Generated]()
     await generated(model, taken)
     assert text(taken).startswith("Hello there. How can")
-    assert model.problems["standby_answered"] == 1
+    assert model.problems["fallback_answered"] == 1
     await model.close()
 
 

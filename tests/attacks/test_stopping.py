@@ -20,8 +20,8 @@ import pytest
 from tests.attacks.figures import at_most, hold
 from tests.attacks.raw_http import address_of, connected, guarded_server, readiness
 from tests.server_process import ServerProcess, running_server
+from voiceagent.client.caller import Caller, ServerEvent
 from voiceagent.errors import MediaError
-from voiceagent.media.caller import Caller, ServerEvent
 
 CALLS = 16
 TOLD_S = 0.5

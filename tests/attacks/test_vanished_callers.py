@@ -15,9 +15,9 @@ from tests.attacks.figures import at_most, hold
 from tests.attacks.packets import record, serving
 from tests.media.conftest import MediaServer, tone
 from tests.media.test_connections import offer_of, settled
+from voiceagent.client.caller import Caller
+from voiceagent.client.impairment import Address, Impairment, Relay
 from voiceagent.errors import MediaError
-from voiceagent.media.caller import Caller
-from voiceagent.media.impairment import Address, Impairment, Relay
 
 CONNECT_S = 5.0
 FREED_S = 10.0

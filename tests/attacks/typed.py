@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from voiceagent.media.dialogue import Dialogue
+from voiceagent.client.dialogue import Dialogue
 
 
 def typed(text: str) -> dict[str, Any]:

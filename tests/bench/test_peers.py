@@ -9,7 +9,7 @@ import pytest
 
 from bench.peers.contestants import Asked, asked_since
 from bench.peers.environment import REQUIREMENTS, pipecat_version
-from bench.peers.trial import stop_ms
+from bench.trial import stop_ms
 from voiceagent.audio.levels import VoicedSpan
 
 CONSTRAINTS = Path(__file__).resolve().parents[2] / "constraints.txt"

@@ -11,7 +11,7 @@ import pytest
 
 from tests.browser.test_page import HERE, chromium
 from tests.server_process import running_server
-from tests.turn_server import SECRET, turn_server
+from tests.turn_relay import SECRET, turn_server
 
 
 @pytest.mark.browser

@@ -15,10 +15,10 @@ from voiceagent.guard.checks import load_guards
 from voiceagent.guard.settings import GuardSettings
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.resources import default_budgets_file
-from voiceagent.speech.settings import SpeechSettings
-from voiceagent.speech.voice import Speech
+from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
+from voiceagent.tts.spoken_voice import Speech
 
 
 class BreakingLeg(SilentLeg):

@@ -16,7 +16,7 @@ from voiceagent.config import TurnSettings
 from voiceagent.conversation import events as ev
 from voiceagent.guard.checks import load_guards
 from voiceagent.guard.settings import GuardSettings
-from voiceagent.media.leg import HeardFrame
+from voiceagent.media.leg import InboundFrame
 from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord
 from voiceagent.stt.options import StreamOptions
 from voiceagent.vad.detector import SpeechOnset, SpeechProgress
@@ -45,9 +45,9 @@ class HeldRecogniser:
     async def close(self) -> None: ...
 
 
-async def silence() -> AsyncIterator[HeardFrame]:
+async def silence() -> AsyncIterator[InboundFrame]:
     await asyncio.Event().wait()
-    yield HeardFrame(np.zeros(320, np.int16), 0.0, False)
+    yield InboundFrame(np.zeros(320, np.int16), 0.0, False)
 
 
 async def test_a_decode_does_not_outlive_its_call() -> None:

@@ -24,7 +24,7 @@ from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
 from voiceagent.guard.checks import load_guards
 from voiceagent.guard.settings import GuardSettings
-from voiceagent.media.leg import HeardFrame
+from voiceagent.media.leg import InboundFrame
 from voiceagent.turn_judges.judge import JudgedPause
 from voiceagent.turn_taking.pause import Prosody
 from voiceagent.vad.detector import SpeechOnset
@@ -156,9 +156,9 @@ async def test_errors_are_counted_and_each_kind_is_logged_once_and_no_turn_waits
     ]
 
 
-async def heard(count: int) -> AsyncIterator[HeardFrame]:
+async def heard(count: int) -> AsyncIterator[InboundFrame]:
     for number in range(count):
-        yield HeardFrame(np.full(320, number, np.int16), 20.0 * number, False)
+        yield InboundFrame(np.full(320, number, np.int16), 20.0 * number, False)
 
 
 async def test_the_judges_hear_the_utterance_and_at_most_its_last_8_seconds() -> None:

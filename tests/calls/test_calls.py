@@ -10,11 +10,11 @@ import pytest
 
 from tests.calls.conftest import Said
 from tests.server_process import ServerProcess
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
+from voiceagent.client.impairment import Impairment, Relay
 from voiceagent.conversation.actions import End
 from voiceagent.conversation.replay import replay
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
-from voiceagent.media.impairment import Impairment, Relay
 from voiceagent.store.event_log import event_logs_dir, find_log, read_log
 
 WEATHER = "What's the weather in Paris tomorrow?"
@@ -71,7 +71,9 @@ async def test_an_interruption_stops_the_reply_and_history_keeps_what_was_heard(
     assert cancelled
 
 
-async def test_a_call_replays_to_identical_decisions_and_its_guesses_are_counted(server: ServerProcess, said: Said) -> None:
+async def test_a_call_replays_to_identical_decisions_and_its_speculative_replies_are_counted(
+    server: ServerProcess, said: Said
+) -> None:
     caller = Caller(server.url)
     async with caller, Dialogue(caller) as dialogue:
         await dialogue.wait_greeting()
@@ -87,8 +89,8 @@ async def test_a_call_replays_to_identical_decisions_and_its_guesses_are_counted
     again = list(replay(head.rules, ((step.event, step.actions) for step in steps)))
     assert isinstance(again[-1].now[-1], End)
     assert [step for step in again if not step.same] == []
-    assert 'voiceagent_guesses_total{outcome="kept"}' in metrics
-    assert 'voiceagent_guess_tokens_total{outcome="kept"}' in metrics
+    assert 'voiceagent_speculative_replies_total{outcome="kept"}' in metrics
+    assert 'voiceagent_speculative_tokens_total{outcome="kept"}' in metrics
 
 
 async def test_a_dialogue_keeps_its_context_from_turn_to_turn(server: ServerProcess, said: Said) -> None:

@@ -12,9 +12,9 @@ from aiortc import RTCConfiguration, RTCPeerConnection
 
 from tests.calls.conftest import Said
 from tests.server_process import ServerProcess, running_server
+from voiceagent.client.caller import Caller, ServerEvent
+from voiceagent.client.dialogue import Dialogue
 from voiceagent.config import load_agent
-from voiceagent.media.caller import Caller, ServerEvent
-from voiceagent.media.dialogue import Dialogue
 from voiceagent.resources import demo_agent_file
 from voiceagent.tools.toolset import ToolSet
 

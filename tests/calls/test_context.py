@@ -11,11 +11,11 @@ import pytest
 
 from tests.calls.conftest import Said
 from tests.server_process import ServerProcess, running_server
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Message
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
 from voiceagent.store.event_log import read_log
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "context" / "agent.yaml"

@@ -11,10 +11,10 @@ import pytest
 
 from tests.calls.conftest import Said
 from tests.server_process import ServerProcess, running_server
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
+from voiceagent.client.impairment import Impairment, Relay
 from voiceagent.errors import MediaError
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
-from voiceagent.media.impairment import Impairment, Relay
 
 
 async def freed(server: ServerProcess) -> None:

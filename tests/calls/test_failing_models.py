@@ -1,4 +1,4 @@
-"""A language model's server that does not answer: the call survives, with a standby or an apology."""
+"""A language model's server that does not answer: the call survives, with a fallback or an apology."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import aiohttp
 
 from tests.calls.conftest import Said
 from tests.server_process import running_server
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 from voiceagent.resources import demo_agent_file
 
 APOLOGY = "Sorry, I did not get that."
@@ -25,18 +25,18 @@ def agent(folder: Path, llm: str) -> str:
     return str(file)
 
 
-async def test_the_standby_answers_for_a_dead_server(tmp_path: Path, said: Said) -> None:
+async def test_the_fallback_answers_for_a_dead_server(tmp_path: Path, said: Said) -> None:
     config = agent(tmp_path, f"{{base_url: '{NOWHERE}', fallback: embedded}}")
     with running_server(tmp_path, "--config", config) as server:
         async with Caller(server.url) as caller, Dialogue(caller) as dialogue:
             (turn,) = await dialogue.turn(WEATHER, *await said(WEATHER))
         async with aiohttp.ClientSession() as session, session.get(f"{server.url}/metrics") as response:
-            assert 'voiceagent_llm_problems_total{problem="standby_answered"}' in await response.text()
+            assert 'voiceagent_llm_problems_total{problem="fallback_answered"}' in await response.text()
     assert json.loads(turn.tools[0]["arguments"]) == {"city": "Paris", "day": "tomorrow"}
     assert "Paris" in turn.heard
 
 
-async def test_without_a_standby_the_caller_hears_an_apology_each_time(tmp_path: Path, said: Said) -> None:
+async def test_without_a_fallback_the_caller_hears_an_apology_each_time(tmp_path: Path, said: Said) -> None:
     config = agent(tmp_path, f"{{base_url: '{NOWHERE}'}}")
     with running_server(tmp_path, "--config", config) as server:
         async with Caller(server.url) as caller, Dialogue(caller) as dialogue:

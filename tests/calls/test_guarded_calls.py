@@ -10,8 +10,8 @@ import pytest
 
 from tests.calls.conftest import Said
 from tests.server_process import ServerProcess, running_server
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 from voiceagent.resources import demo_agent_file
 
 AGENT = """

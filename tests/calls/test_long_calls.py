@@ -6,10 +6,10 @@ from pathlib import Path
 
 from tests.calls.conftest import Said
 from tests.server_process import running_server
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
 from voiceagent.store.event_log import read_log
 
 AGENT = """

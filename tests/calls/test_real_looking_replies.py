@@ -7,8 +7,8 @@ from pathlib import Path
 from tests.calls.conftest import Said
 from tests.llm.faulty_server import chunk, faulty_server
 from tests.server_process import running_server
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 
 WEATHER = "What's the weather in Paris tomorrow?"
 WRITTEN = [

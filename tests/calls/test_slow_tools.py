@@ -1,4 +1,4 @@
-"""The example of slow tools in whole calls over real WebRTC: bridged, run ahead, confirmed, begun with what is known."""
+"""The example of slow tools in whole calls over real WebRTC: bridged, run speculatively, confirmed, begun with what is known."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from aiohttp import web
 from tests.calls.conftest import Said
 from tests.llm.faulty_server import chunk
 from tests.server_process import ServerProcess, running_server
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue, Exchange
 from voiceagent.conversation import actions as act
-from voiceagent.conversation.reply import PENDING_TOOL
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue, Exchange
 from voiceagent.store.event_log import event_logs_dir, read_log
+from voiceagent.turn_taking.languages.en import ENGLISH
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "slow"
 WEATHER = "What's the weather in Paris tomorrow?"
 BOOKING = "Book a table for 4 people on Friday at 7 PM."
 BOTH = "What's the weather in Rome?"
 CALLS_TO_LEARN = 8
-"""The second call can run ahead where the model is quick, the third by the words of those before, if they were heard in time."""
+"""The second call can run speculatively where the model is quick, the third by the words of those before, if they were heard in
+time."""
 
 
 @pytest.fixture(scope="module")
@@ -63,11 +64,11 @@ async def test_a_slow_tool_is_bridged_first_and_runs_ahead_once_it_is_known_to_b
         if not ran_when_asked_for:
             break
     assert not ran_when_asked_for
-    saved_ms = [action.saved_ms for action in actions if isinstance(action, act.LookUpEnded) and action.used]
+    saved_ms = [action.saved_ms for action in actions if isinstance(action, act.SpeculativeToolEnded) and action.used]
     assert len(saved_ms) == 1
     assert saved_ms[0] > 0
     async with aiohttp.ClientSession() as session, session.get(f"{slow.url}/metrics") as answer:
-        assert 'voiceagent_lookups_total{outcome="used"}' in await answer.text()
+        assert 'voiceagent_speculative_tool_calls_total{outcome="used"}' in await answer.text()
 
 
 async def test_what_leaves_something_behind_waits_for_a_yes_and_goes_on_to_its_end_though_interrupted(
@@ -87,7 +88,9 @@ async def test_what_leaves_something_behind_waits_for_a_yes_and_goes_on_to_its_e
     assert agreed.unheard
     assert json.loads(booked.data["output"]) == {"booked": "table", "people": 4, "day": "Friday", "time": "7 PM"}
     actions = decided(slow)
-    names = [type(action).__name__ for action in actions if isinstance(action, (act.CallerFinal, act.RunTool, act.LookUp))]
+    names = [
+        type(action).__name__ for action in actions if isinstance(action, (act.CallerFinal, act.RunTool, act.RunSpeculativeTool))
+    ]
     assert names[:3] == ["CallerFinal", "CallerFinal", "RunTool"]
     assert names.count("RunTool") == 1
 
@@ -113,7 +116,7 @@ class TwoAtOnce:
                 await response.write(chunk({"tool_calls": [call]}))
         else:
             self.told.append(results)
-            text = "It is noon." if results[-1] == PENDING_TOOL else "And it is sunny in Rome."
+            text = "It is noon." if results[-1] == ENGLISH.prompts.tool_pending else "And it is sunny in Rome."
             await response.write(chunk({"content": text}))
         await response.write(b"data: [DONE]\n\n")
         return response
@@ -136,7 +139,9 @@ async def two_at_once() -> AsyncIterator[tuple[TwoAtOnce, str]]:
 
 async def test_a_reply_begins_with_the_quick_tool_and_goes_on_with_the_slow_one(tmp_path: Path, said: Said) -> None:
     async with two_at_once() as (model, url):
-        settings = f"tools: [{EXAMPLE / 'tools.py'}]\nturn: {{max_lookups: 0}}\nllm: {{base_url: '{url}', model: two}}\n"
+        settings = (
+            f"tools: [{EXAMPLE / 'tools.py'}]\nturn: {{max_speculative_tool_calls: 0}}\nllm: {{base_url: '{url}', model: two}}\n"
+        )
         (tmp_path / "agent.yaml").write_text(f"{settings}phrases: {{greeting: Hello.}}\n")
         starting = running_server(tmp_path, "--config", str(tmp_path / "agent.yaml"), "--event-logs", "1")
         with ExitStack() as stack:  # in a thread, because the model answers from this loop while the server starts
@@ -145,7 +150,7 @@ async def test_a_reply_begins_with_the_quick_tool_and_goes_on_with_the_slow_one(
             actions = decided(server)
     assert turn.heard == "It is noon. And it is sunny in Rome."
     assert [tool["name"] for tool in turn.tools] == ["get_time", "get_weather"]
-    assert [results[-1] == PENDING_TOOL for results in model.told] == [True, False]
+    assert [results[-1] == ENGLISH.prompts.tool_pending for results in model.told] == [True, False]
     assert all("time" in results[0] for results in model.told)
     begun = next(i for i, action in enumerate(actions) if isinstance(action, act.ReplyHeard) and action.heard.startswith("It"))
     ended = [i for i, action in enumerate(actions) if isinstance(action, act.ToolEnded)]

@@ -11,9 +11,9 @@ import pytest
 
 from tests.calls.conftest import Said
 from tests.server_process import ServerProcess, running_server
-from tests.spoken.test_clips import write
-from voiceagent.media.caller import RATE_HZ, Caller
-from voiceagent.media.dialogue import Dialogue
+from tests.tts.test_clips import write
+from voiceagent.client.caller import RATE_HZ, Caller
+from voiceagent.client.dialogue import Dialogue
 from voiceagent.resources import demo_agent_file
 
 AGENT = """

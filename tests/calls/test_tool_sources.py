@@ -15,8 +15,8 @@ from aiohttp import web
 
 from tests.calls.conftest import Said
 from tests.server_process import ServerProcess, running_server
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "tools"
 

@@ -10,8 +10,8 @@ import aiohttp
 import pytest
 
 from tests.server_process import PROFILE, ServerProcess, running_server
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 
 ROOT = Path(__file__).resolve().parents[2]
 QUESTIONS = ("How many rooms are free on Friday?", "What can you do?", "For Saturday.", "What's the weather?", "Hello.")

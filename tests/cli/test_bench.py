@@ -12,7 +12,7 @@ Run = Callable[..., Outcome]
 def test_simulated_calls_are_summed_up(voiceagent: Run) -> None:
     outcome = voiceagent("bench", "simulate", "--calls", "50", "--jobs", "1")
     assert outcome.code == 0
-    assert "the guess was" in outcome.out
+    assert "the speculative reply was" in outcome.out
     assert "50 calls" in outcome.out
     found = json.loads(voiceagent("bench", "simulate", "--calls", "50", "--jobs", "1", "--json").out)
     assert found["calls"] == 50

@@ -21,7 +21,7 @@ def test_a_call_is_shown_and_found_the_same(voiceagent: Run, data: Path) -> None
     a_call(event_logs_dir(data))
     outcome = voiceagent("replay", "rtc_1")
     assert outcome.code == 0
-    assert "GuessEnded(reply_id=2 outcome='kept' tokens=1)" in outcome.out
+    assert "SpeculationEnded(reply_id=2 outcome='kept' tokens=1)" in outcome.out
     assert outcome.out.splitlines()[-1].endswith("none different")
     assert len(outcome.out.splitlines()) < len(voiceagent("replay", "rtc_1", "--all").out.splitlines())
     assert len(voiceagent("replay", "rtc_1", "--quiet").out.splitlines()) == 1

@@ -8,6 +8,7 @@ from tests.conversation.world import World
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.state import Rules
+from voiceagent.turn_taking.languages.en import ENGLISH
 
 
 def talked(turns: int, **rules: Any) -> World:
@@ -46,7 +47,9 @@ def test_a_summary_takes_the_place_of_what_it_sums_up_between_turns_only() -> No
     world.final("This is what I say in turn number 5.")
     world.answer("Yes.")
     world.play_all()
-    summed_up = [message.content for message in asked.messages if message.role == "user"]
+    *told, wanted = asked.messages
+    assert wanted.content == ENGLISH.prompts.sum_up
+    summed_up = [message.content for message in told if message.role == "user"]
     assert summed_up + world.user_texts() == [f"This is what I say in turn number {number}." for number in range(6)]
     world.say("And?")
     assert world.generations[-1].messages[0].content == "Be brief.\n\nWhat was said before: They counted turns."

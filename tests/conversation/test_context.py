@@ -15,6 +15,7 @@ from voiceagent.llm.prompt import ChatPrompt
 from voiceagent.models.registry import resolve
 from voiceagent.resources import demo_agent_file
 from voiceagent.tools.toolset import ToolSet
+from voiceagent.turn_taking.languages.en import ENGLISH
 
 BREAKFAST = Chunk("hotel.md: Breakfast", "Breakfast is served from seven to ten.")
 SUNDAY = Chunk("hotel.md: Sundays", "On Sundays it is served until noon.")
@@ -25,6 +26,10 @@ def begun(**rules: Any) -> World:
     world = World(Rules(language="en", instructions="Be brief.", **rules))
     world.begin()
     return world
+
+
+def asked(words: str, *chunks: Chunk) -> Message:
+    return Message("user", words, context=chunks, context_head=ENGLISH.prompts.context)
 
 
 def find(world: World, *chunks: Chunk) -> list[act.Action]:
@@ -46,7 +51,7 @@ def test_chunks_are_read_ahead_as_they_come_and_stay_where_they_are() -> None:
     world.partial("When is breakfast")
     (prefill,) = find(world, BREAKFAST)
     assert isinstance(prefill, act.Prefill)
-    assert prefill.messages[-1] == Message("user", "When is breakfast", context=(BREAKFAST,))
+    assert prefill.messages[-1] == asked("When is breakfast", BREAKFAST)
     assert find(world, BREAKFAST) == [], "it is there already"
     world.partial("When is breakfast on")
     find(world, SUNDAY)
@@ -56,18 +61,18 @@ def test_chunks_are_read_ahead_as_they_come_and_stay_where_they_are() -> None:
     world.answer("Until noon.")
     world.endpoint()
     world.play_all()
-    assert world.state.history[0] == Message("user", "When is breakfast on Sunday?", context=(BREAKFAST, SUNDAY))
+    assert world.state.history[0] == asked("When is breakfast on Sunday?", BREAKFAST, SUNDAY)
     assert world.state.context == ()
 
 
-def test_a_guess_is_remembered_with_what_it_was_prompted_with() -> None:
+def test_a_speculative_reply_is_remembered_with_what_it_was_prompted_with() -> None:
     world = begun()
     world.speech()
     world.pause_with("When is breakfast?")
     world.silence()
     find(world, BREAKFAST)
     world.endpoint()
-    assert world.state.history[-1] == Message("user", "When is breakfast?"), "it came too late for the kept guess"
+    assert world.state.history[-1] == Message("user", "When is breakfast?"), "it came too late for the kept speculative reply"
 
 
 def test_what_was_told_is_not_told_again() -> None:
@@ -115,8 +120,8 @@ def test_a_question_that_is_taken_up_again_keeps_its_context_in_front() -> None:
     world.endpoint()
     world.final("On Sunday, I mean.")
     world.settle()
-    asked = world.generations[-1].messages[-1]
-    assert asked == Message("user", "When is breakfast? On Sunday, I mean.", context=(BREAKFAST, SUNDAY))
+    question = world.generations[-1].messages[-1]
+    assert question == asked("When is breakfast? On Sunday, I mean.", BREAKFAST, SUNDAY)
 
 
 def test_a_typed_message_brings_its_context() -> None:

@@ -38,7 +38,7 @@ def test_a_reply_that_is_spoken_over_is_said_softly_and_loud_again_after_a_noise
     assert world.queue[0].sent_ms == sent_ms + 100
     world.pause_with("")
     assert world.gains == {1: 0.0}
-    assert not done(world, act.Hold)
+    assert not done(world, act.PauseReply)
     world.play_all()
     assert world.assistant_texts() == [STORY]
 
@@ -49,7 +49,7 @@ def test_one_that_waits_goes_on_as_loud_as_before() -> None:
     world.overlap(200.0)
     world.pause_with("Mm-hm.")
     assert not done(world, act.Attenuate)
-    assert not done(world, act.Hold)
+    assert not done(world, act.PauseReply)
     world.play_all()
     assert world.assistant_texts() == [STORY]
 
@@ -67,7 +67,7 @@ def test_speech_that_lasts_pauses_the_reply_and_words_drop_it(manners: Manners) 
     assert world.dropped == {1}
 
 
-def test_first_words_that_are_no_sign_of_listening_pause_the_reply() -> None:
+def test_first_words_that_are_no_backchannel_pause_the_reply() -> None:
     world = telling(DUCK)
     world.speech()
     world.now_ms += 100
@@ -101,7 +101,7 @@ def test_soon_after_a_noise_that_paused_it_the_reply_goes_on_from_the_beginning_
     world.pause_with("")
     assert world.timers["go_on"] == world.now_ms - 100 + 240
     world.fire("go_on")
-    assert done(world, act.Release) == [act.Release(1, 0, WORD_MS)]
+    assert done(world, act.ResumeReply) == [act.ResumeReply(1, 0, WORD_MS)]
     world.play_all()
     assert world.assistant_texts() == [STORY]
     heard = [action.heard for action in world.actions if isinstance(action, act.ReplyHeard)]
@@ -114,10 +114,10 @@ def test_between_two_words_it_goes_on_from_where_it_was_held() -> None:
     world.overlap(300.0)
     world.pause_with("")
     world.fire("go_on")
-    assert done(world, act.Release) == [act.Release(1)]
+    assert done(world, act.ResumeReply) == [act.ResumeReply(1)]
 
 
-def test_after_a_sign_of_listening_that_paused_it_the_reply_waits_a_little() -> None:
+def test_after_a_backchannel_that_paused_it_the_reply_waits_a_little() -> None:
     world = telling(DUCK)
     world.speech()
     world.overlap(300.0)
@@ -131,7 +131,7 @@ def test_after_a_sign_of_listening_that_paused_it_the_reply_waits_a_little() -> 
     assert world.assistant_texts() == [STORY]
 
 
-def test_an_interruption_that_begins_with_a_sign_of_listening_does_not_bring_the_old_reply_back() -> None:
+def test_an_interruption_that_begins_with_a_backchannel_does_not_bring_the_old_reply_back() -> None:
     world = telling(DUCK)
     world.speech()
     world.overlap(300.0)
@@ -142,7 +142,7 @@ def test_an_interruption_that_begins_with_a_sign_of_listening_does_not_bring_the
     world.now_ms += 400
     world.partial("In Venice, please")
     assert world.dropped == {1}
-    assert not done(world, act.Release)
+    assert not done(world, act.ResumeReply)
 
 
 def test_a_reply_that_ends_while_somebody_coughs_is_over_and_nothing_stays_soft() -> None:

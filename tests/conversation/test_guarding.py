@@ -17,7 +17,7 @@ def blocked(world: World) -> None:
 
 
 def withheld(world: World) -> list[tuple[str, str]]:
-    return [(action.direction, action.rule) for action in world.actions if isinstance(action, act.Withheld)]
+    return [(action.direction, action.rule) for action in world.actions if isinstance(action, act.GuardHit)]
 
 
 def refused(world: World) -> None:
@@ -60,7 +60,7 @@ def test_no_further_round_follows_a_hit() -> None:
     assert world.assistant_texts() == [LINE]
 
 
-def test_a_hit_in_a_guess_is_said_only_when_the_guess_is_kept() -> None:
+def test_a_hit_in_a_speculative_reply_is_said_only_when_it_is_kept() -> None:
     world = begun()
     world.speech()
     world.pause_with("What is the number?")
@@ -97,7 +97,7 @@ def test_what_the_guard_withholds_is_answered_with_the_line_and_never_read() -> 
     assert prompt == [NOTE, REFUSAL.line, "What's the weather?"]
 
 
-def test_nothing_is_guessed_from_words_that_are_withheld() -> None:
+def test_nothing_is_speculated_from_words_that_are_withheld() -> None:
     world = begun()
     world.speech()
     world.pause()

@@ -8,6 +8,7 @@ from tests.conversation.world import World
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.state import Rules, ToolRule
+from voiceagent.turn_taking.languages.de import GERMAN
 
 CONFIRM = {"book": ToolRule("external", (), "Soll ich {people} Plätze buchen?")}
 
@@ -63,6 +64,21 @@ def test_what_the_agent_says_by_itself_is_in_its_language_unless_its_rules_say_o
     world.fire("silence")
     world.play_all()
     assert world.assistant_texts() == ["Noch da?"]
+
+
+@pytest.mark.parametrize(
+    ("own", "told"),
+    [({}, GERMAN.prompts.tool_not_confirmed), ({"tool_not_confirmed": '{"status": "wait"}'}, '{"status": "wait"}')],
+)
+def test_what_the_model_is_told_beside_is_in_the_language_of_the_call_unless_the_rules_say_otherwise(
+    own: dict[str, str], told: str
+) -> None:
+    world = begun("de", tools=CONFIRM, prompts=own)
+    world.say("Einen Tisch für zwei, bitte.")
+    world.call_tool("book", '{"people": 2}')
+    world.generated()
+    world.play_all()
+    assert [message.content for message in world.state.history if message.role == "tool"] == [told]
 
 
 def said_in(world: World, language: str, text: str) -> None:

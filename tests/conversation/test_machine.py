@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+from typing import get_args
+
 import pytest
 
 from tests.conversation.world import World, begun
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.state import Phase, ToolRule
+from voiceagent.conversation import machine
+from voiceagent.conversation.machine import TABLE, Row
+from voiceagent.conversation.state import Phase, Rules, ToolRule
 
 
 def test_a_turn_is_heard_answered_and_remembered() -> None:
@@ -165,7 +170,7 @@ def test_a_yes_to_the_question_that_is_being_asked_answers_it() -> None:
     assert world.user_texts()[-1] == "Yes."
 
 
-def test_a_yes_long_before_the_question_is_asked_is_a_sign_of_listening() -> None:
+def test_a_yes_long_before_the_question_is_asked_is_a_backchannel() -> None:
     world = speaking(3, "Your table is booked for Friday. Shall I send you a message?")
     world.speech()
     world.pause_with("Yes.")
@@ -205,10 +210,10 @@ def test_a_reply_in_the_making_goes_on_after_a_noise() -> None:
     assert world.assistant_texts() == ["Once upon a time."]
 
 
-# --- guesses ---
+# --- speculative_replies ---
 
 
-def test_a_guess_that_holds_is_on_the_line_with_the_commit() -> None:
+def test_a_speculative_reply_that_holds_is_on_the_line_with_the_commit() -> None:
     world = begun()
     world.speech()
     world.pause_with("What time is it?")
@@ -219,16 +224,16 @@ def test_a_guess_that_holds_is_on_the_line_with_the_commit() -> None:
     assert not world.beginnings()
     assert world.state.history == ()
     world.endpoint()
-    assert len(world.actions) - world.actions.index(act.Release(1)) <= 2
+    assert len(world.actions) - world.actions.index(act.ResumeReply(1)) <= 2
     world.frame()
     assert world.state.phase is Phase.SPEAKING
     world.play_all()
     assert (world.user_texts(), world.assistant_texts()) == (["What time is it?"], ["It is noon."])
-    assert act.GuessEnded(1, "kept", 1) in world.actions
+    assert act.SpeculationEnded(1, "kept", 1) in world.actions
     assert not world.generations
 
 
-def test_a_guess_leaves_no_trace_when_the_caller_speaks_on() -> None:
+def test_a_speculative_reply_leaves_no_trace_when_the_caller_speaks_on() -> None:
     world = begun()
     world.speech()
     world.pause_with("Book a table")
@@ -236,26 +241,26 @@ def test_a_guess_leaves_no_trace_when_the_caller_speaks_on() -> None:
     world.answer("For how many people?")
     world.resume()
     world.settle()
-    assert act.GuessEnded(1, "resumed", 1) in world.actions
+    assert act.SpeculationEnded(1, "resumed", 1) in world.actions
     world.pause_with("Book a table for four.")
     world.endpoint()
     assert [m.content for m in world.generations[-1].messages] == ["Book a table for four."]
     assert [notice.reply_id for notice in world.beginnings()] == [world.generations[-1].reply_id]
 
 
-def test_other_words_than_the_guess_answered_drop_it() -> None:
+def test_other_words_than_the_speculative_reply_answered_cancel_it() -> None:
     world = begun()
     world.speech()
     world.pause_with("What time is it?")
     world.silence()
     world.feed(ev.TextReceived(world.now_ms, "In Paris."))
     world.endpoint()
-    assert [action.outcome for action in world.actions if isinstance(action, act.GuessEnded)] == ["changed"]
+    assert [action.outcome for action in world.actions if isinstance(action, act.SpeculationEnded)] == ["changed"]
     world.settle()
     assert world.user_texts() == ["In Paris. What time is it?"]
 
 
-def test_the_tools_of_a_guess_wait_for_the_commit() -> None:
+def test_the_tools_of_a_speculative_reply_wait_for_the_commit() -> None:
     world = begun()
     world.speech()
     world.pause_with("Book it.")
@@ -271,7 +276,7 @@ def test_the_tools_of_a_guess_wait_for_the_commit() -> None:
     assert world.assistant_texts() == ["Booked."]
 
 
-def test_a_guess_that_fails_is_made_again_when_the_turn_is_committed() -> None:
+def test_a_speculative_reply_that_fails_is_made_again_when_the_turn_is_committed() -> None:
     world = begun()
     world.speech()
     world.pause_with("Hello.")
@@ -285,7 +290,7 @@ def test_a_guess_that_fails_is_made_again_when_the_turn_is_committed() -> None:
     assert world.assistant_texts() == ["Hi."]
 
 
-def test_only_the_first_clause_of_a_guess_is_synthesised() -> None:
+def test_only_the_first_clause_of_a_speculative_reply_is_synthesised() -> None:
     world = begun()
     world.speech()
     world.pause_with("Hello.")
@@ -296,8 +301,8 @@ def test_only_the_first_clause_of_a_guess_is_synthesised() -> None:
     assert [speak.text for speak in world.to_speak] == ["Hi there.", "How are you?", "Well."]
 
 
-def test_a_turn_has_a_budget_of_guesses() -> None:
-    world = begun(max_guesses=2)
+def test_a_turn_has_a_budget_of_speculative_replies() -> None:
+    world = begun(max_speculative_replies=2)
     world.speech()
     for number in range(4):
         world.pause_with("Book a table" + " and" * number)
@@ -307,7 +312,7 @@ def test_a_turn_has_a_budget_of_guesses() -> None:
     assert len(world.generations) == 2
 
 
-def test_nothing_is_guessed_under_load() -> None:
+def test_nothing_is_speculated_under_load() -> None:
     world = begun()
     world.speech()
     world.pause(load=1.0)
@@ -444,3 +449,25 @@ def test_late_events_of_another_reply_change_nothing() -> None:
     ):
         assert world.feed(event) == []
         assert world.state == before
+
+
+# --- the table ---
+
+
+def kinds(module: ModuleType, base: type) -> set[type]:
+    return {one for one in vars(module).values() if isinstance(one, type) and issubclass(one, base) and one is not base}
+
+
+def test_every_kind_of_event_has_a_row() -> None:
+    assert set(TABLE) == kinds(ev, ev.Event)
+
+
+def test_every_kind_of_action_is_one_that_is_carried_out() -> None:
+    assert set(get_args(act.AnyAction)) == kinds(act, act.Action) - kinds(act, act.Notice)
+
+
+def test_a_phase_that_the_table_does_not_allow_is_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = Row(frozenset({Phase.NEW}), lambda step, event: step.put(phase=Phase.SPEAKING), frozenset({Phase.IDLE}))
+    monkeypatch.setattr(machine, "TABLE", {ev.CallStarted: row})
+    with pytest.raises(AssertionError, match=r"CallStarted took the call from Phase\.NEW to Phase\.SPEAKING"):
+        machine.step(machine.start(Rules()), ev.CallStarted(0.0))

@@ -12,8 +12,8 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
 from voiceagent.conversation.history import Chunk
-from voiceagent.conversation.reply import PENDING_TOOL
 from voiceagent.conversation.state import Phase, Rules, ToolRule
+from voiceagent.turn_taking.languages.en import ENGLISH
 from voiceagent.turn_taking.manners import MANNERS
 from voiceagent.turn_taking.pause import Prosody
 
@@ -42,7 +42,7 @@ MOVES: dict[str, Callable[[World, str], object]] = {
     "predict": lambda world, text: world.predict("find", f'{{"what": "{text}"}}'),
     "predict_effect": lambda world, text: world.predict("book", f'{{"day": "{text}"}}'),
     "two": lambda world, text: wait_for_one_of_two(world, text),
-    "looked_up": lambda world, text: world.look_up_done(),
+    "speculative_tool_finished": lambda world, text: world.look_up_done(),
     "tool_done": lambda world, text: world.finish_tool(),
     "synthesise": lambda world, text: world.synthesise(),
     "frames": lambda world, text: world.frames(7),
@@ -144,14 +144,14 @@ def test_no_timer_is_left_over(opening: Opening, script: list[tuple[str, str]]) 
 @given(openings, scripts)
 @settings(max_examples=400, deadline=None)
 def test_no_effect_comes_of_an_uncommitted_reply_nor_twice_of_one(opening: Opening, script: list[tuple[str, str]]) -> None:
-    """The world itself fails when a guess runs a tool with effects, when a dropped reply does, or a reply runs one twice."""
+    """The world itself fails when a speculative or a cancelled reply runs a tool with effects, or a reply runs one twice."""
     world = hung_up(run(opening, script))
     committed = world.announced()
     assert {reply_id for reply_id, _, _ in world.effects} <= committed
     payments = [action for action in world.actions if isinstance(action, act.RunTool) and action.name == "pay"]
     assert all(action.call_id.endswith("_confirmed") for action in payments)
-    assert not world.lookups
-    assert not world.state.lookups
+    assert not world.speculative_calls
+    assert not world.state.speculative_calls
 
 
 @given(openings, scripts)
@@ -189,10 +189,10 @@ class Kept(World):
 
     def feed(self, event: ev.Event) -> list[act.Action]:
         reply = self.state.reply
-        over_a_reply = reply is not None and not reply.guess and reply.heard
+        over_a_reply = reply is not None and not reply.assumed_text and reply.heard
         actions = super().feed(event)
         finals = [action.text for action in actions if isinstance(action, act.CallerFinal)]
-        taken = any(isinstance(action, act.Drop) for action in actions)
+        taken = any(isinstance(action, act.CancelReply) for action in actions)
         self.said += [word for text in finals if taken or not over_a_reply for word in text.split()]
         if isinstance(event, ev.TextReceived) and self.state.phase is not Phase.ENDED:
             self.said += event.text.split()
@@ -252,10 +252,12 @@ def test_a_reply_begins_at_most_once_with_what_is_known_while_a_tool_runs(
     world = hung_up(run(opening, script))
     waited_for: list[tuple[int, str]] = []
     for generate in [action for action in world.actions if isinstance(action, act.Generate)]:
-        waiting = [message.tool_call_id for message in generate.messages if message.content == PENDING_TOOL]
+        waiting = [message.tool_call_id for message in generate.messages if message.content == ENGLISH.prompts.tool_pending]
         if waiting:
             assert generate.reply_id in world.announced()
-            assert any(message.role == "tool" and message.content != PENDING_TOOL for message in generate.messages)
+            assert any(
+                message.role == "tool" and message.content != ENGLISH.prompts.tool_pending for message in generate.messages
+            )
         waited_for += [(generate.reply_id, call_id) for call_id in waiting]
     assert len(set(waited_for)) == len(waited_for)
 
@@ -282,7 +284,7 @@ any_event = st.one_of(
         ev.ToolCallRequested, some_time, some_id, st.sampled_from("ab"), st.sampled_from(["find", "book", "pay"]), st.just("{}")
     ),
     st.builds(ev.ToolPredicted, some_time, some_id, st.just("find"), st.sampled_from(["{}", "[", "null"])),
-    st.builds(ev.LookedUp, some_time, some_id, st.just("{}"), st.booleans()),
+    st.builds(ev.SpeculativeToolFinished, some_time, some_id, st.just("{}"), st.booleans()),
     st.builds(ev.GenerationDone, some_time, some_id),
     st.builds(ev.GenerationFailed, some_time, some_id, st.just("broken")),
     st.builds(ev.OutputBlocked, some_time, some_id, st.just("cards"), st.just("No.")),
@@ -308,10 +310,10 @@ def decisions(events: list[ev.Event]) -> list[tuple[act.Action, ...]]:
     taken = []
     for event in [ev.CallStarted(0.0), *events]:
         state, actions = machine.step(state, event)
-        assert state.reply is None or state.dropping is None
-        assert state.voice == "full" or (state.reply is not None and not state.reply.guess)
+        assert state.reply is None or state.cancelling is None
+        assert state.voice == "full" or (state.reply is not None and not state.reply.assumed_text)
         assert state.reply is None or state.phase not in (Phase.NEW, Phase.IDLE, Phase.ENDED)
-        assert state.reply is None or not state.reply.guess or state.phase in (Phase.HEARING, Phase.FINALISING)
+        assert state.reply is None or not state.reply.assumed_text or state.phase in (Phase.HEARING, Phase.FINALISING)
         taken.append(actions)
     return taken
 

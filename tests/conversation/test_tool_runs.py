@@ -9,8 +9,8 @@ import pytest
 from tests.conversation.world import World, begun
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.reply import PENDING_TOOL, RUNNING_TOOL
 from voiceagent.conversation.state import ToolRule
+from voiceagent.turn_taking.languages.en import ENGLISH
 
 
 def test_a_tool_result_goes_back_to_the_model() -> None:
@@ -41,7 +41,7 @@ def test_arguments_that_python_cannot_compare_are_those_of_a_tool_all_the_same(a
 FIND = {"find": ToolRule("none")}
 
 
-def test_a_guess_looks_up_what_leaves_nothing_behind_and_speaks_with_the_commit() -> None:
+def test_a_speculative_reply_looks_up_what_leaves_nothing_behind_and_speaks_with_the_commit() -> None:
     world = begun(tools=FIND)
     world.speech()
     world.pause_with("Where is order 48271?")
@@ -64,10 +64,10 @@ def test_a_guess_looks_up_what_leaves_nothing_behind_and_speaks_with_the_commit(
     world.generated()
     world.play_all()
     assert [m.role for m in world.state.history] == ["user", "assistant", "tool", "assistant"]
-    assert looked_up(world) == [(True, 30.0)]
+    assert speculative_tool_finished(world) == [(True, 30.0)]
 
 
-def test_what_was_looked_up_for_a_dropped_guess_serves_the_next() -> None:
+def test_what_was_looked_up_for_a_cancelled_speculative_reply_serves_the_next() -> None:
     world = begun(tools=FIND)
     world.speech()
     world.pause_with("Where is order 48271?")
@@ -80,10 +80,10 @@ def test_what_was_looked_up_for_a_dropped_guess_serves_the_next() -> None:
     world.silence()
     world.call_tool("find", '{"order": 48271}')
     world.generated()
-    assert len([action for action in world.actions if isinstance(action, act.LookUp)]) == 1
+    assert len([action for action in world.actions if isinstance(action, act.RunSpeculativeTool)]) == 1
     assert world.generations
     world.endpoint()
-    assert looked_up(world) == [(True, 0.0)]
+    assert speculative_tool_finished(world) == [(True, 0.0)]
 
 
 def test_a_lookup_that_still_runs_at_the_commit_is_waited_for() -> None:
@@ -100,7 +100,7 @@ def test_a_lookup_that_still_runs_at_the_commit_is_waited_for() -> None:
     assert not world.generations
     world.look_up_done()
     assert world.generations
-    assert looked_up(world) == [(True, 400.0)]
+    assert speculative_tool_finished(world) == [(True, 400.0)]
 
 
 def test_while_a_slow_tool_may_be_wanted_the_model_is_asked_which() -> None:
@@ -122,10 +122,10 @@ def test_an_argument_that_may_go_on_is_not_looked_up_yet() -> None:
     world.predict("find", '{"order": "482"}')
     world.partial("Where is order 4827")
     world.predict("find", '{"order": "482"}')
-    assert not world.lookups
+    assert not world.speculative_calls
     world.partial("Where is order 48271 please")
     world.predict("find", '{"order": "48271"}')
-    assert [look_up.arguments for look_up in world.lookups] == ['{"order": "48271"}']
+    assert [run_speculatively.arguments for run_speculatively in world.speculative_calls] == ['{"order": "48271"}']
 
 
 def test_a_prediction_that_nobody_asks_for_is_cancelled() -> None:
@@ -134,26 +134,26 @@ def test_a_prediction_that_nobody_asks_for_is_cancelled() -> None:
     world.predict("find", '{"order": "1"}')
     world.predict("find", '{"order": "1"}')
     world.predict("book")
-    assert len(world.lookups) == 1
+    assert len(world.speculative_calls) == 1
     world.endpoint()
     world.final("Hello.")
     world.answer("Hello.")
     world.play_all()
-    assert not world.lookups
-    assert looked_up(world) == [(False, 0.0)]
+    assert not world.speculative_calls
+    assert speculative_tool_finished(world) == [(False, 0.0)]
 
 
 def test_a_turn_has_a_budget_of_lookups() -> None:
-    world = begun(tools=FIND, max_lookups=3)
+    world = begun(tools=FIND, max_speculative_tool_calls=3)
     world.speech()
     world.partial("Order 0 or 1 or 2 or 3 or so")
     for number in range(4):
         world.predict("find", f'{{"order": {number}}}')
-    assert len(world.lookups) == 2
+    assert len(world.speculative_calls) == 2
     world.pause_with("Order 4")
     world.silence()
     world.call_tool("find", '{"order": "4"}')
-    assert len(world.lookups) == 3
+    assert len(world.speculative_calls) == 3
 
 
 def test_what_the_model_made_up_is_looked_up_only_when_it_says_so_twice() -> None:
@@ -162,9 +162,9 @@ def test_what_the_model_made_up_is_looked_up_only_when_it_says_so_twice() -> Non
     world.partial("Where is my")
     world.predict("find", '{"order": "70414"}')
     world.predict("find", '{"order": "48271"}')
-    assert not world.lookups
+    assert not world.speculative_calls
     world.predict("find", '{"order": "48271"}')
-    assert len(world.lookups) == 1
+    assert len(world.speculative_calls) == 1
 
 
 def test_an_argument_that_was_said_in_the_turn_before_counts_as_said() -> None:
@@ -175,7 +175,7 @@ def test_an_argument_that_was_said_in_the_turn_before_counts_as_said() -> None:
     world.speech()
     world.partial("And tomorrow")
     world.predict("find", '{"city": "Rome", "day": "tomorrow"}')
-    assert len(world.lookups) == 1
+    assert len(world.speculative_calls) == 1
 
 
 def test_a_reply_that_asks_twice_for_the_same_has_it_once() -> None:
@@ -368,8 +368,8 @@ def test_a_tool_with_effects_runs_on_after_an_interruption_and_its_result_is_tol
     assert [action.output for action in world.actions if isinstance(action, act.ToolEnded)] == ['{"reference": "A1"}']
 
 
-def looked_up(world: World) -> list[tuple[bool, float]]:
-    return [(action.used, action.saved_ms) for action in world.actions if isinstance(action, act.LookUpEnded)]
+def speculative_tool_finished(world: World) -> list[tuple[bool, float]]:
+    return [(action.used, action.saved_ms) for action in world.actions if isinstance(action, act.SpeculativeToolEnded)]
 
 
 def test_a_tool_that_was_interrupted_is_told_as_interrupted() -> None:
@@ -430,7 +430,7 @@ def test_a_reply_begins_with_what_is_known_and_goes_on_when_the_rest_is_there() 
         ("assistant", "", ["find"]),
         ("tool", '{"found": "one"}', []),
         ("assistant", "", ["book"]),
-        ("tool", PENDING_TOOL, []),
+        ("tool", ENGLISH.prompts.tool_pending, []),
     ]
     world.answer("I have found one.")
     world.play_all()
@@ -483,7 +483,12 @@ def test_an_interrupted_beginning_leaves_a_tool_with_effects_running() -> None:
     world.say("No, wait.")
     world.settle()
     told = [(m.role, m.content) for m in world.state.history[1:5]]
-    assert told == [("assistant", ""), ("tool", '{"found": "one"}'), ("assistant", "I have found"), ("tool", RUNNING_TOOL)]
+    assert told == [
+        ("assistant", ""),
+        ("tool", '{"found": "one"}'),
+        ("assistant", "I have found"),
+        ("tool", ENGLISH.prompts.tool_running),
+    ]
     world.finish_tool('{"booked": true}')
     assert world.state.history[4].content == '{"booked": true}'
 

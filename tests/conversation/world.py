@@ -42,7 +42,7 @@ class World:
     generations: list[act.Generate] = field(default_factory=list)
     tools: list[act.RunTool] = field(default_factory=list)
     effects: set[tuple[int, str, str]] = field(default_factory=set)
-    lookups: list[act.LookUp] = field(default_factory=list)
+    speculative_calls: list[act.RunSpeculativeTool] = field(default_factory=list)
     drops: list[int] = field(default_factory=list)
     dropped: set[int] = field(default_factory=set)
     played: dict[int, list[str]] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class World:
     timers: dict[str, float] = field(default_factory=dict)
     held: set[int] = field(default_factory=set)
     gains: dict[int, float] = field(default_factory=dict)
-    holds: act.SetHolds | None = None
+    holds: act.SetEndpointing | None = None
     utterance: int = 0
     pause_id: int = 0
 
@@ -75,34 +75,38 @@ class World:
             case act.RunTool():
                 assert action.reply_id not in self.dropped, "tool for a dropped reply"
                 assert self.state.reply is not None, "tool for no reply"
-                assert not self.state.reply.guess, "tool for a guess"
+                assert not self.state.reply.assumed_text, "tool for a speculative reply"
                 effect = (action.reply_id, action.name, action.arguments)
                 assert effect not in self.effects, "a tool ran twice for a reply"
                 self.effects.add(effect)
                 self.tools.append(action)
-            case act.LookUp():
-                assert self.rules.tools[action.name].effect == "none", "a tool with effects ran ahead"
-                self.lookups.append(action)
-            case act.CancelLookUp():
-                self.lookups = [look_up for look_up in self.lookups if look_up.lookup_id != action.lookup_id]
-            case act.Hold():
+            case act.RunSpeculativeTool():
+                assert self.rules.tools[action.name].effect == "none", "a tool with effects ran speculatively"
+                self.speculative_calls.append(action)
+            case act.CancelSpeculativeTool():
+                self.speculative_calls = [
+                    run_speculatively
+                    for run_speculatively in self.speculative_calls
+                    if run_speculatively.speculative_id != action.speculative_id
+                ]
+            case act.PauseReply():
                 self.held.add(action.reply_id)
-            case act.Release():
+            case act.ResumeReply():
                 self.held.discard(action.reply_id)
                 self._go_back(action)
             case act.Attenuate():
                 assert action.reply_id not in self.dropped, "a dropped reply made softer"
                 self.gains[action.reply_id] = action.gain_db
-            case act.Cut():
+            case act.EndClauseAt():
                 cut = next((a for a in self.queue if (a.reply_id, a.clause) == (action.reply_id, action.clause)), None)
                 if cut is not None:
                     assert action.end_ms >= cut.sent_ms or not action.end_ms, "cut in what was sent"
                     cut.words = cut.words[: int(action.end_ms // WORD_MS)]
                     if not cut.words:
                         self.queue.remove(cut)
-            case act.SetHolds():
+            case act.SetEndpointing():
                 self.holds = action
-            case act.Drop():
+            case act.CancelReply():
                 assert action.reply_id not in self.dropped, "dropped twice"
                 self.dropped.add(action.reply_id)
                 self.drops.append(action.reply_id)
@@ -114,7 +118,7 @@ class World:
             case act.Transcribe():
                 self.finals.append(action.utterance_id)
 
-    def _go_back(self, release: act.Release) -> None:
+    def _go_back(self, release: act.ResumeReply) -> None:
         """A word that was cut is said again."""
         if release.clause < 0:
             return
@@ -241,8 +245,8 @@ class World:
         self.feed(ev.ToolPredicted(self.now_ms, self.utterance, name, arguments))
 
     def look_up_done(self, output: str = '{"found": true}') -> None:
-        if self.lookups:
-            self.feed(ev.LookedUp(self.now_ms, self.lookups.pop(0).lookup_id, output, True))
+        if self.speculative_calls:
+            self.feed(ev.SpeculativeToolFinished(self.now_ms, self.speculative_calls.pop(0).speculative_id, output, True))
 
     def finish_tool(self, output: str = '{"ok": true}') -> None:
         if self.tools:

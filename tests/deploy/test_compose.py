@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from tests.programs import program
-from tests.turn_server import SECRET, turn_process
+from tests.turn_relay import SECRET, turn_process
 from voiceagent import __version__
 from voiceagent.config import load_agent
 from voiceagent.models.registry import registry

@@ -31,8 +31,8 @@ def exported() -> str:
     for happen in (metrics.call_ended, metrics.call_refused, metrics.tool_ended, metrics.context_asked, metrics.loop_blocked):
         happen("x")
     metrics.turn(TurnReport("c", 1, 0.0, "gpu", (Span(Stage.VAD, 0, 5),), 100.0, 50.0), [Stage.VAD])
-    metrics.guess_ended("x", 1)
-    metrics.look_up_ended(used=True, saved_ms=1)
+    metrics.speculation_ended("x", 1)
+    metrics.speculative_tool_ended(used=True, saved_ms=1)
     metrics.withheld("output", "x")
     metrics.turn_judged("x")
     metrics.leg_ended({"packets_lost": 1}, {"x": 1})

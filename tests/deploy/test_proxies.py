@@ -20,8 +20,8 @@ import yaml
 from tests.attacks.raw_http import connected, exchange, is_open
 from tests.programs import program
 from tests.server_process import running_server
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 from voiceagent.server.app import MAX_BODY_BYTES
 from voiceagent.server.connection import MAX_HEADERS, Patience
 

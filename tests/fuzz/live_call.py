@@ -14,8 +14,8 @@ import aioice.ice
 
 from tests.fuzz.target import Finding
 from tests.media.conftest import MediaServer
+from voiceagent.client.caller import Caller
 from voiceagent.media import aiortc_hooks
-from voiceagent.media.caller import Caller
 from voiceagent.media.event_channel import MAX_WAITING
 from voiceagent.media.webrtc import MAX_HEARD_FRAMES, WebRtcLeg
 

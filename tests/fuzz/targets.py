@@ -13,8 +13,8 @@ from tests.fuzz.mutation import changed_bytes, changed_lines
 from tests.fuzz.packets import with_rtcp_lengths, with_rtp_version, with_sctp_header, with_stun_length, with_stun_proof
 from tests.fuzz.target import Finding, Target, corpus, words
 from tests.media.conftest import MediaServer
+from voiceagent.client.caller import Caller
 from voiceagent.errors import MediaError
-from voiceagent.media.caller import Caller
 from voiceagent.media.session_description import read_offer
 from voiceagent.media.webrtc import WebRtcLeg
 

@@ -11,12 +11,12 @@ import pytest
 from voiceagent.config import LlmSettings
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.engines import load_llm
+from voiceagent.evaluation.check_lm import demo_tools
 from voiceagent.grounding.engine import GroundedEngine
 from voiceagent.grounding.english import ENGLISH
 from voiceagent.grounding.limits import ModelLimits
 from voiceagent.llm.embedded import EmbeddedEngine
 from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema, Unfinished, Urgency
-from voiceagent.models.check_lm import demo_tools
 from voiceagent.models.registry import profile, registry
 
 SYSTEM = Message("system", "You are a friendly voice assistant. Answer in one short sentence.")

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.evaluation.check_lm import demo_tools, held_out, history
 from voiceagent.grounding.english import ENGLISH
 from voiceagent.grounding.said import Checked, Said, check
-from voiceagent.models.check_lm import demo_tools, held_out, history
 
 TABLE = {"properties": {"people": {"type": "integer"}, "day": {"type": "string"}, "time": {"type": "string"}}}
 

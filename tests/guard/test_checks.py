@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from voiceagent import plugins
 from voiceagent.config import load_agent
 from voiceagent.errors import ConfigError
-from voiceagent.guard import plugins
 from voiceagent.guard.checks import Checks, admit
+from voiceagent.guard.plugins import load_guard
 from voiceagent.guard.settings import PluginSettings, Rules
 from voiceagent.guard.verdict import ALLOWED, Verdict
 
@@ -93,7 +94,7 @@ async def test_of_an_open_utterance_only_what_no_rule_may_need_is_read_ahead() -
 
 def test_a_plugin_that_is_not_there_is_named() -> None:
     with pytest.raises(ConfigError, match="there is no guard 'nobody'; expected one of nemo"):
-        plugins.load_guard("nobody", {}, ".")
+        load_guard("nobody", {}, ".")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What is guessed and read in one step changes no word of any answer, right or wrong, and spares steps."""
+"""What is drafted and read in one step changes no word of any answer, right or wrong, and spares steps."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def engine(folder: Path) -> AsyncIterator[EmbeddedEngine]:
 
 @pytest.fixture
 async def plain(folder: Path) -> AsyncIterator[EmbeddedEngine]:
-    """Guesses nothing."""
+    """Drafts nothing."""
     loaded = EmbeddedEngine(folder, EmbeddedOptions(draft_tokens=0))
     yield loaded
     await loaded.close()
@@ -87,29 +87,29 @@ async def test_every_answer_is_the_same_with_drafts_and_takes_fewer_steps(
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_whatever_is_guessed_the_answer_is_the_same(
+async def test_whatever_is_drafted_the_answer_is_the_same(
     engine: EmbeddedEngine, plain: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     drawn = random.Random(seed)
     for number, prompt in enumerate(PROMPTS):
         wanted = await tokens(plain, f"call {number}", prompt)
 
-        def guess(drafts: Drafts, written: list[int], longest: int, wanted: list[int] = wanted) -> list[int]:
+        def draft(drafts: Drafts, written: list[int], longest: int, wanted: list[int] = wanted) -> list[int]:
             right = wanted[len(written) :][: drawn.randint(0, longest)]
             return [*right, *(drawn.randrange(2048) for _ in range(drawn.randint(0, longest)))][:longest]
 
-        monkeypatch.setattr(Drafts, "next", guess)
+        monkeypatch.setattr(Drafts, "next", draft)
         assert await tokens(engine, "call", prompt) == wanted, prompt[-1]
 
 
-async def test_an_answer_whose_end_was_guessed_ends_there(
+async def test_an_answer_whose_end_was_drafted_ends_there(
     engine: EmbeddedEngine, plain: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = await tokens(plain, "a", PROMPTS[0])
     assert wanted[-1] in engine._stop_ids
     monkeypatch.setattr(Drafts, "next", lambda self, written, longest: [*wanted[len(written) :], 5, 6, 7, 8][:longest])
     assert await tokens(engine, "a", PROMPTS[0]) == wanted
-    assert await tokens(engine, "a", PROMPTS[1]) == await tokens(plain, "b", PROMPTS[1]), "what was guessed behind it was left"
+    assert await tokens(engine, "a", PROMPTS[1]) == await tokens(plain, "b", PROMPTS[1]), "what was drafted behind it was left"
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 6])
@@ -125,7 +125,7 @@ async def test_an_answer_fills_the_context_to_its_last_token(folder: Path, plain
         await engine.close()
 
 
-async def test_a_cancelled_generation_leaves_nothing_that_was_guessed(engine: EmbeddedEngine, plain: EmbeddedEngine) -> None:
+async def test_a_cancelled_generation_leaves_nothing_that_was_drafted(engine: EmbeddedEngine, plain: EmbeddedEngine) -> None:
     for begun in range(1, 6):
         async with aclosing(engine._tokens("a", PROMPTS[1], TOOLS, TOKENS)) as stream:
             for _ in range(begun):
@@ -139,7 +139,7 @@ async def test_words_read_ahead_change_no_answer(engine: EmbeddedEngine, plain: 
     assert await tokens(engine, "a", PROMPTS[1]) == await tokens(plain, "a", PROMPTS[1])
 
 
-async def test_a_model_that_tells_no_recent_logits_or_draws_its_words_guesses_nothing(folder: Path) -> None:
+async def test_a_model_that_tells_no_recent_logits_or_draws_its_words_drafts_nothing(folder: Path) -> None:
     for path, options in ((resolve("micro-lm"), EmbeddedOptions()), (folder, EmbeddedOptions(temperature=0.7))):
         engine = EmbeddedEngine(path, options)
         try:
@@ -149,7 +149,7 @@ async def test_a_model_that_tells_no_recent_logits_or_draws_its_words_guesses_no
             await engine.close()
 
 
-async def test_the_values_of_a_result_are_guessed_as_they_are_said(engine: EmbeddedEngine) -> None:
+async def test_the_values_of_a_result_are_drafted_as_they_are_said(engine: EmbeddedEngine) -> None:
     drafts = Drafts(engine.prompt, engine.prompt.ids(TOLD, TOOLS), TOLD, None, [9, 2])
     written = engine.prompt.encode("It is")[0]
     assert engine.prompt.tokenizer.decode(drafts.next(written, 11)[:-2]).strip() == "Paris"
@@ -158,7 +158,7 @@ async def test_the_values_of_a_result_are_guessed_as_they_are_said(engine: Embed
 
 
 @pytest.mark.parametrize("result", ["", "no JSON", "[" * 5000, '{"a": null, "b": [true, {}]}', str(list(range(13)))])
-async def test_a_result_without_values_to_tell_is_none_to_guess_from(engine: EmbeddedEngine, result: str) -> None:
+async def test_a_result_without_values_to_tell_is_none_to_draft_from(engine: EmbeddedEngine, result: str) -> None:
     told = (*TOLD[:-1], Message("tool", result, tool_call_id="c"))
     drafts = Drafts(engine.prompt, engine.prompt.ids(TOLD, TOOLS), told, None, [9, 2])
     assert drafts._values == []

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.llm.faulty_server import FaultyServer, faulty_server
-from tests.llm.test_servers_that_fail import Standby
+from tests.llm.test_servers_that_fail import SecondModel
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
 from voiceagent.llm import openai
@@ -86,8 +86,8 @@ async def test_a_server_that_fails_is_one_clear_line(server: FaultyServer, engin
     assert "\n" not in str(caught.value)
 
 
-async def test_a_standby_judges_while_it_answers(server: FaultyServer, engine: OpenAiEngine) -> None:
-    both = FallbackEngine(engine, Standby())
+async def test_a_fallback_judges_while_it_answers(server: FaultyServer, engine: OpenAiEngine) -> None:
+    both = FallbackEngine(engine, SecondModel())
     assert await both.ending_chance("call", MESSAGES, TOOLS) != 0.25
     server.fault = "500"
     async for _ in both.generate("call", MESSAGES, []):

@@ -1,4 +1,4 @@
-"""What the engine does about servers that fail: other servers, shorter conversations, fewer wishes, a standby."""
+"""What the engine does about servers that fail: other servers, shorter conversations, fewer wishes, a fallback."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def engine(*servers: FaultyServer, **options: float) -> OpenAiEngine:
 
 
 async def generated(model: LlmEngine, messages: Sequence[Message] = HELLO, tools: Sequence[ToolSchema] = ()) -> list[Generated]:
-    async with aclosing(model.generate("call", messages, tools, Urgency.GUESS)) as stream:
+    async with aclosing(model.generate("call", messages, tools, Urgency.SPECULATIVE)) as stream:
         return [piece async for piece in stream]
 
 
@@ -190,7 +190,7 @@ async def test_vllm_is_told_the_urgency_and_to_keep_to_the_schema(first: FaultyS
     first.owner = "vllm"
     model = engine(first)
     await generated(model, tools=[TOOL])
-    assert first.requests[0]["priority"] == Urgency.GUESS
+    assert first.requests[0]["priority"] == Urgency.SPECULATIVE
     assert first.requests[0]["tools"][0]["function"]["strict"] is True
     await model.close()
 
@@ -209,7 +209,7 @@ async def test_a_full_cache_is_load(first: FaultyServer) -> None:
     await model.close()
 
 
-class Standby:
+class SecondModel:
     """Says which one it is."""
 
     load = 0.0
@@ -218,7 +218,7 @@ class Standby:
     async def generate(
         self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
     ) -> AsyncGenerator[Generated, None]:
-        yield GeneratedText("the standby")
+        yield GeneratedText("the fallback")
 
     async def prefill(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
         return None
@@ -236,11 +236,11 @@ class Standby:
         return None
 
 
-async def test_a_standby_answers_while_the_server_does_not(first: FaultyServer) -> None:
+async def test_a_fallback_answers_while_the_server_does_not(first: FaultyServer) -> None:
     first.fault = "500"
-    model = FallbackEngine(engine(first), Standby())
-    assert await generated(model) == [GeneratedText("the standby")]
+    model = FallbackEngine(engine(first), SecondModel())
+    assert await generated(model) == [GeneratedText("the fallback")]
     first.fault = ""
-    assert await generated(model) == [GeneratedText("the standby")]
-    assert (model.problems["standby_answered"], len(first.requests)) == (1, 1)
+    assert await generated(model) == [GeneratedText("the fallback")]
+    assert (model.problems["fallback_answered"], len(first.requests)) == (1, 1)
     await model.close()

@@ -13,7 +13,7 @@ from aiohttp import web
 
 from voiceagent.audio.resample import StreamResampler
 from voiceagent.errors import MediaError
-from voiceagent.media.leg import HeardFrame
+from voiceagent.media.leg import InboundFrame
 from voiceagent.media.webrtc import WebRtcLeg
 
 Behaviour = Callable[[WebRtcLeg], Awaitable[None]]
@@ -100,9 +100,9 @@ async def media_server() -> AsyncIterator[MediaServer]:
     await server.stop()
 
 
-async def collect(leg: WebRtcLeg, frames: int) -> list[HeardFrame]:
+async def collect(leg: WebRtcLeg, frames: int) -> list[InboundFrame]:
     """The next frames that the leg hears."""
-    got: list[HeardFrame] = []
+    got: list[InboundFrame] = []
     async for frame in leg.frames():
         got.append(frame)
         if len(got) >= frames:

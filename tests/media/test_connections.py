@@ -25,10 +25,10 @@ from aiortc import (
 from aiortc.rtp import HeaderExtensionsMap, RtpPacket
 
 from tests.media.conftest import MediaServer, echo, listen, tone
+from voiceagent.client.caller import Caller
+from voiceagent.client.impairment import Impairment, Relay
 from voiceagent.errors import MediaError
 from voiceagent.media import aiortc_hooks
-from voiceagent.media.caller import Caller
-from voiceagent.media.impairment import Impairment, Relay
 from voiceagent.media.session_description import read_offer
 from voiceagent.media.ticker import Ticker
 from voiceagent.media.webrtc import WebRtcLeg, opus_only

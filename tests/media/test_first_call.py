@@ -9,7 +9,7 @@ FIRST_CALL = """
 import asyncio, sys
 from tests.attacks.loop_time import loop_time
 from tests.media.conftest import MediaServer
-from voiceagent.media.caller import Caller
+from voiceagent.client.caller import Caller
 from voiceagent.media.first_call import prepare
 
 async def call(server):

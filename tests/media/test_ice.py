@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from aioice import stun, turn
 
-from tests.turn_server import SECRET, turn_server
+from tests.turn_relay import SECRET, turn_server
 from voiceagent.errors import ConfigError
 from voiceagent.media.ice import NO_ICE_SERVERS, IceServers, IceSettings
 

@@ -40,18 +40,18 @@ def test_a_leg_at_rest_is_told_when_there_is_something_to_say() -> None:
         assert not playout.idle
 
     playout = Playout(on_ready=ready)
-    playout.hold(1)
+    playout.pause(1)
     playout.push(1, 0, ones(480), complete=True)
     assert (told, playout.idle) == (0, True), "what is held is nothing to say"
-    playout.release(1)
+    playout.resume(1)
     assert told == 1
-    playout.hold(1)
+    playout.pause(1)
     playout.push(2, 0, ones(480), complete=True)
     assert told == 1, "a held reply holds up those behind it"
-    playout.drop(1)
+    playout.cancel(1)
     assert told == 2
     drain(playout)
-    playout.drop(2)
+    playout.cancel(2)
     assert (told, playout.idle) == (2, True)
 
 
@@ -85,11 +85,11 @@ def test_a_dropped_reply_says_how_far_it_was_sent_and_takes_nothing_more() -> No
     playout.push(1, 0, ones(4800), complete=True)
     playout.next_frame()
     playout.next_frame()
-    assert playout.drop(1) == (1, 0, 40.0)
+    assert playout.cancel(1) == (1, 0, 40.0)
     assert not playout.push(1, 1, ones(480), complete=True)
     assert playout.next_frame() is None
     assert playout.queued_ms == 0
-    assert playout.drop(2) == (2, -1, 0.0)
+    assert playout.cancel(2) == (2, -1, 0.0)
 
 
 def test_a_frame_that_was_taken_counts_as_sent_for_a_drop_and_is_not_reported_after_it() -> None:
@@ -97,7 +97,7 @@ def test_a_frame_that_was_taken_counts_as_sent_for_a_drop_and_is_not_reported_af
     playout = Playout(sent.append)
     playout.push(1, 0, ones(4800), complete=True)
     playout.take_frame()
-    assert playout.drop(1) == (1, 0, 20.0)
+    assert playout.cancel(1) == (1, 0, 20.0)
     playout.confirm_sent()
     assert sent == []
 
@@ -117,14 +117,14 @@ def test_a_held_reply_waits_and_goes_on_from_the_same_sample() -> None:
     playout = Playout(sent.append)
     playout.push(1, 0, np.arange(1, 961, dtype=np.int16), complete=True)
     first = playout.next_frame()
-    playout.hold(1)
+    playout.pause(1)
     playout.push(1, 1, ones(480), complete=True)
     tail = playout.next_frame()
     assert tail is not None
     assert not np.any(tail[120:]), "it fades out"
     assert [playout.next_frame() for _ in range(3)] == [None] * 3
     assert (playout.underruns, len(sent)) == (0, 1)
-    playout.release(1)
+    playout.resume(1)
     second = playout.next_frame()
     assert first is not None
     assert second is not None
@@ -136,14 +136,14 @@ def test_a_held_reply_waits_and_goes_on_from_the_same_sample() -> None:
 
 def test_a_reply_may_be_held_before_it_has_audio_and_then_begins_at_full_level() -> None:
     playout = Playout()
-    playout.hold(2)
+    playout.pause(2)
     playout.push(1, 0, ones(240), complete=True)
     playout.push(2, 0, ones(480, 3), complete=True)
     frame = playout.next_frame()
     assert frame is not None
     assert frame.tolist() == [1] * 240 + [0] * 240
     assert playout.next_frame() is None
-    playout.release(2)
+    playout.resume(2)
     frame = playout.next_frame()
     assert frame is not None
     assert frame.tolist() == [3] * 480
@@ -165,10 +165,10 @@ def test_a_reply_falls_silent_and_goes_on_without_a_click() -> None:
     playout = Playout()
     playout.push(1, 0, TONE, complete=True)
     frames = [playout.next_frame() for _ in range(5)]
-    playout.hold(1)
+    playout.pause(1)
     frames += [playout.next_frame() for _ in range(5)]
     assert frames[-1] is None
-    playout.release(1, 0, 43.0)
+    playout.resume(1, 0, 43.0)
     frames += [playout.next_frame() for _ in range(3)]
     assert leaps(frames) <= STEEPEST * 1.1
 
@@ -193,9 +193,9 @@ def test_a_soft_reply_that_is_held_fades_out_from_its_level_and_goes_on_at_its_o
     frames = [playout.next_frame() for _ in range(2)]
     playout.attenuate(1, -12.0)
     frames += [playout.next_frame() for _ in range(2)]
-    playout.hold(1)
+    playout.pause(1)
     frames += [playout.next_frame() for _ in range(2)]
-    playout.release(1)
+    playout.resume(1)
     frames += [playout.next_frame() for _ in range(2)]
     assert leaps(frames) <= STEEPEST * 1.1
     assert frames[-1] is not None
@@ -207,7 +207,7 @@ def test_the_reply_after_a_soft_one_is_at_its_full_level() -> None:
     playout.push(1, 0, TONE, complete=True)
     playout.attenuate(1, -12.0)
     playout.next_frame()
-    playout.drop(1)
+    playout.cancel(1)
     playout.push(2, 0, ones(480, 1000), complete=True)
     frame = playout.next_frame()
     assert frame is not None
@@ -220,10 +220,10 @@ def test_a_word_that_was_cut_is_sent_again_from_its_beginning() -> None:
     playout.push(1, 0, np.arange(4800, dtype=np.int16), complete=True)
     for _ in range(5):
         playout.next_frame()
-    playout.hold(1)
+    playout.pause(1)
     playout.next_frame()
     queued_ms = playout.queued_ms
-    playout.release(1, 0, 70.0)
+    playout.resume(1, 0, 70.0)
     assert playout.queued_ms == queued_ms + 30
     frame = playout.next_frame()
     assert frame is not None
@@ -237,13 +237,13 @@ def test_going_back_never_goes_forward_and_never_before_the_clause() -> None:
     playout = Playout()
     playout.push(1, 0, np.arange(4800, dtype=np.int16), complete=True)
     playout.next_frame()
-    playout.hold(1)
-    playout.release(1, 0, 90.0)
+    playout.pause(1)
+    playout.resume(1, 0, 90.0)
     frame = playout.next_frame()
     assert frame is not None
     assert frame[-1] == 959
-    playout.hold(1)
-    playout.release(1, 0, -50.0)
+    playout.pause(1)
+    playout.resume(1, 0, -50.0)
     frame = playout.next_frame()
     assert frame is not None
     assert frame[-1] == 479
@@ -253,9 +253,9 @@ def test_a_held_reply_can_be_dropped() -> None:
     playout = Playout()
     playout.push(1, 0, ones(960), complete=True)
     playout.next_frame()
-    playout.hold(1)
-    assert playout.drop(1) == (1, 0, 20.0)
-    playout.release(1)
+    playout.pause(1)
+    assert playout.cancel(1) == (1, 0, 20.0)
+    playout.resume(1)
     playout.push(2, 0, ones(480), complete=True)
     assert playout.next_frame() is not None
 
@@ -266,8 +266,8 @@ def test_what_it_remembers_is_bounded() -> None:
         playout.push(reply_id, 0, ones(480), complete=True)
         playout.next_frame()
         if reply_id % 2:
-            playout.drop(reply_id)
-    assert len(playout._dropped) <= MAX_REMEMBERED
+            playout.cancel(reply_id)
+    assert len(playout._cancelled) <= MAX_REMEMBERED
     assert len(playout._last) <= MAX_REMEMBERED
 
 
@@ -341,7 +341,7 @@ class PlayoutMachine(RuleBasedStateMachine):
 
     @rule()
     def drop(self) -> None:
-        reply_id, clause, played_ms = self.playout.drop(self.reply)
+        reply_id, clause, played_ms = self.playout.cancel(self.reply)
         self.dropped.add(self.reply)
         self.open = False
         assert reply_id == self.reply
@@ -387,7 +387,7 @@ def test_a_cut_clause_ends_there_and_the_next_follows() -> None:
     playout.push(1, 0, np.full(4800, 1000, np.int16), complete=False)
     playout.push(1, 1, np.full(480, 2000, np.int16), complete=True)
     playout.next_frame()
-    playout.cut(1, 0, 50.0)
+    playout.end_clause(1, 0, 50.0)
     assert playout.push(1, 0, np.full(4800, 1000, np.int16), complete=True)
     assert playout.queued_ms == 30.0 + 20.0
     playout.next_frame()
@@ -402,8 +402,8 @@ def test_a_clause_that_is_cut_before_its_first_sample_is_not_heard() -> None:
     playout = Playout()
     playout.push(1, 0, np.full(4800, 1000, np.int16), complete=True)
     playout.push(1, 1, np.full(480, 2000, np.int16), complete=True)
-    playout.cut(1, 0, 0.0)
+    playout.end_clause(1, 0, 0.0)
     frame = playout.next_frame()
     assert frame is not None
     assert set(frame) == {2000}
-    playout.cut(7, 0, 0.0)
+    playout.end_clause(7, 0, 0.0)

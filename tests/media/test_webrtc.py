@@ -13,10 +13,10 @@ from aiortc.rtp import RtpPacket
 
 from tests.media.conftest import MediaServer, collect, echo, listen, tone
 from voiceagent.audio.levels import dbfs
+from voiceagent.client.caller import Caller
+from voiceagent.client.impairment import Impairment, Relay
 from voiceagent.errors import MediaError
 from voiceagent.media import event_channel
-from voiceagent.media.caller import Caller
-from voiceagent.media.impairment import Impairment, Relay
 from voiceagent.media.webrtc import HEARD_RATE_HZ, WebRtcLeg
 
 

@@ -11,7 +11,7 @@ import pytest
 from models.train import lm_replies
 from voiceagent.config import AgentConfig, LlmSettings, load_agent
 from voiceagent.context.settings import ContextEntry
-from voiceagent.models.check_lm import demo_tools
+from voiceagent.evaluation.check_lm import demo_tools
 from voiceagent.models.fitness import unfit
 from voiceagent.models.registry import registry
 from voiceagent.resources import demo_agent_file

@@ -160,10 +160,10 @@ def test_chances_that_know_the_end_cut_off_nobody_and_silences_do() -> None:
     assert area(np.array([0.1, 0.9, 0.9]), pauses.is_end) == 1.0
 
 
-def test_the_holds_that_are_tuned_are_the_engines() -> None:
+def test_the_delays_that_are_tuned_are_the_engines() -> None:
     rule, chances = HoldRule(0.2, 700.0, 0.8), np.array([0.05, 0.3, 0.6, 0.95])
     engine = EndpointModel({}, rule.risk, rule.hesitation_ms, rule.spread)
-    assert rule.holds_ms(chances) == pytest.approx([engine.holds_for(float(one), 200.0, 2100.0).endpoint_ms for one in chances])
+    assert rule.delays_ms(chances) == pytest.approx([engine.delays_for(float(one), 200.0, 2100.0).endpoint_ms for one in chances])
     assert rule_score(two_turns(), np.array([800.0, 300.0, 300.0])).median_ms == 305.0
 
 

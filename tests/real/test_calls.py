@@ -9,9 +9,9 @@ import pytest
 
 from tests.real.conftest import Said
 from tests.server_process import ServerProcess
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue, Exchange
-from voiceagent.models.check_speech import normalised
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue, Exchange
+from voiceagent.evaluation.check_speech import normalised
 
 GREETING = "Hello, how can I help you?"
 REQUESTS = {

@@ -41,7 +41,7 @@ TOKENS = 60
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def engines() -> AsyncIterator[tuple[EmbeddedEngine, EmbeddedEngine]]:
-    """One that guesses, on two threads, and one that does not, on one."""
+    """One that speculative_replies, on two threads, and one that does not, on one."""
     folder = published(MODEL)
     found = EmbeddedEngine(folder, EmbeddedOptions(threads=2)), EmbeddedEngine(folder, EmbeddedOptions(draft_tokens=0))
     assert found[0]._steps is not None
@@ -80,7 +80,7 @@ async def test_a_call_is_the_same_whatever_the_schema(engines: tuple[EmbeddedEng
 
 
 async def test_a_token_comes_out_the_same_whatever_is_read_with_it(engines: tuple[EmbeddedEngine, EmbeddedEngine]) -> None:
-    """Exactly: else a guess, or words read ahead, could tip a close choice."""
+    """Exactly: else a draft, or words read ahead, could tip a close choice."""
     ids = engines[0].prompt.ids([SYSTEM, Message("user", SAID[1])], DEMO)
     at_once = logits_of(engines[0], [ids])
     for pieces in ([ids[:100], ids[100:]], [ids[:-7], ids[-7:]], [ids[:-7], ids[-7:-3], ids[-3:]]):
@@ -99,9 +99,9 @@ async def both(
     engines: tuple[EmbeddedEngine, EmbeddedEngine], call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]
 ) -> list[int]:
     """What both engines generate."""
-    guessing, plain = [await tokens(engine, call_id, messages, tools) for engine in engines]
-    assert guessing == plain, messages[-1]
-    return guessing
+    drafting, plain = [await tokens(engine, call_id, messages, tools) for engine in engines]
+    assert drafting == plain, messages[-1]
+    return drafting
 
 
 def call_in(engine: EmbeddedEngine, made: list[int], messages: Sequence[Message]) -> ToolCall | None:

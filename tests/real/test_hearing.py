@@ -9,9 +9,9 @@ import jiwer
 
 from tests.real.conftest import Said
 from tests.server_process import ServerProcess
-from voiceagent.media.caller import Caller, ServerEvent
-from voiceagent.media.dialogue import Dialogue
-from voiceagent.models.check_speech import normalised
+from voiceagent.client.caller import Caller, ServerEvent
+from voiceagent.client.dialogue import Dialogue
+from voiceagent.evaluation.check_speech import normalised
 
 SENTENCES = (
     "Could you tell me when the next train leaves?",

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from tests import speech
 from tests.real.models import published
 from tests.server_process import ServerProcess, running_server
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 from voiceagent.conversation import actions as act
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
 from voiceagent.store.event_log import read_log
 from voiceagent.turn_taking.language import bare_words
 
@@ -108,7 +108,7 @@ def typed(caller: Caller, text: str) -> None:
 
 SPEAK = """
 import sys
-from voiceagent.models.espeak import Espeak
+from voiceagent.evaluation.espeak import Espeak
 speech = Espeak().say(sys.argv[1], sys.argv[2], words_per_minute=int(sys.argv[3])).resampled(int(sys.argv[4]))
 sys.stdout.buffer.write(speech.astype("float32").tobytes())
 """

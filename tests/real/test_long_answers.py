@@ -17,8 +17,8 @@ from aiohttp import web
 from tests.llm.faulty_server import chunk
 from tests.real.conftest import PROFILE, Said
 from tests.server_process import ServerProcess, running_server
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 
 TOKEN_S = 0.01
 LONG = (

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tests.real.models import published
 from voiceagent.conversation.events import SpokenWord
-from voiceagent.models.check_speech import normalised
+from voiceagent.evaluation.check_speech import normalised
 from voiceagent.stt.decoder import BatchDecoder
 from voiceagent.stt.hypothesis import Window
 from voiceagent.stt.short_whisper import ShortWhisper

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from tests.real.models import published
 from voiceagent.errors import ConfigError
-from voiceagent.models.check_speech import word_error_rate
-from voiceagent.models.not_speech import not_speech
+from voiceagent.evaluation.check_speech import word_error_rate
+from voiceagent.evaluation.not_speech import not_speech
 from voiceagent.models.registry import profile
 from voiceagent.stt.decoder import SHORTEST_LIMIT_TOKENS, BatchDecoder
 from voiceagent.stt.hypothesis import Window

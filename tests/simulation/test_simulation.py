@@ -19,8 +19,8 @@ def test_every_rule_holds_in_two_thousand_calls_and_every_decision_occurs() -> N
     assert tally.calls == 2000
     assert tally.decisions["the call ended"].total() == 2000
     assert set(tally.decisions["the reply was"]) == {"completed", "interrupted", "failed"}
-    assert set(tally.decisions["the guess was"]) == {"kept", "resumed", "failed"}
-    assert set(tally.decisions["a guard withheld"]) == {"input", "output"}
+    assert set(tally.decisions["the speculative reply was"]) == {"kept", "resumed", "failed"}
+    assert set(tally.decisions["a guard hit"]) == {"input", "output"}
     assert set(tally.decisions[EFFECTS]) == {COMMITTED}
     for kind in ("command", "sentence"):
         assert tally.share(f"over its speech: {kind}", "yields") > 0.98
@@ -42,10 +42,10 @@ def test_processes_share_the_work_and_the_sum_is_the_same() -> None:
     assert done == [500, 1000]
 
 
-def test_without_guesses_none_is_made() -> None:
-    tally = simulate(Rules(language="en", max_guesses=0), 100, jobs=1)
+def test_without_speculative_replies_none_is_made() -> None:
+    tally = simulate(Rules(language="en", max_speculative_replies=0), 100, jobs=1)
     assert tally.broken == []
-    assert "the guess was" not in tally.decisions
+    assert "the speculative reply was" not in tally.decisions
 
 
 def test_percentiles_are_of_the_nearest_rank() -> None:
@@ -64,10 +64,10 @@ def test_the_simulated_leg_goes_on_from_the_frame_at_which_it_was_held() -> None
     playout = SimulatedPlayout()
     playout.add(1, 0, 520.0, 1000.0)
     assert playout.next_ms() == 1020.0
-    playout.hold(1, 1110.0)
+    playout.pause(1, 1110.0)
     assert playout.next_ms() is None
-    playout.release(1, 2000.0)
+    playout.resume(1, 2000.0)
     assert playout.next_ms() == 2000.0 + 160.0
     playout.due(2160.0)
-    assert playout.drop(1, 2200.0) == (0, 300.0)
+    assert playout.cancel(1, 2200.0) == (0, 300.0)
     assert playout.next_ms() is None

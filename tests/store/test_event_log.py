@@ -16,7 +16,7 @@ from voiceagent.store.event_log import EventLog, EventLogError, find_log, read_l
 from voiceagent.turn_taking.endpointing import EndpointModel
 from voiceagent.turn_taking.pause import Prosody
 
-RULES = Rules(language="en", greeting="Hello.", endpointing=EndpointModel(guess_from=0.0))
+RULES = Rules(language="en", greeting="Hello.", endpointing=EndpointModel(speculate_from=0.0))
 
 
 class Logging(World):
@@ -32,7 +32,7 @@ class Logging(World):
 
 
 def a_call(folder: Path, call_id: str = "rtc_1", keep: int = 5) -> EventLog:
-    """A greeting, a guess that is kept, a tool, an interruption, a hang-up."""
+    """A greeting, a speculative reply that is kept, a tool, an interruption, a hang-up."""
     world = Logging(RULES)
     world.log = EventLog(folder, call_id, RULES, keep=keep)
     world.begin()
@@ -65,9 +65,9 @@ def test_a_recorded_call_is_decided_the_same_again(tmp_path: Path) -> None:
 
 def test_another_rule_is_another_decision(tmp_path: Path) -> None:
     head, steps = read_log(a_call(tmp_path).path)
-    again = replay(Rules(greeting="Hello.", max_guesses=0), ((step.event, step.actions) for step in steps))
+    again = replay(Rules(greeting="Hello.", max_speculative_replies=0), ((step.event, step.actions) for step in steps))
     assert not all(step.same for step in again)
-    assert head.rules.max_guesses == 3
+    assert head.rules.max_speculative_replies == 3
 
 
 def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_what_is_no_log_is_one_line(tmp_path: Path, text: str, problem: str) -> 
 )
 def test_a_line_that_is_no_step_is_named(tmp_path: Path, line: str, problem: str) -> None:
     file = tmp_path / "x.jsonl"
-    file.write_text('{"format":1,"version":"0","call_id":"c","rules":{}}\n' + line + "\n")
+    file.write_text('{"format":2,"version":"0","call_id":"c","rules":{}}\n' + line + "\n")
     with pytest.raises(EventLogError, match=f"x.jsonl:2: {problem}"):
         list(read_log(file)[1])
 

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.speech import RATE_HZ, frames, said, silence
-from voiceagent.models.espeak import Espeak
+from voiceagent.evaluation.espeak import Espeak
 from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.gates import GateLimits
 from voiceagent.stt.options import StreamOptions

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.turn_judges.test_smart_turn import small_model
-from voiceagent import engines
+from voiceagent import plugins
 from voiceagent.conversation.history import Message
 from voiceagent.engines import load_judges
 from voiceagent.errors import ConfigError
@@ -77,9 +77,16 @@ def test_an_engine_that_there_is_not_is_told_with_those_there_are() -> None:
 
 def test_a_plugin_adds_a_judge(monkeypatch: pytest.MonkeyPatch) -> None:
     mine = EntryPoint("mine", f"{__name__}:create", "voiceagent.turn")
-    monkeypatch.setattr(engines, "entry_points", lambda group: [mine] if group == "voiceagent.turn" else [])
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [mine] if group == "voiceagent.turn" else [])
     (judge,) = load_judges([EngineSpec("mine")], LLM)
     assert isinstance(judge, MyJudge)
+
+
+def test_a_plugin_that_cannot_be_loaded_says_so_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = EntryPoint("mine", f"{__name__}:nothing_of_that_name", "voiceagent.turn")
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [broken])
+    with pytest.raises(ConfigError, match=r"the turn engine 'mine' cannot be loaded: .*nothing_of_that_name.*; install it anew"):
+        load_judges([EngineSpec("mine")], LLM)
 
 
 def test_the_judge_by_meaning_takes_no_model_and_no_options() -> None:

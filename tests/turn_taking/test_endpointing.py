@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from voiceagent.turn_taking.endpoint_features import features
 from voiceagent.turn_taking.endpoint_weights import TRAINED
-from voiceagent.turn_taking.endpointing import EndpointModel, Holds
+from voiceagent.turn_taking.endpointing import EndpointingDelays, EndpointModel
 from voiceagent.turn_taking.language import UNKNOWN, Language
 from voiceagent.turn_taking.languages.de import GERMAN
 from voiceagent.turn_taking.languages.en import ENGLISH
@@ -31,9 +31,9 @@ def holds(
     voiced_ms: float = 1500.0,
     judged: Mapping[str, float] | None = None,
     language: Language = ENGLISH,
-) -> Holds:
+) -> EndpointingDelays:
     evidence = PauseEvidence(words, asked, voiced_ms, prosody, judged=judged or {})
-    return MODEL.holds(evidence, language, shortest_ms=SHORTEST_MS, longest_ms=LONGEST_MS)
+    return MODEL.delays(evidence, language, shortest_ms=SHORTEST_MS, longest_ms=LONGEST_MS)
 
 
 @pytest.mark.parametrize("judged", [ENDING, {}])
@@ -106,7 +106,7 @@ def test_marks_of_other_scripts_close_a_sentence() -> None:
     ]
 
 
-def test_a_guess_is_begun_at_once_where_an_end_is_likely() -> None:
+def test_a_speculative_reply_is_begun_at_once_where_an_end_is_likely() -> None:
     assert holds("Where is the nearest station?").eager_ms == 0
 
 
@@ -129,7 +129,7 @@ def test_any_evidence_gives_holds_within_their_bounds(
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_the_surer_the_sooner(one: float, other: float) -> None:
     surer, less = max(one, other), min(one, other)
-    assert MODEL.holds_for(surer, 200, 2000).endpoint_ms <= MODEL.holds_for(less, 200, 2000).endpoint_ms
+    assert MODEL.delays_for(surer, 200, 2000).endpoint_ms <= MODEL.delays_for(less, 200, 2000).endpoint_ms
 
 
 def test_every_feature_has_a_weight() -> None:

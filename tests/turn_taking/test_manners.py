@@ -26,7 +26,7 @@ def test_what_is_over_pauses_nothing_however_long_it_was() -> None:
     assert not PATIENT.pauses(320, 60, "unknown")
 
 
-def test_signs_of_listening_get_more_time() -> None:
+def test_backchannels_get_more_time() -> None:
     assert not PATIENT.pauses(700, 0, "listening")
     assert PATIENT.pauses(800, 0, "listening")
 

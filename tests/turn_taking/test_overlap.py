@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
+
 import pytest
 
 from voiceagent.turn_taking.languages import LANGUAGES, language
@@ -24,7 +27,7 @@ def test_a_command_takes_the_floor_at_once(words: str, silent: bool) -> None:
 
 
 @pytest.mark.parametrize("words", ["Mm-hm.", "Okay.", "Yeah, right.", "Oh, I see.", "Okay, great."])
-def test_signs_of_listening_do_not(words: str) -> None:
+def test_backchannels_do_not(words: str) -> None:
     assert verdict(words) == "continue"
     assert verdict(words, 2000.0, silent=False) == "wait"
 
@@ -104,7 +107,7 @@ def test_each_language_has_its_commands(code: str, words: str) -> None:
 
 
 @pytest.mark.parametrize(("code", "words"), BACKCHANNELS.items())
-def test_each_language_has_its_signs_of_listening(code: str, words: str) -> None:
+def test_each_language_has_its_backchannels(code: str, words: str) -> None:
     assert verdict(words, 700.0, said="Eins, dos, trois.", code=code) == "continue"
 
 
@@ -131,3 +134,6 @@ def test_no_language_lacks_a_list() -> None:
         assert set(one.unfinished) == set(LANGUAGES["en"].unfinished), one.name
         said = one.sayings
         assert all((said.check_in, said.farewell, said.apology, said.fillers, said.blocked_input, said.code)), one.name
+        assert all(asdict(one.prompts).values()), one.name
+        for result in [value for name, value in asdict(one.prompts).items() if name.startswith("tool_")]:
+            assert isinstance(json.loads(result), dict), one.name

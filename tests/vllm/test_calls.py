@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from bench.vllm_server import CPU_ENVIRONMENT, VllmServer
 from tests.server_process import running_server
 from tests.vllm.watch import HITS, Watch
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 from voiceagent.engines import SERVER_VARIABLE, load_tts
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
 from voiceagent.models.registry import profile
 
 WEATHER = "What's the weather in Paris tomorrow?"

@@ -14,8 +14,8 @@ from bench.vllm_server import VllmServer, free_port, serving
 from tests.server_process import running_server
 from tests.vllm.test_calls import LONG, WEATHER, said
 from tests.vllm.watch import RUNNING
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
 from voiceagent.resources import demo_agent_file
 
 AGENT = """
@@ -26,8 +26,8 @@ turn: {{silence_timeout_s: 0}}
 llm: {{base_url: "{url}", fallback: embedded, max_tokens: 1000}}
 options: {{llm: {{request: {{ignore_eos: true}}}}}}
 """
-"""vLLM's replies do not end by themselves, so that there is a middle; the standby's do. At `base_url` is anybody's model: what it
-writes is not held against what was said, which would end it."""
+"""vLLM's replies do not end by themselves, so that there is a middle; the fallback's do. At `base_url` is anybody's model: what
+it writes is not held against what was said, which would end it."""
 WRITTEN = "vllm:generation_tokens_total"
 
 

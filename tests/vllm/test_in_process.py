@@ -14,10 +14,10 @@ import pytest_asyncio
 from bench.vllm_server import BLOCK_TOKENS, CONTEXT_TOKENS, CPU_ENVIRONMENT
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
+from voiceagent.evaluation.check_lm import demo_tools
 from voiceagent.llm.embedded import EmbeddedEngine
 from voiceagent.llm.engine import Generated, GeneratedText, Urgency
 from voiceagent.llm.vllm import VllmEngine, VllmOptions
-from voiceagent.models.check_lm import demo_tools
 from voiceagent.resources import bundled_models_dir
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -12,13 +12,13 @@ import pytest
 from bench.vllm_server import MODEL, VllmServer
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
+from voiceagent.evaluation.check_lm import demo_tools
 from voiceagent.llm import openai
 from voiceagent.llm.chat_wire import wire_message
 from voiceagent.llm.embedded import EmbeddedEngine
 from voiceagent.llm.engine import Generated, GeneratedText
 from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
 from voiceagent.llm.prompt import ChatPrompt
-from voiceagent.models.check_lm import demo_tools
 from voiceagent.resources import bundled_models_dir
 
 SYSTEM = Message("system", "You are a friendly voice assistant. Answer in one or two short sentences.")

@@ -38,16 +38,16 @@ async def asked(engine: OpenAiEngine, name: str, urgency: Urgency, order: list[s
         order.append(name)
 
 
-async def test_a_reply_goes_before_guesses_and_those_before_reading_ahead(crowded: OpenAiEngine, watch: Watch) -> None:
+async def test_a_reply_goes_before_speculative_ones_and_those_before_reading_ahead(crowded: OpenAiEngine, watch: Watch) -> None:
     order: list[str] = []
     async with asyncio.TaskGroup() as group:
         for number in range(CROWD):
             group.create_task(asked(crowded, f"ahead {number}", Urgency.AHEAD, order))
         await watch.until(lambda m: m[WAITING] > CROWD / 2)
-        group.create_task(asked(crowded, "guess", Urgency.GUESS, order))
+        group.create_task(asked(crowded, "speculative", Urgency.SPECULATIVE, order))
         group.create_task(asked(crowded, "reply", Urgency.REPLY, order))
     await crowded.close()
-    assert order.index("reply") < order.index("guess") < CROWD / 2 + 2
+    assert order.index("reply") < order.index("speculative") < CROWD / 2 + 2
 
 
 async def test_a_queue_at_the_server_is_load(crowded: OpenAiEngine, watch: Watch) -> None:

@@ -8,7 +8,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, assert_never
 
 from voiceagent.call.clock import CallClock
 from voiceagent.call.hearing import Hearing, refusal_of
@@ -34,9 +34,9 @@ from voiceagent.latency.turns import TurnMeter
 from voiceagent.media.leg import Leg
 from voiceagent.realtime.event_allowance import EventAllowance, Verdict
 from voiceagent.realtime.session import RealtimeSession
-from voiceagent.speech.prose import Prose
-from voiceagent.speech.voice import Speech, SpokenVoice
+from voiceagent.text_normalization.prose import Prose
 from voiceagent.tools.call_tools import CallTools
+from voiceagent.tts.spoken_voice import Speech, SpokenVoice
 from voiceagent.turn_judges.judge import TurnJudge
 from voiceagent.turn_taking.spoken_language import AUTO
 
@@ -252,7 +252,7 @@ class Call:
         if isinstance(event, ev.SpeechStarted | ev.SpeechPaused | ev.SpeechResumed | ev.Endpoint):
             self._judging.follow(event)
         if isinstance(event, ev.Transcript):
-            self._foresee(event)
+            self._predict(event)
             self._retrieval.hear(event)
         for action in actions:
             if isinstance(action, act.ToolStarted):
@@ -263,9 +263,9 @@ class Call:
         if report is not None:
             self._measured(report)
 
-    def _foresee(self, event: ev.Transcript) -> None:
+    def _predict(self, event: ev.Transcript) -> None:
         """What callers wanted who began like this."""
-        predicted = self._tools.agents.foresight.predict(f"{event.stable} {event.unstable}")
+        predicted = self._tools.agents.predictor.predict(f"{event.stable} {event.unstable}")
         if predicted is not None:
             self._events.append(ev.ToolPredicted(event.at_ms, event.utterance_id, *predicted))
 
@@ -273,17 +273,17 @@ class Call:
         said = next((message.content for message in reversed(self.state.history) if message.role == "user"), "")
         self._tools.agents.learn(said, started.name, started.arguments)
 
-    def _carry_out(self, action: act.Action) -> None:
+    def _carry_out(self, action: act.AnyAction) -> None:
         match action:
             case act.Transcribe(utterance_id):
                 self._hearing.transcribe(utterance_id)
             case act.JudgeTurn():
                 self._judging.ask(action)
-            case act.SetHolds():
-                self._hearing.set_holds(action)
+            case act.SetEndpointing():
+                self._hearing.set_endpointing(action)
             case act.LanguageChanged(code):
                 self._change_language(code)
-            case act.Discard(utterance_id):
+            case act.DiscardUtterance(utterance_id):
                 self._hearing.discard(utterance_id)
             case act.Prefill():
                 if not self._strained:
@@ -294,25 +294,25 @@ class Call:
                 self._thinking.summarise(action)
             case act.RunTool():
                 self._thinking.run_tool(action)
-            case act.LookUp():
-                self._thinking.look_up(action)
-            case act.CancelLookUp(lookup_id):
-                self._thinking.cancel_look_up(lookup_id)
+            case act.RunSpeculativeTool():
+                self._thinking.run_speculatively(action)
+            case act.CancelSpeculativeTool(speculative_id):
+                self._thinking.cancel_speculative_tool(speculative_id)
             case act.Speak():
                 self._speaking.speak(action)
-            case act.Hold(reply_id):
-                self._speaking.hold(reply_id)
-            case act.Release():
-                self._speaking.release(action)
+            case act.PauseReply(reply_id):
+                self._speaking.pause(reply_id)
+            case act.ResumeReply():
+                self._speaking.resume(action)
             case act.Attenuate():
                 self._speaking.attenuate(action)
             case act.Attend(utterance_id):
                 self._hearing.attend(utterance_id)
-            case act.Cut():
-                self._speaking.cut(action)
-            case act.Drop(reply_id):
+            case act.EndClauseAt():
+                self._speaking.end_clause(action)
+            case act.CancelReply(reply_id):
                 self._tasks.cancel(owner(reply_id))
-                self._speaking.drop(reply_id)
+                self._speaking.cancel(reply_id)
             case act.ReplyEnded(reply_id):
                 self._speaking.finish(reply_id)
             case act.SetTimer(name, due_ms):
@@ -321,6 +321,10 @@ class Call:
                 self._clear_timer(name)
             case act.End(reason):
                 self._ending = reason
+            case act.SpeculationEnded() | act.SpeculativeToolEnded() | act.GuardHit() | act.Notice():
+                pass  # observers and the client are told
+            case _:
+                assert_never(action)
 
     def _set_timer(self, name: str, due_ms: float) -> None:
         self._clear_timer(name)

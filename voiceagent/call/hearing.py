@@ -1,5 +1,5 @@
 """The agent's ear: the caller's frames in; onsets, pauses, partial transcripts and endpoints out, as events of the turn engine.
-Silence reaches the VAD and nothing behind it. How long a pause may last is for the turn engine to say (`SetHolds`); here
+Silence reaches the VAD and nothing behind it. How long a pause may last is for the turn engine to say (`SetEndpointing`); here
 it is counted, in received audio."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.errors import EngineError
 from voiceagent.guard.checks import Admitted, Checks, admit
-from voiceagent.media.leg import HeardFrame
+from voiceagent.media.leg import InboundFrame
 from voiceagent.stt.engine import SttEngine
 from voiceagent.stt.stream import UtteranceTranscriber
 from voiceagent.vad.detector import DetectorOptions, SpeechDetector, SpeechOnset, SpeechProgress
@@ -36,7 +36,7 @@ PAUSE_MS = 100.0
 EARLY_MS = 60.0
 """Silence in which a machine with room decodes the utterance already: if it becomes a pause, its words are known sooner."""
 EARLY_LOAD = 0.5
-"""How busy the engines may be for it, 0 to 1: where speech goes on, the decode was in vain."""
+"""How busy the engines may be for it, 0 to 1: where speech goes on, the decode is thrown away."""
 PARTIAL_SHARE = 0.3
 """Of a caller's speaking time, what the partial decodes may take: where one costs much, or had to wait behind those of other
 calls, the next comes later."""
@@ -96,12 +96,12 @@ class Hearing:
         self._decoding = False
         self._pause_id = 0
         self._paused = self._eager_due = self._early = False
-        self._holds: act.SetHolds | None = None
+        self._endpointing: act.SetEndpointing | None = None
         self._last_voiced_ms = -1.0
         self._uplink_ms = 0.0
         self._vad_ms = 0.0
 
-    async def run(self, frames: AsyncIterator[HeardFrame]) -> None:
+    async def run(self, frames: AsyncIterator[InboundFrame]) -> None:
         """Hear until the leg ends, and leave no decode to go on without it."""
         try:
             async for frame in frames:
@@ -110,7 +110,7 @@ class Hearing:
             if self._transcriber is not None:
                 await self._transcriber.close()
 
-    def _hear(self, frame: HeardFrame) -> None:
+    def _hear(self, frame: InboundFrame) -> None:
         began = time.perf_counter()
         now_ms = self._clock.now_ms()
         self._recent.append(frame.pcm)
@@ -141,7 +141,7 @@ class Hearing:
         """See whether the utterance goes on, pauses, or ends."""
         if progress.silence_ms < PAUSE_MS:
             if self._paused:
-                self._paused, self._holds = False, None
+                self._paused, self._endpointing = False, None
                 self._post(ev.SpeechResumed(self._clock.now_ms(), self._utterance_id))
             if progress.silence_ms >= EARLY_MS:
                 self._decode_early(utterance)
@@ -151,13 +151,13 @@ class Hearing:
             return
         if not self._paused:
             self._pause(progress)
-        holds = self._holds
-        if holds is None:
+        endpointing = self._endpointing
+        if endpointing is None:
             return
         silence_ms = progress.silence_ms + FRAME_MS / 2  # to the nearest frame, not to the next
-        if silence_ms >= holds.endpoint_ms:
+        if silence_ms >= endpointing.endpoint_ms:
             self._end(progress)
-        elif self._eager_due and silence_ms >= holds.eager_ms:
+        elif self._eager_due and silence_ms >= endpointing.eager_ms:
             self._eager_due = False
             self._post(ev.SilenceReached(self._clock.now_ms(), self._utterance_id, self._pause_id))
 
@@ -180,7 +180,7 @@ class Hearing:
         self._is_open = True
         self._since_partial_ms = 0.0
         self._decoding = self._paused = False
-        self._holds = None
+        self._endpointing = None
         self._words = ""
         self._post(ev.SpeechStarted(self._clock.now_ms(), self._utterance_id, onset.onset_ms))
 
@@ -243,10 +243,10 @@ class Hearing:
         self._attended = utterance_id
         self._since_partial_ms = max(self._settings.partial_interval_ms, OVERLAP_INTERVAL_MS)
 
-    def set_holds(self, holds: act.SetHolds) -> None:
+    def set_endpointing(self, endpointing: act.SetEndpointing) -> None:
         """How long the pause of the open utterance may last."""
-        if holds.utterance_id == self._utterance_id:
-            self._holds = holds
+        if endpointing.utterance_id == self._utterance_id:
+            self._endpointing = endpointing
 
     def discard(self, utterance_id: int) -> None:
         """Forget the open utterance."""

@@ -11,7 +11,7 @@ import msgspec
 from voiceagent.config import AgentConfig
 from voiceagent.conversation.state import Rules, ToolRule
 from voiceagent.errors import ConfigError
-from voiceagent.speech.marks import unmarked
+from voiceagent.text_normalization.marks import unmarked
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.turn_judges.judge import TurnJudge
 from voiceagent.turn_taking.endpointing import EndpointModel
@@ -19,12 +19,12 @@ from voiceagent.turn_taking.manners import MANNERS
 
 MAX_FILE_BYTES = 100_000
 FIXED_EAGER_MS = 200
-"""Where the hold is fixed: the silence in which an answer is begun."""
+"""Where the endpointing delay is fixed: the silence after which a speculative reply is begun."""
 
 
 def rules_of(agent: AgentConfig, tools: ToolSet, judges: Sequence[TurnJudge] = ()) -> Rules:
     """The turn engine's rules for an agent, its tools and its turn judges."""
-    fixed_ms = agent.turn.endpoint_hold_ms
+    fixed_ms = agent.turn.fixed_endpointing_delay_ms
     return Rules(
         language=agent.language,
         instructions=agent.instructions,
@@ -32,17 +32,18 @@ def rules_of(agent: AgentConfig, tools: ToolSet, judges: Sequence[TurnJudge] = (
         check_in=_plain(agent.phrases.check_in),
         farewell=_plain(agent.phrases.farewell),
         apology=_plain(agent.phrases.apology),
+        prompts={name: line for name, line in msgspec.structs.asdict(agent.prompts).items() if line is not None},
         silence_timeout_ms=agent.turn.silence_timeout_s * 1000.0,
         max_call_ms=agent.turn.max_call_s * 1000.0,
         reply_timeout_ms=agent.turn.reply_timeout_s * 1000.0,
         max_tool_rounds=agent.turn.max_tool_rounds,
         endpointing=endpointing_of(agent, judges) if fixed_ms is None else None,
-        shortest_hold_ms=agent.turn.shortest_hold_ms if fixed_ms is None else min(FIXED_EAGER_MS, fixed_ms),
-        longest_hold_ms=agent.turn.longest_hold_ms if fixed_ms is None else fixed_ms,
+        min_endpointing_delay_ms=agent.turn.min_endpointing_delay_ms if fixed_ms is None else min(FIXED_EAGER_MS, fixed_ms),
+        max_endpointing_delay_ms=agent.turn.max_endpointing_delay_ms if fixed_ms is None else fixed_ms,
         judges=fixed_ms is None and any(judge.needs_words for judge in judges),
-        max_guesses=agent.turn.max_guesses,
+        max_speculative_replies=agent.turn.max_speculative_replies,
         manners=MANNERS[agent.turn.overlap],
-        max_lookups=agent.turn.max_lookups,
+        max_speculative_tool_calls=agent.turn.max_speculative_tool_calls,
         long_history_tokens=agent.llm.long_history_tokens,
         summarise=agent.llm.summarise,
         max_chunks=agent.turn.max_chunks,
@@ -59,7 +60,7 @@ def _plain(phrase: str | None) -> str | None:
 
 def _tool_rule(tools: ToolSet, name: str) -> ToolRule:
     rule = tools.rule(name)
-    return ToolRule(rule.effect, rule.fillers, rule.confirm, tools.values(name), tools.foresight.typical_ms(name))
+    return ToolRule(rule.effect, rule.fillers, rule.confirm, tools.values(name), tools.predictor.typical_ms(name))
 
 
 def endpointing_of(agent: AgentConfig, judges: Sequence[TurnJudge] = ()) -> EndpointModel:

@@ -67,26 +67,26 @@ class Speaking:
         if self._worker is None or self._worker.done():
             self._worker = self._tasks.start(owner(action.reply_id), self._work(self._waiting))
 
-    def hold(self, reply_id: int) -> None:
+    def pause(self, reply_id: int) -> None:
         """Send nothing of the reply for now."""
-        self._playout.hold(reply_id)
+        self._playout.pause(reply_id)
 
     def attenuate(self, action: act.Attenuate) -> None:
         """Send the reply softer, or at its full level again."""
         self._playout.attenuate(action.reply_id, action.gain_db)
 
-    def release(self, action: act.Release) -> None:
+    def resume(self, action: act.ResumeReply) -> None:
         """Send the reply from where it was held, or from the beginning of the word that was cut."""
-        self._playout.release(action.reply_id, action.clause, action.from_ms)
+        self._playout.resume(action.reply_id, action.clause, action.from_ms)
 
-    def cut(self, action: act.Cut) -> None:
+    def end_clause(self, action: act.EndClauseAt) -> None:
         """Send nothing of the clause beyond the end of a word."""
-        self._playout.cut(action.reply_id, action.clause, action.end_ms)
+        self._playout.end_clause(action.reply_id, action.clause, action.end_ms)
         self._left.set()
 
-    def drop(self, reply_id: int) -> None:
+    def cancel(self, reply_id: int) -> None:
         """Send nothing more of the reply and report what was sent."""
-        _, clause, played_ms = self._playout.drop(reply_id)
+        _, clause, played_ms = self._playout.cancel(reply_id)
         self._left.set()
         self._post(ev.PlayoutStopped(self._clock.now_ms(), reply_id, clause, played_ms))
 

@@ -16,7 +16,7 @@ from voiceagent.errors import EngineError
 from voiceagent.guard.checks import Guards
 from voiceagent.guard.window import Checked, OutputWindow
 from voiceagent.llm.engine import GeneratedText, LlmEngine, Urgency
-from voiceagent.speech.prose import Prose
+from voiceagent.text_normalization.prose import Prose
 from voiceagent.tools.call_tools import CallTools
 
 log = logging.getLogger(__name__)
@@ -25,7 +25,6 @@ READING = "reading ahead"
 SUMMARISING = "summarising"
 SUMMARY_TIMEOUT_S = 30.0
 MAX_SUMMARY_CHARACTERS = 1500
-SUM_UP = "Sum up our talk so far in at most five short sentences. Keep names, numbers and what was agreed."
 EFFECTS = "tools with effects"
 FAILED = "The language model failed; the server's log says why."
 """What the client is told: addresses and what other servers say are none of its business."""
@@ -36,8 +35,8 @@ def owner(reply_id: int) -> str:
     return f"reply {reply_id}"
 
 
-def _lookup(lookup_id: int) -> str:
-    return f"lookup {lookup_id}"
+def _speculative_task(speculative_id: int) -> str:
+    return f"speculative tool {speculative_id}"
 
 
 class Thinking:
@@ -85,7 +84,7 @@ class Thinking:
         if reply_id != self._window_of:
             self._window_of, self._window = reply_id, OutputWindow(self._guards.output, self._guards.window_tokens)
         window, prose = self._window, self._new_prose()
-        urgency = Urgency.GUESS if action.guess else Urgency.REPLY
+        urgency = Urgency.SPECULATIVE if action.speculative else Urgency.REPLY
         async with self._turn:
             try:
                 async with aclosing(
@@ -129,9 +128,9 @@ class Thinking:
         """Let the model read the beginning of the next prompt, unless it has something better to do."""
         self._wanted = action
         if self._reading is None or self._reading.done():
-            self._reading = self._tasks.start(READING, self._read_ahead())
+            self._reading = self._tasks.start(READING, self._run_prefill())
 
-    async def _read_ahead(self) -> None:
+    async def _run_prefill(self) -> None:
         """One after the other; what was wanted meanwhile counts, not what was wanted before."""
         while self._wanted is not None:
             action, self._wanted = self._wanted, None
@@ -145,7 +144,7 @@ class Thinking:
     async def _predict(self, utterance_id: int, messages: tuple[Message, ...]) -> None:
         """Ask the model for the tools that it would call. When it begins to talk instead, that is all that was wanted to know."""
         tools = self._tools.schemas()
-        async with aclosing(self._engine.generate(self._call_id, messages, tools, Urgency.GUESS)) as stream:
+        async with aclosing(self._engine.generate(self._call_id, messages, tools, Urgency.SPECULATIVE)) as stream:
             async for piece in stream:
                 if isinstance(piece, GeneratedText):
                     return
@@ -157,9 +156,8 @@ class Thinking:
 
     async def _summarise(self, action: act.Summarise) -> None:
         summary_id, text = f"{self._call_id} summary", ""
-        messages = (*action.messages, Message("user", SUM_UP))
         try:
-            summing_up = self._engine.generate(summary_id, messages, (), Urgency.AHEAD)
+            summing_up = self._engine.generate(summary_id, action.messages, (), Urgency.AHEAD)
             async with asyncio.timeout(SUMMARY_TIMEOUT_S), aclosing(summing_up) as stream:
                 async for piece in stream:
                     if isinstance(piece, GeneratedText) and len(text) < MAX_SUMMARY_CHARACTERS:
@@ -181,15 +179,15 @@ class Thinking:
         output = self._take_marks(outcome.output)
         self._post(ev.ToolFinished(self._clock.now_ms(), action.reply_id, action.call_id, output, outcome.ok))
 
-    def look_up(self, action: act.LookUp) -> None:
+    def run_speculatively(self, action: act.RunSpeculativeTool) -> None:
         """Start a tool ahead of its turn's commit."""
-        self._tasks.start(_lookup(action.lookup_id), self._look_up(action))
+        self._tasks.start(_speculative_task(action.speculative_id), self._run_speculatively(action))
 
-    def cancel_look_up(self, lookup_id: int) -> None:
+    def cancel_speculative_tool(self, speculative_id: int) -> None:
         """Nobody waits for it."""
-        self._tasks.cancel(_lookup(lookup_id))
+        self._tasks.cancel(_speculative_task(speculative_id))
 
-    async def _look_up(self, action: act.LookUp) -> None:
+    async def _run_speculatively(self, action: act.RunSpeculativeTool) -> None:
         outcome = await self._tools.run("", action.name, action.arguments, self._tool_timeout_s)
         output = self._take_marks(outcome.output)
-        self._post(ev.LookedUp(self._clock.now_ms(), action.lookup_id, output, outcome.ok))
+        self._post(ev.SpeculativeToolFinished(self._clock.now_ms(), action.speculative_id, output, outcome.ok))

@@ -18,10 +18,10 @@ from rich.console import Console
 
 from voiceagent.audio.resample import resample
 from voiceagent.cli.waterfall import waterfall
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue, Exchange
 from voiceagent.engines import load_tts
 from voiceagent.errors import ConfigError
-from voiceagent.media.caller import Caller
-from voiceagent.media.dialogue import Dialogue, Exchange
 from voiceagent.models.registry import profile
 
 MAX_WAV_S = 60

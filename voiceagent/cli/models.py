@@ -15,9 +15,9 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table
 
 from voiceagent.config import models_cache_dir
-from voiceagent.models.check import CHECKS, check
+from voiceagent.evaluation.check import CHECKS, check
+from voiceagent.evaluation.figures import Figure
 from voiceagent.models.choice import STARTER
-from voiceagent.models.figures import Figure
 from voiceagent.models.model import Model, Source
 from voiceagent.models.registry import Registry, registry, size_text, with_own
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Protocol
 
 from voiceagent.context.index import ContextError, FolderIndex, index_file
 from voiceagent.context.settings import ContextEntry
 from voiceagent.conversation.history import Chunk
-from voiceagent.errors import ConfigError
+from voiceagent.plugins import load_plugin
 
 log = logging.getLogger(__name__)
 
@@ -30,9 +29,6 @@ class Source(Protocol):
         """Chunks about `query`, the caller's words so far, best first, as they are found. Stopped at its deadline, or when it
         gave as many as are wanted. Raises ContextError."""
         ...
-
-
-Create = Callable[[Mapping[str, Any], str], Source]
 
 
 class FolderSource:
@@ -123,14 +119,5 @@ def _asked(entry: ContextEntry, base_dir: str, data_dir: Path) -> Asked:
     if entry.folder:
         source: Source = FolderSource(Path(base_dir) / entry.folder, data_dir, entry.chunks)
     else:
-        source = _plugin(entry.source)(entry.options, base_dir)
+        source = load_plugin("context", entry.source, "context source")(entry.options, base_dir)
     return Asked(entry.label, source, entry.chunks, entry.deadline_ms)
-
-
-def _plugin(name: str) -> Create:
-    """A plugin's `create`. Raises ConfigError naming those there are."""
-    found = {entry.name: entry for entry in entry_points(group="voiceagent.context")}
-    if name not in found:
-        raise ConfigError(f"there is no context source {name!r}; expected one of {', '.join(found) or '(none is installed)'}")
-    create: Create = found[name].load()
-    return create

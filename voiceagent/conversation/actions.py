@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from voiceagent.conversation.history import Message
 
@@ -40,7 +41,7 @@ class LanguageChanged(Action):
 
 
 @dataclass(frozen=True, slots=True)
-class SetHolds(Action):
+class SetEndpointing(Action):
     """Report the open utterance's silence: `SilenceReached` once it has lasted `eager_ms`, `Endpoint` once `endpoint_ms`, counted
     in received audio since the last voiced sample. Holds until speech resumes."""
 
@@ -50,7 +51,7 @@ class SetHolds(Action):
 
 
 @dataclass(frozen=True, slots=True)
-class Discard(Action):
+class DiscardUtterance(Action):
     """The open utterance was nothing to answer (a cough, an "mm-hm"): forget it, what follows is a new one."""
 
     utterance_id: int
@@ -71,7 +72,7 @@ class Generate(Action):
 
     reply_id: int
     messages: tuple[Message, ...]
-    guess: bool = False
+    speculative: bool = False
     """Whether it may be thrown away: then others go first."""
 
 
@@ -93,27 +94,26 @@ class RunTool(Action):
 
 
 @dataclass(frozen=True, slots=True)
-class LookUp(Action):
-    """Run a tool that leaves nothing behind, before it is known whether it will be asked for; answered by `LookedUp` unless
-    cancelled."""
+class RunSpeculativeTool(Action):
+    """Run a tool without effect before its turn is committed; answered by `SpeculativeToolFinished` unless cancelled."""
 
-    lookup_id: int
+    speculative_id: int
     name: str
     arguments: str
 
 
 @dataclass(frozen=True, slots=True)
-class CancelLookUp(Action):
+class CancelSpeculativeTool(Action):
     """Nobody waits for it any more."""
 
-    lookup_id: int
+    speculative_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class LookUpEnded(Action):
-    """A tool that ran ahead was asked for, or in vain. For the measurements only."""
+class SpeculativeToolEnded(Action):
+    """A reply asked for a tool that ran speculatively, or none did. For the measurements only."""
 
-    lookup_id: int
+    speculative_id: int
     name: str
     used: bool
     saved_ms: float
@@ -130,14 +130,14 @@ class Speak(Action):
 
 
 @dataclass(frozen=True, slots=True)
-class Drop(Action):
+class CancelReply(Action):
     """Cancel all work for the reply and send no further frame of it; answered by exactly one `PlayoutStopped`."""
 
     reply_id: int
 
 
 @dataclass(frozen=True, slots=True)
-class Hold(Action):
+class PauseReply(Action):
     """Send no frame of the reply for now; what is synthesised queues up."""
 
     reply_id: int
@@ -160,8 +160,8 @@ class Attend(Action):
 
 
 @dataclass(frozen=True, slots=True)
-class Release(Action):
-    """Send the held reply at its full level, from the very sample at which it was held; where `clause` names the one that was
+class ResumeReply(Action):
+    """Send the paused reply at its full level, from the very sample at which it was paused; where `clause` names the one that was
     being sent, from `from_ms` of its audio, the beginning of the word that was cut."""
 
     reply_id: int
@@ -170,7 +170,7 @@ class Release(Action):
 
 
 @dataclass(frozen=True, slots=True)
-class Cut(Action):
+class EndClauseAt(Action):
     """Send nothing of the clause beyond `end_ms` of its audio: something better is there to say."""
 
     reply_id: int
@@ -179,7 +179,7 @@ class Cut(Action):
 
 
 @dataclass(frozen=True, slots=True)
-class GuessEnded(Action):
+class SpeculationEnded(Action):
     """A speculative reply was kept or thrown away. For the measurements only."""
 
     reply_id: int
@@ -190,7 +190,7 @@ class GuessEnded(Action):
 
 
 @dataclass(frozen=True, slots=True)
-class Withheld(Action):
+class GuardHit(Action):
     """A guard's line is said instead of what the language model wrote (`output`), or of an answer (`input`). For the
     measurements only."""
 
@@ -322,3 +322,33 @@ class Failure(Notice):
 
     code: str
     message: str
+
+
+AnyAction: TypeAlias = (
+    Transcribe
+    | JudgeTurn
+    | LanguageChanged
+    | SetEndpointing
+    | DiscardUtterance
+    | Prefill
+    | Generate
+    | Summarise
+    | RunTool
+    | RunSpeculativeTool
+    | CancelSpeculativeTool
+    | SpeculativeToolEnded
+    | Speak
+    | CancelReply
+    | PauseReply
+    | Attenuate
+    | Attend
+    | ResumeReply
+    | EndClauseAt
+    | SpeculationEnded
+    | GuardHit
+    | SetTimer
+    | ClearTimer
+    | End
+    | Notice
+)
+"""Each of them: whoever carries actions out matches all."""

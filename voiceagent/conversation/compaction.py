@@ -26,7 +26,7 @@ def compact(step: Step) -> None:
         _replace(step, "")
         return
     told = (Message("system", state.summary),) if state.summary else ()
-    step.do(act.Summarise((*told, *state.history[:border])))
+    step.do(act.Summarise((*told, *state.history[:border], Message("user", step.prompts.sum_up))))
 
 
 def take_summary(step: Step, event: ev.Summarised) -> None:

@@ -7,12 +7,10 @@ from collections import defaultdict
 from string import Formatter
 
 from voiceagent.conversation.history import ToolCall, read_arguments
-from voiceagent.conversation.lookups import rule_of
 from voiceagent.conversation.reply import Reply
+from voiceagent.conversation.speculative_tools import rule_of
 from voiceagent.conversation.step import Step
 
-NOT_CONFIRMED = '{"status": "not done yet: the caller is asked to confirm it"}'
-ONE_AT_A_TIME = '{"error": "not done: another request waits for the caller to confirm it"}'
 GIST_SHARE = 0.7
 """Of the question's words, so many must have been heard that a yes can be meant for it."""
 

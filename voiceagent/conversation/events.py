@@ -86,7 +86,7 @@ class TurnJudged(Event):
 
 @dataclass(frozen=True, slots=True)
 class SilenceReached(Event):
-    """The pause has lasted for the `eager_ms` of the last `SetHolds`."""
+    """The pause has lasted for the `eager_ms` of the last `SetEndpointing`."""
 
     utterance_id: int
     pause_id: int
@@ -94,7 +94,7 @@ class SilenceReached(Event):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint(Event):
-    """The pause has lasted for the `endpoint_ms` of the last `SetHolds`: the caller has finished the utterance."""
+    """The pause has lasted for the `endpoint_ms` of the last `SetEndpointing`: the caller has finished the utterance."""
 
     utterance_id: int
     speech_end_ms: float
@@ -211,10 +211,10 @@ class ToolFinished(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class LookedUp(Event):
-    """A tool that ran ahead ended; the fields are those of `ToolFinished`."""
+class SpeculativeToolFinished(Event):
+    """A tool that ran speculatively ended; the fields are those of `ToolFinished`."""
 
-    lookup_id: int
+    speculative_id: int
     output: str
     ok: bool
 
@@ -271,7 +271,7 @@ class Played(Event):
 
 @dataclass(frozen=True, slots=True)
 class PlayoutStopped(Event):
-    """Answer to `actions.Drop`: nothing of the reply will be sent any more, and this much was.
+    """Answer to `actions.CancelReply`: nothing of the reply will be sent any more, and this much was.
     `clause` is -1 when nothing was."""
 
     reply_id: int

@@ -24,4 +24,4 @@ def cut_filler(step: Step, clause: int) -> None:
         return
     kept = replace(before, text=" ".join(word.text for word in words), words=words, duration_ms=end_ms, ready=True, cut=True)
     step.put(reply=reply.with_clause(clause - 1, kept))
-    step.do(act.Cut(reply.reply_id, clause - 1, end_ms))
+    step.do(act.EndClauseAt(reply.reply_id, clause - 1, end_ms))

@@ -4,7 +4,7 @@ takes the floor is for `caller` to say."""
 from __future__ import annotations
 
 from voiceagent.conversation import actions as act
-from voiceagent.conversation.replying import GO_ON, OVERLAP
+from voiceagent.conversation.reply_lifecycle import GO_ON, OVERLAP
 from voiceagent.conversation.state import Phase
 from voiceagent.conversation.step import Step
 from voiceagent.turn_taking.overlap import Leaning
@@ -36,7 +36,7 @@ def pause(step: Step) -> None:
     reply = step.spoken()
     if reply is not None and step.state.voice != "paused":
         step.put(voice="paused")
-        step.do(act.Hold(reply.reply_id))
+        step.do(act.PauseReply(reply.reply_id))
 
 
 def keep(step: Step, words: str, end_ms: float) -> None:
@@ -62,6 +62,6 @@ def go_on(step: Step) -> None:
     if reply is None:
         return
     if before == "paused":
-        step.do(act.Release(reply.reply_id, *reply.cut_word))
+        step.do(act.ResumeReply(reply.reply_id, *reply.cut_word))
     elif before == "ducked":
         step.do(act.Attenuate(reply.reply_id, 0.0))

@@ -21,9 +21,6 @@ class ToolCall:
     arguments: str
 
 
-CONTEXT_HEAD = "Notes that may help with what I say below:"
-
-
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """A piece of a document that may help to answer."""
@@ -44,6 +41,8 @@ class Message:
     interrupted: bool = False
     context: tuple[Chunk, ...] = ()
     """What was found for a user's message, in the order in which it was prompted."""
+    context_head: str = ""
+    """Stands in front of that."""
 
     @property
     def prompted(self) -> str:
@@ -51,7 +50,7 @@ class Message:
         if not self.context:
             return self.content
         notes = "\n\n".join(f"[{chunk.source}]\n{chunk.text}" for chunk in self.context)
-        return f"{CONTEXT_HEAD}\n\n{notes}\n\n{self.content}"
+        return "\n\n".join(part for part in (self.context_head, notes, self.content) if part)
 
 
 CHARACTERS_PER_TOKEN = 4

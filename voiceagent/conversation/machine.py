@@ -1,27 +1,32 @@
 """The turn engine: `step(state, event) -> (state, actions)`, a pure function.
 
-Theory of operation. A call is in one `Phase`; `TABLE` says, for every kind of event, in which phases it means something
-and what is done then. An event that has no row for the phase is late or stray and changes nothing: that is how every race
-is settled. Replies are named by ids: an event of a reply that is not the live one is dropped, so cancelling a reply is
-nothing but moving it from `reply` to `dropping`. A dropped reply settles when the leg reports what of it was really sent
-(`PlayoutStopped`); only then do its heard words enter the history, and only then may the next reply start, so a prompt
-never holds words that the caller did not hear.
+Theory of operation. A call is in one `Phase`. `TABLE` says, for every kind of event, in which phases it means something, what is
+done then, and in which phases that may leave the call. An event that comes in another phase is late or stray and changes
+nothing: that is how every race is settled. Beside the phase the state holds machines of their own, which only meet in handlers:
 
-While the caller has the floor, `reply` may hold one of two things: a guess, begun in a pause and unknown to everybody until
-its turn is committed (`speculation`), or the reply that the caller speaks over, which goes on, softly or not, or is held
-(`floor`) until it is known whether that was meant to stop it (`overlap`)."""
+- The reply (`State.reply`). There is at most one. It is speculative (`Reply.assumed_text`, begun in a pause and known to nobody)
+  until its turn is committed, live until it was heard to its end, and then history. Events of other replies' ids are ignored.
+- Cancelling (`State.cancelling`). A cancelled reply leaves `reply` at once and settles when the leg reports what of it was really
+  sent (`PlayoutStopped`). Only then do its heard words enter the history, and only then does the next reply start
+  (`State.next_reply`): a prompt never holds words that the caller did not hear.
+- The pause (`State.pause`). It is set while the open utterance is silent, and collects its words and what judges say of it.
+- The voice (`State.voice`). While the caller speaks over it, a reply is said in full, softer or not at all (`floor`), until it is
+  known whether that was meant to stop it (`overlap`).
+- Confirmation (`State.confirming`). A tool that needs a yes waits here, from the question to the caller's next committed words.
+- Ending (`State.ending`). It is set while a farewell is said; the call ends after it, unless the caller speaks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from voiceagent.conversation import actions as act
-from voiceagent.conversation import answering, caller, compaction, floor, replying, tool_runs
+from voiceagent.conversation import caller_turn, compaction, floor, generation, reply_lifecycle, tool_runs
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.answering import begin
-from voiceagent.conversation.replying import CALL_LIMIT, FILLER, FINAL, GO_ON, OVERLAP, REPLY, SILENCE, drop, end
-from voiceagent.conversation.state import LIVE, Phase, Rules, State, Want
+from voiceagent.conversation.generation import begin
+from voiceagent.conversation.reply_lifecycle import CALL_LIMIT, FILLER, FINAL, GO_ON, OVERLAP, REPLY, SILENCE, cancel, end
+from voiceagent.conversation.state import LIVE, NextReply, Phase, Rules, State
 from voiceagent.conversation.step import Step
 from voiceagent.turn_taking.spoken_language import AUTO, FIRST_LANGUAGE, SpokenLanguage
 
@@ -31,29 +36,31 @@ def start(rules: Rules) -> State:
     return State(rules, SpokenLanguage(FIRST_LANGUAGE if rules.language == AUTO else rules.language))
 
 
-def step(state: State, event: ev.Event) -> tuple[State, tuple[act.Action, ...]]:
+def step(state: State, event: ev.Event) -> tuple[State, tuple[act.AnyAction, ...]]:
     """What the call is after `event`, and what is to be done about it."""
-    handler = TABLE.get(type(event), {}).get(state.phase)
-    if handler is None:
+    row = TABLE[type(event)]
+    if state.phase not in row.phases:
         return state, ()
     turn = Step(state, event.at_ms)
-    handler(turn, event)
+    row.handler(turn, event)
+    phase = turn.state.phase
+    assert phase is state.phase or phase in row.next_phases, f"{type(event).__name__} took the call from {state.phase} to {phase}"
     return turn.state, tuple(turn.actions)
 
 
 def _call_started(step: Step, event: ev.CallStarted) -> None:
     step.set_timer(CALL_LIMIT, step.state.rules.max_call_ms)
     if step.state.rules.greeting:
-        replying.make_room(step)
-        begin(step, Want("say", step.state.rules.greeting))
+        reply_lifecycle.make_room(step)
+        begin(step, NextReply("say", step.state.rules.greeting))
     else:
-        replying.rest(step)
+        reply_lifecycle.go_idle(step)
 
 
 def _summarised(step: Step, event: ev.Summarised) -> None:
     compaction.take_summary(step, event)
     if step.state.phase is Phase.IDLE:
-        replying.make_room(step)
+        reply_lifecycle.make_room(step)
 
 
 def _hang_up(step: Step, event: ev.HangUp) -> None:
@@ -67,9 +74,9 @@ def _timer_fired(step: Step, event: ev.TimerFired) -> None:
     if event.name == CALL_LIMIT:
         end(step, "call_limit")
     elif event.name == FINAL and step.state.phase is Phase.FINALISING:
-        caller.final_is_late(step)
+        caller_turn.final_is_late(step)
     elif event.name == OVERLAP:
-        caller.overlap_lasts(step)
+        caller_turn.overlap_lasts(step)
     elif event.name == GO_ON:
         floor.go_on(step)
     elif event.name == FILLER:
@@ -82,62 +89,89 @@ def _timer_fired(step: Step, event: ev.TimerFired) -> None:
 
 def _reply_is_late(step: Step) -> None:
     step.do(act.Failure("reply_timeout", "the language model produced nothing in time"))
-    drop(step, "failed")
-    if step.state.phase in replying.FLOOR_IS_THE_AGENTS:
-        begin(step, Want("say", step.sayings.apology))
+    cancel(step, "failed")
+    if step.state.phase in reply_lifecycle.FLOOR_IS_THE_AGENTS:
+        begin(step, NextReply("say", step.sayings.apology))
 
 
 def _nobody_spoke(step: Step) -> None:
     sayings = step.sayings
     if step.state.check_ins == 0 and sayings.check_in:
         step.put(check_ins=1)
-        begin(step, Want("say", sayings.check_in))
+        begin(step, NextReply("say", sayings.check_in))
     elif sayings.farewell:
         step.put(ending="silence")
-        begin(step, Want("say", sayings.farewell))
+        begin(step, NextReply("say", sayings.farewell))
     else:
         end(step, "silence")
 
 
-Handler = Callable[[Step, Any], None]
+AnEvent = TypeVar("AnEvent", bound=ev.Event)
 
-_REPLYING = (Phase.THINKING, Phase.SPEAKING)
-_CALLER = (Phase.HEARING, Phase.FINALISING)
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What an event means."""
+
+    phases: frozenset[Phase]
+    """In which it means something."""
+    handler: Callable[[Step, Any], None]
+    next_phases: frozenset[Phase]
+    """In one of which the call is after it, or still in the one in which it was."""
+
+
+def _row(
+    event: type[AnEvent], phases: Iterable[Phase], handler: Callable[[Step, AnEvent], None], next_phases: Iterable[Phase] = ()
+) -> tuple[type[ev.Event], Row]:
+    return event, Row(frozenset(phases), handler, frozenset(next_phases))
+
+
+_NEW, _IDLE, _HEARING, _FINALISING, _THINKING, _SPEAKING, _ENDED = Phase
+_REPLYING = (_THINKING, _SPEAKING)
+_CALLER = (_HEARING, _FINALISING)
 _MADE = (*_REPLYING, *_CALLER)
+_NOT_ENDED = (_NEW, *LIVE)
+_OVER = (_IDLE, _ENDED)
+"""The reply is over, and with it the call where it was the farewell."""
+_KEPT = (_THINKING, _SPEAKING)
+"""The agent keeps the floor."""
+_BEGUN = (_THINKING, _IDLE)
+"""A reply is begun, or there is nothing to say."""
+_ANSWERED = (*_BEGUN, *_KEPT)
+"""The caller's words are known, and one of both follows."""
 
-TABLE: Mapping[type[ev.Event], Mapping[Phase, Handler]] = {
-    event: dict.fromkeys(phases, handler)
-    for event, phases, handler in (
-        # event                 phases in which it means something      what is done
-        (ev.CallStarted,        (Phase.NEW,),                           _call_started),
-        (ev.HangUp,             (Phase.NEW, *LIVE),                     _hang_up),
-        (ev.TimerFired,         LIVE,                                   _timer_fired),
-        (ev.SpeechStarted,      LIVE,                                   caller.speech_started),
-        (ev.Transcript,         _CALLER,                                caller.transcript),
-        (ev.SpeechPaused,       (Phase.HEARING,),                       caller.speech_paused),
-        (ev.SpeechResumed,      (Phase.HEARING,),                       caller.speech_resumed),
-        (ev.OverlapHeard,       (Phase.HEARING,),                       caller.overlap_heard),
-        (ev.TurnJudged,         (Phase.HEARING,),                       caller.turn_judged),
-        (ev.SilenceReached,     (Phase.HEARING,),                       caller.silence_reached),
-        (ev.Endpoint,           (Phase.HEARING,),                       caller.endpoint),
-        (ev.ContextFound,       _CALLER,                                caller.context_found),
-        (ev.FinalTranscript,    LIVE,                                   caller.final),
-        (ev.TextReceived,       LIVE,                                   caller.text_received),
-        (ev.Summarised,         LIVE,                                   _summarised),
-        (ev.ReplyRequested,     (Phase.IDLE, *_REPLYING),               caller.reply_requested),
-        (ev.ReplyCancelled,     _MADE,                                  caller.reply_cancelled),
-        (ev.InstructionsChanged, (Phase.NEW, *LIVE),                    caller.instructions_changed),
-        (ev.TextDelta,          _MADE,                                  answering.text_delta),
-        (ev.ToolCallRequested,  _MADE,                                  tool_runs.tool_call),
-        (ev.GenerationDone,     _MADE,                                  answering.generation_done),
-        (ev.GenerationFailed,   _MADE,                                  answering.generation_failed),
-        (ev.OutputBlocked,      _MADE,                                  answering.output_blocked),
-        (ev.ToolFinished,       _MADE,                                  tool_runs.tool_finished),
-        (ev.ToolPredicted,      (Phase.HEARING,),                       caller.tool_predicted),
-        (ev.LookedUp,           _MADE,                                  tool_runs.looked_up),
-        (ev.ClauseAudio,        _MADE,                                  replying.clause_audio),
-        (ev.ClauseFailed,       _MADE,                                  replying.clause_failed),
-        (ev.Played,             _MADE,                                  replying.played),
-        (ev.PlayoutStopped,     (*LIVE, Phase.ENDED),                   answering.playout_stopped),
+TABLE: Mapping[type[ev.Event], Row] = dict(
+    (
+        #    event                      phases                   what is done                          next phases
+        _row(ev.CallStarted,            (_NEW,),                 _call_started,                        _BEGUN),
+        _row(ev.HangUp,                 _NOT_ENDED,              _hang_up,                             (_ENDED,)),
+        _row(ev.TimerFired,             LIVE,                    _timer_fired,                         (*_ANSWERED, _ENDED)),
+        _row(ev.SpeechStarted,          LIVE,                    caller_turn.speech_started,           (_HEARING,)),
+        _row(ev.Transcript,             _CALLER,                 caller_turn.transcript,               _KEPT),
+        _row(ev.SpeechPaused,           (_HEARING,),             caller_turn.speech_paused),
+        _row(ev.SpeechResumed,          (_HEARING,),             caller_turn.speech_resumed),
+        _row(ev.OverlapHeard,           (_HEARING,),             caller_turn.overlap_heard),
+        _row(ev.TurnJudged,             (_HEARING,),             caller_turn.turn_judged),
+        _row(ev.SilenceReached,         (_HEARING,),             caller_turn.silence_reached),
+        _row(ev.Endpoint,               (_HEARING,),             caller_turn.endpoint,                 (_FINALISING, *_ANSWERED)),
+        _row(ev.ContextFound,           _CALLER,                 caller_turn.context_found),
+        _row(ev.FinalTranscript,        LIVE,                    caller_turn.final,                    _ANSWERED),
+        _row(ev.TextReceived,           LIVE,                    caller_turn.text_received),
+        _row(ev.Summarised,             LIVE,                    _summarised),
+        _row(ev.ReplyRequested,         (_IDLE, *_REPLYING),     caller_turn.reply_requested,          _BEGUN),
+        _row(ev.ReplyCancelled,         _MADE,                   caller_turn.reply_cancelled,          (_IDLE,)),
+        _row(ev.InstructionsChanged,    _NOT_ENDED,              caller_turn.instructions_changed),
+        _row(ev.TextDelta,              _MADE,                   generation.text_delta),
+        _row(ev.ToolCallRequested,      _MADE,                   tool_runs.tool_call,                  _OVER),
+        _row(ev.GenerationDone,         _MADE,                   generation.generation_done,           _OVER),
+        _row(ev.GenerationFailed,       _MADE,                   generation.generation_failed,         _OVER),
+        _row(ev.OutputBlocked,          _MADE,                   generation.output_blocked,            _OVER),
+        _row(ev.ToolFinished,           _MADE,                   tool_runs.tool_finished,              _OVER),
+        _row(ev.ToolPredicted,          (_HEARING,),             caller_turn.tool_predicted),
+        _row(ev.SpeculativeToolFinished, _MADE,                  tool_runs.speculative_tool_finished,  _OVER),
+        _row(ev.ClauseAudio,            _MADE,                   reply_lifecycle.clause_audio,         _OVER),
+        _row(ev.ClauseFailed,           _MADE,                   reply_lifecycle.clause_failed,        _OVER),
+        _row(ev.Played,                 _MADE,                   reply_lifecycle.played,               (_SPEAKING, *_OVER)),
+        _row(ev.PlayoutStopped,         (*LIVE, _ENDED),         generation.playout_stopped,           _BEGUN),
     )
-}  # fmt: skip
+)  # fmt: skip

@@ -8,11 +8,7 @@ from msgspec.structs import replace
 from voiceagent.conversation.clauses import split_clauses
 from voiceagent.conversation.events import SpokenWord
 from voiceagent.conversation.history import Chunk, Message, ToolCall
-from voiceagent.turn_taking.language import Language
-
-INTERRUPTED_TOOL = '{"error": "interrupted before it finished"}'
-PENDING_TOOL = '{"status": "still running, say only what is known by now"}'
-RUNNING_TOOL = '{"status": "still running, its result is not known yet"}'
+from voiceagent.turn_taking.language import Language, Prompts
 
 
 class ToolRun(Struct, frozen=True):
@@ -63,11 +59,11 @@ class Reply(Struct, frozen=True):
 
     reply_id: int
     turn: int
-    guess: str = ""
-    """What the caller is taken to have said, while that is a guess: the reply is speculative then, nobody is told of it, and
-    none of it is in the history."""
+    assumed_text: str = ""
+    """What the caller is taken to have said while the reply is speculative: nobody is told of it then, and none of it is in the
+    history. Empty once its turn is committed."""
     context: tuple[Chunk, ...] = ()
-    """What the guess was prompted with besides."""
+    """What it was prompted with besides."""
     tokens: int = 0
     """Pieces that the language model made."""
     status: str = "live"
@@ -95,7 +91,7 @@ class Reply(Struct, frozen=True):
 
     @property
     def cut_word(self) -> tuple[int, float]:
-        """Where the word begins in whose middle it was held: the clause, and ms into its audio. Clause -1: in no word."""
+        """Where the word begins in whose middle it was paused: the clause, and ms into its audio. Clause -1: in no word."""
         for index, clause in enumerate(self.clauses):
             if clause.played_ms > 0 and not clause.over:
                 for word in clause.words:
@@ -170,10 +166,10 @@ class Reply(Struct, frozen=True):
         tools = tuple(replace(run, output=output, ok=ok) if run.call.call_id == call_id else run for run in last.tools)
         return replace(self, rounds=(*self.rounds[:-1], replace(last, tools=tools)))
 
-    def messages(self, *, as_heard: bool) -> tuple[Message, ...]:
+    def messages(self, prompts: Prompts, *, as_heard: bool) -> tuple[Message, ...]:
         """The reply as history: one assistant message and its tool results per round. With `as_heard` the text is what
         the caller heard; without, what was generated (for the next round of a reply that is still being spoken)."""
-        unknown = INTERRUPTED_TOOL if as_heard else PENDING_TOOL
+        unknown = prompts.tool_interrupted if as_heard else prompts.tool_pending
         messages: list[Message] = []
         for number, part in enumerate(self.rounds):
             clauses = [clause for clause in self.clauses if clause.round == number]

@@ -1,5 +1,5 @@
-"""When to guess, keep and drop: a reply is begun in the pause, before it is known that the caller has finished. Its audio
-is held, its tools wait, nobody is told and nothing enters the history until the turn is committed with the same words."""
+"""Speculative replies: a reply is begun in the pause, before it is known that the caller has finished. Its audio is held, its
+tools wait, nobody is told and nothing enters the history until the turn is committed with the same words."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation.history import Message
-from voiceagent.conversation.lookups import may_foresee
 from voiceagent.conversation.reply import Reply
-from voiceagent.conversation.replying import REPLY, announce, drop, generate, known_history, new_reply, take_turn
+from voiceagent.conversation.reply_lifecycle import REPLY, announce, cancel, generate, known_history, new_reply, take_turn
+from voiceagent.conversation.speculative_tools import may_predict
 from voiceagent.conversation.state import Phase
 from voiceagent.conversation.step import Step
 from voiceagent.conversation.tool_runs import next_round, run_tool
@@ -27,46 +27,52 @@ def affordable(step: Step, load: float) -> bool:
     """Whether the turn's budget and the engines' load leave room for work that may be thrown away."""
     state = step.state
     rules = state.rules
-    return state.guesses < rules.max_guesses and state.guess_tokens < rules.max_guess_tokens and load < rules.busy_load
+    return (
+        state.speculative_replies < rules.max_speculative_replies
+        and state.speculative_tokens < rules.max_speculative_tokens
+        and load < rules.busy_load
+    )
 
 
-def guess(step: Step) -> None:
+def speculate(step: Step) -> None:
     """Begin to answer what was said before the pause, as if it were the end."""
     state = step.state
-    if state.pause is None or not state.pause.text or state.reply is not None or state.dropping is not None:
+    if state.pause is None or not state.pause.text or state.reply is not None or state.cancelling is not None:
         return
     if state.confirming is not None or state.awaiting_final or not affordable(step, state.pause.load):
         return
     if state.pause.refusal is not None or state.refusal is not None:
         return
     text = said_so_far(step, state.pause.text)
-    reply = new_reply(step, Reply(state.next_reply_id, state.turn + 1, guess=text, context=state.context, answers_user=True))
-    step.put(guesses=state.guesses + 1)
-    step.do(act.Hold(reply.reply_id))
+    reply = new_reply(
+        step, Reply(state.next_reply_id, state.turn + 1, assumed_text=text, context=state.context, answers_user=True)
+    )
+    step.put(speculative_replies=state.speculative_replies + 1)
+    step.do(act.PauseReply(reply.reply_id))
     generate(step, reply)
 
 
 def keep(step: Step, reply: Reply) -> None:
-    """The guess was right: it becomes the turn's reply and may be heard."""
-    take_turn(step, reply.guess, reply.context)
-    kept = replace(reply, guess="")
+    """The caller had finished: it becomes the turn's reply and may be heard."""
+    take_turn(step, reply.assumed_text, reply.context)
+    kept = replace(reply, assumed_text="")
     step.put(reply=kept, phase=Phase.THINKING)
     announce(step, kept)
-    step.do(act.GuessEnded(kept.reply_id, "kept", kept.tokens))
+    step.do(act.SpeculationEnded(kept.reply_id, "kept", kept.tokens))
     for number, part in enumerate(kept.rounds):
         _tell(step, kept, number)
         for run in part.tools:
             run_tool(step, kept, run.call)
             if run.output is not None:
                 step.do(act.ToolEnded(kept.reply_id, run.call.call_id, run.call.name, run.output, run.ok))
-    step.do(act.Release(kept.reply_id))
+    step.do(act.ResumeReply(kept.reply_id))
     if kept.generating and not kept.tokens:
         step.set_timer(REPLY, step.state.rules.reply_timeout_ms)
     next_round(step)
 
 
 def _tell(step: Step, kept: Reply, round_number: int) -> None:
-    """What the guess said in a round: its first clause is synthesised already."""
+    """Announce what it said in a round: its first clause is synthesised already."""
     for index, clause in enumerate(kept.clauses):
         if clause.round == round_number:
             if index:
@@ -74,25 +80,30 @@ def _tell(step: Step, kept: Reply, round_number: int) -> None:
             step.do(act.ReplyText(kept.reply_id, index, clause.text))
 
 
-def settle_guess(step: Step, text: str) -> bool:
-    """`text` is committed: keep the guess if it answers just that, else drop it. Whether it was kept."""
-    reply = step.guess()
+def settle_speculation(step: Step, text: str) -> bool:
+    """`text` is committed: keep the speculative reply if it answers just that, else cancel it. Whether it was kept."""
+    reply = step.speculative()
     if reply is None:
         return False
-    if reply.guess == text:
+    if reply.assumed_text == text:
         keep(step, reply)
         return True
-    drop(step, "changed")
+    cancel(step, "changed")
     return False
 
 
-def read_ahead(step: Step, stable: str, words: str) -> None:
+def prefill(step: Step, stable: str, words: str) -> None:
     """While the caller still speaks, let the language model read the words that will not change; where a slow tool may be wanted,
     let it say from all words so far which."""
     state = step.state
-    if state.reply is not None or state.dropping is not None or not state.rules.max_guesses or state.refusal is not None:
+    if (
+        state.reply is not None
+        or state.cancelling is not None
+        or not state.rules.max_speculative_replies
+        or state.refusal is not None
+    ):
         return
-    predicts = may_foresee(step) and any(rule.worth_predicting for rule in state.rules.tools.values())
+    predicts = may_predict(step) and any(rule.worth_predicting for rule in state.rules.tools.values())
     if predicts and len(words.split()) >= PREDICTABLE_WORDS:
         step.do(act.Prefill(next_prompt(step, words), state.utterance_id))
     elif stable:
@@ -101,4 +112,4 @@ def read_ahead(step: Step, stable: str, words: str) -> None:
 
 def next_prompt(step: Step, text: str) -> tuple[Message, ...]:
     """The next prompt as far as it is known, if the caller says no more than `text`."""
-    return (*known_history(step), Message("user", said_so_far(step, text), context=step.state.context))
+    return (*known_history(step), step.asked(said_so_far(step, text), step.state.context))

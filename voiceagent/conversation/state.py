@@ -26,11 +26,11 @@ class Phase(Enum):
     IDLE = "idle"
     """Nobody speaks and nothing is being answered."""
     HEARING = "hearing"
-    """The caller speaks, or pauses. A reply that was being spoken is held; one that is a guess may be in the making."""
+    """The caller speaks, or pauses. A reply that was being spoken is paused; a speculative one may be in the making."""
     FINALISING = "finalising"
     """The caller has finished; the final transcript is being made."""
     THINKING = "thinking"
-    """A reply is being made, or waits for the dropped one to settle; none of it was heard."""
+    """A reply is being made, or waits for the cancelled one to settle; none of it was heard."""
     SPEAKING = "speaking"
     """The caller hears the reply."""
     ENDED = "ended"
@@ -60,7 +60,7 @@ class ToolRule(Struct, frozen=True):
 
     @property
     def worth_predicting(self) -> bool:
-        """Whether it may run ahead, and that would save anything."""
+        """Whether it may run speculatively, and that would save anything."""
         return self.typical_ms >= SLOW_MS and self.effect == "none"
 
 
@@ -75,6 +75,8 @@ class Rules(Struct, frozen=True):
     farewell: str | None = None
     apology: str | None = None
     """What the agent says by itself; None: what its language has for that."""
+    prompts: Mapping[str, str] = {}
+    """What the language model is told beside, by the fields of `Prompts`; what is not there: what its language has."""
     silence_timeout_ms: float = 30_000.0
     max_call_ms: float = 3_600_000.0
     reply_timeout_ms: float = 15_000.0
@@ -86,18 +88,18 @@ class Rules(Struct, frozen=True):
     """A tool that has no result for so long after it was started is bridged with a filler; 0: never."""
     fillers: tuple[str, ...] | None = ()
     """None: those of its language."""
-    max_lookups: int = 4
-    """Tools that a turn may run ahead of its commit; 0: none."""
+    max_speculative_tool_calls: int = 4
+    """Tools that a turn may run before its commit; 0: none."""
     endpointing: EndpointModel | None = None
-    """Predicts from words and voice whether a pause is the end; None: every pause of `longest_hold_ms` is."""
-    shortest_hold_ms: float = 200.0
-    longest_hold_ms: float = 2100.0
+    """Predicts from words and voice whether a pause is the end; None: every pause of `max_endpointing_delay_ms` is."""
+    min_endpointing_delay_ms: float = 200.0
+    max_endpointing_delay_ms: float = 2100.0
     judges: bool = False
     """Whether there are turn judges that go by words."""
-    max_guesses: int = 3
+    max_speculative_replies: int = 3
     """Speculative replies in a turn; 0: none."""
-    max_guess_tokens: int = 300
-    """Pieces that a turn's speculative replies may cost; a guess beyond it is not begun."""
+    max_speculative_tokens: int = 300
+    """Pieces that a turn's speculative replies may cost; beyond that none is begun."""
     busy_load: float = 0.8
     """From this load on nothing is begun that may be thrown away."""
     max_chunks: int = 6
@@ -113,8 +115,8 @@ class Rules(Struct, frozen=True):
     """Speech over the agent's that is not understood for this long takes the floor."""
 
 
-class Want(Struct, frozen=True):
-    """A reply to start as soon as the dropped one has settled: an answer to the caller, the rest of the interrupted
+class NextReply(Struct, frozen=True):
+    """A reply to start as soon as the cancelled one has settled: an answer to the caller, the rest of the interrupted
     reply, or given text."""
 
     kind: Literal["answer", "resume", "say"]
@@ -141,10 +143,10 @@ class Pause(Struct, frozen=True):
     """What turn judges have said of it, by their names."""
 
 
-class Lookup(Struct, frozen=True):
-    """A tool without effect that runs, or ran, ahead of the commit of its turn."""
+class SpeculativeToolCall(Struct, frozen=True):
+    """A tool without effect that runs, or ran, before its turn was committed."""
 
-    lookup_id: int
+    speculative_id: int
     name: str
     arguments: str
     """Normalised."""
@@ -194,25 +196,25 @@ class State(Struct, frozen=True):
     """Utterances that were endpointed and whose final transcript is still to come."""
     turn: int = 0
     reply: Reply | None = None
-    """The live reply, or the guess at one. There is never more than one."""
+    """The live reply, speculative or not. There is never more than one."""
     voice: Literal["full", "ducked", "paused"] = "full"
     """How the reply is said while the caller speaks over it, or has just done so."""
-    guesses: int = 0
+    speculative_replies: int = 0
     """Speculative replies that were begun since the last reply."""
-    guess_tokens: int = 0
+    speculative_tokens: int = 0
     """And what those that were thrown away cost."""
-    lookups: tuple[Lookup, ...] = ()
+    speculative_calls: tuple[SpeculativeToolCall, ...] = ()
     """Of the caller's turn, until its reply is over."""
-    next_lookup_id: int = 1
-    foreseen: tuple[str, str] | None = None
+    next_speculative_id: int = 1
+    predicted: tuple[str, str] | None = None
     """The tool, and its arguments normalised, that was predicted last."""
     confirming: ToolCall | None = None
     """What the caller was asked to confirm."""
     fillers_said: int = 0
-    dropping: Reply | None = None
-    """The reply that was dropped and whose `PlayoutStopped` is still to come."""
-    want: Want | None = None
-    rest: str = ""
+    cancelling: Reply | None = None
+    """The reply that was cancelled and whose `PlayoutStopped` is still to come."""
+    next_reply: NextReply | None = None
+    unheard_text: str = ""
     """What the caller has not heard of the reply that the open utterance interrupted."""
     next_reply_id: int = 1
     timers: frozenset[str] = frozenset()

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace as replace_prompts
 from typing import Any
 
 from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
+from voiceagent.conversation.history import Chunk, Message
 from voiceagent.conversation.reply import Reply
 from voiceagent.conversation.state import State
-from voiceagent.turn_taking.language import Language, Sayings
+from voiceagent.turn_taking.language import Language, Prompts, Sayings
 from voiceagent.turn_taking.languages import language
 
 
@@ -23,9 +25,9 @@ class Step:
     def __init__(self, state: State, at_ms: float) -> None:
         self.state = state
         self.at_ms = at_ms
-        self.actions: list[act.Action] = []
+        self.actions: list[act.AnyAction] = []
 
-    def do(self, *actions: act.Action) -> None:
+    def do(self, *actions: act.AnyAction) -> None:
         """Add actions."""
         self.actions.extend(actions)
 
@@ -61,17 +63,27 @@ class Step:
             fillers=own.fillers if rules.fillers is None else rules.fillers,
         )
 
+    @property
+    def prompts(self) -> Prompts:
+        """What the language model is told beside all else, in the caller's language where its rules leave that to it."""
+        own, rules = self.language.prompts, self.state.rules
+        return replace_prompts(own, **rules.prompts) if rules.prompts else own
+
+    def asked(self, words: str, context: tuple[Chunk, ...]) -> Message:
+        """The caller's words as a message, with what was found for them."""
+        return Message("user", words, context=context, context_head=self.prompts.context if context else "")
+
     def live(self, reply_id: int) -> Reply | None:
         """The live reply, if that is its id."""
         reply = self.state.reply
         return reply if reply is not None and reply.reply_id == reply_id else None
 
     def spoken(self) -> Reply | None:
-        """The live reply, unless it is only a guess."""
+        """The live reply, unless it is speculative."""
         reply = self.state.reply
-        return None if reply is None or reply.guess else reply
+        return None if reply is None or reply.assumed_text else reply
 
-    def guess(self) -> Reply | None:
+    def speculative(self) -> Reply | None:
         """The speculative reply."""
         reply = self.state.reply
-        return reply if reply is not None and reply.guess else None
+        return reply if reply is not None and reply.assumed_text else None

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.confirmation import NOT_CONFIRMED, ONE_AT_A_TIME, confirmation
+from voiceagent.conversation.confirmation import confirmation
 from voiceagent.conversation.history import ToolCall
-from voiceagent.conversation.lookups import finish, known, look_up, rule_of, same_call, take
-from voiceagent.conversation.reply import RUNNING_TOOL, Reply, Round, ToolRun
-from voiceagent.conversation.replying import FILLER, REPLY, check_complete, fail, generate, speak
+from voiceagent.conversation.reply import Reply, Round, ToolRun
+from voiceagent.conversation.reply_lifecycle import FILLER, REPLY, check_complete, fail, generate, speak
+from voiceagent.conversation.speculative_tools import finish, known, rule_of, run_speculatively, same_call, take
 from voiceagent.conversation.step import Step
 
 
@@ -27,8 +27,8 @@ def tool_call(step: Step, event: ev.ToolCallRequested) -> None:
     reply = reply.with_tool(call)
     step.put(reply=reply)
     speak(step, reply, pieces)
-    if reply.guess:
-        look_up(step, call.name, call.arguments)
+    if reply.assumed_text:
+        run_speculatively(step, call.name, call.arguments)
     else:
         run_tool(step, reply, call)
     fill_in(step)
@@ -42,10 +42,10 @@ def run_tool(step: Step, reply: Reply, call: ToolCall) -> None:
     elif step.state.confirming is None:
         step.put(confirming=call)
         step.do(act.ToolStarted(reply.reply_id, call.call_id, call.name, call.arguments))
-        _tool_ended(step, call, NOT_CONFIRMED, ok=True)
+        _tool_ended(step, call, step.prompts.tool_not_confirmed, ok=True)
     else:
         step.do(act.ToolStarted(reply.reply_id, call.call_id, call.name, call.arguments))
-        _tool_ended(step, call, ONE_AT_A_TIME, ok=False)
+        _tool_ended(step, call, step.prompts.tool_other_unconfirmed, ok=False)
 
 
 def start_tool(step: Step, reply: Reply, call: ToolCall) -> None:
@@ -81,14 +81,14 @@ def _asked_before(step: Step, call: ToolCall) -> ToolRun | None:
     return next((run for run in same if run.call.call_id != call.call_id), None)
 
 
-def looked_up(step: Step, event: ev.LookedUp) -> None:
-    """A tool that ran ahead has a result: give it to whoever waits."""
+def speculative_tool_finished(step: Step, event: ev.SpeculativeToolFinished) -> None:
+    """A tool that ran speculatively has a result: give it to whoever waits."""
     if finish(step, event):
         fill_in(step)
 
 
 def fill_in(step: Step) -> None:
-    """Give the live reply, a guess or not, the results that are there already, and go on when it waits for none."""
+    """Give the live reply, speculative or not, the results that are there already, and go on when it waits for none."""
     reply = step.state.reply
     if reply is None:
         return
@@ -106,7 +106,7 @@ def _tool_ended(step: Step, call: ToolCall, output: str, ok: bool) -> None:
     for run in reply.rounds[-1].tools:
         if run.output is None and same_call(run.call, call):
             reply = reply.with_tool_output(run.call.call_id, output, ok)
-            if not reply.guess:
+            if not reply.assumed_text:
                 step.do(act.ToolEnded(reply.reply_id, run.call.call_id, run.call.name, output, ok))
     step.put(reply=reply)
 
@@ -114,7 +114,7 @@ def _tool_ended(step: Step, call: ToolCall, output: str, ok: bool) -> None:
 def tool_finished(step: Step, event: ev.ToolFinished) -> None:
     """A tool has a result."""
     reply = step.live(event.reply_id)
-    if reply is None or reply.guess:
+    if reply is None or reply.assumed_text:
         tell_late(step, event)
         return
     run = next((run for run in reply.rounds[-1].tools if run.call.call_id == event.call_id and run.output is None), None)
@@ -124,12 +124,12 @@ def tool_finished(step: Step, event: ev.ToolFinished) -> None:
 
 
 def tell_late(step: Step, event: ev.ToolFinished) -> None:
-    """A tool with effects ran on after its reply was dropped: put its result in the place that was kept for it."""
-    dropped = step.state.dropping
-    if dropped is not None and dropped.reply_id == event.reply_id:
-        step.put(dropping=dropped.with_tool_output(event.call_id, event.output, event.ok))
+    """A tool with effects ran on after its reply was cancelled: put its result in the place that was kept for it."""
+    cancelled = step.state.cancelling
+    if cancelled is not None and cancelled.reply_id == event.reply_id:
+        step.put(cancelling=cancelled.with_tool_output(event.call_id, event.output, event.ok))
     history = step.state.history
-    late = [i for i, m in enumerate(history) if m.tool_call_id == event.call_id and m.content == RUNNING_TOOL]
+    late = [i for i, m in enumerate(history) if m.tool_call_id == event.call_id and m.content == step.prompts.tool_running]
     if late:
         told = replace_message(history[late[0]], content=event.output)
         step.put(history=(*history[: late[0]], told, *history[late[0] + 1 :]))
@@ -137,12 +137,12 @@ def tell_late(step: Step, event: ev.ToolFinished) -> None:
         step.do(act.ToolEnded(event.reply_id, event.call_id, calls[0].name, event.output, event.ok))
 
 
-def with_running(step: Step, dropped: Reply) -> Reply:
+def with_running(step: Step, cancelled: Reply) -> Reply:
     """Tools with effects run on: the model is told so until they end."""
-    for run in dropped.rounds[-1].tools:
+    for run in cancelled.rounds[-1].tools:
         if run.output is None and rule_of(step, run.call.name).effect != "none":
-            dropped = dropped.with_tool_output(run.call.call_id, RUNNING_TOOL, ok=False)
-    return dropped
+            cancelled = cancelled.with_tool_output(run.call.call_id, step.prompts.tool_running, ok=False)
+    return cancelled
 
 
 def left_effects(step: Step, reply: Reply) -> bool:
@@ -161,7 +161,7 @@ def next_round(step: Step) -> None:
     elif reply.tools_pending:
         if FILLER not in step.state.timers:
             bridge(step, reply)
-    elif step.state.confirming is not None and not reply.guess:
+    elif step.state.confirming is not None and not reply.assumed_text:
         _ask(step, reply, step.state.confirming)
     elif sum(not part.early for part in reply.rounds) > step.state.rules.max_tool_rounds:
         fail(step, "too_many_tools", f"the reply asked for tools {len(reply.rounds)} times in a row")
@@ -188,7 +188,7 @@ def bridge(step: Step, reply: Reply) -> None:
     """The wait is long enough to be heard: begin with what is known, if anything is, else say a filler. Each once a wait."""
     last = reply.rounds[-1]
     known_by_now = any(run.output is not None and run.ok for run in last.tools)
-    if reply.guess or not step.state.rules.filler_after_ms:
+    if reply.assumed_text or not step.state.rules.filler_after_ms:
         return
     if known_by_now and not reply.generating and not last.early and step.state.confirming is None:
         _begin_with_known(step, reply, last)

@@ -41,7 +41,7 @@ class _Pause:
     began_ms: float | None = None
     """When it was noticed; None where none was."""
     speech_end_ms: float = 0.0
-    hold_ms: float = 0.0
+    endpointing_delay_ms: float = 0.0
     """How long it had to be."""
     final_ms: float | None = None
     """When its words were known."""
@@ -75,8 +75,8 @@ class TurnMeter:
         self._profile = profile
         self._hearing = _Hearing()
         self._replying = _Replying()
-        self._lookups_ms: dict[int, float] = {}
-        """Tools that run ahead, and since when."""
+        self._speculative_ms: dict[int, float] = {}
+        """Tools that run speculatively, and since when."""
         self._pause = _Pause()
         self._onset_ms: float | None = None
         """Of the caller's speech over the reply, or of the latest other."""
@@ -122,7 +122,7 @@ class TurnMeter:
         pause = self._pause
         if pause.final_ms is None or pause.speech_end_ms != endpoint.speech_end_ms:
             return endpoint.at_ms
-        long_enough_ms = pause.speech_end_ms + pause.hold_ms
+        long_enough_ms = pause.speech_end_ms + pause.endpointing_delay_ms
         return min(endpoint.at_ms, long_enough_ms) if pause.final_ms > long_enough_ms else endpoint.at_ms
 
     def _reply(self, reply: _Replying, event: ev.Event) -> None:
@@ -134,8 +134,8 @@ class TurnMeter:
                 self._piece(reply, event.at_ms, event.at_ms)
             case ev.GenerationDone() | ev.GenerationFailed() if event.reply_id == reply.reply_id:
                 self._close_generation(reply)
-            case ev.LookedUp() if event.lookup_id in self._lookups_ms:
-                reply.add(Stage.TOOL, self._lookups_ms.pop(event.lookup_id), event.at_ms)
+            case ev.SpeculativeToolFinished() if event.speculative_id in self._speculative_ms:
+                reply.add(Stage.TOOL, self._speculative_ms.pop(event.speculative_id), event.at_ms)
             case ev.OutputBlocked() if event.reply_id == reply.reply_id:
                 self._guarded(reply, event.at_ms, event.guard_ms)
                 self._close_generation(reply)
@@ -184,22 +184,22 @@ class TurnMeter:
         match action:
             case act.CallerFinal() if self._hearing.speech_end_ms is not None:
                 self._understood(self._hearing, at_ms)
-            case act.SetHolds():
-                self._pause.hold_ms = action.endpoint_ms
+            case act.SetEndpointing():
+                self._pause.endpointing_delay_ms = action.endpoint_ms
             case act.ReplyStarted() if action.turn > 0:
                 self._commit(self._of(action.reply_id), action.turn, at_ms)
             case act.Generate():
                 self._of(action.reply_id).generate_ms = at_ms
             case act.RunTool():
                 self._of(action.reply_id).tools_ms[action.call_id] = at_ms
-            case act.LookUp():
-                self._lookups_ms[action.lookup_id] = at_ms
-            case act.LookUpEnded():
+            case act.RunSpeculativeTool():
+                self._speculative_ms[action.speculative_id] = at_ms
+            case act.SpeculativeToolEnded():
                 if not action.used:
-                    self._lookups_ms.pop(action.lookup_id, None)
+                    self._speculative_ms.pop(action.speculative_id, None)
             case act.Speak() if self._of(action.reply_id).speak_ms is None:
                 self._replying.speak_ms = at_ms
-            case act.Drop() if action.reply_id == self._replying.reply_id:
+            case act.CancelReply() if action.reply_id == self._replying.reply_id:
                 if self._replying.last_played_ms is not None and self._onset_ms is not None:
                     self._replying.barge_in_stop_ms = max(0.0, self._replying.last_played_ms - self._onset_ms)
             case act.ReplyEnded() if action.reply_id == self._replying.reply_id:

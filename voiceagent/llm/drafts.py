@@ -1,4 +1,4 @@
-"""What a generation will probably go on with, guessed without the model, so that the model reads several tokens in one step and
+"""What a generation will probably go on with, drafted without the model, so that the model reads several tokens in one step and
 says of each whether it would have written it (speculative decoding; prompt lookup, Saxena 2023): the mark of a call, what its
 grammar leaves little choice of, the caller's words in its arguments, and the values of a tool's result in the answer."""
 
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from voiceagent.conversation.history import Message
-from voiceagent.llm.call_guess import CallGuess
+from voiceagent.llm.call_draft import CallDraft
 from voiceagent.llm.prompt import ChatPrompt
 from voiceagent.llm.tool_constraint import ToolConstraint
 
@@ -48,11 +48,11 @@ class Drafts:
         self._values = [_encoded(prompt, f" {value}") for value in (_values(content) if role == "tool" else [])]
         self._beginning = _encoded(prompt, _answered(messages, role))[:BEGINNING_TOKENS]
 
-    def _calls(self, prompt: ChatPrompt, words: list[str]) -> CallGuess | None:
+    def _calls(self, prompt: ChatPrompt, words: list[str]) -> CallDraft | None:
         if self._constraint is None:
             return None
         said, names = ([_encoded(prompt, text) for text in texts] for texts in (words, self._constraint.arguments))
-        return CallGuess(said, names, self._ending[-1], prompt.tokenizer)
+        return CallDraft(said, names, self._ending[-1], prompt.tokenizer)
 
     def next(self, written: Sequence[int], longest: int) -> list[int]:
         """What may follow the tokens that were generated so far, at most `longest` tokens."""

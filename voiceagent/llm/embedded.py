@@ -57,7 +57,7 @@ class EmbeddedOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_tokens: int = 200
     temperature: float = 0.0
     draft_tokens: int = LONGEST_DRAFT
-    """So many are guessed at most and read in one step with what is known, where the model's graph tells whether they are right
+    """So many are drafted at most and read in one step with what is known, where the model's graph tells whether they are right
     and `temperature` is 0."""
     max_sessions: int = 64
     """Calls whose KV cache is kept; beyond that the longest unused is freed."""

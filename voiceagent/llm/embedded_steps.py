@@ -1,4 +1,4 @@
-"""A step of a model whose graph tells the logits of the last few tokens, not only of the last: what is guessed to follow is read
+"""A step of a model whose graph tells the logits of the last few tokens, not only of the last: what is drafted to follow is read
 along with what is known to, and taken as far as the model would have chosen it. The tokens are those that single steps would
 make: of several rows onnxruntime computes each alike, however many there are. A single row it multiplies in another order, so
 every step reads at least two."""

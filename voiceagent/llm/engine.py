@@ -44,7 +44,7 @@ class Urgency(enum.IntEnum):
 
     REPLY = 0
     """A caller waits for it."""
-    GUESS = 1
+    SPECULATIVE = 1
     """It may be thrown away."""
     AHEAD = 2
     """Nobody waits for it: reading ahead, summing up."""

@@ -1,5 +1,5 @@
-"""A language model with a standby: the standby answers what the first one fails to begin, goes on where it stops in the middle of
-a reply, and answers whatever is asked in the seconds after that, so that a dead server is not waited for in every turn."""
+"""A language model with a fallback: the fallback answers what the first one fails to begin, goes on where it stops in the middle
+of a reply, and answers whatever is asked in the seconds after that, so that a dead server is not waited for in every turn."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from voiceagent.llm.engine import Generated, GeneratedText, KvCapacity, LlmEngin
 log = logging.getLogger(__name__)
 
 REST_S = 10.0
-"""So long the standby answers everything, before the first one is tried again."""
+"""So long the fallback answers everything, before the first one is tried again."""
 
 
 class FallbackEngine:
     """Implements `LlmEngine` by two others."""
 
-    def __init__(self, first: LlmEngine, standby: LlmEngine) -> None:
+    def __init__(self, first: LlmEngine, fallback: LlmEngine) -> None:
         self._first = first
-        self._standby = standby
+        self._fallback = fallback
         self._failed_s = float("-inf")
         self.failures = 0
-        """Replies that the standby gave because the first one failed."""
+        """Replies that the fallback gave because the first one failed."""
 
     @property
     def _now(self) -> LlmEngine:
-        return self._standby if time.monotonic() - self._failed_s < REST_S else self._first
+        return self._fallback if time.monotonic() - self._failed_s < REST_S else self._first
 
     async def generate(
         self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
@@ -54,10 +54,10 @@ class FallbackEngine:
                 if called:
                     raise
                 self.failures += 1
-                log.warning("the standby language model answers for %g s: %s", REST_S, error)
+                log.warning("the fallback language model answers for %g s: %s", REST_S, error)
         asked = (*messages, Unfinished("assistant", said)) if said.strip() else messages
         at_space = said[-1:].isspace()
-        async with aclosing(self._standby.generate(call_id, asked, tools, urgency)) as stream:
+        async with aclosing(self._fallback.generate(call_id, asked, tools, urgency)) as stream:
             async for piece in stream:
                 if at_space and isinstance(piece, GeneratedText):
                     piece, at_space = GeneratedText(piece.text.lstrip()), False
@@ -79,12 +79,12 @@ class FallbackEngine:
     @property
     def no_tools(self) -> str:
         """See `no_tools`: of whichever cannot."""
-        return no_tools(self._first) or no_tools(self._standby)
+        return no_tools(self._first) or no_tools(self._fallback)
 
     @property
     def problems(self) -> dict[str, int]:
         """See `LlmEngine.problems`."""
-        return {**self._first.problems, **self._standby.problems, "standby_answered": self.failures}
+        return {**self._first.problems, **self._fallback.problems, "fallback_answered": self.failures}
 
     async def kv_capacity(self) -> KvCapacity | None:
         """See `LlmEngine.kv_capacity`: of the first one, while it answers."""
@@ -93,9 +93,9 @@ class FallbackEngine:
     async def forget(self, call_id: str) -> None:
         """See `LlmEngine.forget`."""
         await self._first.forget(call_id)
-        await self._standby.forget(call_id)
+        await self._fallback.forget(call_id)
 
     async def close(self) -> None:
         """See `LlmEngine.close`."""
         await self._first.close()
-        await self._standby.close()
+        await self._fallback.close()

@@ -161,7 +161,7 @@ class Replica:
         self.running += 1
         try:
             while self.server.goes_on and ENDING not in self._refused:
-                body, optional = self._body(messages, tools, Urgency.GUESS, asked)
+                body, optional = self._body(messages, tools, Urgency.SPECULATIVE, asked)
                 try:
                     return read_ending(await self._client.chat.completions.create(**{**body, "stream": False}))
                 except openai.BadRequestError as error:

@@ -53,14 +53,14 @@ class VllmOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_num_seqs: int = 128
     """Requests that are computed at a time."""
     busy_generations: int = 64
-    """With so many generations at a time nothing is guessed."""
+    """With so many generations at a time nothing speculative is begun."""
     enable_thinking: bool | None = None
     """Given to the chat template where set."""
     tool_format: str = ""
     """How the model writes tool calls, where its chat template does not tell."""
     speculative: dict[str, Any] | None = None
     """vLLM's `speculative_config`, such as {method: ngram, num_speculative_tokens: 4, prompt_lookup_max: 4} or a draft model:
-    tokens guessed cheaply and checked together."""
+    tokens drafted cheaply and checked together."""
     sleep_after_s: float | None = None
     """Without a request for so long the weights leave the GPU; the next request waits for them. None: never. GPUs only."""
     engine: dict[str, Any] = {}
@@ -176,7 +176,7 @@ class VllmEngine:
 
         chance = None
         sampling = SamplingParams(temperature=0.0, max_tokens=1, logprobs=SPREAD_TOKENS, detokenize=False)
-        async with aclosing(self._outputs(call_id, ids, sampling, Urgency.GUESS)) as outputs:
+        async with aclosing(self._outputs(call_id, ids, sampling, Urgency.SPECULATIVE)) as outputs:
             async for output in outputs:
                 if output.logprobs:
                     likely = {token: math.exp(told.logprob) for token, told in output.logprobs[0].items()}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from voiceagent.media.playout import Playout
 
 
-class HeardFrame(msgspec.Struct, frozen=True):
+class InboundFrame(msgspec.Struct, frozen=True):
     """20 ms of the caller's audio."""
 
     pcm: NDArray[np.int16]
@@ -28,7 +28,7 @@ class Leg(Protocol):
 
     playout: Playout
 
-    def frames(self) -> AsyncIterator[HeardFrame]:
+    def frames(self) -> AsyncIterator[InboundFrame]:
         """The caller's audio in order; ends when the connection does. Bounded: when the consumer is slow the oldest
         frames are dropped and counted."""
         ...

@@ -75,7 +75,7 @@ class Playout:
         self.underruns = 0
         """Frames that a clause left (partly) empty after it had begun, because its synthesis was slow."""
         self._clauses: deque[Clause] = deque()
-        self._held: set[int] = set()
+        self._paused: set[int] = set()
         self._fade_in = False
         self._tail: NDArray[np.int16] | None = None
         """The fading end of what was held in the middle of a sound; sent, but in no ledger: it is sent again."""
@@ -83,7 +83,7 @@ class Playout:
         """Of replies that are not at their full level."""
         self._gain = 1.0
         """With which the last frame ended."""
-        self._dropped: dict[int, None] = {}
+        self._cancelled: dict[int, None] = {}
         self._last: dict[int, Position] = {}
         self._taken: list[Position] = []
         self._queued_samples = 0
@@ -96,7 +96,7 @@ class Playout:
     @property
     def idle(self) -> bool:
         """Whether there is nothing to say now."""
-        return self._tail is None and (not self._clauses or self._clauses[0].reply_id in self._held)
+        return self._tail is None and (not self._clauses or self._clauses[0].reply_id in self._paused)
 
     @property
     def full(self) -> bool:
@@ -106,7 +106,7 @@ class Playout:
     def push(self, reply_id: int, clause: int, pcm: NDArray[np.int16], *, complete: bool) -> bool:
         """Append mono 24 kHz int16 audio to a clause, shape (samples,). Clauses play in the order of their first push. False
         when it was refused: its reply is dropped."""
-        if reply_id in self._dropped:
+        if reply_id in self._cancelled:
             return False
         target = self._find(reply_id, clause)
         if target is None:
@@ -136,7 +136,7 @@ class Playout:
         parts: list[NDArray[np.int16]] = []
         taken: list[Position] = []
         need = FRAME_SAMPLES
-        while need and self._clauses and self._clauses[0].reply_id not in self._held:
+        while need and self._clauses and self._clauses[0].reply_id not in self._paused:
             clause = self._clauses[0]
             before = need
             while need and clause.buffer:
@@ -185,25 +185,25 @@ class Playout:
         else:
             self._gains.pop(reply_id, None)
 
-    def hold(self, reply_id: int) -> None:
+    def pause(self, reply_id: int) -> None:
         """Send nothing of the reply until `release`, but for 5 ms in which it fades out; what is pushed meanwhile queues up. May
         come before its first push."""
-        if reply_id in self._dropped or reply_id in self._held:
+        if reply_id in self._cancelled or reply_id in self._paused:
             return
         first = self._clauses[0] if self._clauses else None
         if first is not None and first.reply_id == reply_id and first.sent_samples and first.buffer:
             fading = first.buffer[0][:FADE_SAMPLES]
             self._tail = np.zeros(FRAME_SAMPLES, np.int16)
             self._tail[: len(fading)] = fading * np.linspace(self._gain, 0.0, len(fading))
-        self._held.add(reply_id)
+        self._paused.add(reply_id)
 
-    def release(self, reply_id: int, clause: int = -1, from_ms: float = 0.0) -> None:
+    def resume(self, reply_id: int, clause: int = -1, from_ms: float = 0.0) -> None:
         """Go on at the full level from the very sample at which the reply was held or, where `clause` is the one that was being
         sent, from `from_ms` of its audio where that is earlier; what is sent again enters the ledger again, with its own
         position. A reply that was cut fades in over 5 ms, so that it does not click."""
-        if reply_id not in self._held:
+        if reply_id not in self._paused:
             return
-        self._held.discard(reply_id)
+        self._paused.discard(reply_id)
         self._gains.pop(reply_id, None)
         cut = self._find(reply_id, clause)
         if cut is not None:
@@ -212,7 +212,7 @@ class Playout:
         self._gain, self._tail = 1.0, None
         self._tell_ready()
 
-    def cut(self, reply_id: int, clause: int, end_ms: float) -> None:
+    def end_clause(self, reply_id: int, clause: int, end_ms: float) -> None:
         """Send nothing of the clause beyond `end_ms` of its audio, fading out over 5 ms; what is pushed to it later is let go."""
         cut = self._find(reply_id, clause)
         if cut is None:
@@ -232,14 +232,14 @@ class Playout:
         broken = self._find(reply_id, clause)
         if broken is not None:
             fade = FADE_SAMPLES if broken.sent_samples else 0
-            self.cut(reply_id, clause, (broken.sent_samples + fade) * 1000.0 / RATE_HZ)
+            self.end_clause(reply_id, clause, (broken.sent_samples + fade) * 1000.0 / RATE_HZ)
             self._tell_ready()
 
     def confirm_sent(self) -> None:
         """The frame that was taken last is on its way to the caller: enter it in the ledger and report it."""
         taken, self._taken = self._taken, []
         for position in taken:
-            if position[0] in self._dropped:
+            if position[0] in self._cancelled:
                 continue
             self._last.pop(position[0], None)
             self._last[position[0]] = position
@@ -254,14 +254,14 @@ class Playout:
         self.confirm_sent()
         return frame
 
-    def drop(self, reply_id: int) -> Position:
+    def cancel(self, reply_id: int) -> Position:
         """Send nothing more of the reply; what was sent of it, a frame just taken included. Clause is -1 when nothing was."""
-        self._dropped[reply_id] = None
-        self._held.discard(reply_id)
+        self._cancelled[reply_id] = None
+        self._paused.discard(reply_id)
         if self._gains.pop(reply_id, None) is not None:
             self._gain = 1.0
-        while len(self._dropped) > MAX_REMEMBERED:
-            del self._dropped[next(iter(self._dropped))]
+        while len(self._cancelled) > MAX_REMEMBERED:
+            del self._cancelled[next(iter(self._cancelled))]
         self._clauses = deque(clause for clause in self._clauses if clause.reply_id != reply_id)
         self._queued_samples = sum(len(part) for clause in self._clauses for part in clause.buffer)
         self._tell_ready()
@@ -270,6 +270,6 @@ class Playout:
 
     def finish(self, reply_id: int) -> None:
         """Forget the ledger of a reply that was wholly sent."""
-        self._held.discard(reply_id)
+        self._paused.discard(reply_id)
         self._gains.pop(reply_id, None)
         self._last.pop(reply_id, None)

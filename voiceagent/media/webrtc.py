@@ -20,7 +20,7 @@ from voiceagent.media import aiortc_hooks
 from voiceagent.media.audio_receiver import AudioReceiver
 from voiceagent.media.datagram_gate import Budget, Gate, GateCounters
 from voiceagent.media.event_channel import LABEL, EventChannel
-from voiceagent.media.leg import HeardFrame
+from voiceagent.media.leg import InboundFrame
 from voiceagent.media.paced_track import PacedTrack
 from voiceagent.media.playout import Playout
 from voiceagent.media.session_description import opus_payload_type, read_offer, with_opus_parameters
@@ -59,7 +59,7 @@ class WebRtcLeg:
         self._receiver = AudioReceiver(HEARD_RATE_HZ, self._on_frame)
         self._track = PacedTrack(self.playout.take_frame, sent=self._on_sent, encoder=encoder, idle=self._is_idle)
         self.playout.on_ready = self._track.hurry
-        self._heard: deque[HeardFrame] = deque()
+        self._heard: deque[InboundFrame] = deque()
         self._changed = asyncio.Event()
         self._connected = asyncio.Event()
         self._end_reason = ""
@@ -129,7 +129,7 @@ class WebRtcLeg:
         if self._peer.sctp is not None:
             self._guard.guard_sctp(self._peer.sctp)
 
-    async def frames(self) -> AsyncIterator[HeardFrame]:
+    async def frames(self) -> AsyncIterator[InboundFrame]:
         """The caller's audio in order; ends when the connection does. When the consumer is slow the oldest frames are dropped
         and counted in `dropped_frames`."""
         while True:
@@ -229,7 +229,7 @@ class WebRtcLeg:
         if len(self._heard) >= MAX_HEARD_FRAMES:
             self._heard.popleft()
             self.dropped_frames += 1
-        self._heard.append(HeardFrame(pcm, received_ms, concealed))
+        self._heard.append(InboundFrame(pcm, received_ms, concealed))
         self._changed.set()
 
     def _is_idle(self) -> bool:

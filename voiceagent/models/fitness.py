@@ -41,7 +41,7 @@ class Unfit:
 
 
 def unfit(agent: AgentConfig, tools: Sequence[Mapping[str, Any]]) -> Unfit | None:
-    """The first of the agent's language models, its standby included, that was not made for it; `tools` are the agent's as
+    """The first of the agent's language models, its fallback included, that was not made for it; `tools` are the agent's as
     OpenAI function objects. Raises ConfigError, ModelError."""
     known = registry_of(agent)
     for model in _language_models(agent, answering(agent, known), known):
@@ -57,10 +57,10 @@ def answering(agent: AgentConfig, known: Registry) -> Profile:
 
 
 def _language_models(agent: AgentConfig, profile: Profile, known: Registry) -> list[Model]:
-    """Those of the registry that answer for the agent: its profile's, unless `llm.base_url` names a server, and its standby."""
+    """Those of the registry that answer for the agent: its profile's, unless `llm.base_url` names a server, and its fallback."""
     first = "" if agent.llm.base_url else profile.llm.model
-    standby = known.profile(agent.llm.fallback).llm.model if agent.llm.fallback else ""
-    return [known.model(name) for name in (first, standby) if name]
+    fallback = known.profile(agent.llm.fallback).llm.model if agent.llm.fallback else ""
+    return [known.model(name) for name in (first, fallback) if name]
 
 
 def _instead(known: Registry) -> str:

@@ -40,11 +40,11 @@ from voiceagent.server.metrics import Metrics
 from voiceagent.server.observers import Logged, Measured
 from voiceagent.server.pressure import Pressure
 from voiceagent.server.problems import Problem
-from voiceagent.speech.voice import Speech
 from voiceagent.store.event_log import EventLog, event_logs_dir
 from voiceagent.store.turns import TurnStore, turns_file
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
+from voiceagent.tts.spoken_voice import Speech
 from voiceagent.turn_taking.languages import LANGUAGES, language
 from voiceagent.turn_taking.spoken_language import AUTO, FIRST_LANGUAGE
 

@@ -67,11 +67,11 @@ class Metrics:
         self.losses = Losses()
         """What the disk did not take."""
         self.media: Counter[str] = Counter()
-        self.guesses: Counter[str] = Counter()
-        self.guess_tokens: Counter[str] = Counter()
+        self.speculative_replies: Counter[str] = Counter()
+        self.speculative_tokens: Counter[str] = Counter()
         self.tools: Counter[str] = Counter()
-        self.lookups: Counter[str] = Counter()
-        self.lookup_saved_s = 0.0
+        self.speculative_calls: Counter[str] = Counter()
+        self.speculative_tools_saved_s = 0.0
         self.context: Counter[str] = Counter()
         self.judgements: Counter[str] = Counter()
         self.guarded: Counter[str] = Counter()
@@ -115,19 +115,19 @@ class Metrics:
             for duration_ms in durations_ms:
                 histogram.add(duration_ms / 1000)
 
-    def guess_ended(self, outcome: str, tokens: int) -> None:
+    def speculation_ended(self, outcome: str, tokens: int) -> None:
         """A speculative reply was kept, or why not; `tokens` is what it had cost until then."""
-        _count(self.guesses, outcome)
-        _count(self.guess_tokens, outcome, tokens)
+        _count(self.speculative_replies, outcome)
+        _count(self.speculative_tokens, outcome, tokens)
 
     def tool_ended(self, outcome: str) -> None:
         """A tool's run is over: ok, failed, wrong_arguments, too_slow, too_many or cancelled."""
         _count(self.tools, outcome)
 
-    def look_up_ended(self, *, used: bool, saved_ms: float) -> None:
-        """A tool that ran ahead was asked for, and saved so much, or it ran in vain."""
-        _count(self.lookups, "used" if used else "wasted")
-        self.lookup_saved_s += saved_ms / 1000
+    def speculative_tool_ended(self, *, used: bool, saved_ms: float) -> None:
+        """A tool that ran speculatively was asked for, and saved so much, or it was not."""
+        _count(self.speculative_calls, "used" if used else "wasted")
+        self.speculative_tools_saved_s += saved_ms / 1000
 
     def context_asked(self, outcome: str) -> None:
         """A source of context was asked: found, nothing, late, failed or busy."""
@@ -181,16 +181,36 @@ class Metrics:
             *_by("voiceagent_queue_drops_total", "Items that a full queue let go of.", "queue", self._drops()),
             *_by("voiceagent_store_losses_total", "What the disk did not take.", "what", self.losses.counts),
             *_by("voiceagent_media_total", "What became of packets and frames, as calls ended.", "event", self.media),
-            *_by("voiceagent_guesses_total", "Speculative replies, by what became of them.", "outcome", self.guesses),
-            *_by("voiceagent_guess_tokens_total", "Tokens of speculative replies until then.", "outcome", self.guess_tokens),
+            *_by(
+                "voiceagent_speculative_replies_total",
+                "Speculative replies, by what became of them.",
+                "outcome",
+                self.speculative_replies,
+            ),
+            *_by(
+                "voiceagent_speculative_tokens_total",
+                "Tokens of speculative replies until then.",
+                "outcome",
+                self.speculative_tokens,
+            ),
             *_by("voiceagent_guard_hits_total", "What guards kept from being said or read.", "rule", self.guarded),
             *_by("voiceagent_loop_blocked_total", "What held the event loop for over 5 ms.", "where", self.blocked),
             "# HELP voiceagent_loop_lag_ms How late the event loop ran a timer.",
             "# TYPE voiceagent_loop_lag_ms histogram",
             *self._lag_ms.lines("voiceagent_loop_lag_ms"),
             *_by("voiceagent_tool_runs_total", "Runs of tools, by what became of them.", "outcome", self.tools),
-            *_by("voiceagent_lookups_total", "Tools that ran ahead of the commit.", "outcome", self.lookups),
-            *_one("voiceagent_lookup_saved_seconds_total", "counter", "Waiting that they saved.", round(self.lookup_saved_s, 3)),
+            *_by(
+                "voiceagent_speculative_tool_calls_total",
+                "Tools that ran speculatively of the commit.",
+                "outcome",
+                self.speculative_calls,
+            ),
+            *_one(
+                "voiceagent_speculative_tool_saved_seconds_total",
+                "counter",
+                "Waiting that they saved.",
+                round(self.speculative_tools_saved_s, 3),
+            ),
             *_by("voiceagent_context_queries_total", "Questions to sources of context.", "outcome", self.context),
             *_by("voiceagent_judgements_total", "Questions to turn judges.", "outcome", self.judgements),
             *_one("voiceagent_llm_load", "gauge", "From 1 on, language model requests wait.", self.llm.load if self.llm else 0.0),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from voiceagent.conversation.actions import Action, GuessEnded, LookUpEnded, Withheld
+from voiceagent.conversation.actions import Action, GuardHit, SpeculationEnded, SpeculativeToolEnded
 from voiceagent.conversation.events import Event
 from voiceagent.latency.budgets import Miss
 from voiceagent.latency.spans import TurnReport
@@ -21,13 +21,13 @@ class Measured:
     store: TurnStore
 
     def stepped(self, event: Event, actions: tuple[Action, ...]) -> None:
-        """Count what became of guesses and of tools that ran ahead, and what guards withheld."""
+        """Count what became of speculative_replies and of tools that ran speculatively, and what guards withheld."""
         for action in actions:
-            if isinstance(action, GuessEnded):
-                self.metrics.guess_ended(action.outcome, action.tokens)
-            elif isinstance(action, LookUpEnded):
-                self.metrics.look_up_ended(used=action.used, saved_ms=action.saved_ms)
-            elif isinstance(action, Withheld):
+            if isinstance(action, SpeculationEnded):
+                self.metrics.speculation_ended(action.outcome, action.tokens)
+            elif isinstance(action, SpeculativeToolEnded):
+                self.metrics.speculative_tool_ended(used=action.used, saved_ms=action.saved_ms)
+            elif isinstance(action, GuardHit):
                 self.metrics.withheld(action.direction, action.rule)
 
     def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:

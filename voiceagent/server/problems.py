@@ -39,7 +39,7 @@ class Problem(VoiceAgentError):
 
 @web.middleware
 async def answer_problems(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Answer every failure of a request with an error body; what was not foreseen is logged in full and told in brief."""
+    """Answer every failure of a request with an error body; what was not expected is logged in full and told in brief."""
     try:
         return await handler(request)
     except Problem as problem:

@@ -81,7 +81,7 @@ class SimulatedCall:
         self._voiced_ms = self._speech_end_ms = self._onset_ms = 0.0
         self._pause_id = 0
         self._paused = False
-        self._holds = 0
+        self._endpointings = 0
         self._true_end_ms: float | None = None
         self._commit_ms = 0.0
         self._overlap_begun = False
@@ -119,9 +119,9 @@ class SimulatedCall:
         match action:
             case act.Transcribe():
                 self._after(self._rng.uniform(10, 60), self._final, action.utterance_id, self._pause_id, self._words())
-            case act.SetHolds():
-                self._set_holds(action)
-            case act.Discard():
+            case act.SetEndpointing():
+                self._set_endpointing(action)
+            case act.DiscardUtterance():
                 self._open = False
             case act.Generate():
                 self._generate(action)
@@ -129,19 +129,19 @@ class SimulatedCall:
                 self._speak(action)
             case act.RunTool():
                 self._run_tool(action)
-            case act.LookUp():
-                self._look_up(action)
-            case act.LookUpEnded():
-                self._tally.decided("what was looked up ahead was", "used" if action.used else "in vain")
+            case act.RunSpeculativeTool():
+                self._run_speculatively(action)
+            case act.SpeculativeToolEnded():
+                self._tally.decided("a speculative tool call was", "used" if action.used else "unused")
                 if action.used:
-                    self._tally.took("saved by looking up ahead", action.saved_ms)
-            case act.Hold():
-                self._playout.hold(action.reply_id, self._now_ms)
-            case act.Release():
+                    self._tally.took("saved by speculative tool calls", action.saved_ms)
+            case act.PauseReply():
+                self._playout.pause(action.reply_id, self._now_ms)
+            case act.ResumeReply():
                 self._release(action)
             case act.Attenuate():
                 self._judged_softly(action)
-            case act.Drop():
+            case act.CancelReply():
                 self._drop(action.reply_id)
             case act.SetTimer():
                 self._timers[action.name] = action.due_ms
@@ -152,11 +152,13 @@ class SimulatedCall:
                 self._reply_started(action)
             case act.ReplyEnded():
                 self._reply_ended(action)
-            case act.Withheld():
-                self._tally.decided("a guard withheld", action.direction)
-            case act.GuessEnded():
-                self._tally.decided("the guess was", action.outcome)
-                self._tally.decided("tokens of guesses", "kept" if action.outcome == "kept" else "wasted", action.tokens)
+            case act.GuardHit():
+                self._tally.decided("a guard hit", action.direction)
+            case act.SpeculationEnded():
+                self._tally.decided("the speculative reply was", action.outcome)
+                self._tally.decided(
+                    "tokens of speculative replies", "kept" if action.outcome == "kept" else "wasted", action.tokens
+                )
             case act.End():
                 self._ended = action.reason
 
@@ -207,14 +209,14 @@ class SimulatedCall:
         self._tally.decided("a tool ran", f"{run.name}, once committed")
         self._after(self._tool_ms(), self._tool_finished, run.reply_id, run.call_id)
 
-    def _look_up(self, run: act.LookUp) -> None:
+    def _run_speculatively(self, run: act.RunSpeculativeTool) -> None:
         if run.name != LOOKS_UP:
-            self._broken(f"{run.name} ran ahead")
+            self._broken(f"{run.name} ran speculatively though it has effects")
         self._tally.decided("a tool ran", f"{run.name}, ahead")
-        self._after(self._tool_ms(), self._looked_up, run.lookup_id)
+        self._after(self._tool_ms(), self._speculative_tool_finished, run.speculative_id)
 
-    def _looked_up(self, lookup_id: int) -> None:
-        self._feed(ev.LookedUp(self._now_ms, lookup_id, '{"ok": true}', True))
+    def _speculative_tool_finished(self, speculative_id: int) -> None:
+        self._feed(ev.SpeculativeToolFinished(self._now_ms, speculative_id, '{"ok": true}', True))
 
     def _tool_ms(self) -> float:
         return self._rng.lognormvariate(4.5, 0.9)
@@ -272,9 +274,9 @@ class SimulatedCall:
             self._overlap_begun = True
             self._after(turn.overlap_after_ms, self._overlap, reply_id, turn.overlap)
 
-    def _release(self, release: act.Release) -> None:
+    def _release(self, release: act.ResumeReply) -> None:
         self._judged("goes on")
-        self._playout.release(release.reply_id, self._now_ms, release.from_ms if release.clause >= 0 else None)
+        self._playout.resume(release.reply_id, self._now_ms, release.from_ms if release.clause >= 0 else None)
         self._play()
 
     def _judged_softly(self, attenuate: act.Attenuate) -> None:
@@ -285,7 +287,7 @@ class SimulatedCall:
         if reply_id in self._started:
             self._judged("yields")
         self._dead.add(reply_id)
-        clause, sent_ms = self._playout.drop(reply_id, self._now_ms)
+        clause, sent_ms = self._playout.cancel(reply_id, self._now_ms)
         self._play()
         self._after(self._rng.uniform(0, 5), self._stopped, reply_id, clause, sent_ms)
 
@@ -362,7 +364,7 @@ class SimulatedCall:
         self._voiced_ms = 0.0
         self._heard_words = []
         reply = self._state.reply
-        if reply is None or reply.guess:  # it has just ended: nothing is judged
+        if reply is None or reply.assumed_text:  # it has just ended: nothing is judged
             self._judging = None
         self._feed(ev.SpeechStarted(self._now_ms, self._utterance_id, onset_ms))
 
@@ -371,7 +373,7 @@ class SimulatedCall:
             self._onset(self._now_ms)
         elif self._paused:
             self._paused = False
-            self._holds += 1
+            self._endpointings += 1
             self._feed(ev.SpeechResumed(self._now_ms, self._utterance_id))
 
     def _partial(self, count: int) -> None:
@@ -449,20 +451,20 @@ class SimulatedCall:
             said = "(withheld)" if refusal else text
             self._feed(ev.FinalTranscript(self._now_ms, utterance_id, said, pause_id, refusal))
 
-    def _set_holds(self, holds: act.SetHolds) -> None:
-        self._holds += 1
+    def _set_endpointing(self, holds: act.SetEndpointing) -> None:
+        self._endpointings += 1
         if self._open and self._paused:
             silence_ms = self._now_ms - self._speech_end_ms
             if holds.eager_ms < holds.endpoint_ms:
-                self._after(holds.eager_ms - silence_ms, self._silence, self._holds)
-            self._after(holds.endpoint_ms - silence_ms, self._endpoint, self._holds)
+                self._after(holds.eager_ms - silence_ms, self._silence, self._endpointings)
+            self._after(holds.endpoint_ms - silence_ms, self._endpoint, self._endpointings)
 
     def _silence(self, holds: int) -> None:
-        if holds == self._holds and self._open and self._paused:
+        if holds == self._endpointings and self._open and self._paused:
             self._feed(ev.SilenceReached(self._now_ms, self._utterance_id, self._pause_id))
 
     def _endpoint(self, holds: int) -> None:
-        if holds != self._holds or not self._open or not self._paused:
+        if holds != self._endpointings or not self._open or not self._paused:
             return
         self._open = False
         if self._finished and self._saying is not None:

@@ -25,7 +25,7 @@ class SimulatedPlayout:
 
     def __init__(self) -> None:
         self._queue: deque[Clause] = deque()
-        self._held: set[int] = set()
+        self._paused: set[int] = set()
         self._since_ms: float | None = None
         """Up to when `sent_ms` of the first clause is reckoned, while it plays."""
         self._last: dict[int, tuple[int, float]] = {}
@@ -35,24 +35,24 @@ class SimulatedPlayout:
         self._queue.append(Clause(reply_id, clause, duration_ms))
         self._run(now_ms)
 
-    def hold(self, reply_id: int, now_ms: float) -> None:
+    def pause(self, reply_id: int, now_ms: float) -> None:
         """Send no frame of it."""
         self._reckon(now_ms)
-        self._held.add(reply_id)
+        self._paused.add(reply_id)
         self._run(now_ms)
 
-    def release(self, reply_id: int, now_ms: float, from_ms: float | None = None) -> None:
+    def resume(self, reply_id: int, now_ms: float, from_ms: float | None = None) -> None:
         """Go on with it, from the beginning of a word of the first clause."""
-        self._held.discard(reply_id)
+        self._paused.discard(reply_id)
         if from_ms is not None and self._queue and self._queue[0].reply_id == reply_id:
             self._queue[0].sent_ms = min(from_ms, self._queue[0].sent_ms)
         self._run(now_ms)
 
-    def drop(self, reply_id: int, now_ms: float) -> tuple[int, float]:
+    def cancel(self, reply_id: int, now_ms: float) -> tuple[int, float]:
         """Forget it; the clause and the position up to which it was sent."""
         self._reckon(now_ms)
         self._queue = deque(clause for clause in self._queue if clause.reply_id != reply_id)
-        self._held.discard(reply_id)
+        self._paused.discard(reply_id)
         self._run(now_ms)
         return self._last.pop(reply_id, (-1, 0.0))
 
@@ -87,7 +87,7 @@ class SimulatedPlayout:
             self._last[first.reply_id] = (first.clause, first.sent_ms)
 
     def _run(self, now_ms: float) -> None:
-        plays = bool(self._queue) and self._queue[0].reply_id not in self._held
+        plays = bool(self._queue) and self._queue[0].reply_id not in self._paused
         if not plays:
             self._since_ms = None
         elif self._since_ms is None:

@@ -25,7 +25,7 @@ from voiceagent.errors import VoiceAgentError
 from voiceagent.private_files import FILE_MODE, private_folder
 from voiceagent.store.losses import Losses
 
-FORMAT = 1
+FORMAT = 2
 SUFFIX = ".jsonl"
 MAX_LOG_BYTES = 64 * 1024 * 1024
 """Several hours of talk; what comes after is not kept."""

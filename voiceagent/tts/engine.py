@@ -11,10 +11,6 @@ from numpy.typing import NDArray
 
 from voiceagent.conversation.events import SpokenWord
 
-IPA_BEGIN, IPA_END = "\ue000", "\ue001"
-"""In text to speak: a word between these is phonemes in IPA (with the punctuation after it), for an engine whose `reads_ipa` is
-true. They are private characters, so no text of a language model's means them by chance."""
-
 
 @dataclass(frozen=True, slots=True)
 class SpeechChunk:
@@ -42,5 +38,5 @@ class TtsEngine(Protocol):
 
 
 def reads_ipa(engine: TtsEngine) -> bool:
-    """Whether the engine speaks phonemes that stand in the text; it says so itself."""
+    """Whether the engine speaks phonemes that stand in the text, between `IPA_BEGIN` and `IPA_END`; it says so itself."""
     return bool(getattr(engine, "reads_ipa", False))

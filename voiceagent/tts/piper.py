@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from voiceagent.conversation.events import SpokenWord
 from voiceagent.errors import ConfigError, EngineError, ModelError
-from voiceagent.tts.engine import IPA_BEGIN, IPA_END, SpeechChunk
+from voiceagent.text_normalization.ipa import IPA_BEGIN, IPA_END
+from voiceagent.tts.engine import SpeechChunk
 from voiceagent.tts.loudness import Loudness
 from voiceagent.tts.timing import Plan, phoneme_ends
 from voiceagent.tts.voice import Inputs, load_voice

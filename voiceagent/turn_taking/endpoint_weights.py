@@ -1,4 +1,4 @@
-"""The endpointer's weights and holds, written by `models/train/turns/fit.py` from 1,420 turns and tuned on
+"""The endpointer's weights and delays, written by `models/train/turns/fit.py` from 1,420 turns and tuned on
 306 others (`models/endpointer.md`). On the tuning turns the area under the ROC curve is 0.840,
 16.7 % are cut off, and half of the others are committed within 300 ms."""
 
@@ -32,5 +32,5 @@ TRAINED: Mapping[str, float] = {
     "asks": 1.083,
 }
 """Weights of `endpoint_features.features`."""
-RISK, HESITATION_MS, SPREAD, GUESS_FROM = 0.16, 500.0, 0.6, 0.4
-"""Tuned with holds of 200 to 2100 ms."""
+RISK, HESITATION_MS, SPREAD, SPECULATE_FROM = 0.16, 500.0, 0.6, 0.4
+"""Tuned with endpointing delays of 200 to 2100 ms."""

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from statistics import NormalDist
 
 from voiceagent.turn_taking.endpoint_features import features
-from voiceagent.turn_taking.endpoint_weights import GUESS_FROM, HESITATION_MS, RISK, SPREAD, TRAINED
+from voiceagent.turn_taking.endpoint_weights import HESITATION_MS, RISK, SPECULATE_FROM, SPREAD, TRAINED
 from voiceagent.turn_taking.language import Language
 from voiceagent.turn_taking.patience import Progress
 from voiceagent.turn_taking.pause import PauseEvidence
 
 
 @dataclass(frozen=True, slots=True)
-class Holds:
+class EndpointingDelays:
     """Silence, counted from the end of speech."""
 
     eager_ms: float
@@ -27,7 +27,7 @@ class Holds:
 
 @dataclass(frozen=True, slots=True)
 class EndpointModel:
-    """Weights of `features`, and how completeness becomes a hold.
+    """Weights of `features`, and how completeness becomes an endpointing delay.
 
     Hesitations are log-normally long: of those that have begun, a share S(t) lasts longer than t. If the caller has finished with
     a probability of p when the pause begins and is still silent after t, then the odds are p : (1-p)·S(t). The hold is the t at
@@ -35,12 +35,12 @@ class EndpointModel:
 
     weights: Mapping[str, float] = field(default_factory=lambda: TRAINED)
     risk: float = RISK
-    """The chance, 0 to 1, that a pause which has lasted for its hold was a hesitation after all."""
+    """The chance, 0 to 1, that a pause which has lasted for its endpointing delay was a hesitation after all."""
     hesitation_ms: float = HESITATION_MS
     """The median of hesitations that are long enough to matter."""
     spread: float = SPREAD
     """Deviation of the logarithm of their length (Campione & Véronis 2002 have 0.6)."""
-    guess_from: float = GUESS_FROM
+    speculate_from: float = SPECULATE_FROM
     """From this completeness on an answer is begun as soon as the words are known."""
 
     def completeness(self, evidence: PauseEvidence, language: Language) -> float:
@@ -49,16 +49,16 @@ class EndpointModel:
         score += PATIENCE[evidence.value]
         return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, score))))
 
-    def holds(self, evidence: PauseEvidence, language: Language, *, shortest_ms: float, longest_ms: float) -> Holds:
+    def delays(self, evidence: PauseEvidence, language: Language, *, shortest_ms: float, longest_ms: float) -> EndpointingDelays:
         """How long the pause may be."""
-        return self.holds_for(self.completeness(evidence, language), shortest_ms, longest_ms)
+        return self.delays_for(self.completeness(evidence, language), shortest_ms, longest_ms)
 
-    def holds_for(self, complete: float, shortest_ms: float, longest_ms: float) -> Holds:
+    def delays_for(self, complete: float, shortest_ms: float, longest_ms: float) -> EndpointingDelays:
         """How long a pause may be after which the caller has finished with a probability of `complete`."""
-        endpoint_ms = max(shortest_ms, min(longest_ms, self._hold_ms(complete)))
-        return Holds(0.0 if complete >= self.guess_from else endpoint_ms / 2, endpoint_ms)
+        endpoint_ms = max(shortest_ms, min(longest_ms, self._delay_ms(complete)))
+        return EndpointingDelays(0.0 if complete >= self.speculate_from else endpoint_ms / 2, endpoint_ms)
 
-    def _hold_ms(self, complete: float) -> float:
+    def _delay_ms(self, complete: float) -> float:
         lasting = complete * self.risk / max(1e-9, (1.0 - complete) * (1.0 - self.risk))
         if lasting >= 1.0:
             return 0.0

@@ -58,6 +58,28 @@ class Sayings:
     """In place of a block of code."""
 
 
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """What the language model is told beside the instructions and what was said."""
+
+    summary: str = ""
+    """In front of the summary of what was said before."""
+    sum_up: str = ""
+    """Asks for that summary."""
+    context: str = ""
+    """In front of what documents say."""
+    tool_interrupted: str = ""
+    """In place of a result: the tool was ended with its reply."""
+    tool_pending: str = ""
+    """In place of a result that the reply does not wait for."""
+    tool_running: str = ""
+    """In place of a result: the tool goes on after its reply was cancelled."""
+    tool_not_confirmed: str = ""
+    """In place of a result: the caller is asked first."""
+    tool_other_unconfirmed: str = ""
+    """In place of a result: the caller is asked about another one first."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Language:
     """One. Words are as `bare_words` writes them."""
@@ -79,7 +101,7 @@ class Language:
     command_phrases: frozenset[tuple[str, ...]] = frozenset()
     """And words that do so in a row: alone they may be what recognisers make of a "hm"."""
     backchannels: frozenset[str] = frozenset()
-    """Words of which a sign of listening is made."""
+    """Words of which a backchannel is made."""
     openers: frozenset[str] = frozenset()
     """Words with which people begin a sentence: alone they are the start of one."""
     unfinished: Mapping[WordClass, frozenset[str]] = field(default_factory=dict)
@@ -99,6 +121,7 @@ class Language:
     abbreviations: frozenset[str] = frozenset()
     """Words in small letters whose full stop ends no sentence."""
     sayings: Sayings = Sayings()
+    prompts: Prompts = Prompts()
 
     @property
     def is_known(self) -> bool:

@@ -25,10 +25,10 @@ class Manners(Struct, frozen=True):
     pause_after_ms: float = 0.0
     """So much speech pauses the reply, as long as no word of it is known."""
     patience_ms: float = 0.0
-    """And so much, while all words that are known are signs of listening."""
+    """And so much, while all words that are known are backchannels."""
     duck_db: float = -12.0
     quiet_ms: float = 650.0
-    """After a sign of listening that paused the reply the caller may go on: so long after it the agent does, …"""
+    """After a backchannel that paused the reply the caller may go on: so long after it the agent does, …"""
     nothing_ms: float = 240.0
     """… and so long after a sound without words, which may have been the beginning of some."""
 

@@ -1,4 +1,4 @@
-"""Speech over the agent's: is it a sign of listening, a noise, the agent's own echo, or does the caller take the floor? Pure."""
+"""Speech over the agent's: is it a backchannel, a noise, the agent's own echo, or does the caller take the floor? Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MIN_VOICED_MS = 250.0
 """A word that is found in less speech than this is not believed yet: recognisers hear words in coughs."""
 SHORT_WORD_MS = 600.0
 SHORT_MS = 800.0
-"""One word, or two with a sign of listening among them, in so little speech are a sign of listening too: what people mumble
+"""One word, or two with a backchannel among them, in so little speech are a backchannel too: what people mumble
 while they listen is what recognisers get wrong most, and it may come out as any word."""
 FASTEST_PAIR_MS = 300.0
 """And so are any two words in less than they take to say."""

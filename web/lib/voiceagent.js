@@ -13,7 +13,7 @@ import { CallProblem, problemFrom } from './problem.js';
 import { EVENT_CHANNEL } from './protocol.js';
 
 /** @typedef {import('./protocol.js').ServerEvent} ServerEvent */
-/** @typedef {'idle' | 'asking' | 'connecting' | 'live' | 'wavering'} CallState */
+/** @typedef {'idle' | 'asking' | 'connecting' | 'live' | 'unstable'} CallState */
 
 const GATHERING_MS = 300;
 const CONNECT_MS = 12_000;
@@ -232,11 +232,11 @@ export class VoiceAgent extends EventTarget {
     const state = peer.connectionState;
     if (state === 'connected') {
       clearTimeout(this._lostTimer);
-      if (this.state === 'wavering') this._setState('live');
+      if (this.state === 'unstable') this._setState('live');
     } else if (state === 'disconnected' && this.state === 'live') {
-      this._setState('wavering');
+      this._setState('unstable');
       this._lostTimer = setTimeout(() => this._finish('lost'), LOST_AFTER_MS);
-    } else if ((state === 'failed' || state === 'closed') && (this.state === 'live' || this.state === 'wavering')) {
+    } else if ((state === 'failed' || state === 'closed') && (this.state === 'live' || this.state === 'unstable')) {
       this._finish(this._endReason || 'lost');
     }
   }
@@ -254,7 +254,7 @@ export class VoiceAgent extends EventTarget {
 
   /** @param {string} reason */
   _finish(reason) {
-    if (this.state !== 'live' && this.state !== 'wavering') return;
+    if (this.state !== 'live' && this.state !== 'unstable') return;
     this._release();
     this._setState('idle', reason);
   }

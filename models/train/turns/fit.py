@@ -1,4 +1,5 @@
-"""Fits the small model that combines the judges with our features, and tunes how its chance becomes a hold; writes both.
+"""Fits the small model that combines the judges with our features, and tunes how its chance becomes an endpointing delay; writes
+both.
 
     python -m models.train.turns.fit --out voiceagent/turn_taking/endpoint_weights.py
     python -m models.train.turns.fit --demo FIT.jsonl TUNE.jsonl --out examples/demo/endpointing.json
@@ -48,14 +49,14 @@ CHOSEN = (
 apart, the fall of the loudness, words that are whole turns, how many sentences there are (`models/endpointer.md`)."""
 FOLDS = 8
 SHORTEST_MS, LONGEST_MS = 200.0, 2100.0
-"""The holds that `TurnSettings` allows by default."""
+"""The endpointing delays that `TurnSettings` allows by default."""
 RISKS = (0.05, 0.07, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.35, 0.4)
 HESITATIONS_MS = (400.0, 500.0, 600.0, 700.0, 850.0, 1000.0)
 SPREADS = (0.6, 0.8, 1.0)
 MOST_MEDIAN_MS = 300.0
-GUESS_FROM = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
+SPECULATE_FROM = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 MOST_WASTED = 0.5
-"""Guesses a turn that may be thrown away."""
+"""Speculative replies a turn that may be thrown away."""
 Floats = NDArray[np.float64]
 
 
@@ -134,23 +135,23 @@ def _fold(pattern: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class HoldRule:
-    """How a chance becomes a hold (`endpointing.EndpointModel`)."""
+    """How a chance becomes an endpointing delay (`endpointing.EndpointModel`)."""
 
     risk: float
     hesitation_ms: float
     spread: float
 
-    def holds_ms(self, chances: Floats) -> Floats:
+    def delays_ms(self, chances: Floats) -> Floats:
         """The silence after which the chance that the caller goes on is down to `risk`."""
         lasting = chances * self.risk / np.maximum(1e-9, (1 - chances) * (1 - self.risk))
         quantile = np.array([NormalDist().inv_cdf(1 - min(1 - 1e-9, max(1e-9, share))) for share in lasting])
-        holds = np.where(lasting >= 1, 0.0, self.hesitation_ms * np.exp(self.spread * quantile))
-        return np.clip(holds, SHORTEST_MS, LONGEST_MS)
+        delays = np.where(lasting >= 1, 0.0, self.hesitation_ms * np.exp(self.spread * quantile))
+        return np.clip(delays, SHORTEST_MS, LONGEST_MS)
 
 
 def tuned(pauses: Pauses, chances: Floats) -> tuple[HoldRule, RuleScore]:
     """The rule with a median of at most `MOST_MEDIAN_MS` at which a turn more cut off in a hundred would buy the least."""
-    tried = [(rule, rule_score(pauses, rule.holds_ms(chances))) for rule in _rules()]
+    tried = [(rule, rule_score(pauses, rule.delays_ms(chances))) for rule in _rules()]
     good = [one for one in tried if one[1].median_ms <= MOST_MEDIAN_MS] or tried
     return min(good, key=lambda one: one[1].mean_ms + MS_A_CUT * one[1].cut_off)
 
@@ -179,7 +180,7 @@ def as_python(one: Made, fit_turns: int, tune_turns: int) -> str:
     """The weights as a module."""
     model, rule, found = one.model, one.rule, one.score
     provenance = (
-        f"The endpointer's weights and holds, written by `models/train/turns/fit.py` from {fit_turns:,} turns and tuned on\n"
+        f"The endpointer's weights and delays, written by `models/train/turns/fit.py` from {fit_turns:,} turns and tuned on\n"
         f"{tune_turns:,} others (`models/endpointer.md`). On the tuning turns the area under the ROC curve is {one.area:.3f},\n"
         f"{100 * found.cut_off:.1f} % are cut off, and half of the others are committed within {found.median_ms:.0f} ms."
     )
@@ -194,16 +195,16 @@ def as_python(one: Made, fit_turns: int, tune_turns: int) -> str:
         *(f'    "{name}": {weight},' for name, weight in model.weights.items()),
         "}",
         '"""Weights of `endpoint_features.features`."""',
-        f"RISK, HESITATION_MS, SPREAD, GUESS_FROM = {rule.risk}, {rule.hesitation_ms}, {rule.spread}, {one.guess_from}",
-        f'"""Tuned with holds of {SHORTEST_MS:.0f} to {LONGEST_MS:.0f} ms."""',
+        f"RISK, HESITATION_MS, SPREAD, SPECULATE_FROM = {rule.risk}, {rule.hesitation_ms}, {rule.spread}, {one.speculate_from}",
+        f'"""Tuned with endpointing delays of {SHORTEST_MS:.0f} to {LONGEST_MS:.0f} ms."""',
     ]
     return "\n".join(lines) + "\n"
 
 
-def guess_from(pauses: Pauses, chances: Floats) -> float:
+def speculate_from(pauses: Pauses, chances: Floats) -> float:
     """The smallest chance from which on answers are begun at once, at `MOST_WASTED` a turn thrown away."""
     inside = np.sort(chances[~pauses.is_end])
-    return next((level for level in GUESS_FROM if (inside >= level).sum() <= MOST_WASTED * pauses.turns), GUESS_FROM[-1])
+    return next((level for level in SPECULATE_FROM if (inside >= level).sum() <= MOST_WASTED * pauses.turns), SPECULATE_FROM[-1])
 
 
 def demo_turns(path: Path) -> list[Evidence]:
@@ -224,24 +225,24 @@ class Made:
 
     model: Fitted
     rule: HoldRule
-    guess_from: float
+    speculate_from: float
     score: RuleScore
     area: float
 
 
 def made(fit_turns: Sequence[Evidence], tune_turns: Sequence[Evidence], known: Meanings) -> Made:
-    """Weights of the one part, holds of the other."""
+    """Weights of the one part, delays of the other."""
     model, tuning = fitted(rows(fit_turns, known), CHOSEN), rows(tune_turns, known)
     pauses, chances = pauses_of(tuning, tune_turns), model.chances(tuning)
     rule, found = tuned(pauses, chances)
     long = pauses.lasted_ms >= PAUSE_MS
-    return Made(model, rule, guess_from(pauses, chances), found, area(chances[long], pauses.is_end[long]))
+    return Made(model, rule, speculate_from(pauses, chances), found, area(chances[long], pauses.is_end[long]))
 
 
 def as_pack(one: Made) -> str:
     """The arguments of an `EndpointModel` as JSON: what an agent may have of its own."""
     rule = asdict(one.rule)
-    return json.dumps({"weights": one.model.weights, **rule, "guess_from": one.guess_from}, indent=2) + "\n"
+    return json.dumps({"weights": one.model.weights, **rule, "speculate_from": one.speculate_from}, indent=2) + "\n"
 
 
 def main() -> None:

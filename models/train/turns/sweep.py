@@ -64,17 +64,17 @@ class Swept:
     """The shortest mean latency at `MOST_CUT_OFF` of the turns cut off."""
 
 
-def end_turns(pauses: Pauses, holds_ms: Floats) -> Outcomes:
-    """Each pause ends its turn once it has lasted for its hold; holds of the shape (policies, pauses)."""
-    policies = holds_ms.shape[0]
+def end_turns(pauses: Pauses, delays_ms: Floats) -> Outcomes:
+    """Each pause ends its turn once it has lasted for its endpointing delay, `delays_ms` of the shape (policies, pauses)."""
+    policies = delays_ms.shape[0]
     cut_off = np.zeros((policies, pauses.turns), np.bool_)
     latency = np.full((policies, pauses.turns), np.nan)
     ended = np.zeros((policies, pauses.turns), np.bool_)
-    reached = holds_ms <= pauses.lasted_ms
+    reached = delays_ms <= pauses.lasted_ms
     for index, turn in enumerate(pauses.turn):
         now = reached[:, index] & ~ended[:, turn]
         if pauses.is_end[index]:
-            latency[now, turn] = pauses.began_ms[index] + holds_ms[now, index]
+            latency[now, turn] = pauses.began_ms[index] + delays_ms[now, index]
         else:
             cut_off[now, turn] = True
         ended[:, turn] |= now
@@ -91,8 +91,8 @@ def outcomes_of(pauses: Pauses, chances: Floats) -> Outcomes:
 
 def silences(pauses: Pauses) -> Outcomes:
     """Of a fixed silence that ends every turn."""
-    holds = np.array(sorted(set(SILENCES_MS)))[:, None]
-    return end_turns(pauses, np.broadcast_to(holds, (len(holds), len(pauses.turn))))
+    delays = np.array(sorted(set(SILENCES_MS)))[:, None]
+    return end_turns(pauses, np.broadcast_to(delays, (len(delays), len(pauses.turn))))
 
 
 def frontier(outcomes: Outcomes, budgets_ms: Sequence[float]) -> list[tuple[float, float]]:
@@ -130,9 +130,9 @@ class RuleScore:
     p90_ms: float
 
 
-def rule_score(pauses: Pauses, holds_ms: Floats) -> RuleScore:
-    """Of one hold a pause."""
-    outcomes = end_turns(pauses, holds_ms[None])
+def rule_score(pauses: Pauses, delays_ms: Floats) -> RuleScore:
+    """Of one endpointing delay a pause."""
+    outcomes = end_turns(pauses, delays_ms[None])
     latency = outcomes.latency_ms[0][~np.isnan(outcomes.latency_ms[0])]
     middle, p90 = np.percentile(latency, [50, 90])
     return RuleScore(float(outcomes.cut_off.mean()), float(middle), float(latency.mean()), float(p90))

@@ -18,8 +18,8 @@ LANGUAGES: Mapping[str, Language] = {one.code: one for one in (ENGLISH, GERMAN, 
 """By ISO 639-1 code."""
 
 
-OTHER = replace(UNKNOWN, sayings=ENGLISH.sayings)
-"""Of a language without a file; an agent in it says what its settings name, or English."""
+OTHER = replace(UNKNOWN, sayings=ENGLISH.sayings, prompts=ENGLISH.prompts)
+"""Of a language without a file; an agent in it says, and tells its model, what its settings name, or English."""
 
 
 def language(code: str) -> Language:

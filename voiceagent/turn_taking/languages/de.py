@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set, written_set
+from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
 
 _ONES = """null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn
 achtzehn neunzehn"""
@@ -73,5 +73,18 @@ GERMAN = Language(
         blocked_output="Das darf ich leider nicht sagen.",
         blocked_input="Dabei kann ich leider nicht helfen.",
         code="Den Code lasse ich weg.",
+    ),
+    prompts=Prompts(
+        summary="Was bisher gesagt wurde:",
+        sum_up=(
+            "Fasse unser Gespräch bis hierher in höchstens fünf kurzen Sätzen zusammen. "
+            "Behalte Namen, Zahlen und was vereinbart wurde."
+        ),
+        context="Notizen, die bei dem helfen können, was ich unten sage:",
+        tool_interrupted='{"error": "abgebrochen, bevor es fertig war"}',
+        tool_pending='{"status": "läuft noch, sage nur, was schon bekannt ist"}',
+        tool_running='{"status": "läuft noch, das Ergebnis ist noch nicht bekannt"}',
+        tool_not_confirmed='{"status": "noch nicht ausgeführt: der Anrufer wird um Bestätigung gebeten"}',
+        tool_other_unconfirmed='{"error": "nicht ausgeführt: eine andere Anfrage wartet auf die Bestätigung des Anrufers"}',
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set, written_set
+from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
 
 _ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
 eighteen nineteen"""
@@ -64,5 +64,15 @@ ENGLISH = Language(
         blocked_output="I'm sorry, I can't say that.",
         blocked_input="I'm sorry, I can't help with that.",
         code="I'll leave out the code.",
+    ),
+    prompts=Prompts(
+        summary="What was said before:",
+        sum_up=("Sum up our talk so far in at most five short sentences. Keep names, numbers and what was agreed."),
+        context="Notes that may help with what I say below:",
+        tool_interrupted='{"error": "interrupted before it finished"}',
+        tool_pending='{"status": "still running, say only what is known by now"}',
+        tool_running='{"status": "still running, its result is not known yet"}',
+        tool_not_confirmed='{"status": "not done yet: the caller is asked to confirm it"}',
+        tool_other_unconfirmed='{"error": "not done: another request waits for the caller to confirm it"}',
     ),
 )

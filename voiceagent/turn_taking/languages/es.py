@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set, written_set
+from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
 
 _ONES = """cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete
 dieciocho diecinueve"""
@@ -82,5 +82,17 @@ SPANISH = Language(
         blocked_output="Lo siento, eso no lo puedo decir.",
         blocked_input="Lo siento, en eso no puedo ayudar.",
         code="Omito el código.",
+    ),
+    prompts=Prompts(
+        summary="Lo que se dijo antes:",
+        sum_up=(
+            "Resume nuestra conversación hasta aquí en cinco frases cortas como máximo. Conserva nombres, números y lo acordado."
+        ),
+        context="Notas que pueden ayudar con lo que digo abajo:",
+        tool_interrupted='{"error": "interrumpido antes de terminar"}',
+        tool_pending='{"status": "todavía en curso, di solo lo que ya se sabe"}',
+        tool_running='{"status": "todavía en curso, aún no se conoce el resultado"}',
+        tool_not_confirmed='{"status": "aún no hecho: se pide confirmación a quien llama"}',
+        tool_other_unconfirmed='{"error": "no hecho: otra petición espera la confirmación de quien llama"}',
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set, written_set
+from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
 
 _ONES = """zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize"""
 _TENS = "vingt trente quarante cinquante soixante"
@@ -64,5 +64,18 @@ FRENCH = Language(
         blocked_output="Désolé, je ne peux pas dire cela.",
         blocked_input="Désolé, je ne peux pas vous aider pour cela.",
         code="Je laisse le code de côté.",
+    ),
+    prompts=Prompts(
+        summary="Ce qui a été dit avant :",
+        sum_up=(
+            "Résume notre conversation jusqu'ici en cinq phrases courtes au plus. "
+            "Garde les noms, les nombres et ce qui a été convenu."
+        ),
+        context="Notes qui peuvent aider pour ce que je dis plus bas :",
+        tool_interrupted='{"error": "interrompu avant la fin"}',
+        tool_pending='{"status": "encore en cours, ne dis que ce qui est déjà connu"}',
+        tool_running='{"status": "encore en cours, le résultat n\'est pas encore connu"}',
+        tool_not_confirmed='{"status": "pas encore fait : une confirmation est demandée à l\'appelant"}',
+        tool_other_unconfirmed='{"error": "pas fait : une autre demande attend la confirmation de l\'appelant"}',
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set, written_set
+from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
 
 _ONES = """zero uno due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici sedici
 diciassette diciotto diciannove"""
@@ -64,5 +64,18 @@ ITALIAN = Language(
         blocked_output="Mi dispiace, questo non posso dirlo.",
         blocked_input="Mi dispiace, in questo non posso aiutare.",
         code="Tralascio il codice.",
+    ),
+    prompts=Prompts(
+        summary="Che cosa è stato detto prima:",
+        sum_up=(
+            "Riassumi la nostra conversazione fin qui in non più di cinque frasi brevi. "
+            "Conserva nomi, numeri e ciò che è stato concordato."
+        ),
+        context="Note che possono aiutare con quello che dico sotto:",
+        tool_interrupted='{"error": "interrotto prima della fine"}',
+        tool_pending='{"status": "ancora in corso, di\' solo ciò che si sa già"}',
+        tool_running='{"status": "ancora in corso, il risultato non è ancora noto"}',
+        tool_not_confirmed='{"status": "non ancora fatto: si chiede conferma a chi chiama"}',
+        tool_other_unconfirmed='{"error": "non fatto: un\'altra richiesta attende la conferma di chi chiama"}',
     ),
 )

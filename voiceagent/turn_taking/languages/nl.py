@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set, written_set
+from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
 
 _ONES = """nul een twee drie vier vijf zes zeven acht negen tien elf twaalf dertien veertien vijftien zestien zeventien
 achttien negentien"""
@@ -64,5 +64,15 @@ DUTCH = Language(
         blocked_output="Sorry, dat mag ik niet zeggen.",
         blocked_input="Sorry, daarmee kan ik niet helpen.",
         code="De code laat ik weg.",
+    ),
+    prompts=Prompts(
+        summary="Wat eerder is gezegd:",
+        sum_up=("Vat ons gesprek tot nu toe samen in hoogstens vijf korte zinnen. Bewaar namen, getallen en wat is afgesproken."),
+        context="Notities die kunnen helpen bij wat ik hieronder zeg:",
+        tool_interrupted='{"error": "afgebroken voordat het klaar was"}',
+        tool_pending='{"status": "loopt nog, zeg alleen wat al bekend is"}',
+        tool_running='{"status": "loopt nog, het resultaat is nog niet bekend"}',
+        tool_not_confirmed='{"status": "nog niet gedaan: de beller wordt om bevestiging gevraagd"}',
+        tool_other_unconfirmed='{"error": "niet gedaan: een ander verzoek wacht op bevestiging van de beller"}',
     ),
 )

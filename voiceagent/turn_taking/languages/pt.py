@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from voiceagent.turn_taking.language import Language, Sayings, number_words, phrase_set, word_set, written_set
+from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
 
 _ONES = """zero um dois três quatro cinco seis sete oito nove dez onze doze treze quatorze quinze dezesseis dezessete
 dezoito dezenove"""
@@ -79,5 +79,17 @@ PORTUGUESE = Language(
         blocked_output="Desculpe, isso não posso dizer.",
         blocked_input="Desculpe, nisso não posso ajudar.",
         code="Deixo o código de fora.",
+    ),
+    prompts=Prompts(
+        summary="O que foi dito antes:",
+        sum_up=(
+            "Resume a nossa conversa até aqui em cinco frases curtas, no máximo. Mantém nomes, números e o que foi combinado."
+        ),
+        context="Notas que podem ajudar com o que digo abaixo:",
+        tool_interrupted='{"error": "interrompido antes de terminar"}',
+        tool_pending='{"status": "ainda em curso, diz só o que já se sabe"}',
+        tool_running='{"status": "ainda em curso, o resultado ainda não é conhecido"}',
+        tool_not_confirmed='{"status": "ainda não feito: pede-se confirmação a quem telefona"}',
+        tool_other_unconfirmed='{"error": "não feito: outro pedido espera a confirmação de quem telefona"}',
     ),
 )

@@ -1,0 +1,102 @@
+"""One turn and one interruption, as heard on the line. Only audio counts, sent and received: no event of either server is looked
+at, so the same code times both."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voiceagent.audio.levels import VoicedSpan, first_audible_sample
+from voiceagent.client.caller import Caller
+from voiceagent.errors import MediaError
+from voiceagent.media.ticker import FRAME_MS
+
+RATE_HZ = 16_000
+QUIET_MS = 500.0
+"""The agent has finished when nothing was heard for this long: more than any pause between its sentences."""
+ANSWER_TIMEOUT_S = 8.0
+SAID_DBFS = -45.0
+"""What the caller takes for sound on its own side (`VoicedTimeline`)."""
+INTERRUPT_AFTER_S = 0.4
+"""After the answer's first sound."""
+
+Speech = NDArray[np.int16]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One question."""
+
+    voice_to_voice_ms: float | None
+    """From the end of the question to the first sound of the answer; None without an answer, or when the question was cut."""
+    cut: bool
+    """Whether the agent was heard before the question was over."""
+
+
+async def greeted(caller: Caller) -> None:
+    """Wait until the agent has greeted. Raises MediaError when it does not."""
+    await _answer(caller, 0.0)
+    await caller.wait_quiet(QUIET_MS)
+
+
+async def ask(caller: Caller, question: Speech, end_ms: float | None = None) -> Turn:
+    """Ask, and wait until the agent has finished. `end_ms`: where in the audio the caller has finished, if the room is heard
+    after that. Raises MediaError when the call ends."""
+    began_ms = _now_ms()
+    caller.say(question, RATE_HZ)
+    ended_ms = await caller.wait_said()
+    onset_ms = caller.said.first_onset_after(began_ms - FRAME_MS)
+    if end_ms is not None and onset_ms is not None:
+        ended_ms = onset_ms + end_ms - first_audible_sample(question, RATE_HZ, SAID_DBFS) * 1000.0 / RATE_HZ
+    cut = any(span.offset_ms > began_ms and span.onset_ms < ended_ms for span in caller.heard.spans)
+    try:
+        heard_ms = await _answer(caller, ended_ms)
+    except TimeoutError:
+        return Turn(None, cut)
+    await caller.wait_quiet(QUIET_MS)
+    return Turn(None if cut else heard_ms - ended_ms, cut)
+
+
+async def interrupt(caller: Caller, question: Speech, interruption: Speech) -> float | None:
+    """Ask, and speak into the answer: from the onset of that to the last sound of the agent before the interruption was over, in
+    milliseconds. None when the answer was not heard, or was over by itself at the onset. Raises MediaError when the call ends."""
+    caller.say(question, RATE_HZ)
+    try:
+        await _answer(caller, await caller.wait_said())
+    except TimeoutError:
+        return None
+    await asyncio.sleep(INTERRUPT_AFTER_S)
+    began_ms = _now_ms()
+    caller.say(interruption, RATE_HZ)
+    ended_ms = await caller.wait_said()
+    onset_ms = caller.said.first_onset_after(began_ms - FRAME_MS)
+    if onset_ms is None:
+        raise MediaError("the interruption was not heard on the line; expected speech above the caller's threshold")
+    stopped_ms = stop_ms(caller.heard.spans, onset_ms, ended_ms)
+    with suppress(TimeoutError):
+        await _answer(caller, ended_ms)
+    await caller.wait_quiet(QUIET_MS)
+    return stopped_ms
+
+
+def stop_ms(heard: list[VoicedSpan], onset_ms: float, ended_ms: float) -> float | None:
+    """How long after the onset the last sound was that began before the end; None when it was silent at the onset. What begins
+    then pauses and goes on has not stopped."""
+    if not any(span.onset_ms <= onset_ms < span.offset_ms for span in heard):
+        return None
+    return max(min(span.offset_ms, ended_ms) for span in heard if span.onset_ms < ended_ms) - onset_ms
+
+
+async def _answer(caller: Caller, after_ms: float) -> float:
+    """When the first sound after `after_ms` was heard. Raises TimeoutError."""
+    async with asyncio.timeout(ANSWER_TIMEOUT_S):
+        return await caller.wait_heard(after_ms)
+
+
+def _now_ms() -> float:
+    return time.monotonic() * 1000.0

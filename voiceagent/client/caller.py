@@ -1,0 +1,339 @@
+"""A headless caller over real WebRTC: what a browser does, without one. Speaks PCM, hears PCM, exchanges events, and keeps
+exact times of what was said and heard; for `voiceagent call`, tests and benchmarks. All times are milliseconds of
+`time.monotonic`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import aiohttp
+import numpy as np
+from aiortc import RTCBundlePolicy, RTCConfiguration, RTCIceServer, RTCPeerConnection, RTCSessionDescription
+from aiortc.exceptions import InternalError, InvalidStateError, OperationError
+from aiortc.rtp import RtpPacket
+from numpy.typing import NDArray
+
+from voiceagent.audio import opus
+from voiceagent.audio.levels import VoicedTimeline
+from voiceagent.audio.resample import resample
+from voiceagent.client.impairment import Relay
+from voiceagent.client.recording import Recording
+from voiceagent.errors import MediaError
+from voiceagent.media import aiortc_hooks
+from voiceagent.media.audio_receiver import AudioReceiver
+from voiceagent.media.event_channel import LABEL, EventChannel
+from voiceagent.media.paced_track import FRAME_SAMPLES, RATE_HZ, PacedTrack
+from voiceagent.media.session_description import opus_payload_type, read_answer, with_opus_parameters
+from voiceagent.media.ticker import FRAME_MS
+from voiceagent.media.webrtc import opus_only
+
+MAX_SAY_S = 600
+"""How much speech may wait to be said."""
+MAX_AGENT_FRAMES = 3000
+"""One minute of the agent's audio may wait for a reader of `frames`; then the oldest is dropped."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentFrame:
+    """20 ms of the agent's audio."""
+
+    pcm: NDArray[np.int16]
+    """Mono 24 kHz, shape (480,)."""
+    received_ms: float
+    """When its packet arrived."""
+    concealed: bool
+    """True when the packet was lost and this is a guess."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerEvent:
+    """An event of the server."""
+
+    received_ms: float
+    data: dict[str, Any]
+
+    @property
+    def type(self) -> str:
+        """The event's `type`; empty when it has none."""
+        return str(self.data.get("type", ""))
+
+
+class Caller:
+    """One call. `async with Caller(url) as caller:` connects and hangs up."""
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        *,
+        ice_servers: Sequence[RTCIceServer] = (),
+        relay: Relay | None = None,
+        connect_timeout_s: float = 15.0,
+        threshold_dbfs: float = -45.0,
+    ) -> None:
+        """`url` is the server's, such as http://127.0.0.1:8080. `relay` makes the network bad on purpose. Audio above
+        `threshold_dbfs` counts as voiced."""
+        self.url = url.rstrip("/")
+        self.location = ""
+        """The call's resource on the server."""
+        self.said = VoicedTimeline(RATE_HZ, threshold_dbfs=threshold_dbfs)
+        """When the caller's speech was spoken: a sample of a packet sent at t was spoken within the 20 ms before t."""
+        self.heard = VoicedTimeline(RATE_HZ, threshold_dbfs=threshold_dbfs)
+        """When the agent's speech was heard: a packet that arrived at t is heard within the 20 ms after t."""
+        self.recording = Recording(RATE_HZ)
+        self.started_ms = 0.0
+        """When the connection came up: the recording's zero."""
+        self.on_frame: Callable[[AgentFrame], None] | None = None
+        """Called with each frame, besides `frames`."""
+        self.on_packet: Callable[[RtpPacket, float], None] | None = None
+        """Called with each RTP packet and when it arrived."""
+        self._token = token
+        self._relay = relay
+        self._connect_timeout_s = connect_timeout_s
+        self._ice_servers = list(ice_servers)
+        self._peer: RTCPeerConnection | None = None
+        self._receiver: AudioReceiver | None = None
+        self._events = EventChannel()
+        self._microphone: deque[NDArray[np.int16]] = deque()
+        self._waiting_samples = 0
+        self._sending: NDArray[np.int16] | None = None
+        self._frames: deque[AgentFrame] = deque(maxlen=MAX_AGENT_FRAMES)
+        self._changed = asyncio.Event()
+        self._connected = asyncio.Event()
+        self._end_reason = ""
+
+    async def __aenter__(self) -> Caller:
+        await self.connect()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self.hangup()
+
+    @property
+    def end_reason(self) -> str:
+        """Why the call is over: hangup (by us), ended (by the server), lost. Empty while it is up."""
+        return self._end_reason
+
+    async def connect(self) -> None:
+        """Make the call; returns when audio flows both ways. Raises MediaError in one line when it cannot be made."""
+        aiortc_hooks.prepare()
+        try:
+            async with asyncio.timeout(self._connect_timeout_s):
+                await self._negotiate()
+                await self._connected.wait()
+        except TimeoutError as error:
+            await self.hangup()
+            raise MediaError(
+                f"{self.url}: no connection within {self._connect_timeout_s:g} s; check that UDP between here and there is open"
+            ) from error
+        except BaseException:
+            await self.hangup()
+            raise
+        if self._end_reason:
+            await self.hangup()
+            raise MediaError(f"{self.url}: the connection failed; check that UDP between here and there is open")
+
+    async def _negotiate(self) -> None:
+        configuration = RTCConfiguration(iceServers=self._ice_servers, bundlePolicy=RTCBundlePolicy.MAX_BUNDLE)
+        peer = self._peer = RTCPeerConnection(configuration)
+        self._receiver = AudioReceiver(RATE_HZ, self._on_frame)
+        transceiver = peer.addTransceiver(PacedTrack(self._next_frame, sent=self._on_sent), direction="sendrecv")
+        transceiver.setCodecPreferences(opus_only())
+        channel = peer.createDataChannel(LABEL)
+        self._events.attach(channel)
+        channel.on("close", lambda: self._end("ended"))
+        peer.on("connectionstatechange", self._on_connection_state)
+        transceiver.receiver.transport.on("statechange", self._on_transport_state)
+        await peer.setLocalDescription(await peer.createOffer())
+        offer = with_opus_parameters(peer.localDescription.sdp)
+        self._receiver.payload_type = opus_payload_type(offer)
+        answer = read_answer(await self._post(self._relay.rewrite_offer(offer) if self._relay else offer))
+        if self._relay is not None:
+            answer = await self._relay.rewrite_answer(answer)
+        try:
+            await peer.setRemoteDescription(RTCSessionDescription(sdp=answer, type="answer"))
+        except (OperationError, InternalError, InvalidStateError, ValueError, KeyError, AttributeError) as error:
+            raise MediaError(f"{self.url}: the server's answer cannot be used: {error}; is this a voiceagent server?") from error
+        aiortc_hooks.take_rtp(transceiver.receiver, self._on_rtp, opus.RTP_CLOCK_HZ)
+        aiortc_hooks.lose_late_data(peer)
+        aiortc_hooks.repeat_flights(peer)
+
+    async def _post(self, offer: str) -> str:
+        target = f"{self.url}/v1/realtime/calls"
+        headers = {"Content-Type": "application/sdp"}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        try:
+            async with (
+                aiohttp.ClientSession() as session,
+                session.post(target, data=offer.encode(), headers=headers) as response,
+            ):
+                body = await response.text()
+                if response.status not in (200, 201):
+                    raise MediaError(f"{target}: the server refused the call ({response.status}): {_problem(body)}")
+                self.location = response.headers.get("Location", "")
+                return body
+        except aiohttp.InvalidURL as error:
+            raise MediaError(f"{self.url!r} is not a URL; expected one such as http://127.0.0.1:8080") from error
+        except aiohttp.ClientConnectorError as error:
+            detail = error.strerror or str(error)
+            raise MediaError(f"{self.url}: no server there ({detail}); start one with `voiceagent serve`") from error
+        except aiohttp.ClientError as error:
+            raise MediaError(f"{target}: no answer ({error or type(error).__name__}); expected SDP") from error
+
+    def say(self, pcm: NDArray[np.int16], rate_hz: int = RATE_HZ) -> None:
+        """Queue speech, mono int16, shape (samples,); silence is sent when nothing is queued. Raises MediaError when more than
+        `MAX_SAY_S` seconds would wait."""
+        speech = resample(pcm, rate_hz, RATE_HZ)
+        if self._waiting_samples + len(speech) > MAX_SAY_S * RATE_HZ:
+            raise MediaError(f"more than {MAX_SAY_S} s of speech would wait to be said; say it in shorter pieces")
+        if len(speech):
+            self._microphone.append(speech)
+            self._waiting_samples += len(speech)
+
+    def send_event(self, event: dict[str, Any]) -> None:
+        """Send one client event."""
+        self._events.send(event)
+
+    async def events(self) -> AsyncIterator[ServerEvent]:
+        """The server's events in order; ends with the call. What is not a JSON object is left out."""
+        async for received_ms, text in self._events.messages():
+            try:
+                data = json.loads(text)
+            except ValueError:
+                continue
+            if isinstance(data, dict):
+                yield ServerEvent(received_ms, data)
+
+    async def frames(self) -> AsyncIterator[AgentFrame]:
+        """The agent's audio in order; ends with the call."""
+        while True:
+            while self._frames:
+                yield self._frames.popleft()
+            if self._end_reason:
+                return
+            await self._wait_change()
+
+    async def wait_said(self) -> float:
+        """Wait until everything queued was sent; when its last voiced sample was spoken. Raises MediaError when the call ends."""
+        while self._waiting_samples or self._sending is not None:
+            await self._wait_up()
+        return self.said.last_voiced_ms or 0.0
+
+    async def wait_heard(self, after_ms: float) -> float:
+        """Wait for the agent to speak; when the first voiced sample at or after `after_ms` was heard. Raises MediaError when
+        the call ends first."""
+        while (onset_ms := self.heard.first_onset_after(after_ms)) is None:
+            await self._wait_up()
+        return onset_ms
+
+    async def wait_quiet(self, quiet_ms: float) -> float:
+        """Wait until the agent has been silent for `quiet_ms`; when its last voiced sample was heard (0: never). Raises
+        MediaError when the call ends first."""
+        since_ms = time.monotonic() * 1000.0
+        while time.monotonic() * 1000.0 - max(since_ms, self.heard.last_voiced_ms or 0.0) < quiet_ms:
+            await self._wait_up()
+        return self.heard.last_voiced_ms or 0.0
+
+    async def wait_ended(self) -> str:
+        """Wait for the end of the call; the reason."""
+        while not self._end_reason:
+            await self._wait_change()
+        return self._end_reason
+
+    async def hangup(self) -> None:
+        """End the call and free everything. May be called twice."""
+        self._end("hangup")
+        peer, self._peer = self._peer, None
+        if peer is not None:
+            await peer.close()
+        if self._relay is not None:
+            self._relay.close()
+
+    async def _wait_change(self) -> None:
+        self._changed.clear()
+        await self._changed.wait()
+
+    async def _wait_up(self) -> None:
+        if self._end_reason:
+            raise MediaError(f"{self.url}: the call is over ({self._end_reason})")
+        await self._wait_change()
+
+    def _end(self, reason: str) -> None:
+        if self._end_reason:
+            return
+        self._end_reason = reason
+        if self._receiver is not None:
+            self._receiver.close()
+        self._events.end()
+        self._connected.set()
+        self._changed.set()
+
+    def _next_frame(self) -> NDArray[np.int16] | None:
+        self._sending = None
+        if not self._microphone:
+            return None
+        frame = np.zeros(FRAME_SAMPLES, dtype=np.int16)
+        filled = 0
+        while filled < FRAME_SAMPLES and self._microphone:
+            part = self._microphone[0][: FRAME_SAMPLES - filled]
+            frame[filled : filled + len(part)] = part
+            filled += len(part)
+            if len(part) == len(self._microphone[0]):
+                self._microphone.popleft()
+            else:
+                self._microphone[0] = self._microphone[0][len(part) :]
+        self._waiting_samples -= filled
+        self._sending = frame
+        return frame
+
+    def _on_sent(self, sent_ms: float) -> None:
+        frame, self._sending = self._sending, None
+        if frame is not None:
+            spoken_ms = sent_ms - FRAME_MS
+            self.said.feed(frame, spoken_ms)
+            self.recording.caller.add(frame, spoken_ms - self.started_ms)
+        self._changed.set()
+
+    def _on_rtp(self, packet: RtpPacket) -> None:
+        if self.on_packet is not None:
+            self.on_packet(packet, time.monotonic() * 1000.0)
+        if self._receiver is not None:
+            self._receiver.receive(packet)
+
+    def _on_frame(self, pcm: NDArray[np.int16], received_ms: float, concealed: bool) -> None:
+        frame = AgentFrame(pcm, received_ms, concealed)
+        self.heard.feed(pcm, received_ms)
+        self.recording.agent.add(pcm, received_ms - self.started_ms)
+        self._frames.append(frame)
+        if self.on_frame is not None:
+            self.on_frame(frame)
+        self._changed.set()
+
+    def _on_connection_state(self) -> None:
+        state = self._peer.connectionState if self._peer else "closed"
+        if state == "connected":
+            self.started_ms = time.monotonic() * 1000.0
+            self._connected.set()
+        elif state == "failed":
+            self._end("lost")
+
+    def _on_transport_state(self) -> None:
+        # The server's DTLS close_notify: aiortc's connectionState stays "connected".
+        if self._peer is not None and self._peer.getTransceivers()[0].receiver.transport.state == "closed":
+            self._end("ended")
+
+
+def _problem(body: str) -> str:
+    try:
+        message = json.loads(body)["error"]["message"]
+    except (ValueError, KeyError, TypeError):
+        message = body.strip()[:200]
+    return str(message) or "no reason given"

@@ -1,0 +1,323 @@
+"""The caller's side of the turn: speech, pauses and endpoints, and what each means while the agent speaks."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.conversation import floor
+from voiceagent.conversation.context import take_in
+from voiceagent.conversation.generation import begin
+from voiceagent.conversation.reply_lifecycle import FINAL, SILENCE, cancel, go_idle
+from voiceagent.conversation.speculation import next_prompt, prefill, said_so_far, settle_speculation, speculate
+from voiceagent.conversation.speculative_tools import run_predicted
+from voiceagent.conversation.state import NextReply, Pause, Phase
+from voiceagent.conversation.step import Step
+from voiceagent.turn_taking.endpointing import EndpointingDelays
+from voiceagent.turn_taking.overlap import Overlap, Verdict, classify, leaning
+from voiceagent.turn_taking.patience import pending, progress
+from voiceagent.turn_taking.pause import PauseEvidence
+from voiceagent.turn_taking.spoken_language import AUTO
+
+_HEARD = (Phase.HEARING, Phase.FINALISING)
+
+
+def speech_started(step: Step, event: ev.SpeechStarted) -> None:
+    """An utterance began. What the agent says goes on or is held by its manners; whether it yields is decided later."""
+    if event.utterance_id <= step.state.utterance_id:
+        return
+    step.clear_timers([SILENCE])
+    if step.spoken() is None:
+        cancel(step, "resumed")
+    else:
+        floor.meet(step, event.utterance_id)
+    step.put(phase=Phase.HEARING, utterance_id=event.utterance_id, onset_ms=event.onset_ms, pause=None)
+    step.put(partial="", stable="", context=step.state.context if step.state.unanswered else ())
+    step.put(next_reply=None, check_ins=0, ending="")
+    step.do(act.CallerStarted(event.utterance_id, event.onset_ms))
+
+
+def transcript(step: Step, event: ev.Transcript) -> None:
+    """The open utterance has more words."""
+    if event.utterance_id != step.state.utterance_id:
+        return
+    before, words = step.state.partial, " ".join(f"{event.stable} {event.unstable}".split())
+    step.put(partial=words, stable=event.stable)
+    step.do(act.CallerPartial(event.utterance_id, event.stable, event.unstable))
+    if step.spoken() is not None:
+        _judge(step, words, event.at_ms - step.state.onset_ms, silent=False)
+    elif step.state.phase is Phase.HEARING and words != before:
+        prefill(step, event.stable, words)
+
+
+def context_found(step: Step, event: ev.ContextFound) -> None:
+    """Documents have something on what is being said: let it be read while more is said."""
+    if event.utterance_id != step.state.utterance_id or not take_in(step, event.chunks):
+        return
+    if step.state.phase is Phase.HEARING and step.state.pause is None:
+        prefill(step, step.state.stable, step.state.partial)
+
+
+def tool_predicted(step: Step, event: ev.ToolPredicted) -> None:
+    """By the words so far a tool will be asked for."""
+    if event.utterance_id == step.state.utterance_id and step.spoken() is None:
+        run_predicted(step, event.name, event.arguments)
+
+
+def speech_paused(step: Step, event: ev.SpeechPaused) -> None:
+    """It fell silent. Until its words are known nothing ends it but the longest endpointing delay. Busy engines decode only what
+    a held reply waits for, and leave the rest to the endpoint."""
+    if event.utterance_id != step.state.utterance_id:
+        return
+    decoding = event.load < step.state.rules.busy_load or step.spoken() is not None
+    pause = Pause(event.pause_id, event.speech_end_ms, event.voiced_ms, event.prosody, event.load, decoding)
+    step.put(pause=pause)
+    if decoding:
+        _set_endpointing(
+            step, EndpointingDelays(step.state.rules.max_endpointing_delay_ms, step.state.rules.max_endpointing_delay_ms)
+        )
+        step.do(act.Transcribe(event.utterance_id))
+    else:
+        _set_endpointing(step, _delays(step, pause, step.state.partial))
+
+
+def overlap_heard(step: Step, event: ev.OverlapHeard) -> None:
+    """There is more of what the caller says over the agent."""
+    if event.utterance_id == step.state.utterance_id and step.spoken() is not None:
+        words = leaning(step.state.partial, _overlap(step, step.state.partial, event.voiced_ms), step.language)
+        floor.more_heard(step, event.voiced_ms, event.silence_ms, words)
+
+
+def speech_resumed(step: Step, event: ev.SpeechResumed) -> None:
+    """It was a pause: a reply that was begun in it is cancelled."""
+    if event.utterance_id != step.state.utterance_id:
+        return
+    step.put(pause=None)
+    if step.speculative() is not None:
+        cancel(step, "resumed")
+
+
+def turn_judged(step: Step, event: ev.TurnJudged) -> None:
+    """A judge has said more about the pause: how long it may be is reckoned anew."""
+    pause = step.state.pause
+    if event.utterance_id != step.state.utterance_id or pause is None or pause.pause_id != event.pause_id:
+        return
+    step.put(pause=replace(pause, judged={**pause.judged, event.judge: event.chance}))
+    if step.spoken() is None and pause.text is not None:
+        _decide(step, pause.text)
+
+
+def silence_reached(step: Step, event: ev.SilenceReached) -> None:
+    """The pause is long enough to begin a reply."""
+    pause = step.state.pause
+    if event.utterance_id == step.state.utterance_id and pause is not None and pause.pause_id == event.pause_id:
+        speculate(step)
+
+
+def endpoint(step: Step, event: ev.Endpoint) -> None:
+    """The caller has finished: commit the words, or wait for them."""
+    if event.utterance_id != step.state.utterance_id:
+        return
+    pause = step.state.pause
+    step.put(
+        phase=Phase.FINALISING, asked_ms=event.speech_end_ms, awaiting_final=step.state.awaiting_final | {event.utterance_id}
+    )
+    step.do(act.CallerStopped(event.utterance_id, event.speech_end_ms))
+    if pause is not None and pause.text is not None:
+        _commit(step, event.utterance_id, pause.text, pause.refusal, pause.language)
+        _limit_wait(step)
+        return
+    if pause is None or not pause.decoding:
+        step.do(act.Transcribe(event.utterance_id))
+    step.set_timer(FINAL, step.state.rules.final_timeout_ms)
+
+
+def _limit_wait(step: Step) -> None:
+    """Earlier utterances' words are still to come, and their timer may have gone off while the caller spoke."""
+    if step.state.phase is Phase.FINALISING and FINAL not in step.state.timers:
+        step.set_timer(FINAL, step.state.rules.final_timeout_ms)
+
+
+def final(step: Step, event: ev.FinalTranscript) -> None:
+    """The words up to the pause are known."""
+    pause = step.state.pause
+    if event.utterance_id == step.state.utterance_id and pause is not None and pause.pause_id != event.pause_id:
+        return
+    if event.utterance_id in step.state.awaiting_final:
+        _commit(step, event.utterance_id, event.text, event.refusal, event.language)
+    elif event.utterance_id == step.state.utterance_id and step.state.phase is Phase.HEARING:
+        _words_in_pause(step, event)
+
+
+def _words_in_pause(step: Step, event: ev.FinalTranscript) -> None:
+    if step.state.pause is None:
+        return
+    pause = replace(step.state.pause, text=event.text, refusal=event.refusal, language=event.language)
+    step.put(pause=pause, partial=event.text or step.state.partial)
+    if step.spoken() is not None:
+        _judge(step, event.text, pause.voiced_ms, silent=True)
+        return
+    _ask_judges(step)
+    _decide(step, event.text)
+
+
+def _ask_judges(step: Step) -> None:
+    """Those that go by words may begin."""
+    pause = step.state.pause
+    if not step.state.rules.judges or pause is None or not pause.text or pause.refusal is not None:
+        return
+    step.do(act.JudgeTurn(step.state.utterance_id, pause.pause_id, next_prompt(step, pause.text)))
+
+
+def _decide(step: Step, words: str) -> None:
+    """The pause's words are known: how long it may be, and whether an answer is begun at once."""
+    pause = step.state.pause
+    if pause is None:
+        return
+    delays = _delays(step, pause, words)
+    _set_endpointing(step, delays)
+    if step.at_ms - pause.speech_end_ms >= delays.eager_ms:
+        speculate(step)
+
+
+def _commit(step: Step, utterance_id: int, text: str, refusal: ev.Refusal | None = None, language: str = "") -> None:
+    """An endpointed utterance has its words."""
+    step.put(awaiting_final=step.state.awaiting_final - {utterance_id})
+    if utterance_id == step.state.utterance_id:
+        step.put(pause=None)
+    step.do(act.CallerFinal(utterance_id, text))
+    if step.spoken() is not None:
+        if _verdict(step, text, 0.0, silent=True) == "continue":
+            if step.state.phase is Phase.FINALISING and not step.state.awaiting_final:
+                _carry_on(step, text, step.state.asked_ms)
+            return
+        cancel(step, "interrupted")
+    step.put(unanswered=" ".join(f"{step.state.unanswered} {text}".split()), refusal=refusal or step.state.refusal)
+    _note_language(step, language, text)
+    if step.state.phase is not Phase.FINALISING or step.state.awaiting_final:
+        return
+    step.clear_timers([FINAL])
+    if not settle_speculation(step, step.state.unanswered):
+        begin(step, NextReply("answer") if step.state.unanswered else NextReply("resume"))
+
+
+def _note_language(step: Step, heard: str, words: str) -> None:
+    """Where it may be any, follow the caller into another language."""
+    before = step.state.spoken
+    if step.state.rules.language == AUTO:
+        step.put(spoken=before.after(heard, words))
+    if step.state.spoken.code != before.code:
+        step.do(act.LanguageChanged(step.state.spoken.code))
+
+
+# --- how long a pause may be --------------------------------------------------------------------------------------------
+
+
+def _delays(step: Step, pause: Pause, words: str) -> EndpointingDelays:
+    rules = step.state.rules
+    if rules.endpointing is None or not words:
+        return EndpointingDelays(rules.min_endpointing_delay_ms, rules.max_endpointing_delay_ms)
+    asked, said = _asked(step), said_so_far(step, words)
+    values = pending((shape for rule in rules.tools.values() for shape in rule.values), asked)
+    value = progress(said, values, step.language)
+    evidence = PauseEvidence(said, asked, pause.voiced_ms, pause.prosody, value, pause.judged)
+    shortest_ms, longest_ms = rules.min_endpointing_delay_ms, rules.max_endpointing_delay_ms
+    return rules.endpointing.delays(evidence, step.language, shortest_ms=shortest_ms, longest_ms=longest_ms)
+
+
+def _set_endpointing(step: Step, delays: EndpointingDelays) -> None:
+    step.do(act.SetEndpointing(step.state.utterance_id, delays.eager_ms, delays.endpoint_ms))
+
+
+def _asked(step: Step) -> str:
+    """The agent's last words that the caller heard."""
+    return next((message.content for message in reversed(step.state.history) if message.role == "assistant"), "")
+
+
+# --- speech over the agent's --------------------------------------------------------------------------------------------
+
+
+def _overlap(step: Step, words: str, voiced_ms: float, *, silent: bool = False) -> Overlap:
+    reply = step.spoken()
+    heard, unheard = (reply.heard, reply.unheard) if reply is not None else ("", "")
+    return Overlap(words, voiced_ms, silent, heard, unheard)
+
+
+def _verdict(step: Step, words: str, voiced_ms: float, *, silent: bool) -> Verdict:
+    if step.spoken() is None:
+        return "yield"
+    return classify(_overlap(step, words, voiced_ms, silent=silent), step.language)
+
+
+def _judge(step: Step, words: str, voiced_ms: float, *, silent: bool) -> None:
+    """More is known about speech over the agent's: yield, go on, or wait for more."""
+    verdict = _verdict(step, words, voiced_ms, silent=silent)
+    if verdict == "yield":
+        cancel(step, "interrupted")
+        pause = step.state.pause
+        if pause is not None and pause.text is not None:
+            _ask_judges(step)
+            _decide(step, pause.text)
+    elif verdict == "continue":
+        end_ms = step.state.pause.speech_end_ms if step.state.pause is not None else step.at_ms
+        utterance_id = step.state.utterance_id
+        step.do(act.DiscardUtterance(utterance_id), act.CallerStopped(utterance_id, end_ms), act.CallerFinal(utterance_id, words))
+        _carry_on(step, words, end_ms)
+    else:
+        floor.more_heard(step, voiced_ms, 0.0, leaning(words, _overlap(step, words, voiced_ms), step.language))
+
+
+def _carry_on(step: Step, words: str, end_ms: float) -> None:
+    """The agent keeps the floor."""
+    step.clear_timers([FINAL])
+    step.put(pause=None)
+    floor.keep(step, words, end_ms)
+
+
+def overlap_lasts(step: Step) -> None:
+    """The caller has been speaking over the agent for long, and nobody understood a word: it is theirs."""
+    if step.state.phase is Phase.HEARING and step.state.pause is None:
+        cancel(step, "interrupted")
+
+
+def final_is_late(step: Step) -> None:
+    """The recogniser does not answer: take the words that were known."""
+    for utterance_id in sorted(step.state.awaiting_final):
+        _commit(step, utterance_id, step.state.partial if utterance_id == step.state.utterance_id else "")
+
+
+# --- what the client types and asks for ---------------------------------------------------------------------------------
+
+
+def text_received(step: Step, event: ev.TextReceived) -> None:
+    """A typed message waits for a reply, spoken or asked for."""
+    unanswered = " ".join(f"{step.state.unanswered} {event.text}".split())
+    step.put(unanswered=unanswered, refusal=event.refusal or step.state.refusal, asked_ms=event.at_ms)
+    take_in(step, event.context)
+
+
+def reply_requested(step: Step, event: ev.ReplyRequested) -> None:
+    """Answer now."""
+    if not step.state.unanswered and not step.state.history:
+        step.do(act.Failure("nothing_to_answer", "response.create came before the caller said or typed anything"))
+        return
+    cancel(step, "interrupted")
+    begin(step, NextReply("answer"))
+
+
+def reply_cancelled(step: Step, event: ev.ReplyCancelled) -> None:
+    """Say no more."""
+    if step.speculative() is not None:
+        return
+    cancel(step, "cancelled")
+    step.put(next_reply=None, ending="")
+    if step.state.phase not in _HEARD:
+        go_idle(step)
+
+
+def instructions_changed(step: Step, event: ev.InstructionsChanged) -> None:
+    """The next generation follows the new ones; a speculative reply that followed the old ones is cancelled."""
+    step.put(rules=replace(step.state.rules, instructions=event.instructions))
+    if step.speculative() is not None:
+        cancel(step, "changed")

@@ -1,0 +1,157 @@
+"""Answering the caller: what a reply begins with, what the language model says, and what becomes of a reply that was
+cancelled."""
+
+from __future__ import annotations
+
+from dataclasses import replace as replace_call
+
+from msgspec.structs import replace
+
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.conversation.context import take_in
+from voiceagent.conversation.reply import Reply
+from voiceagent.conversation.reply_lifecycle import (
+    REPLY,
+    SILENCE,
+    announce,
+    check_complete,
+    fail,
+    generate,
+    go_idle,
+    new_reply,
+    speak,
+    take_turn,
+)
+from voiceagent.conversation.state import NextReply, Phase
+from voiceagent.conversation.step import Step
+from voiceagent.conversation.tool_runs import left_effects, next_round, start_tool, with_running
+from voiceagent.turn_taking.agreement import agrees
+
+
+def begin(step: Step, wanted: NextReply) -> None:
+    """Start the wanted reply, or remember it until the cancelled one has settled."""
+    step.clear_timers([SILENCE])
+    step.put(phase=Phase.THINKING, next_reply=wanted)
+    if step.state.cancelling is not None:
+        return
+    step.put(next_reply=None)
+    text = step.state.unheard_text if wanted.kind == "resume" else wanted.text
+    if wanted.kind == "answer":
+        _answer(step)
+    elif text:
+        _say(step, text)
+    elif step.state.unanswered:
+        _answer(step)
+    else:
+        go_idle(step)
+
+
+def _answer(step: Step) -> None:
+    """Let the language model answer what the caller said."""
+    said = step.state.unanswered
+    if said:
+        take_turn(step, said, step.state.context)
+    reply = new_reply(step, Reply(step.state.next_reply_id, step.state.turn, answers_user=bool(said)))
+    announce(step, reply)
+    asked = step.state.confirming
+    step.put(confirming=None)
+    if step.state.refusal is not None:
+        _refuse(step, reply, step.state.refusal)
+    elif asked is not None and agrees(said, step.language):
+        confirmed = replace_call(asked, call_id=f"{asked.call_id}_confirmed")
+        step.put(reply=reply.with_tool(confirmed))
+        start_tool(step, reply, confirmed)
+    else:
+        generate(step, reply)
+
+
+def _refuse(step: Step, reply: Reply, refusal: ev.Refusal) -> None:
+    """The language model may not read what was said: answer it with the guard's line."""
+    reply, pieces = reply.with_text(refusal.line, step.language, final=True)
+    step.put(reply=reply, refusal=None)
+    step.do(act.GuardHit(reply.reply_id, "input", refusal.rule))
+    speak(step, reply, pieces)
+    check_complete(step)
+
+
+def _say(step: Step, text: str) -> None:
+    """Say given text without the language model."""
+    reply = new_reply(step, Reply(step.state.next_reply_id, 0))
+    announce(step, reply)
+    reply, pieces = reply.with_text(text, step.language, final=True)
+    step.put(reply=reply)
+    speak(step, reply, pieces)
+
+
+def text_delta(step: Step, event: ev.TextDelta) -> None:
+    """The language model said more."""
+    reply = step.live(event.reply_id)
+    if reply is None or not reply.generating:
+        return
+    step.clear_timers([REPLY])
+    reply, pieces = replace(reply, tokens=reply.tokens + event.tokens).with_text(event.text, step.language, final=False)
+    step.put(reply=reply)
+    speak(step, reply, pieces)
+
+
+def generation_done(step: Step, event: ev.GenerationDone) -> None:
+    """The language model has finished its round."""
+    reply = step.live(event.reply_id)
+    if reply is None or not reply.generating:
+        return
+    step.clear_timers([REPLY])
+    reply, pieces = replace(reply, generating=False).with_text("", step.language, final=True)
+    step.put(reply=reply)
+    speak(step, reply, pieces)
+    if not reply.clauses and not reply.used_tools:
+        fail(step, "empty_reply", "the language model answered with nothing")
+    else:
+        next_round(step)
+
+
+def generation_failed(step: Step, event: ev.GenerationFailed) -> None:
+    """The language model broke."""
+    reply = step.live(event.reply_id)
+    if reply is not None and reply.generating:
+        fail(step, "llm_failed", event.error)
+
+
+def output_blocked(step: Step, event: ev.OutputBlocked) -> None:
+    """The output guard stopped the language model: what was held back is forgotten, the line ends the reply."""
+    reply = step.live(event.reply_id)
+    if reply is None or not reply.generating:
+        return
+    step.clear_timers([REPLY])
+    reply = replace(reply, generating=False, status="completed", buffer="")
+    reply, pieces = reply.with_text(event.line, step.language, final=True)
+    step.put(reply=reply)
+    step.do(act.GuardHit(reply.reply_id, "output", event.rule))
+    speak(step, reply, pieces)
+    check_complete(step)
+
+
+def playout_stopped(step: Step, event: ev.PlayoutStopped) -> None:
+    """The cancelled reply has settled: what was heard of it is known."""
+    cancelled = step.state.cancelling
+    if cancelled is None or cancelled.reply_id != event.reply_id:
+        return
+    step.put(cancelling=None)
+    if not cancelled.assumed_text:
+        _settle(step, cancelled.with_played(event.clause, event.played_ms))
+    if step.state.next_reply is not None:
+        begin(step, step.state.next_reply)
+
+
+def _settle(step: Step, cancelled: Reply) -> None:
+    history = step.state.history
+    interrupted = cancelled.status == "interrupted"
+    if interrupted and cancelled.answers_user and not cancelled.heard and not left_effects(step, cancelled):
+        step.put(history=history[:-1], unanswered=" ".join(f"{history[-1].content} {step.state.unanswered}".split()))
+        since, asked = step.state.context, history[-1].context
+        step.put(context=asked)
+        take_in(step, since)
+    else:
+        step.put(history=history + with_running(step, cancelled).messages(step.prompts, as_heard=True))
+        step.put(unheard_text=cancelled.unheard if interrupted else "")
+    step.do(act.ReplyEnded(cancelled.reply_id, cancelled.status, cancelled.heard, cancelled.unheard))

@@ -1,0 +1,185 @@
+"""A reply's life: it is announced, generated, spoken, heard, cancelled, ended. What the model says and calls comes back as events
+that `generation` and `tool_runs` take."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.conversation.compaction import compact
+from voiceagent.conversation.confirmation import gist_heard
+from voiceagent.conversation.fillers import cut_filler
+from voiceagent.conversation.history import Chunk, Message
+from voiceagent.conversation.reply import Reply
+from voiceagent.conversation.speculative_tools import end_speculative_calls
+from voiceagent.conversation.state import Phase
+from voiceagent.conversation.step import Step
+
+SILENCE, CALL_LIMIT, FINAL, REPLY, OVERLAP, FILLER = "silence", "call_limit", "final", "reply", "overlap", "filler"
+GO_ON = "go_on"
+"""When a reply that a backchannel paused is said on."""
+FLOOR_IS_THE_AGENTS = (Phase.THINKING, Phase.SPEAKING)
+
+
+def new_reply(step: Step, reply: Reply) -> Reply:
+    """Make it the live one, and forget what an interrupted one left to say."""
+    step.put(reply=reply, next_reply_id=reply.reply_id + 1)
+    return reply
+
+
+def take_turn(step: Step, said: str, context: tuple[Chunk, ...]) -> None:
+    """The caller's words enter the history, with what was found for them: a turn began."""
+    step.put(history=(*step.state.history, step.asked(said, context)), turn=step.state.turn + 1)
+    step.put(unanswered="", context=())
+
+
+def announce(step: Step, reply: Reply) -> None:
+    """The reply answers a committed turn: tell the client."""
+    step.put(unheard_text="", speculative_replies=0, speculative_tokens=0)
+    step.do(act.ReplyStarted(reply.reply_id, reply.turn))
+
+
+def generate(step: Step, reply: Reply) -> None:
+    """Start a round of the language model."""
+    asked = (step.asked(reply.assumed_text, reply.context),) if reply.assumed_text else ()
+    step.put(reply=replace(reply, generating=True))
+    messages = (*known_history(step), *asked, *reply.messages(step.prompts, as_heard=False))
+    step.do(act.Generate(reply.reply_id, messages, bool(reply.assumed_text)))
+    if not reply.assumed_text:
+        step.set_timer(REPLY, step.state.rules.reply_timeout_ms)
+
+
+def known_history(step: Step) -> tuple[Message, ...]:
+    """The beginning of every prompt: the instructions and what was said."""
+    earlier = f"{step.prompts.summary} {step.state.summary}" if step.state.summary else ""
+    instructions = "\n\n".join(part for part in (step.state.rules.instructions, earlier) if part)
+    return (*((Message("system", instructions),) if instructions else ()), *step.state.history)
+
+
+def speak(step: Step, reply: Reply, pieces: tuple[str, ...]) -> None:
+    """Have new clauses synthesised. Of a speculative reply only the first is, and nobody is told."""
+    first = len(reply.clauses) - len(pieces)
+    for index, text in enumerate(pieces, start=first):
+        if not reply.assumed_text:
+            step.do(act.Speak(reply.reply_id, index, text), act.ReplyText(reply.reply_id, index, text))
+        elif index == 0:
+            step.do(act.Speak(reply.reply_id, index, text))
+
+
+def cancel(step: Step, status: str) -> None:
+    """Cancel the live reply, speculative or not, if there is one; it settles with `PlayoutStopped`."""
+    reply = step.state.reply
+    step.clear_timers([REPLY, OVERLAP, FILLER, GO_ON])
+    step.put(voice="full")
+    if reply is None:
+        return
+    if not reply.assumed_text and not (status == "interrupted" and gist_heard(reply)):
+        step.put(confirming=None)
+    step.put(reply=None, cancelling=replace(reply, status=status, generating=False))
+    step.do(act.CancelReply(reply.reply_id))
+    if reply.assumed_text:
+        step.put(speculative_tokens=step.state.speculative_tokens + reply.tokens)
+        step.do(act.SpeculationEnded(reply.reply_id, status, reply.tokens))
+    else:
+        end_speculative_calls(step)
+
+
+def go_idle(step: Step) -> None:
+    """Nobody speaks: wait for the caller, but not for ever."""
+    end_speculative_calls(step)
+    step.put(phase=Phase.IDLE)
+    make_room(step)
+    step.set_timer(SILENCE, step.state.rules.silence_timeout_ms)
+
+
+def make_room(step: Step) -> None:
+    """Where no turn waits: shorten a long history, and have what is known of the next prompt read before it is needed. A
+    language model that sleeps wakes for it."""
+    compact(step)
+    known = known_history(step)
+    if known and step.state.rules.max_speculative_replies:
+        step.do(act.Prefill(known))
+
+
+def check_complete(step: Step) -> None:
+    """End the live reply when nothing of it is left to do."""
+    reply = step.spoken()
+    if reply is None or not reply.complete:
+        return
+    done = replace(reply, status="completed" if reply.status == "live" else reply.status)
+    step.clear_timers([REPLY, OVERLAP, FILLER, GO_ON])
+    step.put(reply=None, voice="full", history=step.state.history + done.messages(step.prompts, as_heard=True))
+    end_speculative_calls(step)
+    step.do(act.ReplyEnded(done.reply_id, done.status, done.heard, done.unheard))
+    if step.state.ending:
+        end(step, step.state.ending)
+    elif step.state.phase in FLOOR_IS_THE_AGENTS:
+        go_idle(step)
+
+
+def end(step: Step, reason: str) -> None:
+    """End the call."""
+    cancel(step, "ended" if step.speculative() else "cancelled")
+    end_speculative_calls(step)
+    step.clear_timers(step.state.timers)
+    step.put(phase=Phase.ENDED, next_reply=None)
+    step.do(act.End(reason))
+
+
+def fail(step: Step, code: str, message: str) -> None:
+    """The live reply failed before it could be heard to its end: after what was said of it say so, once. A speculative reply that
+    fails is only cancelled."""
+    if step.speculative():
+        cancel(step, "failed")
+        return
+    step.do(act.Failure(code, message))
+    reply = step.state.reply
+    if reply is None:
+        return
+    reply = replace(reply, status="failed", generating=False, buffer="")
+    reply, pieces = reply.with_text(step.sayings.apology, step.language, final=True)
+    step.clear_timers([REPLY])
+    step.put(reply=reply)
+    speak(step, reply, pieces)
+    check_complete(step)
+
+
+def clause_audio(step: Step, event: ev.ClauseAudio) -> None:
+    """A clause was synthesised, or a part of it."""
+    reply = step.live(event.reply_id)
+    if reply is None or not 0 <= event.clause < len(reply.clauses):
+        return
+    if reply.clauses[event.clause].cut:
+        return
+    clause = replace(reply.clauses[event.clause], ready=event.complete, duration_ms=event.duration_ms, words=event.words)
+    step.put(reply=reply.with_clause(event.clause, clause))
+    cut_filler(step, event.clause)
+    check_complete(step)
+
+
+def clause_failed(step: Step, event: ev.ClauseFailed) -> None:
+    """A clause could not be synthesised."""
+    reply = step.live(event.reply_id)
+    if reply is None or not 0 <= event.clause < len(reply.clauses):
+        return
+    if reply.assumed_text:
+        fail(step, "tts_failed", event.error)
+        return
+    step.put(reply=reply.with_clause(event.clause, replace(reply.clauses[event.clause], failed=True)))
+    step.do(act.Failure("tts_failed", event.error))
+    check_complete(step)
+
+
+def played(step: Step, event: ev.Played) -> None:
+    """The caller heard more of it."""
+    reply = step.live(event.reply_id)
+    if reply is None or reply.assumed_text:
+        return
+    after = reply.with_played(event.clause, event.played_ms)
+    step.put(reply=after)
+    if step.state.phase in FLOOR_IS_THE_AGENTS:
+        step.put(phase=Phase.SPEAKING)
+    if not reply.started or after.heard_differs(reply):
+        step.do(act.ReplyHeard(after.reply_id, after.heard))
+    check_complete(step)

@@ -1,0 +1,151 @@
+"""Speculative tool calls. A tool without effect may run before its turn is committed, because a speculative reply asks for it or
+because it is predicted. Its result is kept for the turn and given to the first reply that asks for just that; what no reply asks
+for is forgotten."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from msgspec.structs import replace
+
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.conversation.history import ToolCall, read_arguments
+from voiceagent.conversation.state import SpeculativeToolCall, ToolRule
+from voiceagent.conversation.step import Step
+from voiceagent.turn_taking.language import bare_words
+
+UNKNOWN = ToolRule()
+KEPT_FOR_REPLIES = 1
+"""Of a turn's budget, so many runs are for what a reply asks for: what is only predicted may be wrong each time."""
+MAX_DIGITS = 64
+"""Of what is compared as a number: Python makes none of thousands."""
+REMEMBERED_MESSAGES = 4
+"""So many messages back an argument may have been said."""
+
+
+def rule_of(step: Step, name: str) -> ToolRule:
+    """What the tool runs by."""
+    return step.state.rules.tools.get(name, UNKNOWN)
+
+
+def normalised(arguments: str) -> str:
+    """A JSON object of arguments in one form: keys in order, text without case and outer spaces, nothing that is empty, numbers
+    in quotes as numbers. Text that is no JSON object stays as it is."""
+    given = read_arguments(arguments)
+    if given is None:
+        return arguments
+    return json.dumps({name: _plain(value) for name, value in given.items() if value not in (None, "")}, sort_keys=True)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        text = " ".join(value.casefold().split())
+        is_number = len(text) <= MAX_DIGITS and text.isascii() and text.isdigit() and not text.startswith("0")
+        return int(text) if is_number else text
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    return value
+
+
+def same_call(one: ToolCall, other: ToolCall) -> bool:
+    """Whether both ask for the same."""
+    return one.name == other.name and normalised(one.arguments) == normalised(other.arguments)
+
+
+def known(step: Step, name: str, arguments: str) -> SpeculativeToolCall | None:
+    """The turn's run of that tool with those arguments."""
+    wanted = normalised(arguments)
+    return next((run for run in step.state.speculative_calls if run.name == name and run.arguments == wanted), None)
+
+
+def run_predicted(step: Step, name: str, arguments: str) -> None:
+    """By the words so far a tool will be asked for. Run it at once where its arguments stand in what was said, though a word may
+    turn out otherwise; else when it is predicted twice in a row."""
+    before, now = step.state.predicted, (name, normalised(arguments))
+    step.put(predicted=now)
+    if not may_go_on(arguments, step.state.partial) and (now == before or _were_said(step, arguments)):
+        run_speculatively(step, name, arguments, keep=KEPT_FOR_REPLIES)
+
+
+def may_predict(step: Step) -> bool:
+    """Whether the turn's budget leaves room for what is only predicted."""
+    return len(step.state.speculative_calls) + KEPT_FOR_REPLIES < step.state.rules.max_speculative_tool_calls
+
+
+def may_go_on(arguments: str, words: str) -> bool:
+    """Whether an argument ends with the number that was heard last, or with its beginning: more of its digits may come."""
+    given = read_arguments(arguments)
+    heard = bare_words(words)
+    if given is None or not heard or not heard[-1].isdigit():
+        return False
+    return any(bare and heard[-1].startswith(bare[-1]) for bare in (bare_words(str(value)) for value in given.values()))
+
+
+def _were_said(step: Step, arguments: str) -> bool:
+    """Whether the arguments' words stand in the utterance or shortly before it. What nobody said the model made up."""
+    given = read_arguments(arguments)
+    if given is None:
+        return False
+    before = " ".join(message.content for message in step.state.history[-REMEMBERED_MESSAGES:])
+    said = bare_words(f"{before} {step.state.unanswered} {step.state.partial}")
+    return all(word in said for value in given.values() for word in bare_words(str(value)))
+
+
+def run_speculatively(step: Step, name: str, arguments: str, *, keep: int = 0) -> None:
+    """Run it now, if it has no effect, has not run already and the turn's budget allows; `keep` runs of that are kept for
+    others."""
+    state = step.state
+    if rule_of(step, name).effect != "none" or len(state.speculative_calls) + keep >= state.rules.max_speculative_tool_calls:
+        return
+    if known(step, name, arguments) is None:
+        run = SpeculativeToolCall(state.next_speculative_id, name, normalised(arguments), step.at_ms)
+        step.put(speculative_calls=(*state.speculative_calls, run), next_speculative_id=run.speculative_id + 1)
+        step.do(act.RunSpeculativeTool(run.speculative_id, name, arguments))
+
+
+def take(step: Step, name: str, arguments: str) -> bool:
+    """A committed reply asks for it: whether it runs, or ran, already."""
+    run = known(step, name, arguments)
+    if run is None:
+        return False
+    if not run.used:
+        _put(step, replace(run, used=True))
+        until_ms = step.at_ms if run.output is None else min(step.at_ms, run.finished_ms)
+        step.do(act.SpeculativeToolEnded(run.speculative_id, name, True, until_ms - run.started_ms))
+    return True
+
+
+def finish(step: Step, event: ev.SpeculativeToolFinished) -> bool:
+    """Note its result; False when nobody knows it any more."""
+    run = next(
+        (run for run in step.state.speculative_calls if run.speculative_id == event.speculative_id and run.output is None), None
+    )
+    if run is None:
+        return False
+    _put(step, replace(run, output=event.output, ok=event.ok, finished_ms=event.at_ms))
+    return True
+
+
+def end_speculative_calls(step: Step) -> None:
+    """The turn is over, or none it was."""
+    for run in step.state.speculative_calls:
+        if run.output is None:
+            step.do(act.CancelSpeculativeTool(run.speculative_id))
+        if not run.used:
+            step.do(act.SpeculativeToolEnded(run.speculative_id, run.name, False, 0.0))
+    if step.state.speculative_calls or step.state.predicted is not None:
+        step.put(speculative_calls=(), predicted=None)
+
+
+def _put(step: Step, run: SpeculativeToolCall) -> None:
+    step.put(
+        speculative_calls=tuple(
+            run if other.speculative_id == run.speculative_id else other for other in step.state.speculative_calls
+        )
+    )

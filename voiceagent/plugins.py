@@ -1,0 +1,31 @@
+"""Plugins: a function `create` under an entry point `voiceagent.<group>` of any installed package. Ours are named by whoever
+loads them, so that a checkout needs no install."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from importlib.metadata import entry_points
+from types import MappingProxyType
+from typing import Any
+
+from voiceagent.errors import ConfigError
+
+NO_OURS: Mapping[str, str] = MappingProxyType({})
+
+
+def load_plugin(group: str, name: str, what: str, ours: Mapping[str, str] = NO_OURS) -> Callable[..., Any]:
+    """The `create` of the plugin `name` of a group: of one of `ours`, a module by name, else of an installed package. Raises
+    ConfigError, which calls it `what` and names those there are, or says why the package's cannot be loaded."""
+    if name in ours:
+        create: Callable[..., Any] = importlib.import_module(ours[name]).create
+        return create
+    others = {entry.name: entry for entry in entry_points(group=f"voiceagent.{group}")}
+    if name not in others:
+        known = ", ".join([*ours, *others]) or "(none is installed)"
+        raise ConfigError(f"there is no {what} {name!r}; expected one of {known}")
+    try:
+        plugin: Callable[..., Any] = others[name].load()
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"the {what} {name!r} cannot be loaded: {others[name].value} ({error}); install it anew") from error
+    return plugin

@@ -1,1 +1,0 @@
-"""Text as it is spoken: written forms read the way people read them, pronunciations, canned clips."""

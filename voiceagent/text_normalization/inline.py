@@ -1,0 +1,275 @@
+"""What stands inside a line: each function says what a line goes on with, and how many characters that took; None while more must
+be read to know what it is. Pure."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+
+from voiceagent.text_normalization.formulas import is_command
+from voiceagent.text_normalization.line import Line
+from voiceagent.text_normalization.markup import angle, bracketed, citation, link_target, raised, span, struck
+
+LONGEST_FORMULA = 500
+LONGEST_IN_LINE = 120
+"""Of a formula between single dollar signs, which may be money."""
+_ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{1,6}|#[xX][0-9A-Fa-f]{1,6});")
+_PART_OF_ENTITY = re.compile(r"&(?:#?[A-Za-z0-9]{0,8})")
+_COMMAND = re.compile(r"\\([A-Za-z]+)")
+
+
+def in_span(line: Line, text: str, final: bool) -> int | None:
+    """Between backticks nothing is markup."""
+    if text[0] == "`":
+        run = len(text) - len(text.lstrip("`"))
+        if run == len(text) and not final:
+            return None
+        line.code = 0 if run == line.code else line.code
+        return run
+    if text[0] == "\n":
+        return line.end()
+    if text[0].isspace():
+        line.space = True
+    else:
+        line.say(text[0])
+    return 1
+
+
+def _emphasis(line: Line, text: str, final: bool) -> int | None:
+    mark = text[0]
+    run = len(text) - len(text.lstrip(mark))
+    if run == len(text) and not final:
+        return None
+    before, after = line.before, text[run : run + 1]
+    alone = before.isspace() and (not after or after.isspace()) and line.last[-1:] != "\n"
+    product = (run == 1 and alone) or (before.isdigit() and after.isdigit())
+    within = before.isalnum() and after.isalnum()
+    if product if mark == "*" else within:
+        line.say(text[:run])
+    elif run > 1:
+        line.marked = True
+    return run
+
+
+def _tilde(line: Line, text: str, final: bool) -> int | None:
+    found = struck(text, final) if text != "~" or final else None
+    if found is None:
+        return None
+    if found.length:
+        return line.drop(found.length)
+    if not text.startswith("~~"):
+        line.say("~")
+        return 1
+    return 2
+
+
+def _backticks(line: Line, text: str, final: bool) -> int | None:
+    run = len(text) - len(text.lstrip("`"))
+    if run == len(text) and not final:
+        return None
+    line.code = run
+    return run
+
+
+def _open_bracket(line: Line, text: str, final: bool) -> int | None:
+    found = citation(text, final)
+    if found is None:
+        return None
+    if found.length:
+        return line.drop(found.length)
+    if line.before.isalnum():
+        line.say("[")
+    else:
+        line.brackets += 1
+    return 1
+
+
+def _close_bracket(line: Line, text: str, final: bool) -> int | None:
+    if not line.brackets:
+        line.say("]")
+        return 1
+    found = link_target(text, final)
+    if found is None:
+        return None
+    line.brackets -= 1
+    return found.length
+
+
+def _exclamation(line: Line, text: str, final: bool) -> int | None:
+    if len(text) == 1 and not final:
+        return None
+    if text[1:2] != "[":
+        line.say("!")
+    return 1
+
+
+def _less_than(line: Line, text: str, final: bool) -> int | None:
+    high = raised(text, final)
+    if high is None:
+        return None
+    if high.length:
+        if not line.last[-3:].isalpha() or len(line.last) < 3:
+            line.space = True
+            _formula_said(line, f"^{{{high.text}}}", 0)
+        return high.length
+    found = angle(text, final)
+    if found is None:
+        return None
+    if found.breaks:
+        line.end()
+        line.stop_due = found.item
+        return found.length
+    if found.text:
+        line.say(found.text)
+    line.comma |= found.comma
+    return found.length
+
+
+def _ampersand(line: Line, text: str, final: bool) -> int | None:
+    if not final and _PART_OF_ENTITY.fullmatch(text):
+        return None
+    found = _ENTITY.match(text)
+    said = html.unescape(found.group()) if found else "&"
+    if said.isspace():
+        line.space = True
+    else:
+        line.say(said)
+    return found.end() if found else 1
+
+
+def _backslash(line: Line, text: str, final: bool) -> int | None:
+    if len(text) == 1:
+        return 1 if final else None
+    if text[1] in "([":
+        return _between(line, text, 2, {"(": "\\)", "[": "\\]"}[text[1]], LONGEST_FORMULA, final)
+    command = _COMMAND.match(text)
+    if command is None:
+        if text[1] == "\n":
+            return 1
+        if text[1] not in "*`~#>|":
+            line.say(text[1])
+        return 2
+    if command.end() == len(text) and not final:
+        return None
+    length = command.end()
+    while text[length : length + 1] == "{":
+        group = bracketed(text[length:], "{", "}", final)
+        if group is None:
+            return None
+        length += group
+    if length == len(text) and not final:
+        return None
+    if length == command.end() and not is_command(command[1]):
+        line.say("\\")
+        return 1
+    return _formula_said(line, text[:length], length)
+
+
+def _dollar(line: Line, text: str, final: bool) -> int | None:
+    if len(text) == 1 and not final:
+        return None
+    if text[1:2] == "$":
+        return _between(line, text, 2, "$$", LONGEST_FORMULA, final)
+    found = span(text, final, LONGEST_IN_LINE)
+    if found is None:
+        return None
+    if not found.length:
+        line.say("$")
+        return 1
+    return _formula_said(line, found.text, found.length)
+
+
+def _between(line: Line, text: str, opened: int, closer: str, most: int, final: bool) -> int | None:
+    end = text.find(closer, opened)
+    if end < 0:
+        if not final and len(text) < most:
+            return None
+        return opened
+    return _formula_said(line, text[opened:end], end + len(closer))
+
+
+def _formula_said(line: Line, formula: str, length: int) -> int:
+    said = line.formula(formula)
+    if said:
+        line.say(said)
+    return length
+
+
+def _pipe(line: Line, text: str, final: bool) -> int | None:
+    if len(text) == 1 and not final:
+        return None
+    if text[1:2] == "|":
+        return 2
+    if line.row or (line.before.isspace() and text[1:2].isspace()):
+        line.stop_due = True
+        return line.drop(1, comma=True)
+    line.say("|")
+    return 1
+
+
+def _hyphen(line: Line, text: str, final: bool) -> int | None:
+    if not line.before.isspace():
+        line.say(text[0])
+        return 1
+    if len(text) == 1 and not final:
+        return None
+    if text[1:2] == ">":
+        return line.drop(2, comma=True)
+    run = len(text) - len(text.lstrip("-"))
+    if run == len(text) and not final:
+        return None
+    if run > 1 and text[run : run + 1].isspace():
+        line.say("–")
+        return run
+    line.say(text[0])
+    return 1
+
+
+def _greater_than(line: Line, text: str, final: bool) -> int | None:
+    if len(text) < 3 and not final and line.before.isspace():
+        return None
+    step = line.before.isspace() and line.last[-3:].isalpha() and len(line.last) > 2
+    if step and text[1:2].isspace() and (text[2:3].isupper() or text[2:3] == "*"):
+        return line.drop(1, comma=True)
+    line.say(">")
+    return 1
+
+
+def _bullet(line: Line, text: str, final: bool) -> int | None:
+    return line.drop(1, comma=True)
+
+
+def _hash(line: Line, text: str, final: bool) -> int | None:
+    if len(text) == 1 and not final:
+        return None
+    if not (text[1:2].isalpha() and not line.before.isalnum()):
+        line.say("#")
+    return 1
+
+
+def _source(line: Line, text: str, final: bool) -> int | None:
+    length = bracketed(text, "【", "】", final)
+    return None if length is None else line.drop(length)
+
+
+SPECIAL: dict[str, Callable[[Line, str, bool], int | None]] = {
+    "*": _emphasis,
+    "_": _emphasis,
+    "~": _tilde,
+    "`": _backticks,
+    "[": _open_bracket,
+    "]": _close_bracket,
+    "!": _exclamation,
+    "<": _less_than,
+    ">": _greater_than,
+    "&": _ampersand,
+    "\\": _backslash,
+    "$": _dollar,
+    "|": _pipe,
+    "-": _hyphen,
+    "=": _hyphen,
+    "•": _bullet,
+    "#": _hash,
+    "【": _source,
+}

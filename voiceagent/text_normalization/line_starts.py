@@ -1,0 +1,130 @@
+"""How a line of Markdown begins: what its first characters make of it. Pure; says None while more must be read to know."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from voiceagent.text_normalization.signs import BULLETS, is_arrow, is_sign
+
+LONGEST_RULE = 400
+"""Characters of a line of marks alone: beyond that it is taken for text."""
+
+
+class Kind(Enum):
+    """What a line is, or begins with."""
+
+    TEXT = auto()
+    """Nothing more stands before its words."""
+    MARK = auto()
+    """A quote's or a bold's mark: what follows begins the line again."""
+    SIGN = auto()
+    """An emoji in a bullet's place."""
+    ITEM = auto()
+    NUMBER = auto()
+    HEADING = auto()
+    ROW = auto()
+    RULE = auto()
+    """Nothing of it is said."""
+    FENCE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class LineStart:
+    """What is found, in so many characters."""
+
+    kind: Kind
+    length: int = 0
+    number: str = ""
+    """Of a numbered item."""
+
+
+_MARKS = re.compile(r"[-*_=|:+ \t]+")
+_HEADING = re.compile(r"#{1,6}(?=[ \t\n]|$)")
+_NUMBER = re.compile(r"(?:(\d{1,3})[.)]|(\d)\ufe0f?\u20e3|([a-z])\))[ \t]")
+_PART_OF_NUMBER = re.compile(r"\d{1,3}[.)]?|\d\ufe0f?\u20e3?|[a-z]\)?")
+_FENCE = re.compile(r"(`{3,}|~{3,})([^\n`]*)(\n|$)")
+_LABEL = re.compile(r"\[\^[^\]\s]{1,30}\]:[ \t]*")
+_REFERENCE = re.compile(r"\[\d{1,3}\]:[^\n]*")
+_BOX = re.compile(r"\[[ xX]\](?=[ \t])")
+_PART_OF_LABEL = re.compile(r"\[(?:\^[^\]\s]{0,30}|\d{0,3}|[ xX]?)(?:\]:?)?")
+_TEXT = LineStart(Kind.TEXT)
+
+
+def line_start(text: str, final: bool) -> LineStart | None:
+    """What `text`, which is not empty and begins with no white space, begins with; `final`: nothing follows it."""
+    first = text[0]
+    if first in "-*_=|:+":
+        return _marks(text, final)
+    if first == "#":
+        return _heading(text, final)
+    if first.isdigit() or "a" <= first <= "z":
+        return _number(text, final)
+    if first in "`~":
+        return _fence(text, final)
+    if first == "[":
+        return _label(text, final)
+    if first == ">":
+        if len(text) == 1 and not final:
+            return None
+        return _TEXT if text[1:2] in ("_", ".", "=") or text[1:2].isdigit() else LineStart(Kind.MARK, 1)
+    if first in BULLETS:
+        if len(text) == 1 and not final:
+            return None
+        return LineStart(Kind.ITEM, 1) if text[1:2].isspace() or first not in "–—·" else _TEXT
+    if is_sign(first) and not is_arrow(first):
+        return LineStart(Kind.SIGN, 1)
+    return _TEXT
+
+
+def _marks(text: str, final: bool) -> LineStart | None:
+    match = _MARKS.match(text)
+    run = match.group() if match else text[0]
+    if len(run) == len(text) and not final and len(run) < LONGEST_RULE:
+        return None
+    following = text[len(run) : len(run) + 1]
+    if following in ("", "\n"):
+        return LineStart(Kind.RULE, len(run))
+    if run[0] in "-*+" and run[1:2] in (" ", "\t"):
+        return LineStart(Kind.ITEM, 1)
+    if run[0] == "|":
+        return LineStart(Kind.ROW, 1)
+    if set(run) <= set("*_") and (following.isdigit() or following == "#"):
+        return LineStart(Kind.MARK, len(run))
+    return _TEXT
+
+
+def _heading(text: str, final: bool) -> LineStart | None:
+    if not final and re.fullmatch(r"#{1,6}", text):
+        return None
+    match = _HEADING.match(text)
+    return LineStart(Kind.HEADING, match.end()) if match else _TEXT
+
+
+def _number(text: str, final: bool) -> LineStart | None:
+    if not final and _PART_OF_NUMBER.fullmatch(text):
+        return None
+    match = _NUMBER.match(text)
+    return LineStart(Kind.NUMBER, match.end() - 1, match[1] or match[2] or match[3]) if match else _TEXT
+
+
+def _fence(text: str, final: bool) -> LineStart | None:
+    if len(text) < 3 and text in ("`", "``", "~", "~~") and not final:
+        return None
+    if not text.startswith(("```", "~~~")):
+        return _TEXT
+    if "\n" not in text and not final and "`" not in text.lstrip("`"):
+        return None
+    match = _FENCE.match(text)
+    return LineStart(Kind.FENCE, match.end()) if match else _TEXT
+
+
+def _label(text: str, final: bool) -> LineStart | None:
+    if not final and _PART_OF_LABEL.fullmatch(text):
+        return None
+    if match := _LABEL.match(text) or _BOX.match(text):
+        return LineStart(Kind.MARK, match.end())
+    if match := _REFERENCE.match(text):
+        return LineStart(Kind.RULE, match.end()) if final or match.end() < len(text) else None
+    return _TEXT

@@ -1,0 +1,173 @@
+"""Written text to spoken text, word for word: each piece knows the written words that it stands for, so that captions and history
+keep what is written while the voice says what is meant. Pure."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from voiceagent.text_normalization import dates, quantities
+from voiceagent.text_normalization.exactly import LONGEST, address, exactly, is_word, letters, spelt, telephone
+from voiceagent.text_normalization.ipa import IPA_BEGIN, IPA_END
+from voiceagent.text_normalization.numerals import cardinal
+
+Form = tuple[re.Pattern[str], Callable[[re.Match[str]], str | None]]
+
+MOST_CHARACTERS = 1800
+"""Of a clause as it is said: more no voice takes, and it is left as it is written."""
+_OPENERS = re.compile(r"(?:[\"'“‘\[]|\((?!\d{3}\)\s?\d))*")
+_TAIL = re.compile(r"[.,!?;:…\"'”’)\]]*(?=\s|$)")
+_POSSESSIVE = re.compile(r"['’][sS](?=[.,!?;:…\"'”’)\]]*(?:\s|$))")
+_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_WEB = re.compile(
+    r"https?://[^\s,;!?]*[\w/]|www\.[\w-]+(?:\.[\w-]+)+(?:/[\w/-]*)?|[\w-]+\.(?:com|org|net|io|dev|app)(?:/[\w/-]*)?\b"
+)
+_TELEPHONE = re.compile(r"\+\d[\d\s()-]{6,18}\d|\(\d{3}\)\s?\d{3}[-\s]\d{4}|\d{3}[-\s]\d{3}[-\s]\d{4}|\d{3}-\d{4}")
+_CODE = re.compile(r"(?=[A-Za-z0-9-]*\d)(?=[A-Za-z0-9-]*[A-Za-z])[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*")
+
+
+def _code(match: re.Match[str]) -> str | None:
+    """AB-48271 letter by letter, Gate-12 as a word and a number."""
+    said = []
+    for part in match.group().split("-"):
+        if part.isalpha() and len(part) >= 3 and is_word(part):
+            said.append(part)
+        elif part.isdigit() and len(part) <= 2:
+            said.append(cardinal(part) if not part.startswith("0") else spelt(part))
+        else:
+            said.append(letters(part) if part.isalpha() else spelt(part))
+    return ", ".join(said) if len(match.group()) <= LONGEST else None
+
+
+_TITLES = {"Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Dr": "Doctor", "Prof": "Professor"}
+_TITLE = re.compile(r"(Mr|Mrs|Ms|Dr|Prof)\.?(?=\s+[A-Z])")
+"""Their full stop would end a sentence before a word of the lexicon."""
+
+
+def _forms(*, day_first: bool) -> tuple[Form, ...]:
+    """English, the longest form first."""
+    return (
+        (_EMAIL, lambda match: address(match.group())),
+        (_WEB, lambda match: address(match.group())),
+        (dates.ISO, dates.iso),
+        (dates.NUMERIC, functools.partial(dates.numeric, day_first=day_first)),
+        (dates.MONTH_FIRST, dates.month_first),
+        (dates.DAY_FIRST, dates.day_first),
+        (dates.CLOCK, dates.clock),
+        (dates.HOUR, dates.hour),
+        (quantities.MONEY_SPAN, quantities.money_span),
+        (quantities.MONEY, quantities.money),
+        (quantities.MONEY_SPAN_AFTER, quantities.money_span),
+        (quantities.MONEY_AFTER, quantities.money),
+        (_TELEPHONE, lambda match: telephone(match.group())),
+        (quantities.DECADE, quantities.decade),
+        (quantities.MEASURE, quantities.measure),
+        (quantities.RANGE, quantities.span),
+        (quantities.FRACTION, quantities.fraction),
+        (quantities.ORDINAL, quantities.rank),
+        (quantities.NUMBERED, quantities.numbered),
+        (_TITLE, lambda match: _TITLES[match[1]]),
+        (_CODE, _code),
+        (quantities.NUMBER, quantities.number),
+        (quantities.SIGN, quantities.sign),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Written words and what is said for them."""
+
+    written: tuple[str, ...]
+    said: str
+    """Never empty; its words are what the voice is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenText:
+    """A clause as it is said."""
+
+    pieces: tuple[Piece, ...]
+
+    @property
+    def said(self) -> str:
+        """What the voice is given."""
+        return " ".join(piece.said for piece in self.pieces)
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        """The words as they are written: those of the clause."""
+        return tuple(word for piece in self.pieces for word in piece.written)
+
+
+class Reading:
+    """How an agent reads: its language's forms and its lexicon."""
+
+    def __init__(self, *, language: str = "en", day_first: bool = False, lexicon: Mapping[str, str] | None = None) -> None:
+        self._forms = _forms(day_first=day_first) if language == "en" else ()
+        self._lexicon = {" ".join(word.lower().split()): _ipa(ipa) for word, ipa in (lexicon or {}).items()}
+        self._words = _any_of(self._lexicon, re.IGNORECASE)
+
+    def spoken(self, text: str, verbatim: Collection[str] = ()) -> SpokenText:
+        """Text as it is said. What is in `verbatim` is said exactly, wherever it stands."""
+        words = text.split()
+        text = " ".join(words)
+        ends = [end - 1 for end in itertools.accumulate(len(word) + 1 for word in words)]
+        exact = _any_of(verbatim)
+        pieces: list[Piece] = []
+        at = start = 0
+        while at < len(words):
+            opened = _after_openers(text, start)
+            said, end = self._find(text, opened, exact)
+            to = at + 1
+            while ends[to - 1] < end:
+                to += 1
+            said = f"{text[start:opened]}{said}{text[end : ends[to - 1]]}" if said else words[at]
+            pieces.append(Piece(tuple(words[at:to]), _punctuated(said)))
+            at, start = to, ends[to - 1] + 1
+        if sum(len(piece.said) + 1 for piece in pieces) > MOST_CHARACTERS:
+            pieces = [Piece((word,), word) for word in words]
+        return SpokenText(tuple(pieces))
+
+    def _find(self, text: str, at: int, exact: re.Pattern[str] | None) -> tuple[str, int]:
+        """What is said for the text at this place, and where that ends; nothing where it is said as it is written."""
+        if exact is not None and (match := exact.match(text, at)) and _ends(text, match.end()):
+            return exactly(match.group()), match.end()
+        if self._words is not None and (match := self._words.match(text, at)):
+            end = match.end()
+            said = self._lexicon.get(match.group().lower(), "")
+            if said and (possessive := _POSSESSIVE.match(text, end)):
+                return f"{said[:-1]}z{IPA_END}", possessive.end()
+            if said and _ends(text, end):
+                return said, end
+        for pattern, say in self._forms:
+            if (match := pattern.match(text, at)) and _ends(text, match.end()) and (words := say(match)):
+                stop = "." if match.group().endswith(".") and match.end() == len(text) else ""
+                return words + stop, match.end()
+        return "", at
+
+
+def _any_of(phrases: Collection[str], flags: int = 0) -> re.Pattern[str] | None:
+    longest_first = sorted(phrases, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, longest_first)), flags) if phrases else None
+
+
+def _ends(text: str, end: int) -> bool:
+    """Whether a word ends here, but for its punctuation."""
+    return _TAIL.match(text, end) is not None
+
+
+def _ipa(ipa: str) -> str:
+    return " ".join(f"{IPA_BEGIN}{word}{IPA_END}" for word in ipa.split())
+
+
+def _after_openers(text: str, at: int) -> int:
+    match = _OPENERS.match(text, at)
+    return match.end() if match else at
+
+
+def _punctuated(said: str) -> str:
+    """Punctuation belongs to the phonemes before it: outside, the voice would lose it."""
+    return re.sub(rf"{IPA_END}([.,!?;:…]+)", rf"\1{IPA_END}", said)
