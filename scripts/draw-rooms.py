@@ -13,7 +13,10 @@ import grimp
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "architecture.md"
 BEGIN, END = "<!-- rooms: made by scripts/draw-rooms.py -->\n", "<!-- end of rooms -->\n"
 PACKAGE = "voiceagent"
-EVERYWHERE = set("errors logs redaction resources addresses plugins private_files token_bucket config doctor".split())
+EVERYWHERE = {
+    *("errors", "logs", "redaction", "resources", "addresses", "plugins", "private_files", "token_bucket"),
+    *("config", "doctor"),
+}
 """Single files that many rooms read: they would only hide the rooms."""
 
 
