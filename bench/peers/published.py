@@ -20,7 +20,7 @@ from voiceagent.models.registry import require
 
 PROFILE = "real-speech"
 TURNS, INTERRUPTIONS = 30, 12
-HESITANT = 42
+HESITANT = 30
 """Held-out everyday turns with a silence inside, for voiceagent and the entries with the stock encoder."""
 DRAWN_PER_HESITANT = 3
 DEFAULTS_STOCK = Entry("Pipecat, defaults, stock encoder", "default", "stock")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from voiceagent.call.clock import CallClock
 from voiceagent.call.hearing import OVERLAP_MS, Hearing
+from voiceagent.call.scope import CallScope
 from voiceagent.call.tasks import CallTasks
 from voiceagent.config import TurnSettings
 from voiceagent.conversation import events as ev
@@ -56,7 +57,7 @@ async def test_a_decode_does_not_outlive_its_call() -> None:
     checks = load_guards(GuardSettings()).input
     async with asyncio.TaskGroup() as group:
         tasks = CallTasks(group)
-        hearing = Hearing(recogniser, TurnSettings(min_speech_ms=0), CallClock(), tasks, posted.append, checks)
+        hearing = Hearing(CallScope("call", CallClock(), tasks, posted.append), recogniser, TurnSettings(min_speech_ms=0), checks)
         tasks.start("leg", hearing.run(silence()))
         await asyncio.sleep(0)
         hearing._begin(SpeechOnset(200.0, 0.0, 200.0, 0.0, np.ones(6400, np.int16)))
@@ -90,7 +91,7 @@ async def test_partial_decodes_that_cost_much_come_more_seldom() -> None:
     frames: list[int] = []
     async with asyncio.TaskGroup() as group:
         tasks = CallTasks(group)
-        hearing = Hearing(recogniser, settings, CallClock(), tasks, posted.put_nowait, checks)
+        hearing = Hearing(CallScope("call", CallClock(), tasks, posted.put_nowait), recogniser, settings, checks)
         hearing._begin(SpeechOnset(200.0, 0.0, 200.0, 0.0, np.ones(6400, np.int16)))
         transcriber = hearing._transcriber
         assert transcriber is not None
@@ -132,7 +133,7 @@ async def test_what_is_said_over_the_agent_is_decoded_at_once_and_told_frame_by_
     checks = load_guards(GuardSettings()).input
     async with asyncio.TaskGroup() as group:
         tasks = CallTasks(group)
-        hearing = Hearing(recogniser, TurnSettings(), CallClock(), tasks, posted.put_nowait, checks)
+        hearing = Hearing(CallScope("call", CallClock(), tasks, posted.put_nowait), recogniser, TurnSettings(), checks)
         hearing._begin(SpeechOnset(60.0, 0.0, 60.0, 0.0, np.ones(6400, np.int16)))
         hearing.attend(1)
         transcriber = hearing._transcriber
@@ -173,7 +174,7 @@ async def test_a_short_silence_is_decoded_before_it_is_a_pause_where_there_is_ro
     async with asyncio.TaskGroup() as group:
         tasks = CallTasks(group)
         settings = TurnSettings(partial_interval_ms=10_000)
-        hearing = Hearing(recogniser, settings, CallClock(), tasks, posted.put_nowait, checks, lambda: load)
+        hearing = Hearing(CallScope("call", CallClock(), tasks, posted.put_nowait), recogniser, settings, checks, lambda: load)
         hearing._begin(SpeechOnset(400.0, 0.0, 400.0, 0.0, np.ones(6400, np.int16)))
         hearing._voiced_ms = 400.0
         transcriber = hearing._transcriber
@@ -199,7 +200,7 @@ async def test_speech_that_goes_on_drops_what_was_decoded_early() -> None:
     checks = load_guards(GuardSettings()).input
     async with asyncio.TaskGroup() as group:
         tasks = CallTasks(group)
-        hearing = Hearing(recogniser, TurnSettings(), CallClock(), tasks, posted.append, checks)
+        hearing = Hearing(CallScope("call", CallClock(), tasks, posted.append), recogniser, TurnSettings(), checks)
         hearing._begin(SpeechOnset(400.0, 0.0, 400.0, 0.0, np.ones(6400, np.int16)))
         hearing._voiced_ms = 400.0
         transcriber = hearing._transcriber

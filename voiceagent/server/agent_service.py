@@ -7,13 +7,14 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from voiceagent.call import Call, memory
+from voiceagent.call.agent_parts import AgentParts
 from voiceagent.call.observer import CallObserver
 from voiceagent.call.rules import rules_of
 from voiceagent.config import AgentConfig, data_dir
@@ -21,7 +22,7 @@ from voiceagent.context.sources import Sources
 from voiceagent.conversation.history import Message
 from voiceagent.engines import Engines, load_engines
 from voiceagent.errors import ConfigError, ModelError, ProtocolError, VoiceAgentError
-from voiceagent.guard.checks import Guards, load_guards
+from voiceagent.guard.checks import load_guards
 from voiceagent.latency.budgets import Budgets
 from voiceagent.llm.engine import no_tools
 from voiceagent.media import first_call
@@ -38,7 +39,6 @@ from voiceagent.server.app import Service
 from voiceagent.server.calls import StartCall
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.observers import Logged, Measured
-from voiceagent.server.pressure import Pressure
 from voiceagent.server.problems import Problem
 from voiceagent.store.event_log import EventLog, event_logs_dir
 from voiceagent.store.turns import TurnStore, turns_file
@@ -97,7 +97,9 @@ class AgentService:
                 await admission.learn(engines.llm.kv_capacity)
                 await asyncio.to_thread(first_call.prepare)
                 await asyncio.to_thread(memory.collect_what_loading_left)
-                yield self._start_call(engines, tools, guards, speech, sources, metrics, store, admission.pressure)
+                pressure = admission.pressure
+                parts = AgentParts(self.agent, engines, guards, speech, self.budgets, sources, lambda: pressure.level)
+                yield self._start_call(parts, tools, metrics, store)
             finally:
                 metrics.llm = metrics.stt = None
                 metrics.judges = ()
@@ -137,27 +139,15 @@ class AgentService:
         if found is not None:
             log.warning("%s; %s", found.problem, found.advice)
 
-    def _start_call(
-        self,
-        engines: Engines,
-        tools: ToolSet,
-        guards: Guards,
-        speech: Speech,
-        sources: Sources,
-        metrics: Metrics,
-        store: TurnStore,
-        pressure: Pressure,
-    ) -> StartCall:
+    def _start_call(self, parts: AgentParts, tools: ToolSet, metrics: Metrics, store: TurnStore) -> StartCall:
         def start_call(leg: Leg, call_id: str, session: dict[str, Any]) -> Call:
             agent = with_instructions(self.agent, session)
             call_tools = _call_tools(tools, session)
             observers: list[CallObserver] = [Measured(metrics, store)]
             if self.event_logs:
-                folder, rules = event_logs_dir(data_dir()), rules_of(agent, tools, engines.turn)
+                folder, rules = event_logs_dir(data_dir()), rules_of(agent, tools, parts.engines.turn)
                 observers.append(Logged(EventLog(folder, call_id, rules, keep=self.event_logs, losses=metrics.losses)))
-            return Call(
-                call_id, leg, agent, engines, call_tools, guards, speech, self.budgets, observers, sources, lambda: pressure.level
-            )
+            return Call(call_id, leg, replace(parts, agent=agent), call_tools, observers)
 
         return start_call
 
