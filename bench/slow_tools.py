@@ -103,7 +103,7 @@ def slow(function):
 
 for name, found in vars(demo).items():
     if isinstance(found, FunctionTool):
-        if found.rule.effect == "none":
+        if found.policy.effect == "none":
             found.function = slow(found.function)
         globals()[name] = found
 """

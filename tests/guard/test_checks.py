@@ -15,7 +15,7 @@ from voiceagent.config import load_agent
 from voiceagent.errors import ConfigError
 from voiceagent.guard.checks import Checks, admit
 from voiceagent.guard.plugins import load_guard
-from voiceagent.guard.settings import PluginSettings, Rules
+from voiceagent.guard.settings import GuardRules, PluginSettings
 from voiceagent.guard.verdict import ALLOWED, Verdict
 
 
@@ -50,7 +50,7 @@ def _plugin(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def checks(does: str = "", **settings: Any) -> Checks:
     chosen = (PluginSettings("mine", {"does": does}, deadline_ms=20, if_late=settings.pop("if_late", "block")),) if does else ()
-    return Checks(Rules(**settings, plugins=chosen), "Default.", ".")
+    return Checks(GuardRules(**settings, plugins=chosen), "Default.", ".")
 
 
 async def test_the_line_is_the_rules_own_then_the_directions_then_the_default() -> None:

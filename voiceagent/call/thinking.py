@@ -177,7 +177,7 @@ class Thinking:
 
     def run_tool(self, action: act.RunTool) -> None:
         """Start a tool. One that leaves something behind is not cancelled with its reply: its result is told all the same."""
-        has_effects = self._tools.rule(action.name).effect != "none"
+        has_effects = self._tools.policy(action.name).effect != "none"
         self._tasks.start(EFFECTS if has_effects else owner(action.reply_id), self._run_tool(action))
 
     async def _run_tool(self, action: act.RunTool) -> None:

@@ -11,7 +11,7 @@ from inspect import isawaitable
 
 from voiceagent.guard.plugins import load_guard
 from voiceagent.guard.rules import RuleGuard
-from voiceagent.guard.settings import GuardSettings, PluginSettings, Rules
+from voiceagent.guard.settings import GuardRules, GuardSettings, PluginSettings
 from voiceagent.guard.steps import in_moments
 from voiceagent.guard.verdict import ALLOWED, Guard, Verdict
 from voiceagent.turn_taking.languages import language
@@ -32,7 +32,7 @@ class Plugin:
 class Checks:
     """Shared by all calls; keeps nothing of any."""
 
-    def __init__(self, settings: Rules, line: str, base_dir: str, code: str = "en") -> None:
+    def __init__(self, settings: GuardRules, line: str, base_dir: str, code: str = "en") -> None:
         """`line` is said where the settings name none; plugins find their files from `base_dir`. Raises ConfigError."""
         self._settings = settings
         self._line = settings.line or line

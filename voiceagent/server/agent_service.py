@@ -192,7 +192,7 @@ def _speech(agent: AgentConfig, engines: Engines) -> Speech:
 
 def _require_words_for_yes(code: str, tools: ToolSet) -> None:
     """Where a tool is to be confirmed something must count as a yes. Raises ConfigError."""
-    asks = next((name for name in tools.names if tools.rule(name).confirm), "")
+    asks = next((name for name in tools.names if tools.policy(name).confirm), "")
     if asks and code != AUTO and not language(code).is_known:
         raise ConfigError(
             f"tool {asks}: confirm needs words for yes, and none are known of language {code!r}; leave confirm out, or use one "
