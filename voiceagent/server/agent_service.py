@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -73,41 +73,8 @@ class AgentService:
         async def answer(offer: str) -> tuple[Leg, str]:
             return await WebRtcLeg.answer(offer, private_candidates=self.agent.ice.private_candidates)
 
-        @asynccontextmanager
-        async def load() -> AsyncIterator[StartCall]:
-            await asyncio.to_thread(keep_private, data_dir())
-            sources = await asyncio.to_thread(
-                Sources.from_config, self.agent.context, self.agent.base_dir, data_dir(), metrics.context_asked
-            )
-            guards = await asyncio.to_thread(load_guards, self.agent.guard, self.agent.base_dir, self.agent.language)
-            known = registry_of(self.agent)
-            engines = await load_engines(profile_of(self.agent, known), self.agent, known)
-            store = TurnStore(turns_file(data_dir()), metrics.losses)
-            metrics.llm, metrics.stt, metrics.judges = engines.llm, engines.stt, engines.turn
-            try:
-                speech = await asyncio.to_thread(_speech, self.agent, engines)
-                await tools.open()
-                if tools.schemas() and (why := no_tools(engines.llm)):
-                    raise ModelError(why)
-                _require_words_for_yes(self.agent.language, tools)
-                rules_of(self.agent, tools, engines.turn)  # its own weights are read here, and not first for a caller
-                self._warn_of_unfit_models(tools)
-                await sources.open()
-                await _warm(engines, self.agent)
-                await admission.learn(engines.llm.kv_capacity)
-                await asyncio.to_thread(first_call.prepare)
-                await asyncio.to_thread(memory.collect_what_loading_left)
-                pressure = admission.pressure
-                parts = AgentParts(self.agent, engines, guards, speech, self.budgets, sources, lambda: pressure.level)
-                yield self._start_call(parts, tools, metrics, store)
-            finally:
-                metrics.llm = metrics.stt = None
-                metrics.judges = ()
-                async with AsyncExitStack() as stack:  # each, whatever the one before it raises
-                    stack.callback(store.close)
-                    stack.push_async_callback(engines.close)
-                    stack.push_async_callback(sources.close)
-                    stack.push_async_callback(tools.close)
+        def load() -> AbstractAsyncContextManager[StartCall]:
+            return self._loaded(tools, metrics, admission)
 
         return Service(
             answer,
@@ -121,6 +88,43 @@ class AgentService:
             ice,
             about=self._about(tools),
         )
+
+    @asynccontextmanager
+    async def _loaded(self, tools: ToolSet, metrics: Metrics, admission: Admission) -> AsyncIterator[StartCall]:
+        """The engines and all else that calls share, from the start of the server to its end."""
+        await asyncio.to_thread(keep_private, data_dir())
+        sources = await asyncio.to_thread(
+            Sources.from_config, self.agent.context, self.agent.base_dir, data_dir(), metrics.context_asked
+        )
+        guards = await asyncio.to_thread(load_guards, self.agent.guard, self.agent.base_dir, self.agent.language)
+        known = registry_of(self.agent)
+        engines = await load_engines(profile_of(self.agent, known), self.agent, known)
+        store = TurnStore(turns_file(data_dir()), metrics.losses)
+        metrics.llm, metrics.stt, metrics.judges = engines.llm, engines.stt, engines.turn
+        try:
+            speech = await asyncio.to_thread(_speech, self.agent, engines)
+            await tools.open()
+            if tools.schemas() and (why := no_tools(engines.llm)):
+                raise ModelError(why)
+            _require_words_for_yes(self.agent.language, tools)
+            rules_of(self.agent, tools, engines.turn)  # its own weights are read here, and not first for a caller
+            self._warn_of_unfit_models(tools)
+            await sources.open()
+            await _warm(engines, self.agent)
+            await admission.learn(engines.llm.kv_capacity)
+            await asyncio.to_thread(first_call.prepare)
+            await asyncio.to_thread(memory.collect_what_loading_left)
+            pressure = admission.pressure
+            parts = AgentParts(self.agent, engines, guards, speech, self.budgets, sources, lambda: pressure.level)
+            yield self._start_call(parts, tools, metrics, store)
+        finally:
+            metrics.llm = metrics.stt = None
+            metrics.judges = ()
+            async with AsyncExitStack() as stack:  # each, whatever the one before it raises
+                stack.callback(store.close)
+                stack.push_async_callback(engines.close)
+                stack.push_async_callback(sources.close)
+                stack.push_async_callback(tools.close)
 
     def _about(self, tools: ToolSet) -> Callable[[], dict[str, Any]]:
         """What answers, made anew only when an MCP server has come to tell its tools."""
