@@ -56,7 +56,7 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_endpointing_delay_ms: Milliseconds = int(RULES.max_endpointing_delay_ms)
     """The silence that ends any utterance."""
     max_speculative_replies: Annotated[int, msgspec.Meta(ge=0, le=10)] = RULES.max_speculative_replies
-    """How many replies a turn may begin before it is known that the caller has finished. 0: none, and nothing is read ahead."""
+    """How many replies a turn may begin before it is known that the caller has finished. 0: none, and no prefill."""
     max_speculative_tool_calls: Annotated[int, msgspec.Meta(ge=0, le=16)] = RULES.max_speculative_tool_calls
     """How many tools without effect a turn may run before it is known that the caller has finished. 0: none."""
     overlap: Literal["eager", "duck", "wait"] = "eager"

@@ -21,7 +21,7 @@ from voiceagent.tools.call_tools import CallTools
 
 log = logging.getLogger(__name__)
 
-READING = "reading ahead"
+PREFILL = "prefill"
 SUMMARISING = "summarising"
 SUMMARY_TIMEOUT_S = 30.0
 MAX_SUMMARY_CHARACTERS = 1500
@@ -80,9 +80,9 @@ class Thinking:
         self._reading: asyncio.Task[None] | None = None
 
     def generate(self, action: act.Generate) -> None:
-        """Start a generation; what is being read ahead makes room for it."""
+        """Start a generation; a prefill makes room for it."""
         self._wanted = None
-        self._tasks.cancel(READING)
+        self._tasks.cancel(PREFILL)
         self._tasks.start(owner(action.reply_id), self._generate(action))
 
     async def _generate(self, action: act.Generate) -> None:
@@ -134,7 +134,7 @@ class Thinking:
         """Let the model read the beginning of the next prompt, unless it has something better to do."""
         self._wanted = action
         if self._reading is None or self._reading.done():
-            self._reading = self._tasks.start(READING, self._run_prefill())
+            self._reading = self._tasks.start(PREFILL, self._run_prefill())
 
     async def _run_prefill(self) -> None:
         """One after the other; what was wanted meanwhile counts, not what was wanted before."""

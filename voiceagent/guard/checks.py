@@ -62,7 +62,7 @@ class Checks:
         return self._with_line(verdict)
 
     async def partial_input(self, stable: str, unstable: str) -> tuple[str, str]:
-        """As much of an open utterance as may be read ahead, and the rest. By the built-in rules alone, which are quick: what may
+        """As much of an open utterance as may be prefilled, and the rest. By the built-in rules alone, which are quick: what may
         be the beginning of a hit waits with the words that may still change; of a hit nothing is left but a note."""
         if not self._rules:
             return stable, unstable

@@ -112,7 +112,7 @@ class EmbeddedEngine:
                     pass
 
     async def ending_chance(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
-        """See `LlmEngine.ending_chance`: one step, behind what was read ahead; None where much would have to be read."""
+        """See `LlmEngine.ending_chance`: one step, behind what was prefilled; None where much would have to be read."""
         if self.load >= 1 or not messages or not messages[-1].content:
             return None
         self._jobs += 1
