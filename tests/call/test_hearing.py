@@ -28,13 +28,21 @@ class HeldRecogniser:
 
     max_audio_s = 30.0
     stream = StreamOptions()
+    dropped_partials = 0
 
     def __init__(self) -> None:
         self.begun = asyncio.Event()
         self.given_up = False
 
     async def transcribe(
-        self, audio: NDArray[np.float32], *, prompt: str = "", word_times: bool = False, final: bool = False
+        self,
+        audio: NDArray[np.float32],
+        *,
+        prompt: str = "",
+        word_times: bool = False,
+        final: bool = False,
+        language: str = "",
+        urgent: bool = False,
     ) -> Hypothesis:
         self.begun.set()
         try:
@@ -76,7 +84,14 @@ class SlowRecogniser(HeldRecogniser):
         self.decodes = 0
 
     async def transcribe(
-        self, audio: NDArray[np.float32], *, prompt: str = "", word_times: bool = False, final: bool = False
+        self,
+        audio: NDArray[np.float32],
+        *,
+        prompt: str = "",
+        word_times: bool = False,
+        final: bool = False,
+        language: str = "",
+        urgent: bool = False,
     ) -> Hypothesis:
         self.decodes += 1
         await asyncio.sleep(0.1)
@@ -121,6 +136,7 @@ class UrgentRecogniser(SlowRecogniser):
         prompt: str = "",
         word_times: bool = False,
         final: bool = False,
+        language: str = "",
         urgent: bool = False,
     ) -> Hypothesis:
         self.urgent.append(urgent)
@@ -159,7 +175,14 @@ class QuickRecogniser(HeldRecogniser):
         self.decoded = asyncio.Event()
 
     async def transcribe(
-        self, audio: NDArray[np.float32], *, prompt: str = "", word_times: bool = False, final: bool = False
+        self,
+        audio: NDArray[np.float32],
+        *,
+        prompt: str = "",
+        word_times: bool = False,
+        final: bool = False,
+        language: str = "",
+        urgent: bool = False,
     ) -> Hypothesis:
         self.finals += final
         self.decoded.set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -54,10 +55,10 @@ def checks(does: str = "", **settings: Any) -> Checks:
 
 
 async def test_the_line_is_the_rules_own_then_the_directions_then_the_default() -> None:
-    rules = {"phrases": ("damn",), "topics": {"bets": "casino"}}
-    assert (await checks(**rules).input("damn")).line == "Default."
-    assert (await checks(**rules, line="Ours.").input("damn")).line == "Ours."
-    assert (await checks(**rules, line="Ours.", lines={"bets": "No bets."}).input("the casino")).line == "No bets."
+    blocking = partial(checks, phrases=("damn",), topics={"bets": "casino"})
+    assert (await blocking().input("damn")).line == "Default."
+    assert (await blocking(line="Ours.").input("damn")).line == "Ours."
+    assert (await blocking(line="Ours.", lines={"bets": "No bets."}).input("the casino")).line == "No bets."
 
 
 @pytest.mark.usefixtures("_plugin")

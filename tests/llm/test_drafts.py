@@ -13,6 +13,7 @@ from tests.llm.telling import telling
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.llm.drafts import Drafts
 from voiceagent.llm.embedded import EmbeddedEngine
+from voiceagent.llm.embedded_jobs import Session
 from voiceagent.llm.embedded_options import EmbeddedOptions
 from voiceagent.models.registry import resolve
 from voiceagent.resources import demo_agent_file
@@ -70,9 +71,9 @@ def steps_of(engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch) -> list[in
     assert engine.worker.steps is not None
     read, counted = engine.worker.steps.read, list[int]()
 
-    def counting(session: object, known: list[int], draft: list[int]) -> None:
+    def counting(session: Session, known: list[int], draft: list[int]) -> None:
         counted.append(len(known) + len(draft))
-        read(session, known, draft)  # type: ignore[arg-type]
+        read(session, known, draft)
 
     monkeypatch.setattr(engine.worker.steps, "read", counting)
     return counted

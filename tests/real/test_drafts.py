@@ -15,8 +15,8 @@ from tests.real.test_language_model import MODEL, ODD, SYSTEM, tool
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.llm.embedded import EmbeddedEngine
 from voiceagent.llm.embedded_options import EmbeddedOptions
-from voiceagent.llm.embedded_steps import RECENT
 from voiceagent.llm.engine import ToolSchema
+from voiceagent.llm.recent_logits import RECENT
 from voiceagent.resources import demo_agent_file
 from voiceagent.tools.toolset import ToolSet
 

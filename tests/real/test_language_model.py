@@ -238,9 +238,7 @@ def begun_call(engine: EmbeddedEngine, tools: list[ToolSchema], said: Message) -
     """The call that the model makes where it has to make one: its answer begins with a call's mark."""
     messages = (SYSTEM, said)
     mark = engine.prompt.encode("<tool_call>")[0]
-    parameters = engine._genai.GeneratorParams(engine._model)
-    parameters.set_search_options(max_length=engine.options.context_tokens, do_sample=False)
-    session = Session(engine._genai.Generator(engine._model, parameters))
+    session = Session(engine.worker.generator())
     session.generator.append_tokens(engine.prompt.ids(messages, tools) + mark)
     constraint = engine._constraints.of(tools)
     assert constraint is not None
@@ -249,7 +247,7 @@ def begun_call(engine: EmbeddedEngine, tools: list[ToolSchema], said: Message) -
     assert constraint.inside
     tokens = list(mark)
     while constraint.inside and len(tokens) < LONGEST_CALL_TOKENS:
-        tokens += engine._next_tokens(session, constraint)
+        tokens += engine.worker._next_tokens(session, constraint)
     text = engine.prompt.tokenizer.decode(tokens, skip_special_tokens=False)
     reader = engine.prompt.answer(messages, tools)
     (call,) = [piece for piece in (*reader.feed(text), *reader.finish()) if isinstance(piece, ToolCall)]

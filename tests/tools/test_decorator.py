@@ -131,7 +131,7 @@ def test_a_rule_that_cannot_be_used_is_refused(rule: dict[str, Any], said: str) 
 
 
 def test_functions_without_a_schema_are_refused_in_one_line() -> None:
-    def untyped(x):  # type: ignore[no-untyped-def]
+    def untyped(x):  # type: ignore[no-untyped-def]  # wrong on purpose
         """Do something."""
 
     def silent(x: int) -> None: ...

@@ -14,6 +14,7 @@ from voiceagent.errors import ConfigError
 from voiceagent.tools import ToolError, tool
 from voiceagent.tools.policy import Effect, ToolPolicy
 from voiceagent.tools.runner import MAX_RUNNING
+from voiceagent.tools.tool import Tool
 from voiceagent.tools.toolset import ToolSet
 
 
@@ -65,7 +66,7 @@ async def hang() -> None:
     await asyncio.Event().wait()
 
 
-TOOLS = [where_am_i, add, explode, refuse, unreadable, cut, flood, hang]
+TOOLS: list[Tool] = [where_am_i, add, explode, refuse, unreadable, cut, flood, hang]
 
 
 async def run(name: str, arguments: str = "{}", timeout_s: float = 5.0) -> tuple[Any, bool]:
