@@ -137,6 +137,8 @@ def _agent(folder: Path, llm_url: str) -> Path:
     settings = yaml.safe_load(demo_agent_file().read_text(encoding="utf-8"))
     settings["tools"] = [str(Path(demo.base_dir) / tool) for tool in demo.tools if isinstance(tool, str)]
     settings["llm"] = {"base_url": llm_url, "model": MODEL}
+    if demo.turn.endpointing:
+        settings["turn"]["endpointing"] = str(Path(demo.base_dir) / demo.turn.endpointing)
     file = folder / "agent.yaml"
     file.write_text(yaml.safe_dump(settings), encoding="utf-8")
     return file
