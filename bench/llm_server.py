@@ -18,7 +18,8 @@ from aiohttp import web
 
 from voiceagent.conversation.history import Message, Role, ToolCall
 from voiceagent.errors import EngineError, ProtocolError
-from voiceagent.llm.embedded import EmbeddedEngine, EmbeddedOptions
+from voiceagent.llm.embedded import EmbeddedEngine
+from voiceagent.llm.embedded_options import EmbeddedOptions
 from voiceagent.llm.engine import Generated, GeneratedText
 from voiceagent.resources import bundled_models_dir
 

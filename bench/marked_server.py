@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from voiceagent.call import Call
+from voiceagent.call.agent_parts import AgentParts
 from voiceagent.capacity.settings import AdmissionSettings
 from voiceagent.config import AgentConfig, TurnSettings
 from voiceagent.conversation.events import SpokenWord
@@ -135,7 +136,7 @@ def service(max_calls: int) -> Service:
         speech = Speech(SpeechSettings(written_forms=False), {}, ".", engines.tts)
 
         def start_call(leg: Leg, call_id: str, session: dict[str, Any]) -> Call:
-            return Call(call_id, leg, agent, engines, CallTools(ToolSet()), unguarded, speech, budgets)
+            return Call(call_id, leg, AgentParts(agent, engines, unguarded, speech, budgets), CallTools(ToolSet()))
 
         try:
             yield start_call

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 import aiohttp
+import yaml
 
 from bench.calls import RATE_HZ, STEP_TIMEOUT_S, spoken
 from bench.server import Server, running
@@ -103,7 +104,7 @@ def slow(function):
 
 for name, found in vars(demo).items():
     if isinstance(found, FunctionTool):
-        if found.rule.effect == "none":
+        if found.policy.effect == "none":
             found.function = slow(found.function)
         globals()[name] = found
 """
@@ -152,8 +153,8 @@ async def measure(options: argparse.Namespace) -> Iterable[Figure]:
     unseen = [list(_requests(rng, UNSEEN)) for _ in range(UNSEEN_ROUNDS)]
     with tempfile.TemporaryDirectory(prefix="voiceagent-bench-") as name:
         folder = Path(name)
-        ahead = _agent(folder / "ahead", SLOW_S, "turn: {filler_after_ms: 0}")
-        waits = _agent(folder / "waits", SLOW_S, "turn: {filler_after_ms: 0, max_speculative_tool_calls: 0}")
+        ahead = _agent(folder / "ahead", SLOW_S, filler_after_ms=0)
+        waits = _agent(folder / "waits", SLOW_S, filler_after_ms=0, max_speculative_tool_calls=0)
         parts = Parts()
         async with running("--config", str(ahead)) as one, running("--config", str(waits)) as other:
             await asyncio.gather(_ask(one, calls[0], Asked()), _ask(other, calls[0], Asked()))
@@ -165,9 +166,8 @@ async def measure(options: argparse.Namespace) -> Iterable[Figure]:
             wasted = (await _speculative_calls(one)) - before
             for requests in unseen:
                 await asyncio.gather(_ask(one, requests, parts.unseen), _ask(other, requests, parts.unseen_late))
-        async with running(
-            "--config", str(_agent(folder / "bridged", VERY_SLOW_S, "turn: {max_speculative_tool_calls: 0}"))
-        ) as server:
+        patient = _agent(folder / "bridged", VERY_SLOW_S, max_speculative_tool_calls=0)
+        async with running("--config", str(patient)) as server:
             await _ask(server, calls[0][:LESSONS], Asked())
             await _ask(server, calls[1], parts.bridged)
     return _rows(parts, wasted)
@@ -181,13 +181,16 @@ def _requests(rng: random.Random, kinds: Mapping[str, Sequence[str]]) -> Iterato
             yield kind, sentence.format(city=rng.choice(CITIES), order=digits)
 
 
-def _agent(folder: Path, seconds: float, settings: str) -> Path:
-    """The demo agent, its looking tools slowed down."""
+def _agent(folder: Path, seconds: float, **turn: int) -> Path:
+    """The demo agent, its looking tools slowed down, with these settings of `turn` beside its own."""
     folder.mkdir()
     demo = demo_agent_file()
     (folder / "tools.py").write_text(TOOLS.format(demo=str(demo.parent / "tools.py"), seconds=seconds), encoding="utf-8")
+    settings = yaml.safe_load(demo.read_text(encoding="utf-8"))
+    weights = str(demo.parent / settings["turn"]["endpointing"])
+    settings["turn"] = {**settings["turn"], "endpointing": weights, **turn}
     agent = folder / "agent.yaml"
-    agent.write_text(f"{demo.read_text(encoding='utf-8')}\n{settings}\n", encoding="utf-8")
+    agent.write_text(yaml.safe_dump(settings), encoding="utf-8")
     return agent
 
 

@@ -21,6 +21,7 @@ from voiceagent.audio.resample import resample
 from voiceagent.call.clock import CallClock
 from voiceagent.call.hearing import Hearing
 from voiceagent.call.rules import rules_of
+from voiceagent.call.scope import CallScope
 from voiceagent.call.tasks import CallTasks
 from voiceagent.config import AgentConfig, Phrases
 from voiceagent.conversation import actions as act
@@ -194,7 +195,9 @@ class VirtualCall:
         """The same with what `over_speech` made of the sound."""
         async with asyncio.TaskGroup() as group:
             tasks = _Tasks(group)
-            self._hearing = Hearing(self._engine, self._agent.turn, self._clock, tasks, self._post, self._checks)
+            self._hearing = Hearing(
+                CallScope("call", self._clock, tasks, self._post), self._engine, self._agent.turn, self._checks
+            )
             self._step(ev.CallStarted(0.0))
             await self._hearing.run(self._frames(heard, tasks))
             tasks.cancel_all()

@@ -13,7 +13,10 @@ import grimp
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "architecture.md"
 BEGIN, END = "<!-- rooms: made by scripts/draw-rooms.py -->\n", "<!-- end of rooms -->\n"
 PACKAGE = "voiceagent"
-EVERYWHERE = {"errors", "logs", "redaction", "resources", "addresses", "plugins", "private_files", "token_bucket", "config", "doctor"}
+EVERYWHERE = {
+    *("errors", "logs", "redaction", "resources", "addresses", "plugins", "private_files", "token_bucket"),
+    *("config", "doctor"),
+}
 """Single files that many rooms read: they would only hide the rooms."""
 
 
@@ -40,7 +43,10 @@ def reduced(found: dict[str, set[str]]) -> dict[str, set[str]]:
     def reached(room: str) -> set[str]:
         return {further for next_ in found.get(room, ()) for further in {next_} | reached(next_)}
 
-    return {room: {other for other in others if not any(other in reached(via) for via in others)} for room, others in found.items()}
+    def needed(others: set[str]) -> set[str]:
+        return {other for other in others if not any(other in reached(via) for via in others)}
+
+    return {room: needed(others) for room, others in found.items()}
 
 
 def picture() -> str:

@@ -17,8 +17,8 @@ def said(text: str, voice: str = "en-us") -> NDArray[np.int16]:
     """`text` spoken by espeak-ng without silence around it; mono 16 kHz, peak at half of full scale."""
     audio = Espeak().say(text, voice).resampled(RATE_HZ)
     first, last = edges(audio)
-    audio = audio[first:last] / np.abs(audio).max() * 0.5
-    return (audio * 32767).astype(np.int16)
+    pcm: NDArray[np.int16] = (audio[first:last] / np.abs(audio).max() * 0.5 * 32767).astype(np.int16)
+    return pcm
 
 
 def edges(audio: NDArray[np.float32], below_peak_db: float = 30.0) -> tuple[int, int]:

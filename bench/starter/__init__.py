@@ -19,7 +19,8 @@ from bench.starter.talk import Answer, Talk
 from bench.starter.transcript import transcript
 from voiceagent.engines import grounded
 from voiceagent.evaluation.figures import Figure, at_least
-from voiceagent.llm.embedded import EmbeddedEngine, EmbeddedOptions
+from voiceagent.llm.embedded import EmbeddedEngine
+from voiceagent.llm.embedded_options import EmbeddedOptions
 from voiceagent.llm.engine import LlmEngine
 from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.whisper import WhisperOptions

@@ -186,8 +186,8 @@ LARGEST = 10**12
 
 def _value(node: ast.expr) -> float:
     """The value of a sum of numbers; anything else in it (names, calls, powers) is refused."""
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        value = node.value
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
+        value: float = node.value
     elif isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
         value = OPERATORS[type(node.op)](_value(node.left), _value(node.right))
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):

@@ -46,4 +46,5 @@ async def ask(url: str, request: str) -> str:
 
 
 if __name__ == "__main__":
-    print(asyncio.run(ask(*sys.argv[1:2] or ["http://127.0.0.1:8080"], "Set a timer for 5 minutes.")))
+    url = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8080"
+    print(asyncio.run(ask(url, "Set a timer for 5 minutes.")))

@@ -12,13 +12,18 @@ from collections.abc import Iterator
 import numpy as np
 import onnx
 import onnx.numpy_helper
+from numpy.typing import NDArray
 from onnx import helper
 
 from voiceagent.models.block_quantization import ROW_SCALES, ROWS
 
 AXIS = "/rows/axis"
 STEP, ZERO = "/rows/step", "/rows/zero"
-CONSTANTS = {AXIS: np.array([-1], np.int64), STEP: np.array(1 / 127, np.float32), ZERO: np.array(128, np.uint8)}
+CONSTANTS: dict[str, NDArray[np.generic]] = {
+    AXIS: np.array([-1], np.int64),
+    STEP: np.array(1 / 127, np.float32),
+    ZERO: np.array(128, np.uint8),
+}
 """Of rows between -1 and 1, in unsigned steps: those are what x86 CPUs multiply fast."""
 
 

@@ -14,7 +14,7 @@ import random
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import get_args
 
@@ -89,7 +89,7 @@ class _Listener:
         self._recent: deque[NDArray[np.int16]] = deque(maxlen=PROSODY_FRAMES)
         self._transcriber: UtteranceTranscriber | None = None
         self._since_partial_ms = 0.0
-        self._open: dict[str, object] | None = None
+        self._open: HeardPause | None = None
         self._pauses: list[HeardPause] = []
 
     async def hear(self) -> HeardTurn:
@@ -114,7 +114,7 @@ class _Listener:
         if progress.silence_ms >= PAUSE_MS:
             if self._open is None:
                 self._open = await self._paused(self._transcriber, progress, at_ms)
-            self._open["lasted_ms"] = progress.silence_ms
+            self._open = replace(self._open, lasted_ms=progress.silence_ms)
             return
         self._close()
         self._since_partial_ms += FRAME_MS
@@ -122,28 +122,30 @@ class _Listener:
             self._since_partial_ms = 0.0
             await self._transcriber.partial()
 
-    async def _paused(self, transcriber: UtteranceTranscriber, progress: SpeechProgress, at_ms: float) -> dict[str, object]:
+    async def _paused(self, transcriber: UtteranceTranscriber, progress: SpeechProgress, at_ms: float) -> HeardPause:
         spoken = np.concatenate(self._recent)[: -int(progress.silence_ms * SAMPLES_PER_MS)]
         prosody = prosody_of(spoken)
         began = time.perf_counter()
         final = await transcriber.final()
         decode_ms = (time.perf_counter() - began) * 1000.0
         units = sum(end <= at_ms - PAUSE_MS / 2 for end in self._spoken.word_ends_ms)
-        return {
-            "words": final.text if final is not None else "",
-            "said": _written(self._turn, units),
-            "voiced_ms": progress.voiced_ms,
-            "pitch_fall_st": prosody.pitch_fall_st,
-            "energy_fall_db": prosody.energy_fall_db,
-            "at_ms": at_ms,
-            "silence_ms": progress.silence_ms,
-            "decode_ms": round(decode_ms, 2),
-        }
+        return HeardPause(
+            words=final.text if final is not None else "",
+            said=_written(self._turn, units),
+            voiced_ms=progress.voiced_ms,
+            pitch_fall_st=prosody.pitch_fall_st,
+            energy_fall_db=prosody.energy_fall_db,
+            at_ms=at_ms,
+            silence_ms=progress.silence_ms,
+            lasted_ms=progress.silence_ms,
+            decode_ms=round(decode_ms, 2),
+            is_end=False,
+        )
 
     def _close(self, *, is_end: bool = False) -> None:
         if self._open is not None:
-            over = is_end or float(str(self._open["at_ms"])) >= self._spoken.end_ms
-            self._pauses.append(HeardPause(**self._open, is_end=over))  # type: ignore[arg-type]
+            over = is_end or self._open.at_ms >= self._spoken.end_ms
+            self._pauses.append(replace(self._open, is_end=over))
             self._open = None
 
 

@@ -62,7 +62,7 @@ def speak_turn(rng: random.Random, turn: Turn, speak: Speaker, hesitant: Hesitan
     spans = clip.label.spans
     if len(spans) != len(turn.units):
         return None
-    voiced = clip.audio.astype(np.float32) / 32768
+    voiced = clip.audio.astype(np.float32) / np.float32(32768)
     cuts = [_quietest(voiced, spans[pause.after_unit][1]) for pause in turn.pauses]
     parts: list[NDArray[np.float32]] = [_silence(LEAD_MS)]
     longer_ms: list[float] = []

@@ -153,6 +153,6 @@ def probes(rows: Rows, turns: Sequence[int], seed: int, with_tools: bool) -> lis
         before, _ = rows.conversation(messages[:at], with_tools)
         ids, learned = rows.conversation(messages[: at + 1], with_tools)
         start = next(i for i in range(len(before), len(ids)) if learned[i])
-        tool = messages[at]["tool_calls"][0]["function"]["name"]  # type: ignore[index]
+        tool = messages[at]["tool_calls"][0]["function"]["name"]
         found.append(Probe((ids[:-1], learned[:-1]), start, tool))
     return found

@@ -10,12 +10,34 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Literal, NotRequired, TypedDict
 
 from models.train import domain, phrases
 from models.train import lm_replies as replies
 
-Message: TypeAlias = dict[str, object]
+
+class Function(TypedDict):
+    """A tool by its name, with the arguments of a call."""
+
+    name: str
+    arguments: dict[str, domain.SlotValue]
+
+
+class Called(TypedDict):
+    """A call of a tool."""
+
+    type: Literal["function"]
+    function: Function
+
+
+class Message(TypedDict):
+    """One of a conversation, in the OpenAI shape."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str
+    tool_calls: NotRequired[list[Called]]
+
+
 _REQUEST_WEIGHTS = {
     "get_time": 9, "get_date": 3, "get_weather": 13, "book_table": 20, "book_appointment": 16, "change_booking": 10,
     "cancel_booking": 5, "order_status": 11, "calculate": 12, "set_timer": 8, "cancel_timer": 3,
@@ -68,7 +90,7 @@ class Conversation:
         self._user(utterance.written)
         slots = dict(utterance.slots)
         if intent in ("change_booking", "cancel_booking"):
-            slots = {"kind": slots.pop("kind", None) or self._booked or "table", **slots}
+            slots = {"kind": slots.pop("kind", "") or self._booked or "table", **slots}
         self._complete(intent, slots)
 
     def _answer_or_else(self, draw: float) -> None:
@@ -170,7 +192,7 @@ class Conversation:
 
     def _as_said(self, arguments: dict[str, domain.SlotValue]) -> dict[str, domain.SlotValue]:
         """Arguments in the case the transcript has them: a lower-case transcript gives lower-case names."""
-        said = " ".join(str(m["content"]) for m in reversed(self.messages) if m["role"] == "user")
+        said = " ".join(m["content"] for m in reversed(self.messages) if m["role"] == "user")
         return {
             name: value.lower() if isinstance(value, str) and value not in said and value.lower() in said else value
             for name, value in arguments.items()
@@ -188,7 +210,7 @@ class Conversation:
 
     def interrupt(self) -> None:
         """Cut the last reply at a word, as a caller who speaks over it does; sometimes nothing of it was heard."""
-        heard = str(self.messages[-1]["content"]).split()
+        heard = self.messages[-1]["content"].split()
         kept = self.rng.randrange(len(heard))
         if kept:
             self.messages[-1] = {"role": "assistant", "content": " ".join(heard[:kept])}
@@ -229,5 +251,5 @@ def held_out_conversation(rng: random.Random, turns: int) -> list[Message]:
             conversation.turn(request=index == turns - 1)
         last_user = max(i for i, m in enumerate(conversation.messages) if m["role"] == "user")
         called = "tool_calls" in conversation.messages[last_user + 1]
-        if called and domain.is_held_out(str(conversation.messages[last_user]["content"])):
+        if called and domain.is_held_out(conversation.messages[last_user]["content"]):
             return [{"role": "system", "content": replies.SYSTEM_PROMPTS[0]}, *conversation.messages]

@@ -21,8 +21,8 @@ DIALOGUE_TURNS = (2, 3, 4)
 def _entry(name: str, messages: list[Message]) -> dict[str, object]:
     """The conversation up to the caller's last words, and the call that answers them."""
     last_user = max(index for index, message in enumerate(messages) if message["role"] == "user")
-    (call,) = messages[last_user + 1]["tool_calls"]  # type: ignore[misc]
-    function = call["function"]  # type: ignore[has-type]
+    (call,) = messages[last_user + 1]["tool_calls"]
+    function = call["function"]
     return {"set": name, "messages": messages[: last_user + 1], "tool": function["name"], "arguments": function["arguments"]}
 
 

@@ -149,7 +149,7 @@ class Tools:
                     "date": f"{rng.choice(words.MONTHS)} {rng.randint(1, 31)}",
                 }
             case "get_weather":
-                weather = {"weather": rng.choice(_WEATHER), "temperature": rng.randint(-9, 39)}
+                weather: Result = {"weather": rng.choice(_WEATHER), "temperature": rng.randint(-9, 39)}
                 return {"day": "today", **arguments, **weather} if "city" not in arguments else {
                     "city": arguments["city"], "day": arguments.get("day", "today"), **weather
                 }  # fmt: skip
@@ -174,7 +174,7 @@ class Tools:
         if kind not in self._bookings:
             if self._rng.random() < 0.35:
                 return {"error": "There is no table booking." if kind == "table" else "There is no appointment."}
-            table = {"what": "table", "people": self._rng.randint(1, 12)}
+            table: Result = {"what": "table", "people": self._rng.randint(1, 12)}
             earlier = table if kind == "table" else {"what": self._rng.choice(words.SERVICES)}
             self._bookings[kind] = {**earlier, "day": _any_day(self._rng), "time": _clock(self._rng)}
         booking = self._bookings[kind]

@@ -37,11 +37,11 @@ def render(messages: Sequence[Message], with_tools: bool) -> list[tuple[str, boo
     elif with_tools:
         pieces.append((f"{TURN_START}system\n{tools}{TURN_END}\n", False))
     for message in messages:
-        content = str(message["content"])
+        content = message["content"]
         if message["role"] == "tool":
             pieces.append((f"{TURN_START}user\n<tool_response>\n{content}\n</tool_response>{TURN_END}\n", False))
         elif message["role"] == "assistant":
-            for call in message.get("tool_calls", []):  # type: ignore[attr-defined]
+            for call in message.get("tool_calls", []):
                 function = call["function"]
                 arguments = json.dumps(function["arguments"])
                 content += f'<tool_call>\n{{"name": "{function["name"]}", "arguments": {arguments}}}\n</tool_call>'

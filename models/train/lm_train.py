@@ -163,7 +163,7 @@ class Trainer:
             self.average[name].lerp_(parameter.detach(), 1 - decay)
         self.step += 1
         self.seen_tokens += batch.ids.numel()
-        return loss.item()
+        return float(loss.item())
 
     def averaged(self) -> Qwen2ForCausalLM:
         """A copy of the model with the averaged weights."""

@@ -26,7 +26,7 @@ LENGTH_SCALE = 2.0
 
 def medium(speakers: int) -> SynthesizerTrn:
     """The model; the figures are the defaults of `piper.train.vits.lightning.VitsModel`."""
-    model = SynthesizerTrn(
+    model: SynthesizerTrn = SynthesizerTrn(
         n_vocab=SYMBOLS,
         spec_channels=513,
         segment_size=32,
@@ -51,7 +51,7 @@ def medium(speakers: int) -> SynthesizerTrn:
         for name, weight in model.flow.named_parameters():
             if ".post." in name:  # zero before training: the flow would do nothing
                 weight.normal_(0.0, 0.02)
-        model.dec.remove_weight_norm()
+        model.dec.remove_weight_norm()  # type: ignore[no-untyped-call]  # piper-tts leaves it without types
     return model
 
 
@@ -64,7 +64,7 @@ class Spoken(torch.nn.Module):
 
     def forward(self, ids: Tensor, lengths: Tensor, scales: Tensor, speaker: Tensor | None = None) -> Tensor:
         """Ids (1, L), lengths (1,), scales (noise, length, noise_w), speaker (1,) → audio (1, 1, 1, N)."""
-        audio: Tensor = self.model.infer(
+        audio: Tensor = self.model.infer(  # type: ignore[no-untyped-call]  # piper-tts leaves it without types
             ids, lengths, noise_scale=scales[0], length_scale=scales[1], noise_scale_w=scales[2], sid=speaker
         )[0]
         return audio.unsqueeze(1)

@@ -153,7 +153,7 @@ class Batcher:
         if label.spans:
             owners = [int(np.searchsorted(ends, max(start, end - 1), side="right")) for start, end in encoded.offsets]
             spans = [label.spans[min(owner, len(ends) - 1)] for owner in owners]
-        audio = clip.audio.astype(np.float32) / 32768
+        audio = clip.audio.astype(np.float32) / np.float32(32768)
         return Example(audio, list(encoded.ids), spans, list(label.phonemes))
 
     def _change_speed(self, example: Example) -> None:

@@ -95,7 +95,7 @@ def through_opus(rng: random.Random, audio: npt.NDArray[np.int16]) -> npt.NDArra
         frame.sample_rate, frame.pts = SAMPLE_RATE_HZ, 0
         writer.mux([*stream.encode(frame), *stream.encode(None)])
     buffer.seek(0)
-    with av.open(buffer) as reader:
+    with av.open(buffer, "r") as reader:
         resampler = av.AudioResampler(format="s16", layout="mono", rate=SAMPLE_RATE_HZ)
         heard = [part.to_ndarray()[0] for frame in reader.decode(audio=0) for part in resampler.resample(frame)]
     joined = np.concatenate(heard)[: len(audio)]
@@ -111,10 +111,10 @@ def unit_spans(speech: Speech, text: str, owners: list[int], scale: float) -> tu
             break
         speech_end = mark.start_samples
     starts: list[int | None] = [None] * len(offsets)
-    for mark in speech.words:
-        word = int(np.searchsorted(offsets, mark.text_offset, side="right")) - 1
+    for said in speech.words:
+        word = int(np.searchsorted(offsets, said.text_offset, side="right")) - 1
         if starts[word] is None:
-            starts[word] = mark.start_samples
+            starts[word] = said.start_samples
     following = speech_end
     filled: list[int] = []
     for start in reversed(starts):

@@ -24,13 +24,13 @@ def loop_time() -> Iterator[LoopTime]:
     handle = asyncio.events.Handle
     run, found = handle._run, LoopTime()
 
-    def timed(one: asyncio.Handle) -> None:
+    def timed(self: asyncio.Handle) -> None:
         began_s = time.thread_time()
-        run(one)
+        run(self)
         found.longest_ms = max(found.longest_ms, (time.thread_time() - began_s) * 1000.0)
 
-    handle._run = timed  # type: ignore[method-assign]
+    handle._run = timed  # type: ignore[method-assign]  # asyncio has no hook around a callback
     try:
         yield found
     finally:
-        handle._run = run  # type: ignore[method-assign]
+        handle._run = run  # type: ignore[method-assign]  # as it was

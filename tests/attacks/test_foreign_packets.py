@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
+from pathlib import Path
 
 import numpy as np
 import psutil
@@ -118,7 +119,7 @@ async def test_no_port_answers_who_has_no_password() -> None:
         assert answered == []
 
 
-def test_a_real_server_logs_nothing_of_foreign_packets(tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_a_real_server_logs_nothing_of_foreign_packets(tmp_path: Path) -> None:
     async def call(url: str) -> None:
         async with asyncio.timeout(40), Caller(url) as caller:
             await caller.wait_heard(0.0)

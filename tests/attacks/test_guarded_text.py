@@ -15,7 +15,7 @@ from tests.attacks.loop_time import LIMIT_MS, loop_time
 from voiceagent.guard.checks import Checks, admit
 from voiceagent.guard.numbers import PhoneNumbers
 from voiceagent.guard.phone_candidates import candidates
-from voiceagent.guard.settings import Rules
+from voiceagent.guard.settings import GuardRules
 from voiceagent.realtime.client_events import MAX_TEXT_CHARACTERS
 
 NUMBER = "+1 650 253 0000"
@@ -36,7 +36,7 @@ DEAR = {
     "the beginning of a phrase": "never ever ",
     "almost a key": "aB3/",
 }
-ALL = Rules(secrets=True, cards=True, phones=True, phrases=("never say",), topics={"berlin": r"\bBerlin\b"})
+ALL = GuardRules(secrets=True, cards=True, phones=True, phrases=("never say",), topics={"berlin": r"\bBerlin\b"})
 
 
 @pytest.mark.parametrize("text", DEAR)
@@ -53,7 +53,7 @@ async def test_no_typed_message_holds_the_loop_in_the_guard(text: str) -> None:
 
 @pytest.mark.parametrize("text", DEAR)
 async def test_a_number_at_the_end_of_the_longest_message_is_found(text: str) -> None:
-    checks = Checks(Rules(phones=True), "No.", ".")
+    checks = Checks(GuardRules(phones=True), "No.", ".")
     filling = (DEAR[text] * MAX_TEXT_CHARACTERS)[: MAX_TEXT_CHARACTERS - 40]
     admitted = await admit(checks, f"{filling} call {NUMBER}")
     assert admitted.verdict.rule == "phones"

@@ -15,7 +15,7 @@ from tests.attacks.packets import serving, short_log, stun_request
 from tests.media.conftest import tone
 from tests.media.test_connections import offer_of
 from voiceagent.client.caller import Caller
-from voiceagent.client.impairment import Address, Impairment, Relay
+from voiceagent.client.impairment import Address, Impairment, Relay, _Side
 from voiceagent.errors import MediaError
 from voiceagent.media.datagram_gate import AMPLIFICATION, MAX_ADDRESSES, Budget, Gate
 from voiceagent.media.session_description import MAX_CANDIDATES, is_usable_host, read_offer
@@ -223,7 +223,7 @@ def test_addresses_that_called_are_forgotten_but_not_the_one_in_use() -> None:
 class LossyChecks(Relay):
     """Loses only STUN."""
 
-    def _impair(self, direction: str, side, data: bytes, to: Address) -> None:  # type: ignore[no-untyped-def]
+    def _impair(self, direction: str, side: _Side, data: bytes, to: Address) -> None:
         if data[:1] <= b"\x03":
             super()._impair(direction, side, data, to)
         else:

@@ -9,6 +9,7 @@ import logging
 import os
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -26,6 +27,7 @@ from voiceagent.config import load_agent
 from voiceagent.context.retrieval import Retrieval
 from voiceagent.context.sources import Asked, Sources
 from voiceagent.conversation import events as ev
+from voiceagent.conversation.history import Chunk
 from voiceagent.logs import Redacting
 from voiceagent.redaction import HIDDEN, redacted
 from voiceagent.tools.toolset import ToolSet
@@ -231,11 +233,11 @@ async def test_a_source_of_context_that_fails_is_logged_without_its_secrets(
     load_agent(config)
 
     class Failing:
-        async def chunks(self, query: str) -> object:
+        async def chunks(self, query: str) -> AsyncIterator[Chunk]:
             raise OSError(f"{url} says no to planted-model-key")
-            yield
+            yield Chunk("", "")
 
-    sources = Sources([Asked("search", Failing(), 3, 500.0)])  # type: ignore[arg-type]
+    sources = Sources([Asked("search", Failing(), 3, 500.0)])
     async with asyncio.TaskGroup() as group:
         start = lambda owner, work: group.create_task(work)  # noqa: E731
         retrieval = Retrieval(sources, 5000.0, lambda: 0.0, start, lambda event: None)

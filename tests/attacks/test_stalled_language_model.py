@@ -97,7 +97,7 @@ async def test_an_embedded_model_that_hangs_says_so_and_still_ends(monkeypatch: 
     monkeypatch.setattr("voiceagent.llm.embedded.HANGS_S", 0.3)
     monkeypatch.setattr("voiceagent.llm.embedded.ENDING_S", 0.3)
     model, taken, woken = EmbeddedEngine(resolve("micro-lm")), list[Generated](), threading.Event()
-    make = model._session
+    make = model.worker.session
 
     class Hanging:
         """A generator that makes three tokens and then hangs."""
@@ -119,7 +119,7 @@ async def test_an_embedded_model_that_hangs_says_so_and_still_ends(monkeypatch: 
         session.generator = Hanging(session.generator)
         return session
 
-    monkeypatch.setattr(model, "_session", hanging)
+    monkeypatch.setattr(model.worker, "session", hanging)
     try:
         async with asyncio.timeout(10):
             with pytest.raises(EngineError, match="hangs"):

@@ -16,7 +16,7 @@ from tests.attacks.packets import record, serving
 from tests.media.conftest import MediaServer, tone
 from tests.media.test_connections import offer_of, settled
 from voiceagent.client.caller import Caller
-from voiceagent.client.impairment import Address, Impairment, Relay
+from voiceagent.client.impairment import Address, Impairment, Relay, _Side
 from voiceagent.errors import MediaError
 
 CONNECT_S = 5.0
@@ -30,7 +30,7 @@ class Filter(Relay):
         super().__init__(Impairment())
         self.passes = passes
 
-    def _impair(self, direction: str, side, data: bytes, to: Address) -> None:  # type: ignore[no-untyped-def]
+    def _impair(self, direction: str, side: _Side, data: bytes, to: Address) -> None:
         if self.passes(data[0]):
             super()._impair(direction, side, data, to)
 
@@ -59,7 +59,7 @@ async def never_shakes_hands(server: MediaServer) -> None:
 class Babbler(Filter):
     """Sends something like DTLS with every check, and none that is."""
 
-    def _impair(self, direction: str, side, data: bytes, to: Address) -> None:  # type: ignore[no-untyped-def]
+    def _impair(self, direction: str, side: _Side, data: bytes, to: Address) -> None:
         super()._impair(direction, side, data, to)
         if is_stun(data[0]):
             side.send(record(23, bytes(32), epoch=1), to)

@@ -57,8 +57,8 @@ def payloads(out: list[Out]) -> list[int]:
     return [int(o.slot.payload) for o in out if o.slot.kind is SlotKind.PACKET]
 
 
-def in_order(count: int, **kwargs: int) -> list[AudioPacket]:
-    return [packet(i, i * FRAME_MS, **kwargs) for i in range(count)]
+def in_order(count: int, *, first: int = 0) -> list[AudioPacket]:
+    return [packet(i, i * FRAME_MS, first=first) for i in range(count)]
 
 
 def test_packets_in_order_pass_at_once() -> None:

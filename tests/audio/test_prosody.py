@@ -16,7 +16,7 @@ RATE_HZ = 16_000
 def buzz(pitch_hz: NDArray[np.float64]) -> NDArray[np.int16]:
     """A voice-like sound: harmonics of a pitch given for each sample."""
     phase = 2 * np.pi * np.cumsum(pitch_hz) / RATE_HZ
-    return (sum(np.sin(n * phase) / n for n in range(1, 12)) * 6000).astype(np.int16)
+    return (sum((np.sin(n * phase) / n for n in range(1, 12)), np.zeros(len(phase))) * 6000).astype(np.int16)
 
 
 @pytest.mark.parametrize("moved_st", [-6.0, -3.0, 0.0, 3.0, 6.0])

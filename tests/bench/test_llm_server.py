@@ -7,22 +7,24 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
+from typing import cast
 
 import openai
 import pytest
 from openai import AsyncOpenAI
+from openai.types.chat import ChatCompletionToolParam, ChatCompletionUserMessageParam
 
 from bench.llm_server import MODEL, Slots, listening, read_messages
 from voiceagent.config import load_agent
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import ProtocolError
-from voiceagent.llm.engine import GeneratedText
+from voiceagent.llm.engine import GeneratedText, ToolSchema
 from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
 from voiceagent.resources import demo_agent_file
 from voiceagent.tools.toolset import ToolSet
 
-SMALL_TALK = {"role": "user", "content": "What can you do?"}
-ASKING = {"role": "user", "content": "What time is it in Paris?"}
+SMALL_TALK: ChatCompletionUserMessageParam = {"role": "user", "content": "What can you do?"}
+ASKING: ChatCompletionUserMessageParam = {"role": "user", "content": "What time is it in Paris?"}
 
 
 @dataclass
@@ -49,14 +51,18 @@ async def client(served: Served) -> AsyncIterator[AsyncOpenAI]:
         yield made
 
 
-def tools() -> list[dict[str, object]]:
+def tools() -> list[ToolSchema]:
     agent = load_agent(demo_agent_file())
     return ToolSet.from_config(agent.tools, agent.base_dir).schemas()
 
 
+def client_tools() -> list[ChatCompletionToolParam]:
+    return cast("list[ChatCompletionToolParam]", tools())  # plain objects that have the API's shape
+
+
 async def test_text_streams_in_pieces(client: AsyncOpenAI, served: Served) -> None:
     assert [model.id async for model in client.models.list()] == [MODEL]
-    stream = await client.chat.completions.create(model=MODEL, messages=[SMALL_TALK], tools=tools(), stream=True)  # type: ignore[call-overload]
+    stream = await client.chat.completions.create(model=MODEL, messages=[SMALL_TALK], tools=client_tools(), stream=True)
     chunks = [chunk async for chunk in stream]
     words = [chunk.choices[0].delta.content for chunk in chunks if chunk.choices[0].delta.content]
     assert len(words) > 5
@@ -66,29 +72,31 @@ async def test_text_streams_in_pieces(client: AsyncOpenAI, served: Served) -> No
 
 
 async def test_a_tool_call_comes_whole(client: AsyncOpenAI) -> None:
-    stream = await client.chat.completions.create(model=MODEL, messages=[ASKING], tools=tools(), stream=True)  # type: ignore[call-overload]
+    stream = await client.chat.completions.create(model=MODEL, messages=[ASKING], tools=client_tools(), stream=True)
     chunks = [chunk async for chunk in stream]
     (call,) = [call for chunk in chunks for call in chunk.choices[0].delta.tool_calls or ()]
+    assert call.function is not None
     assert call.function.name == "get_time"
-    assert json.loads(call.function.arguments) == {"city": "Paris"}
+    assert json.loads(call.function.arguments or "") == {"city": "Paris"}
     assert chunks[-1].choices[0].finish_reason == "tool_calls"
 
 
 async def test_a_client_that_leaves_stops_the_generation(client: AsyncOpenAI, served: Served) -> None:
-    stream = await client.chat.completions.create(model=MODEL, messages=[SMALL_TALK], stream=True)  # type: ignore[call-overload]
+    stream = await client.chat.completions.create(model=MODEL, messages=[SMALL_TALK], stream=True)
     await anext(aiter(stream))
     await stream.close()
     # The next answer comes only when the slots are in order again.
-    again = await client.chat.completions.create(model=MODEL, messages=[SMALL_TALK], stream=True)  # type: ignore[call-overload]
+    again = await client.chat.completions.create(model=MODEL, messages=[SMALL_TALK], stream=True)
     assert [chunk async for chunk in again]
     assert served.outcomes() in (["cancelled", "finished"], ["finished", "finished"])
 
 
 async def test_a_request_that_cannot_be_read_is_refused(client: AsyncOpenAI) -> None:
+    nobody = {"role": "nobody"}
     with pytest.raises(openai.BadRequestError, match="expected role and content"):
-        await client.chat.completions.create(model=MODEL, messages=[{"role": "nobody"}], stream=True)  # type: ignore[call-overload]
+        await client.chat.completions.create(model=MODEL, messages=[nobody], stream=True)  # type: ignore[list-item]  # wrong on purpose
     with pytest.raises(openai.BadRequestError, match="stream"):
-        await client.chat.completions.create(model=MODEL, messages=[SMALL_TALK])  # type: ignore[list-item]
+        await client.chat.completions.create(model=MODEL, messages=[SMALL_TALK])
 
 
 async def test_our_own_engine_reads_ahead_and_gets_the_answer_from_a_tool_result(served: Served) -> None:

@@ -82,7 +82,7 @@ def test_every_right_call_is_one_that_the_tool_takes_and_is_judged_right(split: 
 
 
 def test_the_held_out_sets_are_as_large_as_they_are_said_to_be() -> None:
-    kinds = [(turn.set, turn.kind) for _, turn in turns("held_out")]
+    kinds: list[tuple[str, str]] = [(turn.set, turn.kind) for _, turn in turns("held_out")]
     assert {kind: kinds.count(kind) for kind in AT_LEAST if kinds.count(kind) < AT_LEAST[kind]} == {}
     with_tools = [agent for agent in agents("held_out") if agent.own_tools]
     assert len(with_tools) >= 12

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from tests.server.conftest import SilentLeg
 from voiceagent.call import Call
+from voiceagent.call.agent_parts import AgentParts
 from voiceagent.config import AgentConfig
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.state import Phase
@@ -57,7 +58,7 @@ async def test_a_call_that_breaks_ends_as_failed_and_frees_what_it_had() -> None
     tools, guards = CallTools(ToolSet()), load_guards(GuardSettings())
     speech = Speech(SpeechSettings(), {}, ".", engine)
     budgets = load_budgets(default_budgets_file())
-    call = Call("rtc_1", leg, AgentConfig(), Engines(engine, engine, engine), tools, guards, speech, budgets)
+    call = Call("rtc_1", leg, AgentParts(AgentConfig(), Engines(engine, engine, engine), guards, speech, budgets), tools)
     assert await call.run() == "failed"
     assert (leg.told[-1]["type"], leg.told[-1]["reason"]) == ("voiceagent.call_ended", "failed")
     assert leg.closed.is_set()

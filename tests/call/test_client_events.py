@@ -10,6 +10,7 @@ from typing import Any, cast
 from tests.call.test_broken_call import IdleEngine
 from tests.server.conftest import SilentLeg
 from voiceagent.call import Call
+from voiceagent.call.agent_parts import AgentParts
 from voiceagent.config import AgentConfig, Phrases
 from voiceagent.engines import Engines
 from voiceagent.guard.checks import load_guards
@@ -53,7 +54,7 @@ async def test_messages_that_come_together_are_answered_one_a_turn_of_the_event_
     engines, guards = Engines(engine, engine, engine), load_guards(GuardSettings())
     budgets = load_budgets(default_budgets_file())
     agent = AgentConfig(phrases=Phrases(greeting=""))
-    call = Call("rtc_1", leg, agent, engines, CallTools(ToolSet()), guards, speech, budgets)
+    call = Call("rtc_1", leg, AgentParts(agent, engines, guards, speech, budgets), CallTools(ToolSet()))
     assert await call.run() == "closed"
     assert len(leg.answered) == 20
     assert all(earlier < later for earlier, later in itertools.pairwise(leg.answered))

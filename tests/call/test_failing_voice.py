@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voiceagent.call.clock import CallClock
+from voiceagent.call.scope import CallScope
 from voiceagent.call.speaking import FAILED, Speaking
 from voiceagent.call.tasks import CallTasks
 from voiceagent.conversation import actions as act
@@ -84,7 +85,7 @@ async def heard(plan: Sequence[Planned], replies: int = 1) -> Heard:
 
     async with asyncio.TaskGroup() as group:
         tasks = CallTasks(group)
-        speaking = Speaking(PlannedVoice(plan), playout, CallClock(), tasks, events.append)
+        speaking = Speaking(CallScope("call", CallClock(), tasks, events.append), PlannedVoice(plan), playout)
         share = -(-len(plan) // replies)
         for number in range(replies):
             clauses = range(len(plan))[number * share : (number + 1) * share]

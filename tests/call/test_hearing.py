@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from voiceagent.call.clock import CallClock
 from voiceagent.call.hearing import OVERLAP_MS, Hearing
+from voiceagent.call.scope import CallScope
 from voiceagent.call.tasks import CallTasks
 from voiceagent.config import TurnSettings
 from voiceagent.conversation import events as ev
@@ -27,13 +28,21 @@ class HeldRecogniser:
 
     max_audio_s = 30.0
     stream = StreamOptions()
+    dropped_partials = 0
 
     def __init__(self) -> None:
         self.begun = asyncio.Event()
         self.given_up = False
 
     async def transcribe(
-        self, audio: NDArray[np.float32], *, prompt: str = "", word_times: bool = False, final: bool = False
+        self,
+        audio: NDArray[np.float32],
+        *,
+        prompt: str = "",
+        word_times: bool = False,
+        final: bool = False,
+        language: str = "",
+        urgent: bool = False,
     ) -> Hypothesis:
         self.begun.set()
         try:
@@ -56,7 +65,7 @@ async def test_a_decode_does_not_outlive_its_call() -> None:
     checks = load_guards(GuardSettings()).input
     async with asyncio.TaskGroup() as group:
         tasks = CallTasks(group)
-        hearing = Hearing(recogniser, TurnSettings(min_speech_ms=0), CallClock(), tasks, posted.append, checks)
+        hearing = Hearing(CallScope("call", CallClock(), tasks, posted.append), recogniser, TurnSettings(min_speech_ms=0), checks)
         tasks.start("leg", hearing.run(silence()))
         await asyncio.sleep(0)
         hearing._begin(SpeechOnset(200.0, 0.0, 200.0, 0.0, np.ones(6400, np.int16)))
@@ -75,7 +84,14 @@ class SlowRecogniser(HeldRecogniser):
         self.decodes = 0
 
     async def transcribe(
-        self, audio: NDArray[np.float32], *, prompt: str = "", word_times: bool = False, final: bool = False
+        self,
+        audio: NDArray[np.float32],
+        *,
+        prompt: str = "",
+        word_times: bool = False,
+        final: bool = False,
+        language: str = "",
+        urgent: bool = False,
     ) -> Hypothesis:
         self.decodes += 1
         await asyncio.sleep(0.1)
@@ -90,7 +106,7 @@ async def test_partial_decodes_that_cost_much_come_more_seldom() -> None:
     frames: list[int] = []
     async with asyncio.TaskGroup() as group:
         tasks = CallTasks(group)
-        hearing = Hearing(recogniser, settings, CallClock(), tasks, posted.put_nowait, checks)
+        hearing = Hearing(CallScope("call", CallClock(), tasks, posted.put_nowait), recogniser, settings, checks)
         hearing._begin(SpeechOnset(200.0, 0.0, 200.0, 0.0, np.ones(6400, np.int16)))
         transcriber = hearing._transcriber
         assert transcriber is not None
@@ -120,6 +136,7 @@ class UrgentRecogniser(SlowRecogniser):
         prompt: str = "",
         word_times: bool = False,
         final: bool = False,
+        language: str = "",
         urgent: bool = False,
     ) -> Hypothesis:
         self.urgent.append(urgent)
@@ -132,7 +149,7 @@ async def test_what_is_said_over_the_agent_is_decoded_at_once_and_told_frame_by_
     checks = load_guards(GuardSettings()).input
     async with asyncio.TaskGroup() as group:
         tasks = CallTasks(group)
-        hearing = Hearing(recogniser, TurnSettings(), CallClock(), tasks, posted.put_nowait, checks)
+        hearing = Hearing(CallScope("call", CallClock(), tasks, posted.put_nowait), recogniser, TurnSettings(), checks)
         hearing._begin(SpeechOnset(60.0, 0.0, 60.0, 0.0, np.ones(6400, np.int16)))
         hearing.attend(1)
         transcriber = hearing._transcriber
@@ -158,7 +175,14 @@ class QuickRecogniser(HeldRecogniser):
         self.decoded = asyncio.Event()
 
     async def transcribe(
-        self, audio: NDArray[np.float32], *, prompt: str = "", word_times: bool = False, final: bool = False
+        self,
+        audio: NDArray[np.float32],
+        *,
+        prompt: str = "",
+        word_times: bool = False,
+        final: bool = False,
+        language: str = "",
+        urgent: bool = False,
     ) -> Hypothesis:
         self.finals += final
         self.decoded.set()
@@ -173,7 +197,7 @@ async def test_a_short_silence_is_decoded_before_it_is_a_pause_where_there_is_ro
     async with asyncio.TaskGroup() as group:
         tasks = CallTasks(group)
         settings = TurnSettings(partial_interval_ms=10_000)
-        hearing = Hearing(recogniser, settings, CallClock(), tasks, posted.put_nowait, checks, lambda: load)
+        hearing = Hearing(CallScope("call", CallClock(), tasks, posted.put_nowait), recogniser, settings, checks, lambda: load)
         hearing._begin(SpeechOnset(400.0, 0.0, 400.0, 0.0, np.ones(6400, np.int16)))
         hearing._voiced_ms = 400.0
         transcriber = hearing._transcriber
@@ -199,7 +223,7 @@ async def test_speech_that_goes_on_drops_what_was_decoded_early() -> None:
     checks = load_guards(GuardSettings()).input
     async with asyncio.TaskGroup() as group:
         tasks = CallTasks(group)
-        hearing = Hearing(recogniser, TurnSettings(), CallClock(), tasks, posted.append, checks)
+        hearing = Hearing(CallScope("call", CallClock(), tasks, posted.append), recogniser, TurnSettings(), checks)
         hearing._begin(SpeechOnset(400.0, 0.0, 400.0, 0.0, np.ones(6400, np.int16)))
         hearing._voiced_ms = 400.0
         transcriber = hearing._transcriber

@@ -16,6 +16,7 @@ from tests.call.test_hearing import HeldRecogniser
 from voiceagent.call.clock import CallClock
 from voiceagent.call.hearing import Hearing
 from voiceagent.call.judging import Judging
+from voiceagent.call.scope import CallScope
 from voiceagent.call.tasks import CallTasks
 from voiceagent.config import TurnSettings
 from voiceagent.conversation import actions as act
@@ -91,7 +92,9 @@ async def room(*judges: Judge) -> AsyncIterator[Room]:
     async with asyncio.TaskGroup() as group:
         tasks = CallTasks(group)
         audio = np.ones(320, np.int16)
-        judging = Judging("call", judges, CallClock(), tasks, posted.append, lambda: audio, lambda: TOOLS, outcomes.append)
+        judging = Judging(
+            CallScope("call", CallClock(), tasks, posted.append), judges, lambda: audio, lambda: TOOLS, outcomes.append
+        )
         yield Room(judging, tasks, posted, outcomes)
         tasks.cancel_all()
 
@@ -164,7 +167,9 @@ async def heard(count: int) -> AsyncIterator[InboundFrame]:
 async def test_the_judges_hear_the_utterance_and_at_most_its_last_8_seconds() -> None:
     async with asyncio.TaskGroup() as group:
         checks = load_guards(GuardSettings()).input
-        hearing = Hearing(HeldRecogniser(), TurnSettings(), CallClock(), CallTasks(group), lambda event: None, checks)
+        hearing = Hearing(
+            CallScope("call", CallClock(), CallTasks(group), lambda event: None), HeldRecogniser(), TurnSettings(), checks
+        )
         assert len(hearing.utterance_audio()) == 0
         await hearing.run(heard(30))
         hearing._begin(SpeechOnset(200.0, 0.0, 200.0, 0.0, np.ones(6400, np.int16)))

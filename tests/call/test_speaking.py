@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from voiceagent.call.clock import CallClock
+from voiceagent.call.scope import CallScope
 from voiceagent.call.speaking import KEPT_MS, MAX_TRIMMED_MS, Speaking
 from voiceagent.call.tasks import CallTasks
 from voiceagent.conversation import actions as act
@@ -43,7 +44,7 @@ async def spoken(silence_ms: int, clause: int = 0) -> tuple[list[ev.ClauseAudio]
     events: list[ev.Event] = []
     playout = Playout()
     async with asyncio.TaskGroup() as group:
-        speaking = Speaking(LateVoice(silence_ms), playout, CallClock(), CallTasks(group), events.append)
+        speaking = Speaking(CallScope("call", CallClock(), CallTasks(group), events.append), LateVoice(silence_ms), playout)
         speaking.speak(act.Speak(1, clause, "hello"))
     audio = []
     while (frame := playout.next_frame()) is not None:
@@ -87,7 +88,7 @@ async def test_a_first_clause_of_a_millisecond_is_sent(samples: int) -> None:
     events: list[ev.Event] = []
     playout = Playout()
     async with asyncio.TaskGroup() as group:
-        speaking = Speaking(BriefVoice(samples), playout, CallClock(), CallTasks(group), events.append)
+        speaking = Speaking(CallScope("call", CallClock(), CallTasks(group), events.append), BriefVoice(samples), playout)
         speaking.speak(act.Speak(1, 0, "hello"))
     (last,) = [event for event in events if isinstance(event, ev.ClauseAudio) and event.complete]
     assert last.duration_ms == pytest.approx(samples * 1000 / RATE_HZ, abs=0.1)

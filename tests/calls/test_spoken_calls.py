@@ -12,8 +12,9 @@ import pytest
 from tests.calls.conftest import Said
 from tests.server_process import ServerProcess, running_server
 from tests.tts.test_clips import write
-from voiceagent.client.caller import RATE_HZ, Caller
+from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
+from voiceagent.media.paced_track import RATE_HZ
 from voiceagent.resources import demo_agent_file
 
 AGENT = """

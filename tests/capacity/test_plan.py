@@ -20,7 +20,7 @@ L40S = accelerators()["l40s"]
 
 
 def planned(card: Accelerator = L40S, behaviour: Behaviour | None = None, speech: SpeechCost = SPEECH, **machine: float) -> Plan:
-    return plan(LLAMA, Machine(card, **machine), behaviour or Behaviour(), BUDGET, speech)  # type: ignore[arg-type]
+    return plan(LLAMA, Machine(card, **machine), behaviour or Behaviour(), BUDGET, speech)  # type: ignore[arg-type]  # fields of several types
 
 
 def limit(made: Plan, name: str) -> Limit:

@@ -156,5 +156,5 @@ def test_each_prompt_begins_with_the_one_before_token_by_token() -> None:
             settled = common(asked, format.ids((*before[:-1], replace(before[-1], content="")), tools)) - 1
         assert common(asked, format.ids(after, tools)) >= settled, "nothing but the caller's words may be read anew"
     generated = [format.ids(action.messages, tools) for action in world.actions if isinstance(action, act.Generate)]
-    for before, after in pairwise(generated):
-        assert after[: len(before)] == before
+    for earlier, later in pairwise(generated):
+        assert later[: len(earlier)] == earlier

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.conversation.test_machine import begun
-from tests.conversation.world import World
+from tests.conversation.world import World, begun
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 

@@ -14,7 +14,7 @@ CONFIRM = {"book": ToolRule("external", (), "Soll ich {people} Plätze buchen?")
 
 
 def begun(language: str, **rules: object) -> World:
-    world = World(Rules(language=language, **rules))  # type: ignore[arg-type]
+    world = World(Rules(language=language, **rules))  # type: ignore[arg-type]  # fields of several types
     world.begin()
     return world
 

@@ -307,7 +307,7 @@ any_event = st.one_of(
 
 def decisions(events: list[ev.Event]) -> list[tuple[act.Action, ...]]:
     state = machine.start(Rules(language="en", greeting="Hello.", tools=TOOLS, fillers=FILLERS, manners=MANNERS["duck"]))
-    taken = []
+    taken: list[tuple[act.Action, ...]] = []
     for event in [ev.CallStarted(0.0), *events]:
         state, actions = machine.step(state, event)
         assert state.reply is None or state.cancelling is None

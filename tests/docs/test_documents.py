@@ -14,7 +14,7 @@ from tests.deploy.test_monitoring import exported
 from voiceagent.cli import COMMANDS
 from voiceagent.config import AgentConfig
 from voiceagent.latency.spans import Stage
-from voiceagent.llm.embedded import EmbeddedOptions
+from voiceagent.llm.embedded_options import EmbeddedOptions
 from voiceagent.llm.openai import OpenAiOptions
 from voiceagent.llm.vllm import VllmOptions
 from voiceagent.models.registry import registry

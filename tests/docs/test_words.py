@@ -19,6 +19,7 @@ GONE = {
     r"\bact\.(Hold|Release|Drop|Cut|Discard|Withheld)\b": "PauseReply, ResumeReply, CancelReply, EndClauseAt …",
     r"\b(HeardFrame|wavering)\b": "InboundFrame; unstable",
     r"\bsigns? of listening\b": "backchannel",
+    r"\btools[./]rule\b": "tools/policy",
     r"\b(mood|line)\.js\b|\bturn_server\.py\b": "call-status.js, voice-timeline.js, turn_relay.py",
     r"\bconversation[./](caller|replying|answering|lookups)\b": "caller_turn, reply_lifecycle, generation, speculative_tools",
     r"\bmedia[./](caller|dialogue|impairment|recording)\b": "client/",

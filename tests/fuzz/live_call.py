@@ -35,7 +35,7 @@ RIGHTLY = ("abuse", "hangup", "lost")
 def only_loopback() -> Iterator[None]:
     """Meanwhile this process gathers loopback addresses only, and a datagram to any other address stays here: an offer may name
     whatever a mutation makes of it."""
-    transport = selector_events._SelectorDatagramTransport  # type: ignore[attr-defined]
+    transport = selector_events._SelectorDatagramTransport  # type: ignore[attr-defined]  # private to asyncio
     shipped_sendto, gathered = transport.sendto, aiortc_hooks._gathered_host_addresses
 
     def sendto(self: Any, data: bytes, addr: Any = None) -> None:
@@ -97,7 +97,8 @@ class LiveCall:
     @property
     def ice(self) -> aioice.ice.Connection:
         """The server's connection."""
-        return self.dtls.transport._connection
+        connection: aioice.ice.Connection = self.dtls.transport._connection
+        return connection
 
     @property
     def peer_dtls(self) -> Any:

@@ -8,9 +8,10 @@ import hashlib
 import json
 import struct
 from collections import defaultdict
-from typing import Any
+from typing import Any, SupportsBytes
 
 import aioice.ice
+import pytest
 from aioice import stun
 from aiortc import rtcsctptransport as sctp
 from aiortc import rtp
@@ -41,7 +42,7 @@ class Recorder:
         """Wraps what aioice and aiortc read with, for the rest of this process."""
         received = aioice.ice.StunProtocol.datagram_received
         rtcp, data_of = RTCDtlsTransport._handle_rtcp_data, sctp.RTCSctpTransport._handle_data
-        parsed = rtp.RtpPacket.parse.__func__  # type: ignore[attr-defined]
+        parsed = rtp.RtpPacket.parse.__func__  # type: ignore[attr-defined]  # a class method's function
 
         def datagram_received(protocol: Any, data: bytes, addr: Any) -> None:
             self.keep("dtls" if data and 19 < data[0] < 64 else "stun", data) if data and data[0] < 64 else None
@@ -59,10 +60,11 @@ class Recorder:
             self.keep("rtp", data)
             return parsed(cls, data, extensions or rtp.HeaderExtensionsMap())
 
-        aioice.ice.StunProtocol.datagram_received = datagram_received
-        RTCDtlsTransport._handle_rtcp_data = handle_rtcp
-        sctp.RTCSctpTransport._handle_data = handle_data
-        rtp.RtpPacket.parse = classmethod(parse)
+        patch = pytest.MonkeyPatch()
+        patch.setattr(aioice.ice.StunProtocol, "datagram_received", datagram_received)
+        patch.setattr(RTCDtlsTransport, "_handle_rtcp_data", handle_rtcp)
+        patch.setattr(sctp.RTCSctpTransport, "_handle_data", handle_data)
+        patch.setattr(rtp.RtpPacket, "parse", classmethod(parse))
 
 
 async def recorded() -> dict[str, list[bytes]]:
@@ -114,7 +116,7 @@ def other_rtcp() -> list[bytes]:
     report = rtp.RtcpReceiverInfo(ssrc=1, fraction_lost=3, packets_lost=-1, highest_sequence=9, jitter=5, lsr=7, dlsr=8)
     sender = rtp.RtcpSenderInfo(ntp_timestamp=2**63, rtp_timestamp=1, packet_count=2, octet_count=3)
     source = rtp.RtcpSourceInfo(ssrc=1, items=[(1, b"name")])
-    packets = [
+    packets: list[SupportsBytes] = [
         rtp.RtcpSrPacket(ssrc=1, sender_info=sender, reports=[report] * 2),
         rtp.RtcpRrPacket(ssrc=1, reports=[report]),
         rtp.RtcpSdesPacket(chunks=[source]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from voiceagent.config import load_agent
 from voiceagent.errors import ConfigError
 from voiceagent.guard.checks import Checks, admit
 from voiceagent.guard.plugins import load_guard
-from voiceagent.guard.settings import PluginSettings, Rules
+from voiceagent.guard.settings import GuardRules, PluginSettings
 from voiceagent.guard.verdict import ALLOWED, Verdict
 
 
@@ -50,14 +51,14 @@ def _plugin(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def checks(does: str = "", **settings: Any) -> Checks:
     chosen = (PluginSettings("mine", {"does": does}, deadline_ms=20, if_late=settings.pop("if_late", "block")),) if does else ()
-    return Checks(Rules(**settings, plugins=chosen), "Default.", ".")
+    return Checks(GuardRules(**settings, plugins=chosen), "Default.", ".")
 
 
 async def test_the_line_is_the_rules_own_then_the_directions_then_the_default() -> None:
-    rules = {"phrases": ("damn",), "topics": {"bets": "casino"}}
-    assert (await checks(**rules).input("damn")).line == "Default."
-    assert (await checks(**rules, line="Ours.").input("damn")).line == "Ours."
-    assert (await checks(**rules, line="Ours.", lines={"bets": "No bets."}).input("the casino")).line == "No bets."
+    blocking = partial(checks, phrases=("damn",), topics={"bets": "casino"})
+    assert (await blocking().input("damn")).line == "Default."
+    assert (await blocking(line="Ours.").input("damn")).line == "Ours."
+    assert (await blocking(line="Ours.", lines={"bets": "No bets."}).input("the casino")).line == "No bets."
 
 
 @pytest.mark.usefixtures("_plugin")

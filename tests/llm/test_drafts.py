@@ -12,7 +12,9 @@ import pytest
 from tests.llm.telling import telling
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.llm.drafts import Drafts
-from voiceagent.llm.embedded import EmbeddedEngine, EmbeddedOptions
+from voiceagent.llm.embedded import EmbeddedEngine
+from voiceagent.llm.embedded_jobs import Session
+from voiceagent.llm.embedded_options import EmbeddedOptions
 from voiceagent.models.registry import resolve
 from voiceagent.resources import demo_agent_file
 from voiceagent.tools.toolset import ToolSet
@@ -61,19 +63,19 @@ async def tokens(engine: EmbeddedEngine, call_id: str, messages: Sequence[Messag
     async with aclosing(engine._tokens(call_id, messages, TOOLS, count)) as stream:
         async for _ in stream:
             pass
-    return engine._sessions[call_id].ids[len(engine.prompt.ids(messages, TOOLS)) :]
+    return engine.worker.sessions[call_id].ids[len(engine.prompt.ids(messages, TOOLS)) :]
 
 
 def steps_of(engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many tokens each step read, from now on."""
-    assert engine._steps is not None
-    read, counted = engine._steps.read, list[int]()
+    assert engine.worker.steps is not None
+    read, counted = engine.worker.steps.read, list[int]()
 
-    def counting(session: object, known: list[int], draft: list[int]) -> None:
+    def counting(session: Session, known: list[int], draft: list[int]) -> None:
         counted.append(len(known) + len(draft))
-        read(session, known, draft)  # type: ignore[arg-type]
+        read(session, known, draft)
 
-    monkeypatch.setattr(engine._steps, "read", counting)
+    monkeypatch.setattr(engine.worker.steps, "read", counting)
     return counted
 
 
@@ -106,7 +108,7 @@ async def test_an_answer_whose_end_was_drafted_ends_there(
     engine: EmbeddedEngine, plain: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted = await tokens(plain, "a", PROMPTS[0])
-    assert wanted[-1] in engine._stop_ids
+    assert wanted[-1] in engine.worker._stop_ids
     monkeypatch.setattr(Drafts, "next", lambda self, written, longest: [*wanted[len(written) :], 5, 6, 7, 8][:longest])
     assert await tokens(engine, "a", PROMPTS[0]) == wanted
     assert await tokens(engine, "a", PROMPTS[1]) == await tokens(plain, "b", PROMPTS[1]), "what was drafted behind it was left"
@@ -120,7 +122,7 @@ async def test_an_answer_fills_the_context_to_its_last_token(folder: Path, plain
     try:
         for _ in range(2):
             assert await tokens(engine, "a", PROMPTS[0], count) == wanted
-            assert len(engine._sessions["a"].ids) == room
+            assert len(engine.worker.sessions["a"].ids) == room
     finally:
         await engine.close()
 
@@ -143,7 +145,7 @@ async def test_a_model_that_tells_no_recent_logits_or_draws_its_words_drafts_not
     for path, options in ((resolve("micro-lm"), EmbeddedOptions()), (folder, EmbeddedOptions(temperature=0.7))):
         engine = EmbeddedEngine(path, options)
         try:
-            assert engine._steps is None
+            assert engine.worker.steps is None
             assert await tokens(engine, "a", PROMPTS[0])
         finally:
             await engine.close()

@@ -16,7 +16,8 @@ import pytest
 from tests.attacks.loop_time import loop_time
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError, ModelError
-from voiceagent.llm.embedded import BUSY_JOBS, EmbeddedEngine, EmbeddedOptions
+from voiceagent.llm.embedded import BUSY_JOBS, EmbeddedEngine
+from voiceagent.llm.embedded_options import EmbeddedOptions
 from voiceagent.llm.engine import GeneratedText
 from voiceagent.llm.tool_constraint import ToolConstraint
 from voiceagent.models.registry import resolve
@@ -87,7 +88,7 @@ async def test_a_busy_engine_reads_nothing_ahead(engine: EmbeddedEngine) -> None
     await asyncio.sleep(0)
     assert engine.load >= 1
     await engine.prefill("ahead", (SYSTEM, WEATHER), TOOLS)
-    assert "ahead" not in engine._sessions
+    assert "ahead" not in engine.worker.sessions
     await asyncio.gather(*asked)
     for stream in streams:
         await stream.aclose()
@@ -117,7 +118,7 @@ async def test_an_answer_that_is_too_long_has_all_the_tokens_it_may_have() -> No
     try:
         text, _ = await answer(engine, "a", SYSTEM, Message("user", "What can you do?"))
         prompt = engine.prompt.ids((SYSTEM, Message("user", "What can you do?")), TOOLS)
-        made = engine._sessions["a"].ids[len(prompt) :]
+        made = engine.worker.sessions["a"].ids[len(prompt) :]
         assert len(made) == 3
         assert text == engine.prompt.tokenizer.decode(made)
     finally:
@@ -127,7 +128,7 @@ async def test_an_answer_that_is_too_long_has_all_the_tokens_it_may_have() -> No
 async def test_a_forgotten_call_holds_nothing(engine: EmbeddedEngine) -> None:
     generation = engine.generate("a", [SYSTEM, Message("user", "What can you do?")], TOOLS)
     await anext(generation)
-    cache = weakref.ref(engine._sessions["a"])
+    cache = weakref.ref(engine.worker.sessions["a"])
     await engine.forget("a")
     assert cache() is None
     await generation.aclose()
@@ -260,6 +261,6 @@ async def test_what_is_forced_is_read_behind_the_token_before_it(engine: Embedde
     monkeypatch.setattr(engine._constraints, "of", lambda tools: Forcing(tokens[1:6]))
     async for _ in engine._tokens("b", prompt, TOOLS, 6):
         pass
-    forced, fresh = engine._sessions["b"], engine._session("c")
+    forced, fresh = engine.worker.sessions["b"], engine.worker.session("c")
     fresh.generator.append_tokens(forced.ids)
     np.testing.assert_allclose(forced.generator.get_logits(), fresh.generator.get_logits(), atol=0.01)

@@ -13,7 +13,9 @@ import pytest
 from tests.llm.telling import telling
 from tests.llm.test_embedded import SYSTEM, TOOLS, WEATHER, answer
 from voiceagent.conversation.history import Chunk, Message
-from voiceagent.llm.embedded import BUSY_JOBS, PREFILL_TOKENS, EmbeddedEngine, EmbeddedOptions
+from voiceagent.llm.embedded import BUSY_JOBS, EmbeddedEngine
+from voiceagent.llm.embedded_options import EmbeddedOptions
+from voiceagent.llm.embedded_worker import PREFILL_TOKENS
 from voiceagent.llm.endings import ends_turn, told_share
 from voiceagent.llm.engine import GeneratedText
 from voiceagent.models.registry import resolve
@@ -31,7 +33,7 @@ def drafting(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(params=["token by token", "drafting"])
 async def engine(request: pytest.FixtureRequest, drafting: Path) -> AsyncIterator[EmbeddedEngine]:
     loaded = EmbeddedEngine(drafting if request.param == "drafting" else resolve("micro-lm"), EmbeddedOptions())
-    assert (loaded._steps is not None) is (request.param == "drafting")
+    assert (loaded.worker.steps is not None) is (request.param == "drafting")
     yield loaded
     await loaded.close()
 
@@ -153,7 +155,7 @@ async def test_a_call_that_ends_meanwhile_leaves_nobody_waiting(engine: Embedded
     await engine.forget("a")
     done = await asyncio.wait_for(asyncio.gather(asked, return_exceptions=True), 2)
     assert len(done) == 1
-    assert "a" not in engine._sessions
+    assert "a" not in engine.worker.sessions
 
 
 @pytest.mark.parametrize("text", [".", " ?", "!\n", "\n", "。", "？", "।", "؟", "۔", "…", '."', "...", " \n\n"])

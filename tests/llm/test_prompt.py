@@ -44,7 +44,8 @@ def prompt(folder: Path, template: str) -> ChatPrompt:
 
 
 def answered(model: ChatPrompt, tokens: str) -> tuple[str, list[tuple[str, str]]]:
-    ids = [model.tokenizer.token_to_id(token) for token in tokens.split()]
+    vocabulary = model.tokenizer.get_vocab()
+    ids = [vocabulary[token] for token in tokens.split()]
     text, answer = Detokenizer(model), model.answer((Message("user", "Hello."),), [])
     found = [piece for token in ids for piece in answer.feed(text.add(token))]
     found += [*answer.feed(text.finish()), *answer.finish()]

@@ -50,7 +50,9 @@ def test_a_queue_and_a_full_cache_are_load(waiting: int, usage: float, busy: boo
 
 def test_the_grammar_names_each_tool_with_its_schema() -> None:
     schema = {"type": "object", "properties": {"city": {"type": "string"}}}
-    tag = json.loads(structural_tag([{"type": "function", "function": {"name": "get_time", "parameters": schema}}]))
+    written = structural_tag([{"type": "function", "function": {"name": "get_time", "parameters": schema}}])
+    assert written is not None
+    tag = json.loads(written)
     first, second = tag["format"]["tags"]
     assert first["begin"] == '<tool_call>\n{"name": "get_time", "arguments": '
     assert second["begin"] == '<tool_call>{"name": "get_time", "arguments": '

@@ -36,7 +36,7 @@ async def second() -> AsyncIterator[FaultyServer]:
 
 def engine(*servers: FaultyServer, **options: float) -> OpenAiEngine:
     urls = ",".join(server.url for server in servers)
-    return OpenAiEngine(OpenAiOptions(base_url=urls, **options))  # type: ignore[arg-type]
+    return OpenAiEngine(OpenAiOptions(base_url=urls, **options))  # type: ignore[arg-type]  # fields of several types
 
 
 async def generated(model: LlmEngine, messages: Sequence[Message] = HELLO, tools: Sequence[ToolSchema] = ()) -> list[Generated]:

@@ -8,8 +8,9 @@ import gc
 import os
 import struct
 import threading
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import aiortc.rtcrtpreceiver
 import psutil
@@ -22,6 +23,7 @@ from aiortc import (
     RTCRtpParameters,
     RTCSessionDescription,
 )
+from aiortc.rtcdtlstransport import RTCDtlsTransport
 from aiortc.rtp import HeaderExtensionsMap, RtpPacket
 
 from tests.media.conftest import MediaServer, echo, listen, tone
@@ -60,7 +62,7 @@ async def offer_of(*, audio: bool = True, data: bool = True, video_line: bool = 
         (lambda sdp: sdp.replace("a=mid:0", "a=mid:7"), None),
     ],
 )
-async def test_a_bad_offer_is_one_clear_line_or_answered(change, message: str | None) -> None:
+async def test_a_bad_offer_is_one_clear_line_or_answered(change: Callable[[str], str], message: str | None) -> None:
     peer, sdp = await offer_of()
     await peer.close()
     said = ""
@@ -130,7 +132,8 @@ async def test_a_machine_with_only_loopback_connects_to_itself(
     async with asyncio.timeout(20), Caller(media_server.url) as caller:
         caller.say(tone(0.5))
         await caller.wait_heard(0.0)
-        assert "127.0.0.1" in caller._peer.localDescription.sdp  # type: ignore[union-attr]
+        assert caller._peer is not None
+        assert "127.0.0.1" in caller._peer.localDescription.sdp
 
 
 async def test_other_machines_gather_what_they_did(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +143,7 @@ async def test_other_machines_gather_what_they_did(monkeypatch: pytest.MonkeyPat
 
 def test_the_private_interface_of_aiortc_is_where_we_expect_it(monkeypatch: pytest.MonkeyPatch) -> None:
     aiortc_hooks.check()
-    monkeypatch.setattr(aiortc_hooks.aiortc, "__version__", "1.17.0")
+    monkeypatch.setattr(aiortc, "__version__", "1.17.0")
     monkeypatch.delattr(aiortc.rtcrtpreceiver.RTCRtpReceiver, "_handle_rtp_packet")
     with pytest.raises(MediaError, match=r"its version is 1.17.0; .*_handle_rtp_packet moved.*expected 1\.16"):
         aiortc_hooks.check()
@@ -157,12 +160,13 @@ def test_a_packet_that_cannot_be_read_is_dropped() -> None:
         transport=SimpleNamespace(_connection=connection), **dict(zip(names, (session, extensions, 0), strict=True))
     )
     taken: list[RtpPacket] = []
-    aiortc_hooks._take_at_once(transport, taken.append)  # type: ignore[arg-type]
+    dtls = cast("RTCDtlsTransport", transport)  # so much of one as the hook reads
+    aiortc_hooks._take_at_once(dtls, taken.append)
     header = struct.pack("!BBHLLHH", 0x90, 96, 7, 0, 1, 0xBEDE, 1)
     for extension in (b"\x11\x01\x02\x00", b"\x1f\x01\x02\x00", b"\x10\x55\x00\x00"):  # two bytes for one, cut short, right
         connection.data_received(header + extension + b"audio", 1)
     assert [(packet.payload, packet.extensions.audio_level) for packet in taken] == [(b"audio", (False, 0x55))]
-    assert aiortc_hooks.packets_received(transport) == 3  # type: ignore[arg-type]
+    assert aiortc_hooks.packets_received(dtls) == 3
 
 
 async def test_the_leg_ends_when_the_caller_hangs_up(media_server: MediaServer) -> None:
@@ -181,7 +185,8 @@ async def test_the_leg_ends_when_the_event_channel_is_closed(media_server: Media
     media_server.behaviour = greet
     async with asyncio.timeout(20), Caller(media_server.url) as caller:
         await anext(caller.events())
-        caller._events._channel.close()  # type: ignore[union-attr]
+        assert caller._events._channel is not None
+        caller._events._channel.close()
         await media_server.finish()
         assert media_server.legs[0].end_reason == "hangup"
 

@@ -28,7 +28,7 @@ class StuckChannel:
 def sent_to(channel: StuckChannel | None, count: int) -> EventChannel:
     events = EventChannel()
     if channel is not None:
-        events.attach(channel)  # type: ignore[arg-type]
+        events.attach(channel)  # type: ignore[arg-type]  # what is used of aiortc's
     for number in range(count):
         events.send({"n": number})
     return events

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import aioice.ice
 import pytest
-from aiortc.rtcsctptransport import DataChunk, ForwardTsnChunk, HeartbeatChunk, InitChunk, SackChunk, serialize_packet
+from aiortc.rtcdtlstransport import RTCDtlsTransport
+from aiortc.rtcsctptransport import Chunk, DataChunk, ForwardTsnChunk, HeartbeatChunk, InitChunk, SackChunk, serialize_packet
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,9 +37,9 @@ UP = Association(
 )
 
 
-def verdict_on(*chunks: object, association: Association = UP) -> Verdict:
-    packet = serialize_packet(5000, 5000, 1, chunks[0])  # type: ignore[arg-type]
-    return judge(chunks_of(packet + b"".join(map(bytes, chunks[1:]))), association)  # type: ignore[call-overload]
+def verdict_on(*chunks: Chunk, association: Association = UP) -> Verdict:
+    packet = serialize_packet(5000, 5000, 1, chunks[0])
+    return judge(chunks_of(packet + b"".join(map(bytes, chunks[1:]))), association)
 
 
 def data(tsn: int, stream: int = 1, size: int = 100) -> DataChunk:
@@ -76,16 +79,14 @@ def skip(tsn: int, streams: int) -> ForwardTsnChunk:
         (HeartbeatChunk(), Verdict.TAKE),
     ],
 )
-def test_sctp_is_taken_as_far_as_it_is_possible(chunk: object, expected: Verdict) -> None:
+def test_sctp_is_taken_as_far_as_it_is_possible(chunk: Chunk, expected: Verdict) -> None:
     assert verdict_on(chunk) is expected
 
 
 def test_a_message_that_does_not_end_is_told_from_one_that_misses_a_piece() -> None:
-    full = {"waiting_bytes": MAX_WAITING_BYTES, "waiting_chunks": 300}
-    fields = {name: getattr(UP, name) for name in UP.__slots__}
-    in_order = Association(**{**fields, **full})
-    with_a_gap = Association(**{**fields, **full, "misordered": 40})
-    beyond = Association(**{**fields, **full, "misordered": 40, "waiting_bytes": 2 * MAX_WAITING_BYTES})
+    in_order = replace(UP, waiting_bytes=MAX_WAITING_BYTES, waiting_chunks=300)
+    with_a_gap = replace(in_order, misordered=40)
+    beyond = replace(with_a_gap, waiting_bytes=2 * MAX_WAITING_BYTES)
     assert verdict_on(data(1001), association=in_order) is Verdict.ENDLESS
     assert verdict_on(data(1001), association=with_a_gap) is Verdict.TAKE
     assert verdict_on(data(1002), association=with_a_gap) is Verdict.EXCESS
@@ -125,6 +126,6 @@ def test_a_meter_forgives_bursts_and_not_persistence() -> None:
 def test_what_aioice_and_aiortc_have_moved_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     aiortc_hooks.check()
     monkeypatch.delattr(aioice.ice.Connection, "_valid_username")
-    monkeypatch.delattr(aiortc_hooks.RTCDtlsTransport, "_handle_rtcp_data")
+    monkeypatch.delattr(RTCDtlsTransport, "_handle_rtcp_data")
     with pytest.raises(MediaError, match=r"Connection._valid_username moved; .*RTCDtlsTransport._handle_rtcp_data moved"):
         aiortc_hooks.check()

@@ -47,7 +47,7 @@ class Clock:
 
 
 def ticker_on(clock: Clock) -> Ticker:
-    return Ticker(clock)  # type: ignore[arg-type]
+    return Ticker(clock)  # type: ignore[arg-type]  # what a ticker uses of a loop
 
 
 async def ticked(seat: Seat, after: int) -> int:

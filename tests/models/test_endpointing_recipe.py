@@ -72,7 +72,7 @@ def test_hearing_is_that_of_a_call() -> None:
 
 def test_a_rule_that_ends_a_turn_in_a_pause_cuts_it_off() -> None:
     turn = HeardTurn("", "What time is it?", 2000.0, (pause(1000, 700, is_end=False), pause(2100, 3000, is_end=True)))
-    hasty, patient = (score([turn], lambda *_, ms=ms: EndpointingDelays(0.0, ms)) for ms in (300.0, 800.0))  # type: ignore[misc]
+    hasty, patient = (score([turn], lambda *_, ms=ms: EndpointingDelays(0.0, ms)) for ms in (300.0, 800.0))
     assert hasty.cut_off == 1.0
     assert patient.cut_off == 0.0
     assert patient.median_ms == 800.0

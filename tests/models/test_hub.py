@@ -2,6 +2,7 @@ import errno
 import fcntl
 import hashlib
 import random
+import shutil
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +12,6 @@ import pytest
 from tests.models.hub import REVISION, Hub, running
 from voiceagent.errors import ConfigError, ModelError
 from voiceagent.models import download as download_module
-from voiceagent.models import pull as pull_module
 from voiceagent.models.hub import hub_endpoint
 from voiceagent.models.model import Model, ModelFile
 from voiceagent.models.pull import pull, verify
@@ -21,13 +21,22 @@ CONFIG = b'{"a": 1}'
 WEIGHTS_PATH = "int8/model.bin"
 
 
-def model(**changed: str) -> Model:
+def model(*, repository: str = "acme/model", revision: str = REVISION, name: str = "m") -> Model:
     files = (
         ModelFile("config.json", len(CONFIG), hashlib.sha256(CONFIG).hexdigest()),
         ModelFile(WEIGHTS_PATH, len(WEIGHTS), hashlib.sha256(WEIGHTS).hexdigest(), local="model.bin"),
     )
-    settings = {"repository": "acme/model", "revision": REVISION, "name": "m", **changed}
-    return Model(kind="stt", engine="e", licence="MIT", source="s", languages=("en",), files=files, **settings)
+    return Model(
+        kind="stt",
+        engine="e",
+        licence="MIT",
+        source="s",
+        languages=("en",),
+        files=files,
+        repository=repository,
+        revision=revision,
+        name=name,
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -174,7 +183,7 @@ def test_an_unreachable_hub_is_one_clear_line(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_told_before_and_during_a_pull(fetch: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pull_module.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000}))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000}))
     with pytest.raises(ModelError, match=r"m: needs 3\.0 MB more, .* has 1\.0 kB free; .* --dir"):
         fetch()
     monkeypatch.undo()

@@ -1,7 +1,7 @@
 import hashlib
 import random
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,8 +11,8 @@ from tests.models.hub import REVISION, Hub, running
 from tests.models.index import Index, running_index, wheel_of
 from voiceagent.errors import ConfigError, ModelError
 from voiceagent.models import download, makers
-from voiceagent.models.model import Made, Model, ModelFile, Package
-from voiceagent.models.pull import pull, verify
+from voiceagent.models.model import Made, Model, ModelFile, Package, Source
+from voiceagent.models.pull import SOURCES, pull, verify
 
 WEIGHTS = random.Random(2).randbytes(2_000_000)
 CONFIG = b'{"b": 2}'
@@ -33,7 +33,7 @@ FILES = (
 
 def model(**changed: object) -> Model:
     settings = {"kind": "stt", "engine": "e", "licence": "MIT", "source": "s", "languages": ("en",), "name": "m", **changed}
-    return Model(**settings)  # type: ignore[arg-type]
+    return Model(**settings)  # type: ignore[arg-type]  # fields of several types
 
 
 @pytest.fixture(autouse=True)
@@ -71,9 +71,9 @@ def seen() -> list[tuple[str, int, int]]:
 
 @pytest.fixture
 def fetch(tmp_path: Path, packages: tuple[Package, ...], seen: list[tuple[str, int, int]]) -> Pull:
-    def run(wanted: Model | None = None, endpoint: str = "http://127.0.0.1:1", **more: object) -> Path:
+    def run(wanted: Model | None = None, endpoint: str = "http://127.0.0.1:1", sources: Sequence[Source] = SOURCES) -> Path:
         wanted = wanted or model(packages=packages, files=FILES)
-        return pull(wanted, tmp_path, endpoint, lambda *told: seen.append(told), **more)  # type: ignore[arg-type]
+        return pull(wanted, tmp_path, endpoint, lambda *told: seen.append(told), sources)
 
     return run
 

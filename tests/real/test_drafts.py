@@ -13,9 +13,10 @@ import pytest_asyncio
 from tests.real.models import published
 from tests.real.test_language_model import MODEL, ODD, SYSTEM, tool
 from voiceagent.conversation.history import Message, ToolCall
-from voiceagent.llm.embedded import EmbeddedEngine, EmbeddedOptions
-from voiceagent.llm.embedded_steps import RECENT
+from voiceagent.llm.embedded import EmbeddedEngine
+from voiceagent.llm.embedded_options import EmbeddedOptions
 from voiceagent.llm.engine import ToolSchema
+from voiceagent.llm.recent_logits import RECENT
 from voiceagent.resources import demo_agent_file
 from voiceagent.tools.toolset import ToolSet
 
@@ -44,7 +45,7 @@ async def engines() -> AsyncIterator[tuple[EmbeddedEngine, EmbeddedEngine]]:
     """One that speculative_replies, on two threads, and one that does not, on one."""
     folder = published(MODEL)
     found = EmbeddedEngine(folder, EmbeddedOptions(threads=2)), EmbeddedEngine(folder, EmbeddedOptions(draft_tokens=0))
-    assert found[0]._steps is not None
+    assert found[0].worker.steps is not None
     yield found
     for engine in found:
         await engine.close()
@@ -54,7 +55,7 @@ async def tokens(engine: EmbeddedEngine, call_id: str, messages: Sequence[Messag
     async with aclosing(engine._tokens(call_id, messages, tools, TOKENS)) as stream:
         async for _ in stream:
             pass
-    return engine._sessions[call_id].ids[len(engine.prompt.ids(messages, tools)) :]
+    return engine.worker.sessions[call_id].ids[len(engine.prompt.ids(messages, tools)) :]
 
 
 async def test_a_conversation_is_the_same_with_drafts_and_without(engines: tuple[EmbeddedEngine, EmbeddedEngine]) -> None:
@@ -89,7 +90,7 @@ async def test_a_token_comes_out_the_same_whatever_is_read_with_it(engines: tupl
 
 
 def logits_of(engine: EmbeddedEngine, pieces: list[list[int]]) -> Any:
-    generator = engine._generator()
+    generator = engine.worker.generator()
     for piece in pieces:
         generator.append_tokens(piece)
     return generator.get_output(RECENT)[0, -1]

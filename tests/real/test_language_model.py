@@ -15,8 +15,9 @@ import pytest_asyncio
 
 from tests.real.models import published
 from voiceagent.conversation.history import Message, ToolCall
-from voiceagent.llm.embedded import EmbeddedEngine, EmbeddedOptions
+from voiceagent.llm.embedded import EmbeddedEngine
 from voiceagent.llm.embedded_jobs import Session
+from voiceagent.llm.embedded_options import EmbeddedOptions
 from voiceagent.llm.engine import GeneratedText, ToolSchema
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -56,13 +57,13 @@ async def answer(engine: EmbeddedEngine, call_id: str, *messages: Message, piece
 
 def written(engine: EmbeddedEngine, call_id: str, *messages: Message) -> list[int]:
     """The tokens of the answer that was generated last, its end included."""
-    return engine._sessions[call_id].ids[len(engine.prompt.ids(messages, [])) :]
+    return engine.worker.sessions[call_id].ids[len(engine.prompt.ids(messages, [])) :]
 
 
 def begins_with_the_prompt(engine: EmbeddedEngine, call_id: str, *messages: Message) -> bool:
     """Whether the call's cache holds what was asked last, and nothing left over from before."""
     ids = engine.prompt.ids(messages, [])
-    return engine._sessions[call_id].ids[: len(ids)] == ids
+    return engine.worker.sessions[call_id].ids[: len(ids)] == ids
 
 
 async def test_a_prompt_ends_where_the_template_has_the_assistant_begin(engine: EmbeddedEngine) -> None:
@@ -134,7 +135,7 @@ async def test_a_long_answer_that_is_interrupted_is_freed_and_the_next_one_is_re
 
 async def test_an_answer_is_not_read_again_in_the_next_turn(engine: EmbeddedEngine) -> None:
     said = await answer(engine, "turns", SYSTEM, STORY)
-    held = len(engine._sessions["turns"].ids)
+    held = len(engine.worker.sessions["turns"].ids)
     history = (SYSTEM, STORY, Message("assistant", said), BREAKFAST)
     read = engine.tokens_read
     again = await answer(engine, "turns", *history)
@@ -159,8 +160,8 @@ async def test_a_conversation_beyond_the_context_is_shortened_and_still_answered
             said = await answer(engine, "long", *asked)
             assert said.strip()
             lengths.append(len(engine.prompt.ids(asked, [])))
-            held = engine.prompt.tokenizer.decode(engine._sessions["long"].ids, skip_special_tokens=False)
-            assert len(engine._sessions["long"].ids) <= engine.options.context_tokens
+            held = engine.prompt.tokenizer.decode(engine.worker.sessions["long"].ids, skip_special_tokens=False)
+            assert len(engine.worker.sessions["long"].ids) <= engine.options.context_tokens
             assert SYSTEM.content in held, "the instructions were left out"
             history = [*asked, Message("assistant", said)]
         assert lengths[-1] > engine.options.context_tokens, "the context was never full"
@@ -237,9 +238,7 @@ def begun_call(engine: EmbeddedEngine, tools: list[ToolSchema], said: Message) -
     """The call that the model makes where it has to make one: its answer begins with a call's mark."""
     messages = (SYSTEM, said)
     mark = engine.prompt.encode("<tool_call>")[0]
-    parameters = engine._genai.GeneratorParams(engine._model)
-    parameters.set_search_options(max_length=engine.options.context_tokens, do_sample=False)
-    session = Session(engine._genai.Generator(engine._model, parameters))
+    session = Session(engine.worker.generator())
     session.generator.append_tokens(engine.prompt.ids(messages, tools) + mark)
     constraint = engine._constraints.of(tools)
     assert constraint is not None
@@ -248,7 +247,7 @@ def begun_call(engine: EmbeddedEngine, tools: list[ToolSchema], said: Message) -
     assert constraint.inside
     tokens = list(mark)
     while constraint.inside and len(tokens) < LONGEST_CALL_TOKENS:
-        tokens += engine._next_tokens(session, constraint)
+        tokens += engine.worker._next_tokens(session, constraint)
     text = engine.prompt.tokenizer.decode(tokens, skip_special_tokens=False)
     reader = engine.prompt.answer(messages, tools)
     (call,) = [piece for piece in (*reader.feed(text), *reader.finish()) if isinstance(piece, ToolCall)]

@@ -119,7 +119,8 @@ def say(spoken: Spoken, text: str) -> NDArray[np.int16]:
     command = [sys.executable, "-c", SPEAK, text, spoken.voice, str(WORDS_A_MINUTE), str(speech.RATE_HZ)]
     audio = np.frombuffer(subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=60).stdout, np.float32)
     first, last = speech.edges(audio)
-    return (audio[first:last] / np.abs(audio).max() * 0.5 * 32767).astype(np.int16)
+    pcm: NDArray[np.int16] = (audio[first:last] / np.abs(audio).max() * 0.5 * 32767).astype(np.int16)
+    return pcm
 
 
 def understood(said: str, heard: str) -> float:

@@ -69,6 +69,12 @@ class WaitingCall:
             self.end.set_result(reason)
 
 
+class DeafCall(WaitingCall):
+    """A call that nothing ends."""
+
+    def hang_up(self, reason: str) -> None: ...
+
+
 class Switchboard:
     """What the server under test answers with, and what it did."""
 
@@ -89,9 +95,7 @@ class Switchboard:
         return leg, "v=0\r\nanswer\r\n"
 
     def start_call(self, leg: Leg, call_id: str, session: dict[str, Any]) -> CallHandle:
-        call = WaitingCall(leg, call_id, session)
-        if self.deaf_to_hang_up:
-            call.hang_up = lambda reason: None  # type: ignore[method-assign]
+        call = (DeafCall if self.deaf_to_hang_up else WaitingCall)(leg, call_id, session)
         self.calls.append(call)
         return call
 

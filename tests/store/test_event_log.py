@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from tests.conversation.world import World
+from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation import machine
 from voiceagent.conversation.replay import replay
 from voiceagent.conversation.state import Rules
 from voiceagent.store import event_log
@@ -24,7 +24,7 @@ class Logging(World):
 
     log: EventLog | None = None
 
-    def feed(self, event: ev.Event) -> list[machine.act.Action]:
+    def feed(self, event: ev.Event) -> list[act.Action]:
         actions = super().feed(event)
         if self.log is not None:
             self.log.record(event, tuple(actions))
@@ -72,7 +72,7 @@ def test_another_rule_is_another_decision(tmp_path: Path) -> None:
 
 def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
     log = EventLog(tmp_path, "rtc_1", RULES, keep=1)
-    log.record(ev.SpeechPaused(np.float64(3.5), 1, 1, 2.0, 600.0, Prosody(energy_fall_db=np.float64(0.25))), ())  # type: ignore[arg-type]
+    log.record(ev.SpeechPaused(np.float64(3.5), 1, 1, 2.0, 600.0, Prosody(energy_fall_db=np.float64(0.25))), ())
     log.close()
     (step,) = read_log(log.path)[1]
     assert step.event == ev.SpeechPaused(3.5, 1, 1, 2.0, 600.0, Prosody(energy_fall_db=0.25))

@@ -70,7 +70,7 @@ def model() -> ShortWhisper:
     return ShortWhisper(str(path), device="cpu", compute_type="int8", cpu_threads=1, local_files_only=True)
 
 
-WINDOW = Window(said("What time is it in Paris?").astype(np.float32) / 32768)
+WINDOW = Window(said("What time is it in Paris?").astype(np.float32) / np.float32(32768))
 
 
 def test_what_ends_in_a_loop_is_written_again(model: ShortWhisper, monkeypatch: pytest.MonkeyPatch) -> None:

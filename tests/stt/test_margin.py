@@ -12,7 +12,7 @@ from voiceagent.stt.short_whisper import ShortWhisper
 def test_what_faster_whisper_encodes_is_padded_as_what_calls_encode() -> None:
     path = str(bundled_models_dir() / "whisper")
     model = ShortWhisper(path, margin_fill=0.5, device="cpu", compute_type="int8", cpu_threads=1, local_files_only=True)
-    features = model.features(said("What time is it?").astype(np.float32) / 32768)
+    features = model.features(said("What time is it?").astype(np.float32) / np.float32(32768))
     frames = model.frames_to_encode(features.shape[1])
     from_calls = np.array(model.encode_frames([features], frames))
     padded_to_30_s = np.pad(features, ((0, 0), (0, 3000 - features.shape[1])))

@@ -43,9 +43,17 @@ class LevelRecogniser:
     """Written behind the last word."""
     hold: asyncio.Event | None = None
     error: Exception | None = None
+    dropped_partials: int = 0
 
     async def transcribe(
-        self, audio: NDArray[np.float32], *, prompt: str = "", word_times: bool = False, final: bool = False
+        self,
+        audio: NDArray[np.float32],
+        *,
+        prompt: str = "",
+        word_times: bool = False,
+        final: bool = False,
+        language: str = "",
+        urgent: bool = False,
     ) -> Hypothesis:
         self.decodes.append(len(audio) / 16000)
         self.prompts.append(prompt)

@@ -104,7 +104,7 @@ async def test_what_is_no_speech_is_no_text(engine: WhisperEngine, sound: np.nda
 
 
 async def test_word_times_lie_inside_the_audio_in_order(engine: WhisperEngine) -> None:
-    audio = said(SENTENCE).astype(np.float32) / 32768
+    audio = said(SENTENCE).astype(np.float32) / np.float32(32768)
     hypothesis = await engine.transcribe(audio, word_times=True)
     starts = [word.start_s for word in hypothesis.words]
     assert bare(hypothesis.text) == bare(SENTENCE)
@@ -113,14 +113,14 @@ async def test_word_times_lie_inside_the_audio_in_order(engine: WhisperEngine) -
 
 
 async def test_calls_share_the_model(engine: WhisperEngine) -> None:
-    audio = said(SENTENCE).astype(np.float32) / 32768
+    audio = said(SENTENCE).astype(np.float32) / np.float32(32768)
     texts = {h.text for h in await asyncio.gather(*(engine.transcribe(audio, final=True) for _ in range(8)))}
     assert len(texts) == 1
 
 
 async def test_windows_of_several_calls_are_decoded_in_one_run_to_the_same_words_as_alone(engine: WhisperEngine) -> None:
     sentences = ["What time is it in Paris?", "What time is it in Rome?", "What day is it in London?", "How is it in Berlin?"]
-    spoken = [said(sentence).astype(np.float32) / 32768 for sentence in sentences]
+    spoken = [said(sentence).astype(np.float32) / np.float32(32768) for sentence in sentences]
     audio = [np.pad(part, (0, 2 * 16000 - len(part))) for part in spoken]
     runs: list[int] = []
     decode = engine.decoder.decode
@@ -153,7 +153,7 @@ async def test_a_final_in_doubt_is_decoded_once_more_and_the_likelier_is_taken(m
         return found
 
     monkeypatch.setattr(engine.queue, "_decode", seen)
-    audio = said(SENTENCE).astype(np.float32) / 32768
+    audio = said(SENTENCE).astype(np.float32) / np.float32(32768)
     try:
         await engine.transcribe(audio)
         assert [thorough for thorough, _ in decoded] == [False], "no partial is decoded again"

@@ -11,7 +11,7 @@ import pytest
 from voiceagent.errors import ProtocolError
 from voiceagent.tools import tool
 from voiceagent.tools.call_tools import MAX_AT_CLIENT, MAX_CLIENT_TOOLS, CallTools
-from voiceagent.tools.rule import ToolRule
+from voiceagent.tools.policy import ToolPolicy
 from voiceagent.tools.runner import MAX_RUNNING
 from voiceagent.tools.toolset import UNKNOWN, ToolSet
 
@@ -44,7 +44,7 @@ async def test_the_clients_tool_is_run_by_whoever_answers(agents: ToolSet) -> No
     tools = CallTools(agents)
     assert tools.offer([PAINT]) == [PAINT]
     assert [schema["function"]["name"] for schema in tools.schemas()] == ["look", "paint"]
-    assert tools.rule("paint") == ToolRule("external")
+    assert tools.policy("paint") == ToolPolicy("external")
     run = asyncio.create_task(tools.run("c1", "paint", '{"colour": "red"}', 5))
     await waiting(tools, "c1")
     assert not tools.answer("c2", "{}")
@@ -133,5 +133,5 @@ async def test_tools_that_cannot_be_offered_change_nothing(agents: ToolSet, offe
         tools.offer(offer)
     assert tools.offered == [PAINT]
     assert tools.offer([]) == []
-    assert tools.rule("paint") == UNKNOWN
+    assert tools.policy("paint") == UNKNOWN
     await agents.close()

@@ -8,7 +8,7 @@ import pytest
 
 from voiceagent.errors import ConfigError
 from voiceagent.tools import ToolError, tool
-from voiceagent.tools.rule import ToolRule
+from voiceagent.tools.policy import ToolPolicy
 
 
 @tool(effect="idempotent")
@@ -49,7 +49,7 @@ def test_the_schema_comes_from_the_signature_and_the_docstring() -> None:
         },
         "required": ["people", "day"],
     }
-    assert reserve.rule.effect == "idempotent"
+    assert reserve.policy.effect == "idempotent"
 
 
 def test_a_tool_is_still_callable_as_the_function_it_was() -> None:
@@ -61,7 +61,7 @@ def test_effects_are_external_unless_declared() -> None:
     def ring() -> None:
         """Ring the bell."""
 
-    assert ring.rule.effect == "external"
+    assert ring.policy.effect == "external"
     assert ring.parameters == {"type": "object", "properties": {}, "required": []}
 
 
@@ -101,10 +101,10 @@ def test_a_tool_says_what_is_said_and_asked_around_it() -> None:
     def book(people: int, day: str) -> None:
         """Book."""
 
-    assert book.rule == ToolRule(
+    assert book.policy == ToolPolicy(
         "external", ("Let me see.", "One moment."), "Shall I book a table for {people} on {day}?", timeout_s=3
     )
-    assert reserve.rule == ToolRule("idempotent")
+    assert reserve.policy == ToolPolicy("idempotent")
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_rule_that_cannot_be_used_is_refused(rule: dict[str, Any], said: str) 
 
 
 def test_functions_without_a_schema_are_refused_in_one_line() -> None:
-    def untyped(x):  # type: ignore[no-untyped-def]
+    def untyped(x):  # type: ignore[no-untyped-def]  # wrong on purpose
         """Do something."""
 
     def silent(x: int) -> None: ...

@@ -22,7 +22,7 @@ from mcp.client import Client
 from tests.tools.log_watch import LogWatch
 from voiceagent.errors import ConfigError
 from voiceagent.tools import tool
-from voiceagent.tools.rule import ToolRule
+from voiceagent.tools.policy import ToolPolicy
 from voiceagent.tools.settings import McpSettings, RuleSettings, ToolEntry
 from voiceagent.tools.toolset import ToolSet
 
@@ -129,7 +129,7 @@ async def test_a_program_brings_its_tools_and_is_given_only_the_variables_that_a
     async with opened(command=COMMAND, env=("KITCHEN_KEY",)) as tools:
         await check_tools(tools)
         assert await said(tools, "cook", dish="soup") == ({"dish": "soup", "secret": "k1"}, True)
-        assert [tools.rule(name).effect for name in ("add", "note", "cook")] == ["none", "idempotent", "external"]
+        assert [tools.policy(name).effect for name in ("add", "note", "cook")] == ["none", "idempotent", "external"]
 
 
 async def test_an_entry_chooses_tools_and_says_how_they_run(kitchen: str) -> None:
@@ -138,8 +138,8 @@ async def test_an_entry_chooses_tools_and_says_how_they_run(kitchen: str) -> Non
     }
     async with opened(url=kitchen, only=("cook", "add"), rules=rules) as tools:
         assert tools.names == ("add", "cook")
-        assert tools.rule("cook") == ToolRule("idempotent", ("Let me ask the kitchen.",), "Shall I cook {dish}?", 3)
-        assert tools.rule("add") == ToolRule("none")
+        assert tools.policy("cook") == ToolPolicy("idempotent", ("Let me ask the kitchen.",), "Shall I cook {dish}?", 3)
+        assert tools.policy("add") == ToolPolicy("none")
 
 
 async def test_a_program_that_dies_is_started_again(log: LogWatch) -> None:

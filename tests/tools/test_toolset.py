@@ -12,8 +12,9 @@ import pytest
 
 from voiceagent.errors import ConfigError
 from voiceagent.tools import ToolError, tool
-from voiceagent.tools.rule import Effect, ToolRule
+from voiceagent.tools.policy import Effect, ToolPolicy
 from voiceagent.tools.runner import MAX_RUNNING
+from voiceagent.tools.tool import Tool
 from voiceagent.tools.toolset import ToolSet
 
 
@@ -65,7 +66,7 @@ async def hang() -> None:
     await asyncio.Event().wait()
 
 
-TOOLS = [where_am_i, add, explode, refuse, unreadable, cut, flood, hang]
+TOOLS: list[Tool] = [where_am_i, add, explode, refuse, unreadable, cut, flood, hang]
 
 
 async def run(name: str, arguments: str = "{}", timeout_s: float = 5.0) -> tuple[Any, bool]:
@@ -243,7 +244,7 @@ def test_tools_come_from_files_and_modules(tmp_path: Path) -> None:
     )
     tools = ToolSet.from_config(["mine.py", "tests.tools.sample_tools"], tmp_path)
     assert tools.names == ("hi", "ping")
-    assert tools.rule("ping") == ToolRule("none", ("One moment.",))
+    assert tools.policy("ping") == ToolPolicy("none", ("One moment.",))
 
 
 @pytest.mark.parametrize(

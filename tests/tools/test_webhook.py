@@ -13,7 +13,7 @@ from aiohttp import web
 
 from voiceagent.config import load_agent
 from voiceagent.errors import ConfigError
-from voiceagent.tools.rule import ToolRule
+from voiceagent.tools.policy import ToolPolicy
 from voiceagent.tools.settings import ToolEntry, WebhookSettings
 from voiceagent.tools.toolset import ToolSet
 
@@ -152,7 +152,7 @@ tools:
     )
     agent = load_agent(file)
     tools = ToolSet.from_config(agent.tools[:1], tmp_path)
-    assert tools.rule("book") == ToolRule("external", ("One moment.",), "For {people} people?")
+    assert tools.policy("book") == ToolPolicy("external", ("One moment.",), "For {people} people?")
 
 
 @pytest.mark.parametrize(

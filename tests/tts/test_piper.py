@@ -73,7 +73,7 @@ async def test_a_sentence_is_a_chunk_and_its_words_begin_in_it(engine: PiperEngi
 
 async def test_word_times_are_where_the_sound_is(engine: PiperEngine) -> None:
     (chunk,) = await speak(engine, "Seven")
-    first, last = edges(chunk.pcm.astype(np.float32) / 32768)
+    first, last = edges(chunk.pcm.astype(np.float32) / np.float32(32768))
     assert chunk.words[0].start_ms == pytest.approx(first * 1000 / engine.sample_rate_hz, abs=80)
     assert chunk.words[0].end_ms == pytest.approx(last * 1000 / engine.sample_rate_hz, abs=120)
 

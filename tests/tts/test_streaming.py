@@ -51,6 +51,7 @@ def by_piper(path: Path) -> list[tuple[float, np.ndarray, list[float]]]:
     start_ms, found = 0.0, []
     for chunk in voice.synthesize(TEXT, settings, include_alignments=True):
         at_samples, after_space, starts_ms = 0, True, []
+        assert chunk.phoneme_alignments is not None
         for alignment in chunk.phoneme_alignments:
             if alignment.phoneme not in "^$ _,.!" and after_space:
                 starts_ms.append(start_ms + at_samples * 1000 / RATE_HZ)

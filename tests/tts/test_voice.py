@@ -30,7 +30,7 @@ async def engine() -> AsyncIterator[PiperEngine]:
 
 
 def voice_of(engine: TtsEngine, phrases: dict[str, str] | None = None, **settings: object) -> SpokenVoice:
-    return Speech(SpeechSettings(**settings), phrases or {}, ".", engine).voice()  # type: ignore[arg-type]
+    return Speech(SpeechSettings(**settings), phrases or {}, ".", engine).voice()  # type: ignore[arg-type]  # fields of several types
 
 
 async def speak(voice: TtsEngine, text: str) -> tuple[int, tuple[SpokenWord, ...]]:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -51,7 +52,10 @@ class Net:
     def integers(self, *values: int) -> str:
         return self.constant(np.array(values, np.int64))
 
-    def op(self, kind: str, *inputs: str, outputs: int = 1, name: str = "", **attributes: object) -> str:
+    def floats(self, *values: float) -> str:
+        return self.constant(np.array(values, np.float32))
+
+    def op(self, kind: str, *inputs: str, outputs: int = 1, name: str = "", **attributes: Any) -> str:
         made = [name or f"{kind}_{len(self.nodes)}_{i}" for i in range(outputs)]
         self.nodes.append(helper.make_node(kind, list(inputs), made, name=f"{kind}_{len(self.nodes)}", **attributes))
         return made[0]
@@ -114,11 +118,11 @@ def _text(net: Net, shape: Shape) -> tuple[str, str, str]:
     table = net.constant(net.random.standard_normal((256, CHANNELS)).astype(np.float32))
     states = net.conv(net.op("Transpose", net.op("Gather", table, "input"), perm=[0, 2, 1]), CHANNELS, CHANNELS, 3)
     length = net.op("Gather", "scales", net.integers(1))
-    lasts = net.op("Mul", net.op("Exp", net.conv(states, CHANNELS, 1, 1)), net.op("Mul", length, net.constant(np.float32([8]))))
-    up = net.op("Ceil", lasts) if shape.rounds else net.op("Floor", net.op("Add", lasts, net.constant(np.float32([1]))))
+    lasts = net.op("Mul", net.op("Exp", net.conv(states, CHANNELS, 1, 1)), net.op("Mul", length, net.floats(8)))
+    up = net.op("Ceil", lasts) if shape.rounds else net.op("Floor", net.op("Add", lasts, net.floats(1)))
     ends = net.op("CumSum", up, net.constant(np.array(2, np.int64)))
     frames = net.op("ReduceSum", up, keepdims=0)
-    zero, one = net.constant(np.float32(0)), net.constant(np.float32(1))
+    zero, one = net.constant(np.array(0, np.float32)), net.constant(np.array(1, np.float32))
     at = net.op("Unsqueeze", net.op("Range", zero, frames, one), net.integers(0, 1))
     column = net.op("Transpose", ends, perm=[0, 2, 1])
     begun = net.op("Cast", net.op("Less", at, column), to=TensorProto.FLOAT)
@@ -157,7 +161,7 @@ def _vocoder(net: Net, x: str, speaker: str, shape: Shape) -> str:
     for stride, kernel in UPSAMPLINGS:
         x = net.upsample(net.op("LeakyRelu", x, alpha=0.1), width, width // 2, stride, kernel)
         width //= 2
-        x = net.op("Div", _blocks(net, x, width), net.constant(np.float32(2)))
+        x = net.op("Div", _blocks(net, x, width), net.constant(np.array(2, np.float32)))
     if shape.padded_vocoder:
         x = net.op("Pad", x, net.integers(0, 0, 1, 0, 0, 0), mode="reflect")
     return net.op("Tanh", net.conv(net.op("LeakyRelu", x, alpha=0.01), width, 1, 7))

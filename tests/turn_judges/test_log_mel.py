@@ -12,7 +12,8 @@ from voiceagent.turn_judges.log_mel import FILTERS, FLOOR, FRAMES, HANN, HOP, ME
 @pytest.mark.parametrize("glide", GLIDES)
 def test_the_features_are_those_the_model_learned_on(glide: Glide) -> None:
     features = log_mel(glide.audio)
-    assert (features.shape, features.dtype) == ((MELS, FRAMES), np.float32)
+    assert features.shape == (MELS, FRAMES)
+    assert features.dtype == np.float32
     found = (features.mean(), features.std(), *(features[place] for place in PLACES))
     assert found == pytest.approx(glide.features, abs=2e-6)
 
@@ -30,7 +31,8 @@ def _each_window(padded: np.ndarray) -> np.ndarray:
     windows = np.stack([padded[index * HOP : index * HOP + WINDOW] for index in range(FRAMES)])
     power = np.abs(np.fft.rfft(windows * HANN, axis=-1)) ** 2
     mels = np.log10(np.maximum(FLOOR, FILTERS @ power.T))
-    return ((np.maximum(mels, mels.max() - 8.0) + 4.0) / 4.0).astype(np.float32)
+    features: np.ndarray = ((np.maximum(mels, mels.max() - 8.0) + 4.0) / 4.0).astype(np.float32)
+    return features
 
 
 def test_of_longer_audio_the_end_counts() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
 from voiceagent.errors import ConfigError, EngineError, ModelError
@@ -79,7 +80,12 @@ async def test_a_cancelled_judgement_is_never_made_and_leaves_room(
 ) -> None:
     made: list[str] = []
     real = SmartTurn._chance
-    monkeypatch.setattr(SmartTurn, "_chance", lambda self, audio: (made.append("once"), real(self, audio))[1])
+
+    def counted(self: SmartTurn, audio: NDArray[np.int16]) -> float:
+        made.append("once")
+        return real(self, audio)
+
+    monkeypatch.setattr(SmartTurn, "_chance", counted)
     waiting = [asyncio.ensure_future(judge.judge(PAUSE)) for _ in range(MAX_WAITING)]
     await asyncio.sleep(0)
     for task in waiting:
@@ -111,6 +117,6 @@ def test_another_model_is_told_by_its_shape(tmp_path: Path) -> None:
 
 def test_it_needs_a_model_and_known_options(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"needs a model; name smart-turn-v3\.2"):
-        create(None, {}, None)  # type: ignore[arg-type]
+        create(None, {}, None)  # type: ignore[arg-type]  # no language model, as it asks for none
     with pytest.raises(ConfigError, match=r"turn engine smart-turn: .*`theads`"):
-        create(small_model(tmp_path / "model.onnx"), {"theads": 2}, None)  # type: ignore[arg-type]
+        create(small_model(tmp_path / "model.onnx"), {"theads": 2}, None)  # type: ignore[arg-type]  # the same

@@ -7,28 +7,28 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, assert_never
 
+from voiceagent.call.agent_parts import AgentParts
 from voiceagent.call.clock import CallClock
 from voiceagent.call.hearing import Hearing, refusal_of
 from voiceagent.call.judging import Judging
 from voiceagent.call.memory import release_freed_memory
 from voiceagent.call.observer import CallObserver
+from voiceagent.call.predicting import Predicting
 from voiceagent.call.rules import rules_of
+from voiceagent.call.scope import CallScope
 from voiceagent.call.speaking import Speaking
 from voiceagent.call.tasks import CallTasks
-from voiceagent.call.thinking import Thinking, owner
-from voiceagent.config import AgentConfig
+from voiceagent.call.thinking import Thinking, Wording, owner
 from voiceagent.context.retrieval import Retrieval
-from voiceagent.context.sources import Sources
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
 from voiceagent.conversation.state import Phase, State
-from voiceagent.engines import Engines
-from voiceagent.guard.checks import Guards, admit
-from voiceagent.latency.budgets import Budgets, check_turn
+from voiceagent.guard.checks import admit
+from voiceagent.latency.budgets import check_turn
 from voiceagent.latency.spans import Stage, TurnReport
 from voiceagent.latency.turns import TurnMeter
 from voiceagent.media.leg import Leg
@@ -36,13 +36,12 @@ from voiceagent.realtime.event_allowance import EventAllowance, Verdict
 from voiceagent.realtime.session import RealtimeSession
 from voiceagent.text_normalization.prose import Prose
 from voiceagent.tools.call_tools import CallTools
-from voiceagent.tts.spoken_voice import Speech, SpokenVoice
+from voiceagent.tts.spoken_voice import SpokenVoice
 from voiceagent.turn_judges.judge import TurnJudge
 from voiceagent.turn_taking.spoken_language import AUTO
 
 log = logging.getLogger(__name__)
 
-NO_SOURCES = Sources()
 FULL = 1.0
 """The load from which on nothing is begun that may be thrown away."""
 ABUSE = "abuse"
@@ -56,36 +55,24 @@ class Call:
         self,
         call_id: str,
         leg: Leg,
-        agent: AgentConfig,
-        engines: Engines,
+        parts: AgentParts,
         tools: CallTools,
-        guards: Guards,
-        speech: Speech,
-        budgets: Budgets,
         observers: Sequence[CallObserver] = (),
-        sources: Sources = NO_SOURCES,
-        pressure: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        """`pressure` says how busy the server is, besides the language model: 1 is full."""
+        agent = parts.agent
         self.call_id = call_id
-        self.state: State = machine.start(rules_of(agent, tools.agents, engines.turn))
+        self.state: State = machine.start(rules_of(agent, tools.agents, parts.engines.turn))
         self._leg = leg
-        self._agent = agent
-        self._engines = engines
+        self._parts = parts
         self._tools = tools
-        self._guards = guards
-        self._speech = speech
-        self._budgets = budgets
         self._observers = observers
-        self._sources = sources
-        self._pressure = pressure
         self._clock = CallClock()
         self._session = RealtimeSession(
             call_id, agent=agent.name, instructions=agent.instructions, tools=tools.offered, offer_tools=tools.offer
         )
         self._allowance = EventAllowance()
         self._meter = TurnMeter(call_id, agent.profile)
-        self._limits_ms: Mapping[Stage, float] = {stage: lim.p95_ms for stage, lim in budgets.of(agent.profile).items()}
+        self._limits_ms: Mapping[Stage, float] = {stage: lim.p95_ms for stage, lim in parts.budgets.of(agent.profile).items()}
         self._events: deque[ev.Event] = deque()
         self._stepping = False
         self._ending = ""
@@ -94,6 +81,7 @@ class Call:
         self._hearing: Hearing
         self._retrieval: Retrieval
         self._judging: Judging
+        self._predicting: Predicting
         self._thinking: Thinking
         self._speaking: Speaking
         self._voice: SpokenVoice
@@ -121,7 +109,7 @@ class Call:
             await self._leg.close()
             for observer in self._observers:
                 observer.ended()
-            await self._engines.llm.forget(self.call_id)
+            await self._parts.engines.llm.forget(self.call_id)
             await release_freed_memory()
         return reason
 
@@ -130,38 +118,35 @@ class Call:
         self._post(ev.HangUp(self._clock.now_ms(), reason))
 
     def _wire(self, tasks: CallTasks) -> None:
-        clock, post, guards = self._clock, self._post, self._guards
+        parts, turn = self._parts, self._parts.agent.turn
+        scope = CallScope(self.call_id, self._clock, tasks, self._post)
         self._tasks = tasks
-        turn = self._agent.turn
-        self._retrieval = Retrieval(self._sources, turn.context_timeout_ms, clock.now_ms, tasks.start, post)
-        settle = self._retrieval.settle
-        self._hearing = Hearing(self._engines.stt, turn, clock, tasks, post, guards.input, self._load, settle)
-        if self._agent.language == AUTO:
+        self._voice = parts.speech.voice(self.state.spoken.code)
+        self._retrieval = Retrieval(parts.sources, turn.context_timeout_ms, scope.now_ms, tasks.start, self._post)
+        self._predicting = Predicting(scope, self._tools.agents)
+        self._hearing = Hearing(scope, parts.engines.stt, turn, parts.guards.input, self._load, self._retrieval.settle)
+        if parts.agent.language == AUTO:
             self._hearing.language = self.state.spoken.code
-        hear, schemas = self._hearing.utterance_audio, self._tools.schemas
-        self._judging = Judging(self.call_id, self._judges, clock, tasks, post, hear, schemas, self._judged)
-        timeout_s = turn.tool_timeout_s
-        voice = self._speech.voice(self.state.spoken.code)
-        self._voice = voice
-        llm, take_marks = self._engines.llm, voice.take_marks
-        self._thinking = Thinking(self.call_id, llm, self._tools, guards, timeout_s, clock, tasks, post, take_marks, self._prose)
-        self._speaking = Speaking(voice, self._leg.playout, clock, tasks, post)
+        self._judging = Judging(scope, self._judges, self._hearing.utterance_audio, self._tools.schemas, self._judged)
+        wording = Wording(self._voice.take_marks, self._prose)
+        self._thinking = Thinking(scope, parts.engines.llm, self._tools, parts.guards, turn.tool_timeout_s, wording)
+        self._speaking = Speaking(scope, self._voice, self._leg.playout)
         self._send(self._session.start())
         tasks.start("leg", self._frames())
         tasks.start("leg", self._client())
-        post(ev.CallStarted(clock.now_ms()))
+        self._post(ev.CallStarted(scope.now_ms()))
 
     def _prose(self) -> Prose:
-        return self._speech.prose(self.state.spoken.code)
+        return self._parts.speech.prose(self.state.spoken.code)
 
     def _change_language(self, code: str) -> None:
         self._hearing.language = code
-        self._voice.switch_to(self._speech.voice(code))
+        self._voice.switch_to(self._parts.speech.voice(code))
 
     @property
     def _judges(self) -> Sequence[TurnJudge]:
         """None where the silence that ends a turn is fixed."""
-        return self._engines.turn if self.state.rules.endpointing is not None else ()
+        return self._parts.engines.turn if self.state.rules.endpointing is not None else ()
 
     def _judged(self, outcome: str) -> None:
         for observer in self._observers:
@@ -169,7 +154,7 @@ class Call:
 
     def _load(self) -> float:
         """A client that sends more than it may has no room for work that may be thrown away: others would pay for it."""
-        return FULL if self._strained else max(self._engines.llm.load, self._pressure())
+        return FULL if self._strained else max(self._parts.engines.llm.load, self._parts.pressure())
 
     @property
     def _strained(self) -> bool:
@@ -211,7 +196,7 @@ class Call:
         """What the client did; a typed message goes by the input guard, as a spoken one does."""
         if not isinstance(event, ev.TextReceived):
             return event
-        admitted = await admit(self._guards.input, event.text)
+        admitted = await admit(self._parts.guards.input, event.text)
         refusal = refusal_of(admitted)
         context = await self._retrieval.find(admitted.text) if refusal is None else ()
         return ev.TextReceived(self._clock.now_ms(), admitted.text, refusal, context)
@@ -252,7 +237,7 @@ class Call:
         if isinstance(event, ev.SpeechStarted | ev.SpeechPaused | ev.SpeechResumed | ev.Endpoint):
             self._judging.follow(event)
         if isinstance(event, ev.Transcript):
-            self._predict(event)
+            self._predicting.hear(event)
             self._retrieval.hear(event)
         for action in actions:
             if isinstance(action, act.ToolStarted):
@@ -263,15 +248,9 @@ class Call:
         if report is not None:
             self._measured(report)
 
-    def _predict(self, event: ev.Transcript) -> None:
-        """What callers wanted who began like this."""
-        predicted = self._tools.agents.predictor.predict(f"{event.stable} {event.unstable}")
-        if predicted is not None:
-            self._events.append(ev.ToolPredicted(event.at_ms, event.utterance_id, *predicted))
-
     def _learn(self, started: act.ToolStarted) -> None:
         said = next((message.content for message in reversed(self.state.history) if message.role == "user"), "")
-        self._tools.agents.learn(said, started.name, started.arguments)
+        self._predicting.learn(started, said)
 
     def _carry_out(self, action: act.AnyAction) -> None:
         match action:
@@ -341,7 +320,7 @@ class Call:
         self._post(ev.TimerFired(self._clock.now_ms(), name))
 
     def _measured(self, report: TurnReport) -> None:
-        misses = check_turn(report, self._budgets)
+        misses = check_turn(report, self._parts.budgets)
         self._send(self._session.on_turn(report, self._limits_ms, [miss.stage for miss in misses]))
         for miss in misses:
             log.warning("call %s turn %d over budget: %s", self.call_id, report.turn, miss)

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voiceagent.audio.prosody import prosody_of
-from voiceagent.call.clock import CallClock
-from voiceagent.call.tasks import CallTasks
+from voiceagent.call.scope import CallScope
 from voiceagent.config import TurnSettings
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
@@ -59,11 +58,9 @@ class Hearing:
 
     def __init__(
         self,
+        scope: CallScope,
         engine: SttEngine,
         settings: TurnSettings,
-        clock: CallClock,
-        tasks: CallTasks,
-        post: Callable[[ev.Event], None],
         checks: Checks,
         load: Callable[[], float] = lambda: 0.0,
         settle: Callable[[int, str], Awaitable[None]] | None = None,
@@ -74,9 +71,9 @@ class Hearing:
         """What the caller speaks, where the recogniser is not told once for all calls."""
         self._engine = engine
         self._settings = settings
-        self._clock = clock
-        self._tasks = tasks
-        self._post = post
+        self._clock = scope.clock
+        self._tasks = scope.tasks
+        self._post = scope.post
         self._checks = checks
         self._settle = settle
         self._load = load

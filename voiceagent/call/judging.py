@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from voiceagent.call.clock import CallClock
-from voiceagent.call.tasks import CallTasks
+from voiceagent.call.scope import CallScope
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Message
@@ -30,23 +29,20 @@ class Judging:
 
     def __init__(
         self,
-        call_id: str,
+        scope: CallScope,
         judges: Sequence[TurnJudge],
-        clock: CallClock,
-        tasks: CallTasks,
-        post: Callable[[ev.Event], None],
         hear: Callable[[], NDArray[np.int16]],
         tools: Callable[[], Sequence[ToolSchema]],
         count: Callable[[str], None] = lambda outcome: None,
     ) -> None:
         """`hear` gives the end of the open utterance's audio, `tools` are those that the prompt offers; `count` is told what
         became of each judgement."""
-        self._call_id = call_id
+        self._call_id = scope.call_id
         self._by_sound = [judge for judge in judges if not judge.needs_words]
         self._by_words = [judge for judge in judges if judge.needs_words]
-        self._clock = clock
-        self._tasks = tasks
-        self._post = post
+        self._clock = scope.clock
+        self._tasks = scope.tasks
+        self._post = scope.post
         self._hear = hear
         self._tools = tools
         self._count = count

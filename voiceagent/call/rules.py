@@ -59,7 +59,7 @@ def _plain(phrase: str | None) -> str | None:
 
 
 def _tool_rule(tools: ToolSet, name: str) -> ToolRule:
-    rule = tools.rule(name)
+    rule = tools.policy(name)
     return ToolRule(rule.effect, rule.fillers, rule.confirm, tools.values(name), tools.predictor.typical_ms(name))
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
 from contextlib import aclosing
 
 import numpy as np
@@ -14,8 +13,7 @@ from numpy.typing import NDArray
 
 from voiceagent.audio.levels import first_audible_sample
 from voiceagent.audio.resample import StreamResampler
-from voiceagent.call.clock import CallClock
-from voiceagent.call.tasks import CallTasks
+from voiceagent.call.scope import CallScope
 from voiceagent.call.thinking import owner
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
@@ -37,14 +35,12 @@ KEPT_MS = 5.0
 class Speaking:
     """One per call."""
 
-    def __init__(
-        self, engine: TtsEngine, playout: Playout, clock: CallClock, tasks: CallTasks, post: Callable[[ev.Event], None]
-    ) -> None:
+    def __init__(self, scope: CallScope, engine: TtsEngine, playout: Playout) -> None:
         self._engine = engine
         self._playout = playout
-        self._clock = clock
-        self._tasks = tasks
-        self._post = post
+        self._clock = scope.clock
+        self._tasks = scope.tasks
+        self._post = scope.post
         self._reply_id = -1
         self._waiting: deque[act.Speak] = deque()
         self._worker: asyncio.Task[None] | None = None

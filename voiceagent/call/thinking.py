@@ -6,9 +6,9 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import aclosing, suppress
+from dataclasses import dataclass
 
-from voiceagent.call.clock import CallClock
-from voiceagent.call.tasks import CallTasks
+from voiceagent.call.scope import CallScope
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Message
@@ -21,7 +21,7 @@ from voiceagent.tools.call_tools import CallTools
 
 log = logging.getLogger(__name__)
 
-READING = "reading ahead"
+PREFILL = "prefill"
 SUMMARISING = "summarising"
 SUMMARY_TIMEOUT_S = 30.0
 MAX_SUMMARY_CHARACTERS = 1500
@@ -39,34 +39,40 @@ def _speculative_task(speculative_id: int) -> str:
     return f"speculative tool {speculative_id}"
 
 
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What is between the language model's text and the voice."""
+
+    take_marks: Callable[[str], str] = lambda output: output
+    """Takes from a tool's result what only the voice is to know of it."""
+    new_prose: Callable[[], Prose] = Prose
+    """Makes what takes the markup from a generation's text."""
+
+
+AS_WRITTEN = Wording()
+
+
 class Thinking:
     """One per call. One generation runs at a time: the next waits until the cancelled one has let go of the model."""
 
     def __init__(
         self,
-        call_id: str,
+        scope: CallScope,
         engine: LlmEngine,
         tools: CallTools,
         guards: Guards,
         tool_timeout_s: float,
-        clock: CallClock,
-        tasks: CallTasks,
-        post: Callable[[ev.Event], None],
-        take_marks: Callable[[str], str] = lambda output: output,
-        new_prose: Callable[[], Prose] = Prose,
+        wording: Wording = AS_WRITTEN,
     ) -> None:
-        """`take_marks` takes from a tool's result what only the voice is to know of it; `new_prose` makes what takes the markup
-        from a generation's text."""
-        self._call_id = call_id
+        self._call_id = scope.call_id
         self._engine = engine
         self._tools = tools
         self._guards = guards
         self._tool_timeout_s = tool_timeout_s
-        self._clock = clock
-        self._tasks = tasks
-        self._post = post
-        self._take_marks = take_marks
-        self._new_prose = new_prose
+        self._clock = scope.clock
+        self._tasks = scope.tasks
+        self._post = scope.post
+        self._wording = wording
         self._turn = asyncio.Lock()
         self._window_of = -1
         self._window: OutputWindow
@@ -74,16 +80,16 @@ class Thinking:
         self._reading: asyncio.Task[None] | None = None
 
     def generate(self, action: act.Generate) -> None:
-        """Start a generation; what is being read ahead makes room for it."""
+        """Start a generation; a prefill makes room for it."""
         self._wanted = None
-        self._tasks.cancel(READING)
+        self._tasks.cancel(PREFILL)
         self._tasks.start(owner(action.reply_id), self._generate(action))
 
     async def _generate(self, action: act.Generate) -> None:
         reply_id = action.reply_id
         if reply_id != self._window_of:
             self._window_of, self._window = reply_id, OutputWindow(self._guards.output, self._guards.window_tokens)
-        window, prose = self._window, self._new_prose()
+        window, prose = self._window, self._wording.new_prose()
         urgency = Urgency.SPECULATIVE if action.speculative else Urgency.REPLY
         async with self._turn:
             try:
@@ -128,7 +134,7 @@ class Thinking:
         """Let the model read the beginning of the next prompt, unless it has something better to do."""
         self._wanted = action
         if self._reading is None or self._reading.done():
-            self._reading = self._tasks.start(READING, self._run_prefill())
+            self._reading = self._tasks.start(PREFILL, self._run_prefill())
 
     async def _run_prefill(self) -> None:
         """One after the other; what was wanted meanwhile counts, not what was wanted before."""
@@ -171,12 +177,12 @@ class Thinking:
 
     def run_tool(self, action: act.RunTool) -> None:
         """Start a tool. One that leaves something behind is not cancelled with its reply: its result is told all the same."""
-        has_effects = self._tools.rule(action.name).effect != "none"
+        has_effects = self._tools.policy(action.name).effect != "none"
         self._tasks.start(EFFECTS if has_effects else owner(action.reply_id), self._run_tool(action))
 
     async def _run_tool(self, action: act.RunTool) -> None:
         outcome = await self._tools.run(action.call_id, action.name, action.arguments, self._tool_timeout_s)
-        output = self._take_marks(outcome.output)
+        output = self._wording.take_marks(outcome.output)
         self._post(ev.ToolFinished(self._clock.now_ms(), action.reply_id, action.call_id, output, outcome.ok))
 
     def run_speculatively(self, action: act.RunSpeculativeTool) -> None:
@@ -189,5 +195,5 @@ class Thinking:
 
     async def _run_speculatively(self, action: act.RunSpeculativeTool) -> None:
         outcome = await self._tools.run("", action.name, action.arguments, self._tool_timeout_s)
-        output = self._take_marks(outcome.output)
+        output = self._wording.take_marks(outcome.output)
         self._post(ev.SpeculativeToolFinished(self._clock.now_ms(), action.speculative_id, output, outcome.ok))

@@ -11,7 +11,7 @@ from inspect import isawaitable
 
 from voiceagent.guard.plugins import load_guard
 from voiceagent.guard.rules import RuleGuard
-from voiceagent.guard.settings import GuardSettings, PluginSettings, Rules
+from voiceagent.guard.settings import GuardRules, GuardSettings, PluginSettings
 from voiceagent.guard.steps import in_moments
 from voiceagent.guard.verdict import ALLOWED, Guard, Verdict
 from voiceagent.turn_taking.languages import language
@@ -32,7 +32,7 @@ class Plugin:
 class Checks:
     """Shared by all calls; keeps nothing of any."""
 
-    def __init__(self, settings: Rules, line: str, base_dir: str, code: str = "en") -> None:
+    def __init__(self, settings: GuardRules, line: str, base_dir: str, code: str = "en") -> None:
         """`line` is said where the settings name none; plugins find their files from `base_dir`. Raises ConfigError."""
         self._settings = settings
         self._line = settings.line or line
@@ -62,7 +62,7 @@ class Checks:
         return self._with_line(verdict)
 
     async def partial_input(self, stable: str, unstable: str) -> tuple[str, str]:
-        """As much of an open utterance as may be read ahead, and the rest. By the built-in rules alone, which are quick: what may
+        """As much of an open utterance as may be prefilled, and the rest. By the built-in rules alone, which are quick: what may
         be the beginning of a hit waits with the words that may still change; of a hit nothing is left but a note."""
         if not self._rules:
             return stable, unstable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from voiceagent.guard.numbers import CardNumbers, PhoneNumbers
 from voiceagent.guard.phrases import BlockedPhrases, Topics
 from voiceagent.guard.secrets import Secrets
-from voiceagent.guard.settings import Rules
+from voiceagent.guard.settings import GuardRules
 from voiceagent.guard.steps import PausingRule, Steps, at_once
 from voiceagent.guard.verdict import Rule, Verdict
 
@@ -13,7 +13,7 @@ from voiceagent.guard.verdict import Rule, Verdict
 class RuleGuard:
     """Checks text by an agent's rules. One for all calls."""
 
-    def __init__(self, settings: Rules, code: str = "en") -> None:
+    def __init__(self, settings: GuardRules, code: str = "en") -> None:
         self._rules: list[Rule] = []
         if settings.secrets:
             self._rules.append(Secrets())

@@ -26,7 +26,7 @@ class PluginSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a check counts as that took longer, or failed."""
 
 
-class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class GuardRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What one direction is checked for."""
 
     secrets: bool = False
@@ -61,7 +61,7 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError(f"region is {self.region!r:.20}; expected two capital letters such as US")
 
 
-class OutputRules(Rules, frozen=True, forbid_unknown_fields=True):
+class OutputRules(GuardRules, frozen=True, forbid_unknown_fields=True):
     """What the agent's replies are checked for."""
 
     secrets: bool = True
@@ -72,6 +72,6 @@ class GuardSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is checked before it is spoken, and before the language model reads it."""
 
     output: OutputRules = OutputRules()
-    input: Rules = Rules()
+    input: GuardRules = GuardRules()
     window_tokens: Annotated[int, msgspec.Meta(ge=1, le=200)] = 12
     """So many tokens are checked at once, or one clause where that is less."""

@@ -47,7 +47,7 @@ class Urgency(enum.IntEnum):
     SPECULATIVE = 1
     """It may be thrown away."""
     AHEAD = 2
-    """Nobody waits for it: reading ahead, summing up."""
+    """Nobody waits for it: prefill, summing up."""
 
 
 class LlmEngine(Protocol):

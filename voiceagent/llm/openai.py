@@ -29,7 +29,7 @@ from voiceagent.llm.trimming import Trimming
 
 log = logging.getLogger(__name__)
 
-WORTH_READING_AHEAD = 60
+WORTH_PREFILL = 60
 """Characters: prefix caches work in blocks of 16 tokens or so, and less than that fills none."""
 ENDING_TIMEOUT_S = 1.0
 """What is told later of a pause comes too late for it."""
@@ -90,7 +90,7 @@ class OpenAiEngine:
             raise ConfigError("llm engine openai: base_url is empty; expected an address such as http://127.0.0.1:8000/v1")
         self._generations = 0
         self._thought = BegunThoughts("</think>" if options.thinks_first else "")
-        self._run_prefill: OrderedDict[str, int] = OrderedDict()
+        self._prefilled: OrderedDict[str, int] = OrderedDict()
         """By call: how many characters of its prompt the server has read."""
         self._homes: OrderedDict[str, Replica] = OrderedDict()
         self._trimming = Trimming(options.long_tokens)
@@ -105,7 +105,7 @@ class OpenAiEngine:
         """See `LlmEngine.generate`. A tool call that the server's parser took for text, or that it has no parser for, is found in
         the text: it must not be spoken. No more is what the model thinks aloud, in its text or beside it."""
         self._generations += 1
-        _keep(self._run_prefill, call_id, _characters(messages))
+        _keep(self._prefilled, call_id, _characters(messages))
         try:
             calls, answer = ToolCalls(), Answer(None, tools, self._thought.closer)
             async with aclosing(self._deltas(call_id, messages, tools, urgency, self.options.max_tokens)) as deltas:
@@ -124,10 +124,10 @@ class OpenAiEngine:
         """See `LlmEngine.prefill`: a request for one token, which fills the server's prefix cache. What is too little to fill a
         block of it is left to the generation, and all of it while others wait."""
         length = _characters(messages)
-        known = self._run_prefill.get(call_id, -WORTH_READING_AHEAD)
-        if abs(length - known) < WORTH_READING_AHEAD or self.load >= 1:
+        known = self._prefilled.get(call_id, -WORTH_PREFILL)
+        if abs(length - known) < WORTH_PREFILL or self.load >= 1:
             return
-        _keep(self._run_prefill, call_id, length)
+        _keep(self._prefilled, call_id, length)
         async with aclosing(self._deltas(call_id, messages, tools, Urgency.AHEAD, 1)) as deltas:
             async for _ in deltas:
                 pass
@@ -238,7 +238,7 @@ class OpenAiEngine:
 
     async def forget(self, call_id: str) -> None:
         """See `LlmEngine.forget`."""
-        self._run_prefill.pop(call_id, None)
+        self._prefilled.pop(call_id, None)
         self._homes.pop(call_id, None)
         self._trimming.forget(call_id)
 

@@ -82,47 +82,26 @@ class SessionSettings:
         was changed because a value has the wrong type or the session would grow too large or too deep."""
         instructions = changes.get("instructions", "")  # those of the agent itself may be longer
         if not isinstance(instructions, str) or len(instructions) > MAX_INSTRUCTIONS_CHARACTERS:
-            raise ClientEventError(
+            raise _invalid(
                 f"session.instructions must be text of at most {MAX_INSTRUCTIONS_CHARACTERS} characters.",
-                code="invalid_value",
-                param="session.instructions",
-                event_id=event_id,
+                "session.instructions",
+                event_id,
             )
         if _containers(changes) > MAX_CONTAINERS:
-            raise ClientEventError(
-                f"The update holds more than {MAX_CONTAINERS} lists and objects; send less.",
-                code="invalid_value",
-                param="session",
-                event_id=event_id,
-            )
+            raise _invalid(f"The update holds more than {MAX_CONTAINERS} lists and objects; send less.", "session", event_id)
         if nests_deeper(changes):
-            raise ClientEventError(
-                f"The session nests deeper than {MAX_LEVELS} levels; make it flatter.",
-                code="invalid_value",
-                param="session",
-                event_id=event_id,
-            )
+            raise _invalid(f"The session nests deeper than {MAX_LEVELS} levels; make it flatter.", "session", event_id)
         merged = msgspec.json.decode(msgspec.json.encode(self.session))  # a copy, and quicker than deepcopy
         _merge(merged, {key: value for key, value in changes.items() if key not in _FIXED})
         audio = merged["audio"]
         if not isinstance(audio, dict) or not isinstance(audio.get("input"), dict) or not isinstance(audio.get("output"), dict):
-            raise ClientEventError(
-                "session.audio must be an object with `input` and `output` objects.",
-                code="invalid_value",
-                param="session.audio",
-                event_id=event_id,
-            )
+            raise _invalid("session.audio must be an object with `input` and `output` objects.", "session.audio", event_id)
         audio["input"]["turn_detection"] = self.session["audio"]["input"]["turn_detection"]
         offered = changes.get("tools")
         if offered is not None:
             merged["tools"] = offered
         if len(msgspec.json.encode(merged)) > MAX_SESSION_BYTES:
-            raise ClientEventError(
-                f"The session would be larger than {MAX_SESSION_BYTES} bytes; send less.",
-                code="invalid_value",
-                param="session",
-                event_id=event_id,
-            )
+            raise _invalid(f"The session would be larger than {MAX_SESSION_BYTES} bytes; send less.", "session", event_id)
         merged["tools"], self.session = self.session["tools"], merged
         if offered is None:
             return None
@@ -137,6 +116,10 @@ class SessionSettings:
                 event_id=event_id,
             )
         return None
+
+
+def _invalid(message: str, param: str, event_id: str | None) -> ClientEventError:
+    return ClientEventError(message, code="invalid_value", param=param, event_id=event_id)
 
 
 def _containers(changes: dict[str, Any]) -> int:

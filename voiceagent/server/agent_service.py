@@ -6,14 +6,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from voiceagent.call import Call, memory
+from voiceagent.call.agent_parts import AgentParts
 from voiceagent.call.observer import CallObserver
 from voiceagent.call.rules import rules_of
 from voiceagent.config import AgentConfig, data_dir
@@ -21,7 +22,7 @@ from voiceagent.context.sources import Sources
 from voiceagent.conversation.history import Message
 from voiceagent.engines import Engines, load_engines
 from voiceagent.errors import ConfigError, ModelError, ProtocolError, VoiceAgentError
-from voiceagent.guard.checks import Guards, load_guards
+from voiceagent.guard.checks import load_guards
 from voiceagent.latency.budgets import Budgets
 from voiceagent.llm.engine import no_tools
 from voiceagent.media import first_call
@@ -38,7 +39,6 @@ from voiceagent.server.app import Service
 from voiceagent.server.calls import StartCall
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.observers import Logged, Measured
-from voiceagent.server.pressure import Pressure
 from voiceagent.server.problems import Problem
 from voiceagent.store.event_log import EventLog, event_logs_dir
 from voiceagent.store.turns import TurnStore, turns_file
@@ -73,39 +73,8 @@ class AgentService:
         async def answer(offer: str) -> tuple[Leg, str]:
             return await WebRtcLeg.answer(offer, private_candidates=self.agent.ice.private_candidates)
 
-        @asynccontextmanager
-        async def load() -> AsyncIterator[StartCall]:
-            await asyncio.to_thread(keep_private, data_dir())
-            sources = await asyncio.to_thread(
-                Sources.from_config, self.agent.context, self.agent.base_dir, data_dir(), metrics.context_asked
-            )
-            guards = await asyncio.to_thread(load_guards, self.agent.guard, self.agent.base_dir, self.agent.language)
-            known = registry_of(self.agent)
-            engines = await load_engines(profile_of(self.agent, known), self.agent, known)
-            store = TurnStore(turns_file(data_dir()), metrics.losses)
-            metrics.llm, metrics.stt, metrics.judges = engines.llm, engines.stt, engines.turn
-            try:
-                speech = await asyncio.to_thread(_speech, self.agent, engines)
-                await tools.open()
-                if tools.schemas() and (why := no_tools(engines.llm)):
-                    raise ModelError(why)
-                _require_words_for_yes(self.agent.language, tools)
-                rules_of(self.agent, tools, engines.turn)  # its own weights are read here, and not first for a caller
-                self._warn_of_unfit_models(tools)
-                await sources.open()
-                await _warm(engines, self.agent)
-                await admission.learn(engines.llm.kv_capacity)
-                await asyncio.to_thread(first_call.prepare)
-                await asyncio.to_thread(memory.collect_what_loading_left)
-                yield self._start_call(engines, tools, guards, speech, sources, metrics, store, admission.pressure)
-            finally:
-                metrics.llm = metrics.stt = None
-                metrics.judges = ()
-                async with AsyncExitStack() as stack:  # each, whatever the one before it raises
-                    stack.callback(store.close)
-                    stack.push_async_callback(engines.close)
-                    stack.push_async_callback(sources.close)
-                    stack.push_async_callback(tools.close)
+        def load() -> AbstractAsyncContextManager[StartCall]:
+            return self._loaded(tools, metrics, admission)
 
         return Service(
             answer,
@@ -119,6 +88,43 @@ class AgentService:
             ice,
             about=self._about(tools),
         )
+
+    @asynccontextmanager
+    async def _loaded(self, tools: ToolSet, metrics: Metrics, admission: Admission) -> AsyncIterator[StartCall]:
+        """The engines and all else that calls share, from the start of the server to its end."""
+        await asyncio.to_thread(keep_private, data_dir())
+        sources = await asyncio.to_thread(
+            Sources.from_config, self.agent.context, self.agent.base_dir, data_dir(), metrics.context_asked
+        )
+        guards = await asyncio.to_thread(load_guards, self.agent.guard, self.agent.base_dir, self.agent.language)
+        known = registry_of(self.agent)
+        engines = await load_engines(profile_of(self.agent, known), self.agent, known)
+        store = TurnStore(turns_file(data_dir()), metrics.losses)
+        metrics.llm, metrics.stt, metrics.judges = engines.llm, engines.stt, engines.turn
+        try:
+            speech = await asyncio.to_thread(_speech, self.agent, engines)
+            await tools.open()
+            if tools.schemas() and (why := no_tools(engines.llm)):
+                raise ModelError(why)
+            _require_words_for_yes(self.agent.language, tools)
+            rules_of(self.agent, tools, engines.turn)  # its own weights are read here, and not first for a caller
+            self._warn_of_unfit_models(tools)
+            await sources.open()
+            await _warm(engines, self.agent)
+            await admission.learn(engines.llm.kv_capacity)
+            await asyncio.to_thread(first_call.prepare)
+            await asyncio.to_thread(memory.collect_what_loading_left)
+            pressure = admission.pressure
+            parts = AgentParts(self.agent, engines, guards, speech, self.budgets, sources, lambda: pressure.level)
+            yield self._start_call(parts, tools, metrics, store)
+        finally:
+            metrics.llm = metrics.stt = None
+            metrics.judges = ()
+            async with AsyncExitStack() as stack:  # each, whatever the one before it raises
+                stack.callback(store.close)
+                stack.push_async_callback(engines.close)
+                stack.push_async_callback(sources.close)
+                stack.push_async_callback(tools.close)
 
     def _about(self, tools: ToolSet) -> Callable[[], dict[str, Any]]:
         """What answers, made anew only when an MCP server has come to tell its tools."""
@@ -137,27 +143,15 @@ class AgentService:
         if found is not None:
             log.warning("%s; %s", found.problem, found.advice)
 
-    def _start_call(
-        self,
-        engines: Engines,
-        tools: ToolSet,
-        guards: Guards,
-        speech: Speech,
-        sources: Sources,
-        metrics: Metrics,
-        store: TurnStore,
-        pressure: Pressure,
-    ) -> StartCall:
+    def _start_call(self, parts: AgentParts, tools: ToolSet, metrics: Metrics, store: TurnStore) -> StartCall:
         def start_call(leg: Leg, call_id: str, session: dict[str, Any]) -> Call:
             agent = with_instructions(self.agent, session)
             call_tools = _call_tools(tools, session)
             observers: list[CallObserver] = [Measured(metrics, store)]
             if self.event_logs:
-                folder, rules = event_logs_dir(data_dir()), rules_of(agent, tools, engines.turn)
+                folder, rules = event_logs_dir(data_dir()), rules_of(agent, tools, parts.engines.turn)
                 observers.append(Logged(EventLog(folder, call_id, rules, keep=self.event_logs, losses=metrics.losses)))
-            return Call(
-                call_id, leg, agent, engines, call_tools, guards, speech, self.budgets, observers, sources, lambda: pressure.level
-            )
+            return Call(call_id, leg, replace(parts, agent=agent), call_tools, observers)
 
         return start_call
 
@@ -202,7 +196,7 @@ def _speech(agent: AgentConfig, engines: Engines) -> Speech:
 
 def _require_words_for_yes(code: str, tools: ToolSet) -> None:
     """Where a tool is to be confirmed something must count as a yes. Raises ConfigError."""
-    asks = next((name for name in tools.names if tools.rule(name).confirm), "")
+    asks = next((name for name in tools.names if tools.policy(name).confirm), "")
     if asks and code != AUTO and not language(code).is_known:
         raise ConfigError(
             f"tool {asks}: confirm needs words for yes, and none are known of language {code!r}; leave confirm out, or use one "

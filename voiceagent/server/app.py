@@ -93,6 +93,13 @@ def make_app(service: Service) -> web.Application:
         app[CALLS].hang_up_all()
         await service.admission.close()
 
+    app.cleanup_ctx.append(lifetime)
+    app.on_shutdown.append(tell_callers)  # before the open requests are waited for: who waits for a place is one of them
+    _add_routes(app, service)
+    return app
+
+
+def _add_routes(app: web.Application, service: Service) -> None:
     async def metrics(_: web.Request) -> web.Response:
         service.metrics.tasks = len(asyncio.all_tasks())
         return web.Response(text=service.metrics.render(), headers={hdrs.CONTENT_TYPE: "text/plain; version=0.0.4"})
@@ -107,8 +114,6 @@ def make_app(service: Service) -> web.Application:
         servers = service.ice.for_caller(secrets.token_hex(6), time.time())
         return web.json_response({"iceServers": servers}, headers={hdrs.CACHE_CONTROL: "no-store"})
 
-    app.cleanup_ctx.append(lifetime)
-    app.on_shutdown.append(tell_callers)  # before the open requests are waited for: who waits for a place is one of them
     page = serve_page(service.web_folder or web_dir())
     app.router.add_get("/healthz", _healthz)
     app.router.add_get("/readyz", _readyz)
@@ -122,7 +127,6 @@ def make_app(service: Service) -> web.Application:
     app.router.add_delete("/v1/realtime/calls/{id}", _hang_up)
     app.router.add_get("/", page)
     app.router.add_get(r"/{path:(?!v1/).+}", page)
-    return app
 
 
 def _headers(gate: Gate) -> Middleware:

@@ -1,22 +1,20 @@
-"""One simulated call: a generated caller, engines with generated delays and faults, and a leg around the real turn engine. A heap
-of due times is the only clock. What is decided goes to a `Tally`, beside what should have been."""
+"""One simulated call: a generated caller, and engines with generated delays and faults, around a virtual call. What is decided
+goes to a `Tally`, beside what should have been."""
 
 from __future__ import annotations
 
-import heapq
 import json
 import random
 from collections.abc import Callable
-from typing import Any
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation import machine
 from voiceagent.conversation.history import Chunk
 from voiceagent.conversation.state import Phase, Rules
-from voiceagent.simulation.playout import FRAME_MS, WORD_MS, SimulatedPlayout
+from voiceagent.simulation.playout import FRAME_MS, WORD_MS, Clause
 from voiceagent.simulation.script import HAS_EFFECTS, LOOKS_UP, Turn, Utterance, script
 from voiceagent.simulation.tally import Tally
+from voiceagent.simulation.virtual_call import Record, VirtualCall
 from voiceagent.turn_taking.language import bare_words
 from voiceagent.turn_taking.overlap import EARLY_ANSWER_WORDS
 from voiceagent.turn_taking.pause import Prosody
@@ -27,7 +25,7 @@ FAULTS = 0.003
 """Share of generations, and of clauses, that fail."""
 GUARDED = 0.01
 """Share of generations that the output guard stops, and of utterances that the input guard withholds."""
-FORESEEN, FOUND = 0.3, 0.1
+PREDICTED, FOUND = 0.3, 0.1
 """Share of partial transcripts by which a tool is predicted, and on which documents have something."""
 BOTH_TOOLS = 0.2
 """Share of answers with a tool for which the model asks for both at once."""
@@ -41,33 +39,23 @@ REPLIES = (
 )
 TWO_TOOLS = (LOOKS_UP, HAS_EFFECTS)
 EFFECTS, COMMITTED, NOT_COMMITTED = "an effect came of", "a committed reply", "a dropped or uncommitted reply"
-Record = Callable[[ev.Event, tuple[act.Action, ...]], None]
 
 
-class SimulatedCall:
+class SimulatedCall(VirtualCall):
     """Made for one call; `run` takes it to its end."""
 
     def __init__(self, rules: Rules, seed: int, tally: Tally, record: Record | None = None) -> None:
+        super().__init__(rules, record)
         self._rng = random.Random(seed)
         self._seed = seed
         self._tally = tally
-        self._record = record
-        self._state = machine.start(rules)
-        self._now_ms = 0.0
-        self._due: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
-        self._order = 0
         self._turns: list[Turn] = list(script(self._rng))
         self._turn: Turn | None = None
-        self._ended = ""
         self._started: set[int] = set()
         self._over: dict[int, str] = {}
         self._dead: set[int] = set()
         self._effects: set[tuple[int, str]] = set()
-        # the voice, the leg and the timers
         self._voice_free_ms = 0.0
-        self._playout = SimulatedPlayout()
-        self._playing = 0
-        self._timers: dict[str, float] = {}
         # the caller
         self._saying: Utterance | None = None
         self._part = 0
@@ -88,37 +76,25 @@ class SimulatedCall:
 
     def run(self) -> None:
         """To the end of the call; whatever rule did not hold is in the tally."""
-        self._feed(ev.CallStarted(0.0))
-        while self._due and not self._ended and self._now_ms < LONGEST_CALL_MS:
-            self._now_ms, _, do, args = heapq.heappop(self._due)
-            do(*args)
+        self.feed(ev.CallStarted(0.0))
+        self.run_until(LONGEST_CALL_MS)
         self._tally.calls += 1
-        self._tally.decided("the call ended", self._ended or "not at all")
+        self._tally.decided("the call ended", self.ended or "not at all")
         self._check_end()
 
-    # --- virtual time and the turn engine ---
-
-    def _after(self, ms: float, do: Callable[..., None], *args: Any) -> None:
-        self._order += 1
-        heapq.heappush(self._due, (self._now_ms + max(0.0, ms), self._order, do, args))
-
-    def _feed(self, event: ev.Event) -> None:
-        if self._ended:
-            return
-        self._tally.events += 1
-        self._state, actions = machine.step(self._state, event)
-        if self._record is not None:
-            self._record(event, actions)
-        for action in actions:
-            self._carry_out(action)
+    def feed(self, event: ev.Event) -> None:
+        """See `VirtualCall.feed`."""
+        self._tally.events += not self.ended
+        super().feed(event)
 
     def _broken(self, rule: str) -> None:
         self._tally.broken.append(f"call {self._seed}: {rule}")
 
-    def _carry_out(self, action: act.Action) -> None:
+    def asked(self, action: act.AnyAction) -> None:
+        """See `VirtualCall.asked`."""
         match action:
             case act.Transcribe():
-                self._after(self._rng.uniform(10, 60), self._final, action.utterance_id, self._pause_id, self._words())
+                self.after(self._rng.uniform(10, 60), self._final, action.utterance_id, self._pause_id, self._words())
             case act.SetEndpointing():
                 self._set_endpointing(action)
             case act.DiscardUtterance():
@@ -135,19 +111,9 @@ class SimulatedCall:
                 self._tally.decided("a speculative tool call was", "used" if action.used else "unused")
                 if action.used:
                     self._tally.took("saved by speculative tool calls", action.saved_ms)
-            case act.PauseReply():
-                self._playout.pause(action.reply_id, self._now_ms)
-            case act.ResumeReply():
-                self._release(action)
             case act.Attenuate():
-                self._judged_softly(action)
-            case act.CancelReply():
-                self._drop(action.reply_id)
-            case act.SetTimer():
-                self._timers[action.name] = action.due_ms
-                self._after(action.due_ms - self._now_ms, self._fire, action.name, action.due_ms)
-            case act.ClearTimer():
-                self._timers.pop(action.name, None)
+                if not action.gain_db:
+                    self._judged("goes on")
             case act.ReplyStarted():
                 self._reply_started(action)
             case act.ReplyEnded():
@@ -159,14 +125,10 @@ class SimulatedCall:
                 self._tally.decided(
                     "tokens of speculative replies", "kept" if action.outcome == "kept" else "wasted", action.tokens
                 )
-            case act.End():
-                self._ended = action.reason
 
-    def _fire(self, name: str, due_ms: float) -> None:
-        if self._timers.get(name) == due_ms:
-            del self._timers[name]
-            self._tally.decided("a timer ran out", name)
-            self._feed(ev.TimerFired(self._now_ms, name))
+    def fired(self, name: str) -> None:
+        """See `VirtualCall.fired`."""
+        self._tally.decided("a timer ran out", name)
 
     # --- the engines ---
 
@@ -176,27 +138,27 @@ class SimulatedCall:
             self._broken(f"reply {reply_id} was dropped and is generated")
         at_ms = rng.uniform(15, 90)
         if rng.random() < FAULTS:
-            self._after(at_ms, self._generated, ev.GenerationFailed, reply_id, "broken")
+            self.after(at_ms, self._generated, ev.GenerationFailed, reply_id, "broken")
             return
         if self._turn is not None and self._turn.tool and request.messages[-1].role == "user":
             at_ms += rng.uniform(40, 120)
             arguments = _arguments(request.messages[-1].content)
             for name in TWO_TOOLS if rng.random() < BOTH_TOOLS else (self._turn.tool,):
-                self._after(at_ms, self._generated, ev.ToolCallRequested, reply_id, f"c{self._order}", name, arguments)
+                self.after(at_ms, self._generated, ev.ToolCallRequested, reply_id, f"c{self.order}", name, arguments)
         else:
             words = rng.choice(REPLIES).split()
             blocked = rng.random() < GUARDED
             for word in words[: rng.randrange(len(words))] if blocked else words:
-                self._after(at_ms, self._generated, ev.TextDelta, reply_id, f"{word} ")
+                self.after(at_ms, self._generated, ev.TextDelta, reply_id, f"{word} ")
                 at_ms += rng.uniform(4, 14)
             if blocked:
-                self._after(at_ms, self._generated, ev.OutputBlocked, reply_id, "phrases", "I may not speak of that.")
+                self.after(at_ms, self._generated, ev.OutputBlocked, reply_id, "phrases", "I may not speak of that.")
                 return
-        self._after(at_ms + 5, self._generated, ev.GenerationDone, reply_id)
+        self.after(at_ms + 5, self._generated, ev.GenerationDone, reply_id)
 
     def _generated(self, kind: Callable[..., ev.Event], reply_id: int, *fields: str) -> None:
         if reply_id not in self._dead or self._rng.random() < 0.2:  # a cancelled stream may still say a little
-            self._feed(kind(self._now_ms, reply_id, *fields))
+            self.feed(kind(self.now_ms, reply_id, *fields))
 
     def _run_tool(self, run: act.RunTool) -> None:
         effect = (run.reply_id, run.name)
@@ -207,97 +169,78 @@ class SimulatedCall:
             self._broken(f"{run.name} ran for a reply that was not committed, or twice for it")
         self._effects.add(effect)
         self._tally.decided("a tool ran", f"{run.name}, once committed")
-        self._after(self._tool_ms(), self._tool_finished, run.reply_id, run.call_id)
+        self.after(self._tool_ms(), self._tool_finished, run.reply_id, run.call_id)
 
     def _run_speculatively(self, run: act.RunSpeculativeTool) -> None:
         if run.name != LOOKS_UP:
             self._broken(f"{run.name} ran speculatively though it has effects")
         self._tally.decided("a tool ran", f"{run.name}, ahead")
-        self._after(self._tool_ms(), self._speculative_tool_finished, run.speculative_id)
+        self.after(self._tool_ms(), self._speculative_tool_finished, run.speculative_id)
 
     def _speculative_tool_finished(self, speculative_id: int) -> None:
-        self._feed(ev.SpeculativeToolFinished(self._now_ms, speculative_id, '{"ok": true}', True))
+        self.feed(ev.SpeculativeToolFinished(self.now_ms, speculative_id, '{"ok": true}', True))
 
     def _tool_ms(self) -> float:
         return self._rng.lognormvariate(4.5, 0.9)
 
     def _tool_finished(self, reply_id: int, call_id: str) -> None:
-        self._feed(ev.ToolFinished(self._now_ms, reply_id, call_id, '{"ok": true}', True))
+        self.feed(ev.ToolFinished(self.now_ms, reply_id, call_id, '{"ok": true}', True))
 
     def _speak(self, speak: act.Speak) -> None:
         if speak.reply_id in self._dead:
             self._broken(f"reply {speak.reply_id} was dropped and is synthesised")
-        self._voice_free_ms = max(self._now_ms, self._voice_free_ms) + self._rng.uniform(5, 50)
-        self._after(self._voice_free_ms - self._now_ms, self._synthesised, speak)
+        self._voice_free_ms = max(self.now_ms, self._voice_free_ms) + self._rng.uniform(5, 50)
+        self.after(self._voice_free_ms - self.now_ms, self._synthesised, speak)
 
     def _synthesised(self, speak: act.Speak) -> None:
         if speak.reply_id in self._dead:
             return
         if self._rng.random() < FAULTS:
-            self._feed(ev.ClauseFailed(self._now_ms, speak.reply_id, speak.clause, "broken"))
+            self.feed(ev.ClauseFailed(self.now_ms, speak.reply_id, speak.clause, "broken"))
             return
         words = speak.text.split()
         spoken = tuple(ev.SpokenWord(word, i * WORD_MS, (i + 1) * WORD_MS) for i, word in enumerate(words))
         duration_ms = len(words) * WORD_MS
-        self._feed(ev.ClauseAudio(self._now_ms, speak.reply_id, speak.clause, duration_ms, spoken))
-        self._playout.add(speak.reply_id, speak.clause, duration_ms, self._now_ms)
-        self._play()
+        self.say(speak.reply_id, speak.clause, spoken, duration_ms)
 
     # --- the leg ---
 
-    def _play(self) -> None:
-        self._playing += 1
-        due_ms = self._playout.next_ms()
-        if due_ms is not None:
-            self._after(due_ms - self._now_ms, self._played, self._playing)
-
-    def _played(self, playing: int) -> None:
-        if playing != self._playing:
-            return
-        sent = self._playout.due(self._now_ms)
-        if sent is not None:
-            if sent.reply_id not in self._started or sent.reply_id in self._over:
-                self._broken(f"a frame of reply {sent.reply_id} was sent outside its life")
-            if sent.clause == 0 and sent.sent_ms <= FRAME_MS:
-                self._first_frame(sent.reply_id)
-            self._feed(ev.Played(self._now_ms, sent.reply_id, sent.clause, sent.sent_ms))
-        self._play()
+    def sent(self, clause: Clause) -> None:
+        """See `VirtualCall.sent`."""
+        if clause.reply_id not in self._started or clause.reply_id in self._over:
+            self._broken(f"a frame of reply {clause.reply_id} was sent outside its life")
+        if clause.clause == 0 and clause.sent_ms <= FRAME_MS:
+            self._first_frame(clause.reply_id)
 
     def _first_frame(self, reply_id: int) -> None:
         if self._true_end_ms is not None and self._turn is not None and not self._overlap_begun:
             tool = f"with {self._turn.tool}" if self._turn.tool else "without tools"
-            self._tally.took(f"voice to voice, {tool}", self._now_ms - self._true_end_ms)
-            self._tally.took(f"commit to first frame, {tool}", self._now_ms - self._commit_ms)
+            self._tally.took(f"voice to voice, {tool}", self.now_ms - self._true_end_ms)
+            self._tally.took(f"commit to first frame, {tool}", self.now_ms - self._commit_ms)
             self._true_end_ms = None
         turn = self._turn
         if turn is not None and turn.overlap is not None and not self._overlap_begun:
             self._overlap_begun = True
-            self._after(turn.overlap_after_ms, self._overlap, reply_id, turn.overlap)
+            self.after(turn.overlap_after_ms, self._overlap, reply_id, turn.overlap)
 
-    def _release(self, release: act.ResumeReply) -> None:
+    def resumed(self, action: act.ResumeReply) -> None:
+        """See `VirtualCall.resumed`."""
         self._judged("goes on")
-        self._playout.resume(release.reply_id, self._now_ms, release.from_ms if release.clause >= 0 else None)
-        self._play()
 
-    def _judged_softly(self, attenuate: act.Attenuate) -> None:
-        if not attenuate.gain_db:
-            self._judged("goes on")
-
-    def _drop(self, reply_id: int) -> None:
+    def cancelled(self, reply_id: int) -> None:
+        """See `VirtualCall.cancelled`."""
         if reply_id in self._started:
             self._judged("yields")
         self._dead.add(reply_id)
-        clause, sent_ms = self._playout.cancel(reply_id, self._now_ms)
-        self._play()
-        self._after(self._rng.uniform(0, 5), self._stopped, reply_id, clause, sent_ms)
 
-    def _stopped(self, reply_id: int, clause: int, sent_ms: float) -> None:
-        self._feed(ev.PlayoutStopped(self._now_ms, reply_id, clause, sent_ms))
+    def stopping_ms(self) -> float:
+        """See `VirtualCall.stopping_ms`."""
+        return self._rng.uniform(0, 5)
 
     def _judged(self, verdict: str) -> None:
         if self._judging is not None:
             self._tally.decided(f"over its speech: {self._judging.kind}", verdict)
-            self._tally.took(f"{self._judging.kind}: onset until it {verdict}", self._now_ms - self._onset_ms)
+            self._tally.took(f"{self._judging.kind}: onset until it {verdict}", self.now_ms - self._onset_ms)
             self._judging = None
 
     # --- replies ---
@@ -306,31 +249,31 @@ class SimulatedCall:
         if started.reply_id in self._started:
             self._broken(f"reply {started.reply_id} began twice")
         self._started.add(started.reply_id)
-        self._commit_ms = self._now_ms
+        self._commit_ms = self.now_ms
 
     def _reply_ended(self, ended: act.ReplyEnded) -> None:
         if ended.reply_id in self._over:
             self._broken(f"reply {ended.reply_id} ended twice")
         self._over[ended.reply_id] = ended.heard
         self._tally.decided("the reply was", ended.status)
-        self._after(self._rng.uniform(200, 1500), self._next)
+        self.after(self._rng.uniform(200, 1500), self._next)
 
     # --- the caller ---
 
     def _next(self) -> None:
         """Say what comes next, if it is the caller's turn."""
-        if self._saying is not None or self._state.phase is not Phase.IDLE:
+        if self._saying is not None or self.state.phase is not Phase.IDLE:
             return
         if self._turns:
             self._turn = self._turns.pop(0)
             self._overlap_begun = False
             self._begin(self._turn.request)
         elif self._rng.random() < 0.8:
-            self._feed(ev.HangUp(self._now_ms, "hangup"))
+            self.feed(ev.HangUp(self.now_ms, "hangup"))
 
     def _overlap(self, reply_id: int, sound: Utterance) -> None:
-        reply = self._state.reply
-        if self._saying is None and reply is not None and reply.reply_id == reply_id and self._state.phase is Phase.SPEAKING:
+        reply = self.state.reply
+        if self._saying is None and reply is not None and reply.reply_id == reply_id and self.state.phase is Phase.SPEAKING:
             asked = f"{reply.heard} {reply.unheard}".endswith("?") and len(reply.unheard.split()) <= EARLY_ANSWER_WORDS
             if sound.kind != "backchannel" or not asked:  # a "yes" to a question is an answer
                 self._judging = sound
@@ -346,16 +289,16 @@ class SimulatedCall:
         assert self._saying is not None
         words = self._saying.fragments[self._part].words
         lasts_ms = len(words) * SAID_WORD_MS if words else NOISE_MS
-        onset_ms = self._now_ms
+        onset_ms = self.now_ms
         vad_ms = self._rng.uniform(60, 130)
         if not self._open:
-            self._after(vad_ms, self._onset, onset_ms)
+            self.after(vad_ms, self._onset, onset_ms)
         else:
-            self._after(self._rng.uniform(20, 60), self._resumed)
+            self.after(self._rng.uniform(20, 60), self._resumed)
         for index in range(int(lasts_ms // PARTIAL_MS)):
             heard_ms = (index + 1) * PARTIAL_MS
-            self._after(max(heard_ms, vad_ms) + self._rng.uniform(10, 40), self._partial, int(heard_ms // SAID_WORD_MS))
-        self._after(lasts_ms, self._fell_silent, lasts_ms)
+            self.after(max(heard_ms, vad_ms) + self._rng.uniform(10, 40), self._partial, int(heard_ms // SAID_WORD_MS))
+        self.after(lasts_ms, self._fell_silent, lasts_ms)
 
     def _onset(self, onset_ms: float) -> None:
         self._utterance_id += 1
@@ -363,49 +306,49 @@ class SimulatedCall:
         self._onset_ms = onset_ms
         self._voiced_ms = 0.0
         self._heard_words = []
-        reply = self._state.reply
+        reply = self.state.reply
         if reply is None or reply.assumed_text:  # it has just ended: nothing is judged
             self._judging = None
-        self._feed(ev.SpeechStarted(self._now_ms, self._utterance_id, onset_ms))
+        self.feed(ev.SpeechStarted(self.now_ms, self._utterance_id, onset_ms))
 
     def _resumed(self) -> None:
         if not self._open:  # the engine closed the utterance as the caller went on: it is a new one
-            self._onset(self._now_ms)
+            self._onset(self.now_ms)
         elif self._paused:
             self._paused = False
             self._endpointings += 1
-            self._feed(ev.SpeechResumed(self._now_ms, self._utterance_id))
+            self.feed(ev.SpeechResumed(self.now_ms, self._utterance_id))
 
     def _partial(self, count: int) -> None:
         if self._open and not self._paused and self._saying is not None:
             words = [*self._heard_words, *self._saying.fragments[self._part].words[:count]]
             if words:
-                self._feed(ev.Transcript(self._now_ms, self._utterance_id, " ".join(words[:-1]), words[-1], 20.0))
+                self.feed(ev.Transcript(self.now_ms, self._utterance_id, " ".join(words[:-1]), words[-1], 20.0))
                 self._read_on(words)
 
     def _read_on(self, words: list[str]) -> None:
         """What the words so far set off beside the turn engine."""
-        if self._turn is not None and self._turn.tool and self._rng.random() < FORESEEN:
+        if self._turn is not None and self._turn.tool and self._rng.random() < PREDICTED:
             name, arguments = self._rng.choice(TWO_TOOLS), _arguments(" ".join(words))
-            self._feed(ev.ToolPredicted(self._now_ms, self._utterance_id, name, arguments))
+            self.feed(ev.ToolPredicted(self.now_ms, self._utterance_id, name, arguments))
         if self._rng.random() < FOUND:
-            self._feed(ev.ContextFound(self._now_ms, self._utterance_id, (Chunk("a page", " ".join(words)),)))
+            self.feed(ev.ContextFound(self.now_ms, self._utterance_id, (Chunk("a page", " ".join(words)),)))
 
     def _fell_silent(self, voiced_ms: float) -> None:
         assert self._saying is not None
         fragment = self._saying.fragments[self._part]
         last = self._part == len(self._saying.fragments) - 1
         self._voiced_ms += voiced_ms
-        self._speech_end_ms = self._now_ms
+        self._speech_end_ms = self.now_ms
         self._heard_words += fragment.words
         self._finished = last
         if last and self._saying.kind == "request":
-            self._true_end_ms = self._now_ms
-        self._after(PAUSE_MS, self._pause, last)
+            self._true_end_ms = self.now_ms
+        self.after(PAUSE_MS, self._pause, last)
         if last:
-            self._after(3000.0, self._said, self._saying)
+            self.after(3000.0, self._said, self._saying)
         else:
-            self._after(fragment.pause_ms, self._go_on)
+            self.after(fragment.pause_ms, self._go_on)
 
     def _go_on(self) -> None:
         if self._saying is None:
@@ -428,9 +371,9 @@ class SimulatedCall:
         fall_st = self._rng.gauss(2.0 if last else 0.3, 1.5)
         energy_db = self._rng.gauss(6.0 if last else 3.0, 3.0)
         prosody = Prosody(fall_st if self._rng.random() < 0.8 else None, energy_db)
-        self._feed(
+        self.feed(
             ev.SpeechPaused(
-                self._now_ms, self._utterance_id, self._pause_id, self._speech_end_ms, self._voiced_ms, prosody, self._load()
+                self.now_ms, self._utterance_id, self._pause_id, self._speech_end_ms, self._voiced_ms, prosody, self._load()
             )
         )
 
@@ -449,40 +392,40 @@ class SimulatedCall:
         if pause_id == self._pause_id:
             refusal = ev.Refusal("topics", "I do not speak of that.") if text and self._rng.random() < GUARDED else None
             said = "(withheld)" if refusal else text
-            self._feed(ev.FinalTranscript(self._now_ms, utterance_id, said, pause_id, refusal))
+            self.feed(ev.FinalTranscript(self.now_ms, utterance_id, said, pause_id, refusal))
 
-    def _set_endpointing(self, holds: act.SetEndpointing) -> None:
+    def _set_endpointing(self, delays: act.SetEndpointing) -> None:
         self._endpointings += 1
         if self._open and self._paused:
-            silence_ms = self._now_ms - self._speech_end_ms
-            if holds.eager_ms < holds.endpoint_ms:
-                self._after(holds.eager_ms - silence_ms, self._silence, self._endpointings)
-            self._after(holds.endpoint_ms - silence_ms, self._endpoint, self._endpointings)
+            silence_ms = self.now_ms - self._speech_end_ms
+            if delays.eager_ms < delays.endpoint_ms:
+                self.after(delays.eager_ms - silence_ms, self._silence, self._endpointings)
+            self.after(delays.endpoint_ms - silence_ms, self._endpoint, self._endpointings)
 
-    def _silence(self, holds: int) -> None:
-        if holds == self._endpointings and self._open and self._paused:
-            self._feed(ev.SilenceReached(self._now_ms, self._utterance_id, self._pause_id))
+    def _silence(self, number: int) -> None:
+        if number == self._endpointings and self._open and self._paused:
+            self.feed(ev.SilenceReached(self.now_ms, self._utterance_id, self._pause_id))
 
-    def _endpoint(self, holds: int) -> None:
-        if holds != self._endpointings or not self._open or not self._paused:
+    def _endpoint(self, number: int) -> None:
+        if number != self._endpointings or not self._open or not self._paused:
             return
         self._open = False
         if self._finished and self._saying is not None:
-            self._tally.took(f"end of a {self._saying.kind} until the endpoint", self._now_ms - self._speech_end_ms)
+            self._tally.took(f"end of a {self._saying.kind} until the endpoint", self.now_ms - self._speech_end_ms)
             self._saying = None
-        self._feed(ev.Endpoint(self._now_ms, self._utterance_id, self._speech_end_ms))
+        self.feed(ev.Endpoint(self.now_ms, self._utterance_id, self._speech_end_ms))
 
     # --- what must hold at the end ---
 
     def _check_end(self) -> None:
-        if not self._ended:
+        if not self.ended:
             self._broken("it never ended")
             return
-        if self._timers or self._state.timers:
-            self._broken(f"timers are left over: {sorted({*self._timers, *self._state.timers})}")
-        if self._state.reply is not None:
+        if self.timers or self.state.timers:
+            self._broken(f"timers are left over: {sorted({*self.timers, *self.state.timers})}")
+        if self.state.reply is not None:
             self._broken("a reply is left over")
-        said = [message.content for message in self._state.history if message.role == "assistant" and message.content]
+        said = [message.content for message in self.state.history if message.role == "assistant" and message.content]
         heard = [text for _, text in sorted(self._over.items()) if text]
         if " ".join(said) != " ".join(heard):
             self._broken(f"history holds {said}, the caller heard {heard}")

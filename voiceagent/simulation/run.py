@@ -10,9 +10,10 @@ from functools import partial
 from msgspec.structs import replace
 
 from voiceagent.conversation.state import Rules, ToolRule
-from voiceagent.simulation.call import Record, SimulatedCall
+from voiceagent.simulation.call import SimulatedCall
 from voiceagent.simulation.script import HAS_EFFECTS, LOOKS_UP
 from voiceagent.simulation.tally import Tally
+from voiceagent.simulation.virtual_call import Record
 
 BATCH = 500
 

@@ -81,32 +81,9 @@ class WhisperEngine:
         self.options = options or WhisperOptions()
         self.max_audio_s = self.options.max_audio_s
         self.stream = self.options.stream
-        missing = [name for name in NEEDED_FILES if not (path / name).is_file()]
-        if missing:
-            raise ModelError(
-                f"{path}: no {missing[0]} in it; expected a Whisper in CTranslate2 format ({', '.join(NEEDED_FILES)})"
-            )
         from voiceagent.stt.decoder import BatchDecoder  # slow to import; only a running engine needs it
-        from voiceagent.stt.short_whisper import ShortWhisper
 
-        try:
-            model = ShortWhisper(
-                str(path),
-                margin_frames=self.options.margin_frames,
-                min_frames=self.options.min_frames,
-                step_frames=self.options.step_frames,
-                margin_fill=self.options.margin_fill,
-                device=self.options.device,
-                compute_type=self.options.compute_type,
-                cpu_threads=self.options.cpu_threads,
-                num_workers=self.options.workers + 1,
-                local_files_only=True,
-            )
-        except Exception as error:  # CTranslate2, tokenizers and json share no base
-            line = (str(error).splitlines() or [type(error).__name__])[0]
-            raise ModelError(
-                f"{path}: cannot be loaded as a Whisper ({line}); fetch it again with: voiceagent models pull"
-            ) from error
+        model = _loaded(path, self.options)
         language = self._known_language(model, path)
         self.decoder, self._thorough = (
             BatchDecoder(
@@ -188,6 +165,32 @@ class WhisperEngine:
     async def close(self) -> None:
         """See `SttEngine.close`."""
         await self.queue.close()
+
+
+def _loaded(path: Path, options: WhisperOptions) -> ShortWhisper:
+    missing = [name for name in NEEDED_FILES if not (path / name).is_file()]
+    if missing:
+        raise ModelError(f"{path}: no {missing[0]} in it; expected a Whisper in CTranslate2 format ({', '.join(NEEDED_FILES)})")
+    from voiceagent.stt.short_whisper import ShortWhisper  # slow to import; only a running engine needs it
+
+    try:
+        return ShortWhisper(
+            str(path),
+            margin_frames=options.margin_frames,
+            min_frames=options.min_frames,
+            step_frames=options.step_frames,
+            margin_fill=options.margin_fill,
+            device=options.device,
+            compute_type=options.compute_type,
+            cpu_threads=options.cpu_threads,
+            num_workers=options.workers + 1,
+            local_files_only=True,
+        )
+    except Exception as error:  # CTranslate2, tokenizers and json share no base
+        line = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ModelError(
+            f"{path}: cannot be loaded as a Whisper ({line}); fetch it again with: voiceagent models pull"
+        ) from error
 
 
 def create(path: Path | None, options: Mapping[str, Any]) -> WhisperEngine:

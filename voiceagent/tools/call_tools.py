@@ -12,7 +12,7 @@ from voiceagent.errors import ProtocolError
 from voiceagent.tools.arguments import ArgumentSchema
 from voiceagent.tools.outcome import ToolOutcome
 from voiceagent.tools.plain_schema import Room
-from voiceagent.tools.rule import ToolRule
+from voiceagent.tools.policy import ToolPolicy
 from voiceagent.tools.threads import Threads
 from voiceagent.tools.tool import NAME, Tool, ToolError
 from voiceagent.tools.toolset import ToolSet
@@ -65,9 +65,9 @@ class CallTools:
         mine = self.agents.names
         return [*self.agents.schemas(), *(tool.schema for name, tool in self._offered.items() if name not in mine)]
 
-    def rule(self, name: str) -> ToolRule:
+    def policy(self, name: str) -> ToolPolicy:
         """What a tool runs by."""
-        return ToolRule() if self._clients(name) else self.agents.rule(name)
+        return ToolPolicy() if self._clients(name) else self.agents.policy(name)
 
     async def run(self, call_id: str, name: str, arguments: str, timeout_s: float) -> ToolOutcome:
         """Run a tool, `call_id` being the model's request, by the rules of `ToolSet.run`. A client's tool is run by whoever
@@ -129,7 +129,7 @@ class _AtTheClient(Tool):
         self.name = offered.name
         self.description = offered.description
         self.parameters: Mapping[str, Any] = offered.arguments.parameters
-        self.rule = ToolRule()
+        self.policy = ToolPolicy()
         self._arguments = offered.arguments
         self._call_id = call_id
         self._waiting = waiting

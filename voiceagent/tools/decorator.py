@@ -13,7 +13,7 @@ from typing import Annotated, Any, Generic, ParamSpec, TypeVar, overload
 import msgspec
 
 from voiceagent.errors import ConfigError
-from voiceagent.tools.rule import Effect, ToolRule, check_rule
+from voiceagent.tools.policy import Effect, ToolPolicy, check_policy
 from voiceagent.tools.threads import Threads
 from voiceagent.tools.tool import NAME, Tool, ToolError, json_object
 
@@ -32,7 +32,7 @@ class FunctionTool(Tool, Generic[P, R]):
         name: str,
         description: str,
         function: Callable[P, R],
-        rule: ToolRule,
+        policy: ToolPolicy,
         parameters: Mapping[str, Any],
         arguments: type[msgspec.Struct],
     ) -> None:
@@ -40,7 +40,7 @@ class FunctionTool(Tool, Generic[P, R]):
         self.name = name
         self.description = description
         self.function = function
-        self.rule = rule
+        self.policy = policy
         self.parameters = parameters
         self._arguments = arguments
 
@@ -130,13 +130,13 @@ def tool(
     `effect`: what a run leaves behind. `filler`: what may be said while it runs. `confirm`: a question to ask first, such as
     `"Shall I book a table for {people}?"`. `timeout_s`: the longest run, instead of the agent's `turn.tool_timeout_s`.
     Raises ConfigError when no schema can be made, or a setting cannot be used."""
-    rule = ToolRule(effect, (filler,) if isinstance(filler, str) and filler else tuple(filler), confirm, timeout_s)
+    policy = ToolPolicy(effect, (filler,) if isinstance(filler, str) and filler else tuple(filler), confirm, timeout_s)
     if function is None:
-        return lambda f: _make(f, name or f.__name__, rule)
-    return _make(function, name or function.__name__, rule)
+        return lambda f: _make(f, name or f.__name__, policy)
+    return _make(function, name or function.__name__, policy)
 
 
-def _make(function: Callable[P, R], name: str, rule: ToolRule) -> FunctionTool[P, R]:
+def _make(function: Callable[P, R], name: str, policy: ToolPolicy) -> FunctionTool[P, R]:
     if not NAME.fullmatch(name):
         raise ConfigError(f"tool {name!r}: expected a name of letters, digits, _ and - (at most 64)")
     description, described = _docstring(inspect.getdoc(function) or "")
@@ -160,8 +160,8 @@ def _make(function: Callable[P, R], name: str, rule: ToolRule) -> FunctionTool[P
         parameters = _inline(msgspec.json.schema(arguments))
     except (TypeError, ValueError) as error:
         raise ConfigError(f"tool {name}: no JSON schema can be made of its parameters ({str(error).splitlines()[0]})") from error
-    check_rule(name, rule, parameters["properties"])
-    return FunctionTool(name, description, function, rule, parameters, arguments)
+    check_policy(name, policy, parameters["properties"])
+    return FunctionTool(name, description, function, policy, parameters, arguments)
 
 
 def _default(value: Any) -> Any:

@@ -23,7 +23,7 @@ from voiceagent.tools.headers import checked_url, headers_from, variables_from
 from voiceagent.tools.mcp_result import read_result
 from voiceagent.tools.mcp_transport import CONNECT_TIMEOUT_S, address, program, watched
 from voiceagent.tools.plain_schema import Room
-from voiceagent.tools.rule import Effect, check_rule
+from voiceagent.tools.policy import Effect, check_policy
 from voiceagent.tools.settings import McpSettings, RuleSettings
 from voiceagent.tools.threads import Threads
 from voiceagent.tools.tool import MAX_TOOLS, NAME, Tool, ToolError, ToolSource
@@ -60,8 +60,8 @@ class McpTool(Tool):
         self.parameters = self._schema.parameters
         text = described.description or described.title or described.name
         self.description = " ".join(text.split())[:MAX_DESCRIPTION_CHARACTERS]
-        self.rule = settings.rule(_effect(described))
-        check_rule(self.name, self.rule, self.parameters["properties"])
+        self.policy = settings.policy(_effect(described))
+        check_policy(self.name, self.policy, self.parameters["properties"])
 
     def parse(self, arguments: str) -> dict[str, Any]:
         """See Tool."""
@@ -73,7 +73,7 @@ class McpTool(Tool):
 
     async def run(self, given: dict[str, Any], threads: Threads) -> Any:
         """Have the server run it. Raises ToolError."""
-        return await self._server.call(self._called, given, again=self.rule.effect != "external")
+        return await self._server.call(self._called, given, again=self.policy.effect != "external")
 
 
 def _effect(described: McpToolDescription) -> Effect:

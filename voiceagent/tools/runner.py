@@ -44,7 +44,7 @@ class ToolRunner:
             log.warning("tool %s refused: %d tools are running", tool.name, len(self._runs))
             self._ended("too_many")
             return failed(_TOO_MANY)
-        run = asyncio.create_task(self._run(tool, given, tool.rule.timeout_s or timeout_s), name=f"tool {tool.name}")
+        run = asyncio.create_task(self._run(tool, given, tool.policy.timeout_s or timeout_s), name=f"tool {tool.name}")
         self._runs.add(run)
         run.add_done_callback(self._runs.discard)
         try:
@@ -52,7 +52,7 @@ class ToolRunner:
         except asyncio.CancelledError:
             if run.cancelled():
                 return failed("The server is stopping.")
-            if tool.rule.effect == "none":
+            if tool.policy.effect == "none":
                 run.cancel()
             else:
                 log.info("tool %s runs on, though nobody waits for it any more", tool.name)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 
 from voiceagent.addresses import shown
-from voiceagent.tools.rule import Effect, ToolRule
+from voiceagent.tools.policy import Effect, ToolPolicy
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
@@ -23,10 +23,10 @@ class RuleSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     confirm: str = ""
     timeout_s: float | None = None
 
-    def rule(self, effect: Effect = "external") -> ToolRule:
-        """The rule, with `effect` where none is set."""
+    def policy(self, effect: Effect = "external") -> ToolPolicy:
+        """The policy, with `effect` where none is set."""
         fillers = (self.filler,) if isinstance(self.filler, str) else self.filler
-        return ToolRule(self.effect or effect, fillers, self.confirm, self.timeout_s)
+        return ToolPolicy(self.effect or effect, fillers, self.confirm, self.timeout_s)
 
 
 class McpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

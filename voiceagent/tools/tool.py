@@ -1,4 +1,4 @@
-"""What a tool is, wherever it comes from: a name, a description and a schema that the model is told, a rule that the
+"""What a tool is, wherever it comes from: a name, a description and a schema that the model is told, a policy that the
 conversation keeps, a check of the model's arguments, and a run. A source is what brings tools and owns what they need."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from voiceagent.errors import VoiceAgentError
-from voiceagent.tools.rule import ToolRule
+from voiceagent.tools.policy import ToolPolicy
 from voiceagent.tools.threads import Threads
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
@@ -32,7 +32,7 @@ class Tool(ABC):
 
     name: str
     description: str
-    rule: ToolRule
+    policy: ToolPolicy
     parameters: Mapping[str, Any]
     """JSON schema of the arguments: an object."""
 

@@ -14,8 +14,8 @@ from voiceagent.errors import ConfigError
 from voiceagent.redaction import redacted
 from voiceagent.tools.loading import load_tools
 from voiceagent.tools.outcome import ToolOutcome, failed
+from voiceagent.tools.policy import ToolPolicy
 from voiceagent.tools.prediction import ToolPredictor
-from voiceagent.tools.rule import ToolRule
 from voiceagent.tools.runner import ToolRunner
 from voiceagent.tools.settings import ToolEntry
 from voiceagent.tools.shapes import shapes
@@ -23,7 +23,7 @@ from voiceagent.tools.tool import MAX_TOOLS, Tool, ToolSource
 from voiceagent.tools.webhook import Webhook
 from voiceagent.turn_taking.patience import Shape
 
-UNKNOWN = ToolRule(effect="none")
+UNKNOWN = ToolPolicy(effect="none")
 
 
 class ToolSet:
@@ -69,10 +69,10 @@ class ToolSet:
         """The OpenAI function objects of all tools, in the order they were defined."""
         return [tool.schema for tool in self._tools().values()]
 
-    def rule(self, name: str) -> ToolRule:
+    def policy(self, name: str) -> ToolPolicy:
         """What a tool runs by. A tool that is not known leaves nothing behind: running it only tells the model so."""
         tool = self._tools().get(name)
-        return tool.rule if tool else UNKNOWN
+        return tool.policy if tool else UNKNOWN
 
     def values(self, name: str) -> tuple[Shape, ...]:
         """What a tool's arguments look like, as far as its schema tells."""

@@ -10,7 +10,7 @@ import httpx2
 from voiceagent.errors import ConfigError
 from voiceagent.tools.arguments import ArgumentSchema
 from voiceagent.tools.headers import checked_url, headers_from
-from voiceagent.tools.rule import check_rule
+from voiceagent.tools.policy import check_policy
 from voiceagent.tools.settings import WebhookSettings
 from voiceagent.tools.threads import Threads
 from voiceagent.tools.tool import NAME, Tool, ToolError, ToolSource
@@ -36,8 +36,8 @@ class WebhookTool(Tool):
         self.name = settings.name
         self.description = settings.description
         self.parameters = self._schema.parameters
-        self.rule = settings.rule()
-        check_rule(settings.name, self.rule, self.parameters["properties"])
+        self.policy = settings.policy()
+        check_policy(settings.name, self.policy, self.parameters["properties"])
         self._url = checked_url(owner, settings.url)
         self._headers = headers_from(owner, settings.headers_env)
         self._client: httpx2.AsyncClient | None = None

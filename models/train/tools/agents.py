@@ -73,14 +73,14 @@ def _trade(intro: str, told: Sequence[Fact], rng: random.Random) -> Agent:
         taken = any(other.about == made.about and other.family.group == made.family.group for other in tools)
         if len(tools) < many and not taken and all(other.name != made.name for other in tools):
             tools.append(made)
-    one = Agent("", (), tuple(tools), kinds=kinds)
+    without = Agent("", (), tuple(tools), kinds=kinds)
     about = {fact.about: fact for fact in told}
     for _ in range(rng.choice([0, 1, 2, 2, 3, 4])):
         of = rng.choice(kinds)
-        fact = fact_of_kind(of, one.groups(of), rng)
+        fact = fact_of_kind(of, without.groups(of), rng)
         about.setdefault(fact.about, fact)
     known = rng.sample(list(about.values()), len(about))
-    return replace(one, instructions=_instructions(intro, known, rng), facts=tuple(known))
+    return replace(without, instructions=_instructions(intro, known, rng), facts=tuple(known))
 
 
 def _intro(rng: random.Random) -> str:

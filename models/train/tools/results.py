@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections.abc import Callable
 from typing import Any
 
 from models.train.tools.families import Made
@@ -121,7 +122,7 @@ def _day(rng: random.Random) -> str:
     return rng.choice(words("weekdays")) if rng.random() < 0.6 else rng.choice(soon)
 
 
-_DRAWS = {
+_DRAWS: dict[str, Callable[[random.Random], str | float | list[str]]] = {
     "money": _money,
     "clock": _clock,
     "day": _day,

@@ -55,7 +55,8 @@ def _draw(one: Mapping[str, Any]) -> Draw:
         return choice(one["choices"])
     if "yes" in one:
         return switch(one["yes"], one.get("no", []))
-    return measure(*one["measure"], whole=one["type"] == "integer")
+    unit, low, high = one["measure"]
+    return measure(unit, low, high, whole=one["type"] == "integer")
 
 
 SLOTS = slots_of(read("slots"))

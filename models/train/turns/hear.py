@@ -159,6 +159,7 @@ def read_evidence(part: Part, line: Line, seed: int = SEED) -> list[Evidence]:
 
 
 def _read(entry: dict[str, object]) -> Evidence:
+    # The ignores: JSON as `_evidence` made it. An annotation would change `version()`, and with it what lies in the cache.
     judged: list[dict[str, object]] = entry.pop("pauses")  # type: ignore[assignment]
     pauses = tuple(JudgedHearing(HeardPause(**one["pause"]), one["ear"]) for one in judged)  # type: ignore[arg-type]
     return Evidence(**entry, pauses=pauses)  # type: ignore[arg-type]

@@ -20,8 +20,8 @@ MAX_TIMEOUT_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class ToolRule:
-    """The rule that a tool runs by."""
+class ToolPolicy:
+    """What its author says of a tool."""
 
     effect: Effect = "external"
     fillers: tuple[str, ...] = ()
@@ -32,19 +32,19 @@ class ToolRule:
     """The longest run; None: the agent's `turn.tool_timeout_s`."""
 
 
-def check_rule(tool: str, rule: ToolRule, arguments: Collection[str]) -> None:
-    """Raises ConfigError when the rule of `tool`, which takes `arguments`, holds what cannot be used."""
-    if rule.effect not in typing.get_args(Effect):
-        raise ConfigError(f"tool {tool}: effect {rule.effect!r} is not one of {', '.join(typing.get_args(Effect))}")
-    if len(rule.fillers) > MAX_FILLERS:
-        raise ConfigError(f"tool {tool}: has {len(rule.fillers)} fillers, expected at most {MAX_FILLERS}")
-    for filler in rule.fillers:
+def check_policy(tool: str, policy: ToolPolicy, arguments: Collection[str]) -> None:
+    """Raises ConfigError when the policy of `tool`, which takes `arguments`, holds what cannot be used."""
+    if policy.effect not in typing.get_args(Effect):
+        raise ConfigError(f"tool {tool}: effect {policy.effect!r} is not one of {', '.join(typing.get_args(Effect))}")
+    if len(policy.fillers) > MAX_FILLERS:
+        raise ConfigError(f"tool {tool}: has {len(policy.fillers)} fillers, expected at most {MAX_FILLERS}")
+    for filler in policy.fillers:
         if not isinstance(filler, str) or not filler.strip() or len(filler) > MAX_SENTENCE_CHARACTERS:
             expected = f"a sentence of at most {MAX_SENTENCE_CHARACTERS} characters"
             raise ConfigError(f"tool {tool}: filler {filler!r:.60} cannot be said; expected {expected}")
-    if rule.timeout_s is not None and not 0 < rule.timeout_s <= MAX_TIMEOUT_S:
-        raise ConfigError(f"tool {tool}: timeout_s is {rule.timeout_s!r}, expected more than 0 and at most {MAX_TIMEOUT_S:g}")
-    _check_question(tool, rule.confirm, arguments)
+    if policy.timeout_s is not None and not 0 < policy.timeout_s <= MAX_TIMEOUT_S:
+        raise ConfigError(f"tool {tool}: timeout_s is {policy.timeout_s!r}, expected more than 0 and at most {MAX_TIMEOUT_S:g}")
+    _check_question(tool, policy.confirm, arguments)
 
 
 def _check_question(tool: str, question: str, arguments: Collection[str]) -> None:
