@@ -140,7 +140,7 @@ def figures(
         yield Figure(f"(a) {name}: p50", found.median_ms, "ms", "", True)
         yield Figure(f"(a) {name}: mean", found.mean_ms, "ms", "", True)
         yield Figure(f"(a) {name}: p90", found.p90_ms, "ms", "", True)
-        yield Figure(f"(a) {name}: speculative_replies thrown away a turn", found.wasted_a_turn, "", "", True)
+        yield Figure(f"(a) {name}: speculative replies thrown away a turn", found.wasted_a_turn, "", "", True)
     yield Figure("(a) turns not heard", chosen.missed, "", "", True)
     for name, scores in (("voiceagent", ours), ("Silero, fixed silence", silero), ("webrtcvad, fixed silence", webrtc)):
         cut_off = least(scores, lambda found: found.median_ms <= MOST_MEDIAN_MS, lambda found: found.cut_off)

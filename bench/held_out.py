@@ -20,7 +20,7 @@ from bench.server import running
 from bench.trial import ask, greeted
 from voiceagent.client.caller import Caller
 from voiceagent.errors import MediaError
-from voiceagent.evaluation.figures import Figure, at_least, at_most
+from voiceagent.evaluation.figures import Figure, at_least, at_most, plain
 from voiceagent.latency.percentiles import percentile
 from voiceagent.latency.spans import Stage
 from voiceagent.store.turns import read_turns, turns_file
@@ -57,7 +57,7 @@ class Held:
 
 
 async def measure(options: argparse.Namespace) -> Iterator[Figure]:
-    """All figures: about 25 minutes a profile for 120 turns."""
+    """All figures: about 16 minutes a profile for 120 turns."""
     turns = await asyncio.to_thread(everyday_turns, options.turns or TURNS)
     with tempfile.TemporaryDirectory(prefix="voiceagent-bench-") as folder:
         agent = Path(folder) / "agent.yaml"
@@ -106,12 +106,12 @@ def rows(name: str, found: Held) -> Iterator[Figure]:
     for problem in found.problems:
         print(f"problem: {name}: {problem}")
     yield from _shares(name, found)
-    yield _plain(f"{name}: unanswered", found.unanswered, "")
+    yield plain(f"{name}: unanswered", found.unanswered, "")
     for what, times in (("voice to voice", found.voice_to_voice_ms), ("endpoint", found.endpoint_ms)):
         if times:
-            yield _plain(f"{name}: {what} p50", percentile(times, 50), "ms")
-            yield _plain(f"{name}: {what} mean", statistics.fmean(times), "ms")
-            yield _plain(f"{name}: {what} p90", percentile(times, 90), "ms")
+            yield plain(f"{name}: {what} p50", percentile(times, 50), "ms")
+            yield plain(f"{name}: {what} mean", statistics.fmean(times), "ms")
+            yield plain(f"{name}: {what} p90", percentile(times, 90), "ms")
 
 
 def _shares(name: str, found: Held) -> Iterator[Figure]:
@@ -128,7 +128,7 @@ def _shares(name: str, found: Held) -> Iterator[Figure]:
         if cut:
             low, high = interval(sum(cut), len(cut))
             label = f"{name}: {len(cut)} {what} cut off [{100 * low:.1f}–{100 * high:.1f}]"
-            yield _plain(label, 100 * sum(cut) / len(cut), "%")
+            yield plain(label, 100 * sum(cut) / len(cut), "%")
 
 
 def interval(hits: int, of: int) -> tuple[float, float]:
@@ -137,7 +137,3 @@ def interval(hits: int, of: int) -> tuple[float, float]:
     share, spread = hits / of, z * z / of
     middle, half = share + spread / 2, z * math.sqrt(share * (1 - share) / of + spread / (4 * of))
     return (middle - half) / (1 + spread), (middle + half) / (1 + spread)
-
-
-def _plain(name: str, value: float, unit: str) -> Figure:
-    return Figure(name, round(value, 1), unit, "", True)

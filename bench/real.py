@@ -15,7 +15,7 @@ from bench.peers.comparison import LONG_ANSWERS, QUESTIONS
 from bench.quiet import quiet_machine
 from bench.server import Server, running
 from bench.soak import soak
-from voiceagent.evaluation.figures import Figure, at_least, at_most
+from voiceagent.evaluation.figures import Figure, at_least, at_most, plain
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.latency.budgets import Limits
 from voiceagent.latency.percentiles import distribution, percentile
@@ -115,19 +115,19 @@ def _rows(name: str, found: Profiled) -> Iterator[Figure]:
     if alone.voice_to_voice_ms:
         times = alone.voice_to_voice_ms
         yield at_most(f"{name}: voice to voice p50", round(percentile(times, 50), 1), voice.p50_ms, "ms")
-        yield _plain(f"{name}: voice to voice mean", statistics.fmean(times), "ms")
-        yield _plain(f"{name}: voice to voice p90", percentile(times, 90), "ms")
+        yield plain(f"{name}: voice to voice mean", statistics.fmean(times), "ms")
+        yield plain(f"{name}: voice to voice p90", percentile(times, 90), "ms")
         yield at_most(f"{name}: voice to voice p95", round(percentile(times, 95), 1), voice.p95_ms, "ms")
-    yield _plain(f"{name}: questions understood to the word", 100 * alone.understood / max(alone.asked, 1), "%")
-    yield _plain(f"{name}: cores a call", alone.cores_a_call, "", 3)
+    yield plain(f"{name}: questions understood to the word", 100 * alone.understood / max(alone.asked, 1), "%")
+    yield plain(f"{name}: cores a call", alone.cores_a_call, "", 3)
     if found.interrupted.barge_in_stop_ms:
         stops = distribution(found.interrupted.barge_in_stop_ms)
-        yield _plain(f"{name}: interruptions timed", stops.count, "")
+        yield plain(f"{name}: interruptions timed", stops.count, "")
         yield at_most(f"{name}: barge-in stop p50", round(stops.p50_ms, 1), stop.p50_ms, "ms")
         yield at_most(f"{name}: barge-in stop p95", round(stops.p95_ms, 1), stop.p95_ms, "ms")
     yield from _ladder_rows(name, found.at_once, voice)
-    yield _plain(f"{name}: memory at the end", found.memory_mb, "MB")
-    yield _plain(f"{name}: threads at the end", found.threads, "")
+    yield plain(f"{name}: memory at the end", found.memory_mb, "MB")
+    yield plain(f"{name}: threads at the end", found.threads, "")
     problems = [*alone.problems, *found.interrupted.problems]
     for problem in (*problems, *(problem for asked in found.at_once.values() for problem in asked.problems)):
         print(f"problem: {name}: {problem}")
@@ -138,21 +138,21 @@ def _ladder_rows(name: str, at_once: dict[int, Asked], limits: Limits) -> Iterat
     within: list[int] = []
     for calls, asked in at_once.items():
         label = f"{name}, {calls} at once"
-        yield _plain(f"{label}: turns timed", len(asked.voice_to_voice_ms), "")
+        yield plain(f"{label}: turns timed", len(asked.voice_to_voice_ms), "")
         if not asked.voice_to_voice_ms:
             continue
         voice = distribution(asked.voice_to_voice_ms)
         if calls == BARRED_CALLS and name != BUNDLED:
             yield at_most(f"{label}: voice to voice p50", round(voice.p50_ms, 1), BARRED_P50_MS, "ms")
         else:
-            yield _plain(f"{label}: voice to voice p50", voice.p50_ms, "ms")
-        yield _plain(f"{label}: voice to voice p95", voice.p95_ms, "ms")
-        yield _plain(f"{label}: cores a call", asked.cores_a_call, "", 3)
-        yield _plain(f"{label}: questions understood to the word", 100 * asked.understood / max(asked.asked, 1), "%")
-        yield _plain(f"{label}: calls that failed", len(asked.problems), "")
+            yield plain(f"{label}: voice to voice p50", voice.p50_ms, "ms")
+        yield plain(f"{label}: voice to voice p95", voice.p95_ms, "ms")
+        yield plain(f"{label}: cores a call", asked.cores_a_call, "", 3)
+        yield plain(f"{label}: questions understood to the word", 100 * asked.understood / max(asked.asked, 1), "%")
+        yield plain(f"{label}: calls that failed", len(asked.problems), "")
         if not asked.problems and voice.p50_ms <= limits.p50_ms and voice.p95_ms <= limits.p95_ms:
             within.append(calls)
-    yield _plain(f"{name}: calls at once within budget", _unbroken(within, tuple(at_once)), "")
+    yield plain(f"{name}: calls at once within budget", _unbroken(within, tuple(at_once)), "")
 
 
 def _unbroken(within: Sequence[int], ladder: Sequence[int]) -> int:
@@ -163,7 +163,3 @@ def _unbroken(within: Sequence[int], ladder: Sequence[int]) -> int:
             break
         reached = calls
     return reached
-
-
-def _plain(name: str, value: float, unit: str, digits: int = 1) -> Figure:
-    return Figure(name, round(value, digits), unit, "", True)

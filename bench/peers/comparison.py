@@ -34,7 +34,7 @@ from bench.quiet import quiet_machine
 from bench.stt.spelling import compared as same_spelling
 from bench.trial import Speech, ask, greeted, interrupt
 from voiceagent.errors import MediaError
-from voiceagent.evaluation.figures import Figure, at_least, at_most
+from voiceagent.evaluation.figures import Figure, at_least, at_most, plain
 from voiceagent.latency.percentiles import distribution
 
 NOTES = """
@@ -114,7 +114,7 @@ async def measure(options: argparse.Namespace) -> Iterator[Figure]:
     speeches = {text: spoken(text) for text in (*QUESTIONS, *LONG_ANSWERS, INTERRUPTION)}
     tallies = await compared(speeches, ON_BUNDLED, "embedded", options.turns or MIN_TURNS, together=options.together)
     at_once = len(tallies) if options.together else 1
-    return itertools.chain([_plain("servers called at the same time", at_once, "")], _rows(tallies))
+    return itertools.chain([plain("servers called at the same time", at_once, "")], _rows(tallies))
 
 
 async def compared(
@@ -227,21 +227,21 @@ def of_one(name: str, tally: Tally, turns: int = MIN_TURNS, interruptions: int =
     yield at_least(f"{label}: turns timed", len(tally.voice_to_voice_ms), turns, "")
     if tally.voice_to_voice_ms:
         voice = distribution(tally.voice_to_voice_ms)
-        yield _plain(f"{label}: voice to voice p50", voice.p50_ms, "ms")
-        yield _plain(f"{label}: voice to voice p95", voice.p95_ms, "ms")
+        yield plain(f"{label}: voice to voice p50", voice.p50_ms, "ms")
+        yield plain(f"{label}: voice to voice p95", voice.p95_ms, "ms")
     yield at_least(f"{label}: interruptions timed", len(tally.barge_in_stop_ms), interruptions, "")
     if tally.barge_in_stop_ms:
         stop = distribution(tally.barge_in_stop_ms)
-        yield _plain(f"{label}: barge-in stop p50", stop.p50_ms, "ms")
-        yield _plain(f"{label}: barge-in stop p95", stop.p95_ms, "ms")
-    yield _plain(f"{label}: CPU-seconds a call-second", tally.cpu_share, "", 4)
-    yield _plain(f"{label}: CPU-seconds a call-second of the language model server", _per(tally.llm_cpu_s, tally.call_s), "", 4)
-    yield _plain(f"{label}: requests to the language model a turn", _per(tally.requests, tally.asked), "")
-    yield _plain(f"{label}: questions understood to the word", 100 * _per(tally.understood, tally.asked), "%")
-    yield _plain(f"{label}: questions cut off", 100 * _per(tally.cut, tally.asked), "%")
-    yield _plain(f"{label}: questions unanswered", tally.unanswered, "")
-    yield _plain(f"{label}: calls that failed", len(tally.problems), "")
-    yield _plain(f"{label}: memory at the end", tally.memory_mb, "MB")
+        yield plain(f"{label}: barge-in stop p50", stop.p50_ms, "ms")
+        yield plain(f"{label}: barge-in stop p95", stop.p95_ms, "ms")
+    yield plain(f"{label}: CPU-seconds a call-second", tally.cpu_share, "", 4)
+    yield plain(f"{label}: CPU-seconds a call-second of the language model server", _per(tally.llm_cpu_s, tally.call_s), "", 4)
+    yield plain(f"{label}: requests to the language model a turn", _per(tally.requests, tally.asked), "")
+    yield plain(f"{label}: questions understood to the word", 100 * _per(tally.understood, tally.asked), "%")
+    yield plain(f"{label}: questions cut off", 100 * _per(tally.cut, tally.asked), "%")
+    yield plain(f"{label}: questions unanswered", tally.unanswered, "")
+    yield plain(f"{label}: calls that failed", len(tally.problems), "")
+    yield plain(f"{label}: memory at the end", tally.memory_mb, "MB")
 
 
 def _ratios(name: str, ours: Tally, peer: Tally) -> Iterator[Figure]:
@@ -256,10 +256,6 @@ def _ratios(name: str, ours: Tally, peer: Tally) -> Iterator[Figure]:
         yield at_most(f"{against}: barge-in stop p95", round(one.p95_ms / other.p95_ms, 3), 0.5, "×")
     ratio = _per(ours.cpu_share, peer.cpu_share)
     yield at_most(f"{against}: CPU-seconds a call-second", round(ratio, 3), 0.4, "×")
-
-
-def _plain(name: str, value: float, unit: str, digits: int = 1) -> Figure:
-    return Figure(name, round(value, digits), unit, "", True)
 
 
 def _per(amount: float, of: float) -> float:

@@ -1,5 +1,5 @@
 """Scores a rule for endpoints on heard turns as LiveKit's eot-bench does: how many turns it cuts off, against how long after
-the end of speech it commits the others. Also what its speculative_replies are worth."""
+the end of speech it commits the others. Also what its speculative replies are worth."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.state import Rules, ToolRule
 from voiceagent.turn_taking.languages.de import GERMAN
+from voiceagent.turn_taking.languages.en import ENGLISH
 
 CONFIRM = {"book": ToolRule("external", (), "Soll ich {people} Plätze buchen?")}
 
@@ -103,6 +104,25 @@ def test_an_agent_of_any_language_follows_the_caller_after_two_turns() -> None:
     world.fire("silence")
     world.play_all()
     assert world.assistant_texts()[-1] == "Sind Sie noch da?"
+
+
+def test_a_result_that_comes_after_the_language_changed_is_told_in_the_place_that_was_kept_for_it() -> None:
+    world = begun("auto", tools={"book": ToolRule("external")})
+    world.say("Book a table and tell me about it.")
+    world.call_tool("book", '{"people": 2}')
+    world.fire("filler")
+    world.synthesise_all()
+    world.frames(3)
+    world.say("No, wait.")
+    world.settle()
+    world.answer("All right.")
+    world.play_all()
+    assert ENGLISH.prompts.tool_running in [message.content for message in world.state.history]
+    for words in ("Ich brauche bitte Hilfe.", "Mein Internet geht nicht."):
+        said_in(world, "de", words)
+    assert changes(world) == ["de"]
+    world.finish_tool('{"booked": true}')
+    assert [message.content for message in world.state.history if message.role == "tool"] == ['{"booked": true}']
 
 
 def test_an_agent_of_one_language_stays_with_it() -> None:

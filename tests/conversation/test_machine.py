@@ -210,7 +210,7 @@ def test_a_reply_in_the_making_goes_on_after_a_noise() -> None:
     assert world.assistant_texts() == ["Once upon a time."]
 
 
-# --- speculative_replies ---
+# --- speculative replies ---
 
 
 def test_a_speculative_reply_that_holds_is_on_the_line_with_the_commit() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.conversation.world import World, begun
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.state import ToolRule
+from voiceagent.conversation.state import Phase, ToolRule
 from voiceagent.turn_taking.languages.en import ENGLISH
 
 
@@ -125,7 +125,7 @@ def test_an_argument_that_may_go_on_is_not_looked_up_yet() -> None:
     assert not world.speculative_calls
     world.partial("Where is order 48271 please")
     world.predict("find", '{"order": "48271"}')
-    assert [run_speculatively.arguments for run_speculatively in world.speculative_calls] == ['{"order": "48271"}']
+    assert [run.arguments for run in world.speculative_calls] == ['{"order": "48271"}']
 
 
 def test_a_prediction_that_nobody_asks_for_is_cancelled() -> None:
@@ -489,6 +489,20 @@ def test_an_interrupted_beginning_leaves_a_tool_with_effects_running() -> None:
         ("assistant", "I have found"),
         ("tool", ENGLISH.prompts.tool_running),
     ]
+    world.finish_tool('{"booked": true}')
+    assert world.state.history[4].content == '{"booked": true}'
+
+
+def test_a_result_that_comes_while_nobody_speaks_is_told_in_the_place_that_was_kept_for_it() -> None:
+    world = waiting_for_one_of_two()
+    world.answer("I have found one.")
+    world.synthesise_all()
+    world.frames(3 * 10)
+    world.say("No, wait.")
+    world.settle()
+    world.answer("All right.")
+    world.play_all()
+    assert world.state.phase is Phase.IDLE
     world.finish_tool('{"booked": true}')
     assert world.state.history[4].content == '{"booked": true}'
 

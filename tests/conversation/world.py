@@ -84,11 +84,7 @@ class World:
                 assert self.rules.tools[action.name].effect == "none", "a tool with effects ran speculatively"
                 self.speculative_calls.append(action)
             case act.CancelSpeculativeTool():
-                self.speculative_calls = [
-                    run_speculatively
-                    for run_speculatively in self.speculative_calls
-                    if run_speculatively.speculative_id != action.speculative_id
-                ]
+                self.speculative_calls = [run for run in self.speculative_calls if run.speculative_id != action.speculative_id]
             case act.PauseReply():
                 self.held.add(action.reply_id)
             case act.ResumeReply():

@@ -116,3 +116,9 @@ def test_links_between_documents_lead_somewhere() -> None:
     for page in (ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")):
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_file_that_the_architecture_page_names_is_there() -> None:
+    named = set(re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.py)`", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")))
+    assert len(named) > 20
+    assert {name for name in named if not (ROOT / "voiceagent" / name).exists() and not (ROOT / name).exists()} == set()

@@ -42,7 +42,7 @@ TOKENS = 60
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def engines() -> AsyncIterator[tuple[EmbeddedEngine, EmbeddedEngine]]:
-    """One that speculative_replies, on two threads, and one that does not, on one."""
+    """One that drafts, on two threads, and one that does not, on one."""
     folder = published(MODEL)
     found = EmbeddedEngine(folder, EmbeddedOptions(threads=2)), EmbeddedEngine(folder, EmbeddedOptions(draft_tokens=0))
     assert found[0].worker.steps is not None

@@ -59,8 +59,8 @@ def _plain(phrase: str | None) -> str | None:
 
 
 def _tool_rule(tools: ToolSet, name: str) -> ToolRule:
-    rule = tools.policy(name)
-    return ToolRule(rule.effect, rule.fillers, rule.confirm, tools.values(name), tools.predictor.typical_ms(name))
+    policy = tools.policy(name)
+    return ToolRule(policy.effect, policy.fillers, policy.confirm, tools.values(name), tools.predictor.typical_ms(name))
 
 
 def endpointing_of(agent: AgentConfig, judges: Sequence[TurnJudge] = ()) -> EndpointModel:

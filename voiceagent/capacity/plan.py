@@ -51,7 +51,7 @@ class Behaviour:
     """Of a turn's prompt, that no cache holds: the caller's words, tools' results."""
     reply_tokens: int = 60
     generations: float = 1.5
-    """A turn: the reply, tool calls, and speculative_replies that were dropped."""
+    """A turn: the reply, tool calls, and speculative replies that were cancelled."""
     caller_share: float = 0.4
     """Of the time the caller speaks."""
     agent_share: float = 0.4

@@ -43,6 +43,8 @@ class Message:
     """What was found for a user's message, in the order in which it was prompted."""
     context_head: str = ""
     """Stands in front of that."""
+    stands_in: bool = False
+    """Whether a tool still runs, and `content` stands in for its result."""
 
     @property
     def prompted(self) -> str:

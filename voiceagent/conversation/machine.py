@@ -166,7 +166,7 @@ TABLE: Mapping[type[ev.Event], Row] = dict(
         _row(ev.GenerationDone,         _MADE,                   generation.generation_done,           _OVER),
         _row(ev.GenerationFailed,       _MADE,                   generation.generation_failed,         _OVER),
         _row(ev.OutputBlocked,          _MADE,                   generation.output_blocked,            _OVER),
-        _row(ev.ToolFinished,           _MADE,                   tool_runs.tool_finished,              _OVER),
+        _row(ev.ToolFinished,           LIVE,                    tool_runs.tool_finished,              _OVER),
         _row(ev.ToolPredicted,          (_HEARING,),             caller_turn.tool_predicted),
         _row(ev.SpeculativeToolFinished, _MADE,                  tool_runs.speculative_tool_finished,  _OVER),
         _row(ev.ClauseAudio,            _MADE,                   reply_lifecycle.clause_audio,         _OVER),

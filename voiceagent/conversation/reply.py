@@ -17,6 +17,8 @@ class ToolRun(Struct, frozen=True):
     call: ToolCall
     output: str | None = None
     ok: bool = False
+    runs_on: bool = False
+    """Whether it still runs though its reply was cancelled; `output` stands in for its result then."""
 
 
 class Round(Struct, frozen=True):
@@ -166,6 +168,12 @@ class Reply(Struct, frozen=True):
         tools = tuple(replace(run, output=output, ok=ok) if run.call.call_id == call_id else run for run in last.tools)
         return replace(self, rounds=(*self.rounds[:-1], replace(last, tools=tools)))
 
+    def with_running_on(self, call_id: str, stand_in: str) -> Reply:
+        """Note that a tool of the current round runs on after the reply, and what stands in for its result."""
+        last = self.rounds[-1]
+        running = (replace(run, output=stand_in, runs_on=True) if run.call.call_id == call_id else run for run in last.tools)
+        return replace(self, rounds=(*self.rounds[:-1], replace(last, tools=tuple(running))))
+
     def messages(self, prompts: Prompts, *, as_heard: bool) -> tuple[Message, ...]:
         """The reply as history: one assistant message and its tool results per round. With `as_heard` the text is what
         the caller heard; without, what was generated (for the next round of a reply that is still being spoken)."""
@@ -179,7 +187,9 @@ class Reply(Struct, frozen=True):
             cut = as_heard and self.status != "completed" and text != " ".join(clause.text for clause in clauses)
             messages.append(Message("assistant", text, tuple(run.call for run in part.tools), interrupted=cut))
             messages.extend(
-                Message("tool", unknown if run.output is None else run.output, tool_call_id=run.call.call_id)
+                Message(
+                    "tool", unknown if run.output is None else run.output, tool_call_id=run.call.call_id, stands_in=run.runs_on
+                )
                 for run in part.tools
             )
         return tuple(messages)

@@ -129,9 +129,9 @@ def tell_late(step: Step, event: ev.ToolFinished) -> None:
     if cancelled is not None and cancelled.reply_id == event.reply_id:
         step.put(cancelling=cancelled.with_tool_output(event.call_id, event.output, event.ok))
     history = step.state.history
-    late = [i for i, m in enumerate(history) if m.tool_call_id == event.call_id and m.content == step.prompts.tool_running]
+    late = [i for i, m in enumerate(history) if m.tool_call_id == event.call_id and m.stands_in]
     if late:
-        told = replace_message(history[late[0]], content=event.output)
+        told = replace_message(history[late[0]], content=event.output, stands_in=False)
         step.put(history=(*history[: late[0]], told, *history[late[0] + 1 :]))
         calls = [call for message in history for call in message.tool_calls if call.call_id == event.call_id]
         step.do(act.ToolEnded(event.reply_id, event.call_id, calls[0].name, event.output, event.ok))
@@ -141,7 +141,7 @@ def with_running(step: Step, cancelled: Reply) -> Reply:
     """Tools with effects run on: the model is told so until they end."""
     for run in cancelled.rounds[-1].tools:
         if run.output is None and rule_of(step, run.call.name).effect != "none":
-            cancelled = cancelled.with_tool_output(run.call.call_id, step.prompts.tool_running, ok=False)
+            cancelled = cancelled.with_running_on(run.call.call_id, step.prompts.tool_running)
     return cancelled
 
 

@@ -28,3 +28,8 @@ def at_most(name: str, value: float, limit: float, unit: str) -> Figure:
 def at_least(name: str, value: float, limit: float, unit: str) -> Figure:
     """A figure that must reach `limit`."""
     return Figure(name, value, unit, f"≥ {limit:g}", value >= limit)
+
+
+def plain(name: str, value: float, unit: str, digits: int = 1) -> Figure:
+    """A figure without a target, rounded to so many digits."""
+    return Figure(name, round(value, digits), unit, "", True)

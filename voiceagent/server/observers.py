@@ -21,7 +21,7 @@ class Measured:
     store: TurnStore
 
     def stepped(self, event: Event, actions: tuple[Action, ...]) -> None:
-        """Count what became of speculative_replies and of tools that ran speculatively, and what guards withheld."""
+        """Count what became of speculative replies and of tools that ran speculatively, and what guards withheld."""
         for action in actions:
             if isinstance(action, SpeculationEnded):
                 self.metrics.speculation_ended(action.outcome, action.tokens)

@@ -84,7 +84,8 @@ class SimulatedCall(VirtualCall):
 
     def feed(self, event: ev.Event) -> None:
         """See `VirtualCall.feed`."""
-        self._tally.events += not self.ended
+        if not self.ended:
+            self._tally.events += 1
         super().feed(event)
 
     def _broken(self, rule: str) -> None:
