@@ -1,4 +1,5 @@
-// Makes a call from the page in Chromium, over TURN relays only, and prints the kinds of the candidates that carried it, as JSON.
+// Makes a call from the page in Chromium, over TURN relays only, and prints the kind of the candidate that carried it and how many
+// transports were offered, as JSON.
 // node relay.mjs URL
 import { chromium } from 'playwright-core';
 
@@ -32,7 +33,10 @@ try {
       if (pair) return { local: stats.get(pair.localCandidateId).candidateType, received: pair.bytesReceived };
     }
   });
-  console.log(JSON.stringify(kinds));
+  const transports = await page.evaluate(
+    () => globalThis.peer.localDescription.sdp.split('\r\nm=').filter((section) => section.includes('\r\na=candidate:')).length,
+  );
+  console.log(JSON.stringify({ ...kinds, transports }));
   await page.click('#call');
 } finally {
   await browser.close();

@@ -136,7 +136,9 @@ export class VoiceAgent extends EventTarget {
 
   /** @param {MediaStream} microphone @param {AbortSignal} signal */
   async _open(microphone, signal) {
-    const peer = new RTCPeerConnection({ iceServers: await this._iceServers(signal) });
+    // Audio and events share one transport. With a transport each, a browser asks a relay for twice as many ports, and may get only those
+    // of the transport that the answer closes.
+    const peer = new RTCPeerConnection({ bundlePolicy: 'max-bundle', iceServers: await this._iceServers(signal) });
     this._peer = peer;
     peer.addTrack(microphone.getAudioTracks()[0], microphone);
     peer.addEventListener('track', (event) => this._emit('audio', event.streams[0] ?? new MediaStream([event.track])));
