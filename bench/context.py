@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from bench.long_talks import shortened
 from voiceagent.context.index import FolderIndex, index_file
 from voiceagent.conversation.history import Message
 from voiceagent.evaluation.figures import Figure, at_most
@@ -122,17 +123,19 @@ async def _conversations() -> list[Figure]:
 
 async def _converse(engine: EmbeddedEngine, call_id: str, turns: int, tools: list[ToolSchema], rng: random.Random) -> list[float]:
     """The time to first token of each turn, ms."""
+    session, most = engine.open(call_id), engine.limits.history_tokens
     history, took_ms = [SYSTEM], []
     for number in range(turns):
         words = SAID[number % len(SAID)].split()
+        await session.prefill(history, tools)
         for count in (1, 2, len(words) - 1):
-            await engine.prefill(call_id, [*history, Message("user", " ".join(words[:count]))], tools)
+            await session.prefill([*history, Message("user", " ".join(words[:count]))], tools)
         asked = [*history, Message("user", " ".join(words))]
         began = time.perf_counter()
-        async for _ in engine.generate(call_id, asked, tools):
+        async for _ in session.generate(asked, tools):
             pass
         took_ms.append((time.perf_counter() - began) * 1000)
         reply = REPLY.format(number=number).split()[: rng.randint(8, 30)]
-        history = [*asked, Message("assistant", " ".join(reply))]
-    await engine.forget(call_id)
+        history = shortened([*asked, Message("assistant", " ".join(reply))], most)
+    await session.close()
     return took_ms

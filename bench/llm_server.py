@@ -16,11 +16,12 @@ from typing import Any, TextIO
 
 from aiohttp import web
 
+from bench.long_talks import shortened
 from voiceagent.conversation.history import Message, Role, ToolCall
 from voiceagent.errors import EngineError, ProtocolError
 from voiceagent.llm.embedded import EmbeddedEngine
 from voiceagent.llm.embedded_options import EmbeddedOptions
-from voiceagent.llm.engine import Generated, GeneratedText
+from voiceagent.llm.engine import Generated, GeneratedText, LlmEngine, LlmSession
 from voiceagent.resources import bundled_models_dir
 
 MODEL = "micro-lm"
@@ -31,17 +32,19 @@ ROLES: dict[str, Role] = {"system": "system", "developer": "system", "user": "us
 
 
 class Slots:
-    """The engine's caches, found again by what they hold: the API knows no conversations, so a request gets the free cache whose
-    last messages begin most like its own."""
+    """The engine's sessions, found again by what they have read. The API knows no conversations: a request gets the free session
+    whose last messages begin most like its own."""
 
-    def __init__(self, count: int = SLOTS) -> None:
-        self._free: OrderedDict[str, tuple[Message, ...]] = OrderedDict((f"slot {index}", ()) for index in range(count))
+    def __init__(self, engine: LlmEngine, count: int = SLOTS) -> None:
+        self._free: OrderedDict[LlmSession, tuple[Message, ...]] = OrderedDict(
+            (engine.open(f"slot {index}"), ()) for index in range(count)
+        )
         self._room = asyncio.Semaphore(count)
         self._waiting = 0
 
     @asynccontextmanager
-    async def slot(self, messages: Sequence[Message]) -> AsyncIterator[str]:
-        """A cache for one request, alone. Raises EngineError when `MAX_WAITING` requests wait already."""
+    async def slot(self, messages: Sequence[Message]) -> AsyncIterator[LlmSession]:
+        """A session for one request, alone. Raises EngineError when `MAX_WAITING` requests wait already."""
         if self._waiting >= MAX_WAITING:
             raise EngineError(f"the language model is overloaded: {MAX_WAITING} requests wait; ask fewer at a time")
         self._waiting += 1
@@ -49,12 +52,12 @@ class Slots:
             await self._room.acquire()
         finally:
             self._waiting -= 1
-        name = max(self._free, key=lambda free: _common(self._free[free], messages))  # the longest unused of equals
-        del self._free[name]
+        session = max(self._free, key=lambda free: _common(self._free[free], messages))  # the longest unused of equals
+        del self._free[session]
         try:
-            yield name
+            yield session
         finally:
-            self._free[name] = tuple(messages)
+            self._free[session] = tuple(messages)
             self._room.release()
 
 
@@ -96,8 +99,8 @@ class LlmServer:
         self.app = web.Application()
         self.app.router.add_get("/v1/models", self._models)
         self.app.router.add_post("/v1/chat/completions", self._complete)
-        self._engine = engine
-        self._slots = Slots()
+        self._slots = Slots(engine)
+        self._most_tokens = engine.limits.history_tokens
         self._log = log
 
     async def _models(self, _: web.Request) -> web.Response:
@@ -109,7 +112,7 @@ class LlmServer:
         ahead of its end; temperature and usage are left out of account."""
         try:
             body = await request.json()
-            messages = read_messages(body.get("messages"))
+            messages = shortened(read_messages(body.get("messages")), self._most_tokens)
             if not body.get("stream"):
                 raise ProtocolError("stream: expected true; this server does nothing else")
         except (ValueError, AttributeError, ProtocolError) as error:
@@ -122,10 +125,10 @@ class LlmServer:
                 await response.prepare(request)
                 tools = body.get("tools") or []
                 if read_only:
-                    await self._engine.prefill(slot, messages, tools)
+                    await slot.prefill(messages, tools)
                     await response.write(_chunk({"role": "assistant", "content": ""}, "length"))
                 else:
-                    async with aclosing(self._engine.generate(slot, messages, tools)) as stream:
+                    async with aclosing(slot.generate(messages, tools)) as stream:
                         await _stream(response, stream)
             await response.write(b"data: [DONE]\n\n")
             outcome = "read ahead" if read_only else "finished"

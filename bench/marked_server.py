@@ -7,7 +7,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import re
-from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, ClassVar
@@ -25,7 +24,7 @@ from voiceagent.errors import EngineError
 from voiceagent.guard.checks import load_guards
 from voiceagent.guard.settings import GuardSettings, OutputRules
 from voiceagent.latency.budget_file import load_budgets
-from voiceagent.llm.engine import Generated, GeneratedText, KvCapacity, ToolSchema, Urgency
+from voiceagent.llm.engine import Generated, GeneratedText, HistoryLimits, KvCapacity, ToolSchema, Urgency
 from voiceagent.media.leg import Leg
 from voiceagent.media.webrtc import WebRtcLeg
 from voiceagent.models.registry import profile
@@ -58,37 +57,45 @@ class Numbered:
     """A language model whose replies say which one they are."""
 
     load = 0.0
+    limits = HistoryLimits()
     problems: ClassVar[dict[str, int]] = {}
 
+    def open(self, call_id: str) -> NumberedSession:
+        """A call, whose replies are counted."""
+        return NumberedSession()
+
+    async def kv_capacity(self) -> KvCapacity | None:
+        """It has no cache."""
+        return None
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+class NumberedSession:
+    """One call's replies."""
+
     def __init__(self) -> None:
-        self._numbers: Counter[str] = Counter()
+        self._number = 0
 
     async def generate(
-        self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
     ) -> AsyncGenerator[Generated, None]:
         """The next reply's words, one after the other."""
-        self._numbers[call_id] += 1
-        number = self._numbers[call_id]
+        self._number += 1
+        number = self._number
         reply = f"Reply {number} goes on, reply {number} has more to say. Reply {number} does not stop. Reply {number} is over."
         await asyncio.sleep(FIRST_TOKEN_S)
         for word in reply.split():
             yield GeneratedText(word + " ")
             await asyncio.sleep(TOKEN_S)
 
-    async def prefill(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
+    async def prefill(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
         """Nothing is read ahead."""
 
-    async def ending_chance(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
+    async def ending_chance(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
         """It knows no words."""
         return None
-
-    async def kv_capacity(self) -> KvCapacity | None:
-        """It has no cache."""
-        return None
-
-    async def forget(self, call_id: str) -> None:
-        """The call's replies are counted anew."""
-        del self._numbers[call_id]
 
     async def close(self) -> None:
         """Nothing is held."""

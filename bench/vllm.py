@@ -26,7 +26,8 @@ from voiceagent.evaluation.check_lm import demo_tools
 from voiceagent.evaluation.figures import Figure, at_most
 from voiceagent.latency.percentiles import percentile
 from voiceagent.llm.engine import LlmEngine
-from voiceagent.llm.vllm import VllmEngine, VllmOptions
+from voiceagent.llm.vllm import VllmEngine
+from voiceagent.llm.vllm_options import VllmOptions
 from voiceagent.models.registry import profile
 from voiceagent.resources import bundled_models_dir
 
@@ -39,8 +40,8 @@ NGRAMS = '{"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 
 NOTES = """
 The server is `vllm serve` with the options of `bench/vllm_server.py`, the client is our engine over HTTP on the same machine;
 times are the client's. A conversation is read ahead as in a call: what was said after each reply, the caller's words while they
-are spoken; what is timed is the turn's own request for one token. The profiles `vllm-cpu` and `vllm-inside` leave the older half
-of a long conversation out (`long_tokens`), as `embedded` does: the bundled model learned from short talks. With nothing left
+are spoken; what is timed is the turn's own request for one token. With the profiles `vllm-cpu` and `vllm-inside` the older half
+of a long conversation is left out (`long_history_tokens`): the bundled model learned from short talks. With nothing left
 out it shows what grows with the prompt, as a step of this small model takes about 5 ms: the server renders and tokenises all of
 it anew, and one CPU thread attends to 2,300 tokens. Nothing of the prompt is computed again but its last, unfilled block.
 The context "read ahead" was read
@@ -106,8 +107,8 @@ async def _turns(talker: LlmEngine, label: str = "") -> list[Figure]:
 
 
 async def _bundled(server: VllmServer) -> list[Figure]:
-    long_tokens = profile("vllm-cpu").llm.options["long_tokens"]
-    talker = engine(server, 1, random_weights=False, long_tokens=long_tokens)
+    history_tokens = profile("vllm-cpu").llm.options["long_history_tokens"]
+    talker = engine(server, 1, random_weights=False, history_tokens=history_tokens)
     turns = await _turns(talker)
     whole = engine(server, 1, random_weights=False)
     unabridged = await _turns(whole, "nothing left out, ")

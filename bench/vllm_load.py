@@ -16,11 +16,13 @@ from typing import Any
 import aiohttp
 
 from bench.context import REPLY, SAID, SYSTEM
+from bench.long_talks import shortened
 from bench.vllm_server import VllmServer, read_metrics
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
-from voiceagent.llm.engine import LlmEngine, ToolSchema, Urgency
-from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
+from voiceagent.llm.engine import LlmEngine, LlmSession, ToolSchema, Urgency
+from voiceagent.llm.openai import OpenAiEngine
+from voiceagent.llm.openai_options import OpenAiOptions
 
 RUNNING, WAITING = "vllm:num_requests_running", "vllm:num_requests_waiting"
 KNOWN_IDS = list(range(2000))
@@ -29,11 +31,12 @@ LONG_REPLY = 1000
 CLIENT = """
 import asyncio, sys
 from voiceagent.conversation.history import Message
-from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
+from voiceagent.llm.openai import OpenAiEngine
+from voiceagent.llm.openai_options import OpenAiOptions
 
 async def main():
     engine = OpenAiEngine(OpenAiOptions(base_url=sys.argv[1], max_tokens=1000, request={"ignore_eos": True}))
-    async for _ in engine.generate("call", [Message("user", "What can you do?")], []):
+    async for _ in engine.open("call").generate([Message("user", "What can you do?")], []):
         print("speaks", flush=True)
 
 asyncio.run(main())
@@ -41,7 +44,7 @@ asyncio.run(main())
 
 
 def engine(
-    server: VllmServer, max_tokens: int, *, random_weights: bool, timeout_s: float = 60.0, long_tokens: int | None = None
+    server: VllmServer, max_tokens: int, *, random_weights: bool, timeout_s: float = 60.0, history_tokens: int | None = None
 ) -> OpenAiEngine:
     """An engine whose replies have just so many tokens."""
     request: dict[str, Any] = {"ignore_eos": True, **({"allowed_token_ids": KNOWN_IDS} if random_weights else {})}
@@ -51,7 +54,7 @@ def engine(
         first_token_timeout_s=timeout_s,
         total_timeout_s=300.0,
         request=request,
-        long_tokens=long_tokens,
+        long_history_tokens=history_tokens,
     )
     return OpenAiEngine(options)
 
@@ -97,26 +100,27 @@ async def calls_at_once(model: OpenAiEngine, count: int, rounds: int) -> Times:
 async def conversation(model: LlmEngine, call_id: str, turns: int, tools: list[ToolSchema], rng: random.Random) -> list[float]:
     """A talk as a call reads it ahead: what was said after each reply, the caller's words while they are spoken. Replies have one
     token; the time that each turn's takes, ms."""
+    session, most = model.open(call_id), model.limits.history_tokens
     history, took_ms = [SYSTEM, Message("user", f"I am {call_id}.")], []
     for number in range(turns):
         said = SAID[number % len(SAID)]
-        await model.prefill(call_id, history, tools)
+        await session.prefill(history, tools)
         for count in (2, len(said.split()) - 1):
-            await model.prefill(call_id, [*history, Message("user", " ".join(said.split()[:count]))], tools)
+            await session.prefill([*history, Message("user", " ".join(said.split()[:count]))], tools)
         asked = [*history, Message("user", said)]
         began_s = time.perf_counter()
-        await _one_token(model, call_id, asked, tools)
+        await _one_token(session, asked, tools)
         took_ms.append((time.perf_counter() - began_s) * 1000)
         words = REPLY.format(number=number).split()[: rng.randint(8, 30)]
-        history = [*asked, Message("assistant", " ".join(words))]
-    await model.forget(call_id)
+        history = shortened([*asked, Message("assistant", " ".join(words))], most)
+    await session.close()
     return took_ms
 
 
-async def _one_token(model: LlmEngine, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
+async def _one_token(session: LlmSession, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
     """Have a reply of one token made, be it the beginning of a tool call."""
     with suppress(EngineError):
-        async for _ in model.generate(call_id, messages, tools):
+        async for _ in session.generate(messages, tools):
             pass
 
 
@@ -125,11 +129,11 @@ async def long_context(model: OpenAiEngine, number: int, words: int) -> tuple[fl
     took_ms = []
     for index in range(2):
         system = Message("system", " ".join(f"{number}{index} is {word}." for word in range(words)))
-        call_id = f"context {number} {index}"
+        session = model.open(f"context {number} {index}")
         if index:
-            await model.prefill(call_id, [system, Message("user", "What can you do?")], [])
+            await session.prefill([system, Message("user", "What can you do?")], [])
         began_s = time.perf_counter()
-        await _one_token(model, call_id, [system, Message("user", "What can you do? Please tell me.")], [])
+        await _one_token(session, [system, Message("user", "What can you do? Please tell me.")], [])
         took_ms.append((time.perf_counter() - began_s) * 1000)
     return took_ms[0], took_ms[1]
 
@@ -172,7 +176,7 @@ async def _listen(model: OpenAiEngine, name: str, pieces: int, enough: asyncio.E
     if not pieces:
         enough.set()
     heard = 0
-    async with aclosing(model.generate(name, [SYSTEM, Message("user", f"What can you do? I am {name}.")], [])) as stream:
+    async with aclosing(model.open(name).generate([SYSTEM, Message("user", f"What can you do? I am {name}.")], [])) as stream:
         async for _ in stream:
             heard += 1
             if heard >= pieces:

@@ -155,8 +155,9 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A reply that takes longer is ended there."""
     fallback: str = ""
     """The profile whose language model answers while the server does not; empty: none does."""
-    long_history_tokens: Annotated[int, msgspec.Meta(ge=0)] = RULES.long_history_tokens
-    """A conversation of more, by estimate, loses its older half between turns. 0: never."""
+    long_history_tokens: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    """A conversation of more, by estimate, instructions and tools not counted, loses its older half between turns. 0: only where
+    the model's context is full. None: what the profile's language model names, else 6000."""
     summarise: bool = RULES.summarise
     """Whether the language model sums that half up."""
 
@@ -221,6 +222,7 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 RENAMED = {
+    ("options", "llm", "long_tokens"): "long_history_tokens",
     ("turn", "endpoint_hold_ms"): "fixed_endpointing_delay_ms",
     ("turn", "shortest_hold_ms"): "min_endpointing_delay_ms",
     ("turn", "longest_hold_ms"): "max_endpointing_delay_ms",
@@ -258,9 +260,13 @@ def load_agent(path: Path) -> AgentConfig:
 
 def _check_renamed(path: Path, data: Mapping[str, Any]) -> None:
     """Raises ConfigError naming the new name of a setting that had another one in an earlier version."""
-    for (part, old), new in RENAMED.items():
-        if isinstance(data.get(part), dict) and old in data[part]:
-            raise ConfigError(f"{path}: {part}.{old} is called {part}.{new} now; write that instead")
+    for (*parts, old), new in RENAMED.items():
+        part: Any = data
+        for name in parts:
+            part = part.get(name) if isinstance(part, dict) else None
+        if isinstance(part, dict) and old in part:
+            where = ".".join(parts)
+            raise ConfigError(f"{path}: {where}.{old} is called {where}.{new} now; write that instead")
 
 
 def data_dir() -> Path:

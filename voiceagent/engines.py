@@ -1,5 +1,5 @@
 """The engines of a running server, made from a profile. An engine is a plugin: a function `create(path, options)` under the
-entry point `voiceagent.stt`, `voiceagent.llm` or `voiceagent.tts`, or `create(path, options, llm)` under `voiceagent.turn`; ours
+entry point `voiceagent.stt`, `voiceagent.llm`, `voiceagent.tts` or `voiceagent.turn`; ours
 are named here, so that a checkout needs no install."""
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from voiceagent.tts.engine import TtsEngine
 from voiceagent.turn_judges.judge import TurnJudge
 
 Create = Callable[..., Any]
-"""Given the model's path, or None, and the profile's options; a turn judge's also the language model."""
+"""Given the model's path, or None, and the profile's options."""
 
 DEFAULT_LANGUAGE = "en"
 """Which every recogniser is told by itself."""
@@ -81,7 +81,7 @@ def _load(profile: Profile, agent: AgentConfig, known: Registry) -> Engines:
         llm=llm,
         tts=load_tts(voice, known),
         voices={code: load_tts(spec, known) for code, spec in voices_of(agent).items()},
-        turn=load_judges(profile.turn, llm, known),
+        turn=load_judges(profile.turn, known),
     )
 
 
@@ -118,9 +118,9 @@ def load_llm(spec: EngineSpec, llm: LlmSettings, options: Mapping[str, Any], kno
     return FallbackEngine(first, grounded(_create("llm", fallback.with_options(chosen), known), fallback.model, known))
 
 
-def load_judges(specs: Sequence[EngineSpec], llm: LlmEngine, known: Registry | None = None) -> tuple[TurnJudge, ...]:
+def load_judges(specs: Sequence[EngineSpec], known: Registry | None = None) -> tuple[TurnJudge, ...]:
     """The turn judges. Raises ModelError, ConfigError for two of one name."""
-    judges: list[TurnJudge] = [_create("turn", spec, known, llm) for spec in specs]
+    judges: list[TurnJudge] = [_create("turn", spec, known) for spec in specs]
     names = [judge.name for judge in judges]
     twice = next((name for name in names if names.count(name) > 1), "")
     if twice:
@@ -147,9 +147,9 @@ def _server(spec: EngineSpec, llm: LlmSettings) -> dict[str, Any]:
     return {**address, **{name: getattr(llm, name) for name in names}}
 
 
-def _create(kind: str, spec: EngineSpec, known: Registry | None, *beside: Any) -> Any:
+def _create(kind: str, spec: EngineSpec, known: Registry | None) -> Any:
     path = Path(spec.path) if spec.path else (known or registry()).resolve(spec.model) if spec.model else None
-    return _plugin(kind, spec.engine)(path, spec.options, *beside)
+    return _plugin(kind, spec.engine)(path, spec.options)
 
 
 def _plugin(kind: str, name: str) -> Create:

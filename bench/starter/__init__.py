@@ -21,7 +21,7 @@ from voiceagent.engines import grounded
 from voiceagent.evaluation.figures import Figure, at_least
 from voiceagent.llm.embedded import EmbeddedEngine
 from voiceagent.llm.embedded_options import EmbeddedOptions
-from voiceagent.llm.engine import LlmEngine
+from voiceagent.llm.engine import LlmEngine, LlmSession
 from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.whisper import WhisperOptions
 
@@ -125,16 +125,17 @@ async def _run(
     run: list[list[Outcome]] = []
     known = iter(before)
     for agent in chosen:
+        session = engine.open(agent.name)  # dialogues with an agent share the beginning of their prompts
         for dialogue in agent.dialogues:
             told = next(known, [])
             same = bool(told) and all(outcome.heard == transcript(outcome.turn.said) for outcome in told)
-            run.append(told if same else await _talk(engine, agent, dialogue, heard))
-        await engine.forget(agent.name)
+            run.append(told if same else await _talk(session, agent, dialogue, heard))
+        await session.close()
     return run
 
 
-async def _talk(engine: LlmEngine, agent: Agent, dialogue: Iterable[Turn], heard: dict[str, str]) -> list[Outcome]:
-    talk = Talk(engine, agent)
+async def _talk(session: LlmSession, agent: Agent, dialogue: Iterable[Turn], heard: dict[str, str]) -> list[Outcome]:
+    talk = Talk(session, agent)
     outcomes: list[Outcome] = []
     said, listened = "", ""
     for number, turn in enumerate(dialogue):

@@ -11,7 +11,7 @@ from typing import Any
 from bench.starter.cases import Agent
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
-from voiceagent.llm.engine import LlmEngine
+from voiceagent.llm.engine import LlmSession
 from voiceagent.tools.tool import ToolError
 from voiceagent.tools.toolset import ToolSet
 
@@ -33,9 +33,8 @@ class Answer:
 class Talk:
     """One dialogue."""
 
-    def __init__(self, engine: LlmEngine, agent: Agent) -> None:
-        self._engine = engine
-        self._call_id = agent.name  # dialogues with an agent share the beginning of their prompts
+    def __init__(self, session: LlmSession, agent: Agent) -> None:
+        self._session = session
         tools = agent.tools()
         self._tools = {tool.name: tool for tool in tools}
         self._toolset = ToolSet(tools)
@@ -61,7 +60,7 @@ class Talk:
         return Answer(" ".join(filter(None, texts)), tuple((name, given) for (name, _), given in made.items()))
 
     async def _round(self) -> tuple[str, list[ToolCall]]:
-        pieces = [piece async for piece in self._engine.generate(self._call_id, self._history, self._schemas)]
+        pieces = [piece async for piece in self._session.generate(self._history, self._schemas)]
         calls = [piece for piece in pieces if isinstance(piece, ToolCall)]
         text = " ".join("".join(piece.text for piece in pieces if not isinstance(piece, ToolCall)).split())
         self._history.append(Message("assistant", text, tuple(calls)))

@@ -18,7 +18,8 @@ from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
 from voiceagent.llm.embedded import EmbeddedEngine
 from voiceagent.llm.engine import LlmEngine
-from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
+from voiceagent.llm.openai import OpenAiEngine
+from voiceagent.llm.openai_options import OpenAiOptions
 from voiceagent.models.registry import resolve
 from voiceagent.realtime.client_events import MAX_EVENT_CHARACTERS
 from voiceagent.realtime.session import RealtimeSession
@@ -135,7 +136,7 @@ async def models() -> AsyncIterator[list[LlmEngine]]:
 async def ask(model: LlmEngine, call_id: str, instructions: str, tools: list[dict[str, Any]]) -> None:
     asked = (Message("system", instructions), Message("user", "Hello."))
     with suppress(EngineError):  # more than the bundled model's context takes
-        async with aclosing(model.generate(call_id, asked, tools)) as stream:
+        async with aclosing(model.open(call_id).generate(asked, tools)) as stream:
             await anext(stream)
 
 

@@ -25,9 +25,11 @@ from voiceagent.config import LlmSettings
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
 from voiceagent.llm.embedded import EmbeddedEngine
+from voiceagent.llm.embedded_jobs import Conversation, KvCache
 from voiceagent.llm.engine import Generated, GeneratedText, LlmEngine
 from voiceagent.llm.fallback import FallbackEngine
-from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
+from voiceagent.llm.openai import OpenAiEngine
+from voiceagent.llm.openai_options import OpenAiOptions
 from voiceagent.models.registry import resolve
 
 SYSTEM = Message("system", "You are a friendly voice assistant. Answer in one or two short sentences.")
@@ -49,7 +51,7 @@ def over_http(server: FaultyServer, inactivity_timeout_s: float = 0.3) -> OpenAi
 
 
 async def generated(model: LlmEngine, taken: list[Generated]) -> None:
-    async with aclosing(model.generate("call", (SYSTEM, HELLO), [])) as stream:
+    async with aclosing(model.open("call").generate((SYSTEM, HELLO), [])) as stream:
         async for piece in stream:
             taken.append(piece)  # noqa: PERF401 - what came before it fails is wanted
 
@@ -94,10 +96,10 @@ async def test_a_reply_that_has_asked_for_a_tool_is_not_gone_on_with(server: Fau
 
 
 async def test_an_embedded_model_that_hangs_says_so_and_still_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("voiceagent.llm.embedded.HANGS_S", 0.3)
-    monkeypatch.setattr("voiceagent.llm.embedded.ENDING_S", 0.3)
+    monkeypatch.setattr("voiceagent.llm.embedded_session.HANGS_S", 0.3)
+    monkeypatch.setattr("voiceagent.llm.embedded_session.ENDING_S", 0.3)
     model, taken, woken = EmbeddedEngine(resolve("micro-lm")), list[Generated](), threading.Event()
-    make = model.worker.session
+    make = model.worker.cache
 
     class Hanging:
         """A generator that makes three tokens and then hangs."""
@@ -114,12 +116,12 @@ async def test_an_embedded_model_that_hangs_says_so_and_still_ends(monkeypatch: 
                 woken.wait(20)
             self._generator.generate_next_token()
 
-    def hanging(call_id: str) -> Any:
-        session = make(call_id)
-        session.generator = Hanging(session.generator)
-        return session
+    def hanging(conversation: Conversation) -> KvCache:
+        cache = make(conversation)
+        cache.generator = Hanging(cache.generator)
+        return cache
 
-    monkeypatch.setattr(model.worker, "session", hanging)
+    monkeypatch.setattr(model.worker, "cache", hanging)
     try:
         async with asyncio.timeout(10):
             with pytest.raises(EngineError, match="hangs"):
@@ -127,7 +129,7 @@ async def test_an_embedded_model_that_hangs_says_so_and_still_ends(monkeypatch: 
             assert taken
             with pytest.raises(EngineError, match="hangs"):
                 await generated(model, taken)
-            await model.forget("call")
+            await model.open("call").close()
             await model.close()
     finally:
         woken.set()

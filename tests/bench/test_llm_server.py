@@ -18,9 +18,11 @@ from bench.llm_server import MODEL, Slots, listening, read_messages
 from voiceagent.config import load_agent
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import ProtocolError
+from voiceagent.llm.embedded import EmbeddedEngine
 from voiceagent.llm.engine import GeneratedText, ToolSchema
-from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
-from voiceagent.resources import demo_agent_file
+from voiceagent.llm.openai import OpenAiEngine
+from voiceagent.llm.openai_options import OpenAiOptions
+from voiceagent.resources import bundled_models_dir, demo_agent_file
 from voiceagent.tools.toolset import ToolSet
 
 SMALL_TALK: ChatCompletionUserMessageParam = {"role": "user", "content": "What can you do?"}
@@ -49,6 +51,13 @@ async def served() -> AsyncIterator[Served]:
 async def client(served: Served) -> AsyncIterator[AsyncOpenAI]:
     async with AsyncOpenAI(base_url=served.url, api_key="none", max_retries=0) as made:
         yield made
+
+
+@pytest.fixture
+async def bundled() -> AsyncIterator[EmbeddedEngine]:
+    engine = EmbeddedEngine(bundled_models_dir() / "lm" / "onnx")
+    yield engine
+    await engine.close()
 
 
 def tools() -> list[ToolSchema]:
@@ -103,8 +112,9 @@ async def test_our_own_engine_reads_ahead_and_gets_the_answer_from_a_tool_result
     engine = OpenAiEngine(OpenAiOptions(base_url=served.url))
     asked = [Message("user", "What time is it in Paris?")]
     try:
-        await engine.prefill("call", asked, tools())
-        async with aclosing(engine.generate("call", asked, tools())) as stream:
+        session = engine.open("call")
+        await session.prefill(asked, tools())
+        async with aclosing(session.generate(asked, tools())) as stream:
             (call,) = [piece async for piece in stream]
         assert isinstance(call, ToolCall)
         told = [
@@ -112,7 +122,7 @@ async def test_our_own_engine_reads_ahead_and_gets_the_answer_from_a_tool_result
             Message("assistant", "", (call,)),
             Message("tool", '{"time": "7:30 PM", "city": "Paris"}', (), call.call_id),
         ]
-        async with aclosing(engine.generate("call", told, tools())) as stream:
+        async with aclosing(session.generate(told, tools())) as stream:
             answer = "".join([piece.text async for piece in stream if isinstance(piece, GeneratedText)])
     finally:
         await engine.close()
@@ -120,8 +130,8 @@ async def test_our_own_engine_reads_ahead_and_gets_the_answer_from_a_tool_result
     assert served.outcomes() == ["read ahead", "finished", "finished"]
 
 
-async def test_a_conversation_finds_its_cache_again() -> None:
-    slots = Slots(2)
+async def test_a_conversation_finds_its_session_again(bundled: EmbeddedEngine) -> None:
+    slots = Slots(bundled, 2)
     one, other = [Message("user", "One.")], [Message("user", "Other.")]
     async with slots.slot(one) as first, slots.slot(other) as second:
         assert first != second

@@ -193,7 +193,7 @@ def test_a_faultless_transcript_says_the_same(split: str) -> None:
 async def test_a_dialogue_runs_the_agents_tools_and_goes_on_from_their_results() -> None:
     engine = EmbeddedEngine(resolve("micro-lm"))
     try:
-        talk = Talk(engine, next(agent for agent in agents("dev") if agent.name == DEMO))
+        talk = Talk(engine.open("call"), next(agent for agent in agents("dev") if agent.name == DEMO))
         booked = await talk.say("Book a table for four tomorrow at 7:30 PM.")
         changed = await talk.say("Make it for six people.")
     finally:

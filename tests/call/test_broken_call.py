@@ -15,6 +15,7 @@ from voiceagent.engines import Engines
 from voiceagent.guard.checks import load_guards
 from voiceagent.guard.settings import GuardSettings
 from voiceagent.latency.budget_file import load_budgets
+from voiceagent.llm.engine import HistoryLimits
 from voiceagent.resources import default_budgets_file
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.call_tools import CallTools
@@ -38,19 +39,25 @@ class BreakingLeg(SilentLeg):
 
 
 class IdleEngine:
-    """Is asked for nothing in this call but to read ahead and to forget it."""
+    """An engine of every kind, which is asked for nothing in this call but for a session."""
 
     sample_rate_hz = 24_000
     load = 0.0
+    limits = HistoryLimits()
 
     def __init__(self) -> None:
-        self.forgotten: list[str] = []
+        self.opened: list[str] = []
+        self.closed = 0
+
+    def open(self, call_id: str) -> IdleEngine:
+        self.opened.append(call_id)
+        return self
 
     async def prefill(self, *_: Any) -> None:
         return None
 
-    async def forget(self, call_id: str) -> None:
-        self.forgotten.append(call_id)
+    async def close(self) -> None:
+        self.closed += 1
 
 
 async def test_a_call_that_breaks_ends_as_failed_and_frees_what_it_had() -> None:
@@ -62,7 +69,7 @@ async def test_a_call_that_breaks_ends_as_failed_and_frees_what_it_had() -> None
     assert await call.run() == "failed"
     assert (leg.told[-1]["type"], leg.told[-1]["reason"]) == ("voiceagent.call_ended", "failed")
     assert leg.closed.is_set()
-    assert engine.forgotten == ["rtc_1"]
+    assert (engine.opened, engine.closed) == (["rtc_1"], 1)
     call._post(ev.Played(1000.0, 1, 0, 20.0))  # a frame that was on its way
     assert call.state.phase is Phase.ENDED
     assert call._timers == {}

@@ -7,7 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -59,6 +59,10 @@ async def unknown(pause: JudgedPause) -> float | None:
     return None
 
 
+SESSION: Any = object()
+"""These judges ask no language model."""
+
+
 async def never(pause: JudgedPause) -> float | None:
     await asyncio.Event().wait()
     return 1.0
@@ -93,7 +97,7 @@ async def room(*judges: Judge) -> AsyncIterator[Room]:
         tasks = CallTasks(group)
         audio = np.ones(320, np.int16)
         judging = Judging(
-            CallScope("call", CallClock(), tasks, posted.append), judges, lambda: audio, lambda: TOOLS, outcomes.append
+            CallScope("call", CallClock(), tasks, posted.append), judges, lambda: audio, SESSION, lambda: TOOLS, outcomes.append
         )
         yield Room(judging, tasks, posted, outcomes)
         tasks.cancel_all()
@@ -113,7 +117,7 @@ async def test_judges_by_sound_begin_with_the_pause_and_those_by_words_when_thes
         call.judging.ask(ASKED)
         await call.settled()
     (pause,) = meaning.asked
-    assert (pause.call_id, pause.words, pause.messages, pause.tools) == ("call", "Call me back.", ASKED.messages, TOOLS)
+    assert (pause.language_model, pause.words, pause.messages, pause.tools) == (SESSION, "Call me back.", ASKED.messages, TOOLS)
     told = [event for event in call.posted if isinstance(event, ev.TurnJudged)]
     assert [(event.utterance_id, event.pause_id, event.judge, event.chance) for event in told] == [
         (1, 7, "ear", 0.75),

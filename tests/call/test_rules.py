@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from voiceagent.call.rules import endpointing_of, rules_of
-from voiceagent.config import AgentConfig, TurnSettings, load_agent
+from voiceagent.config import AgentConfig, LlmSettings, TurnSettings, load_agent
 from voiceagent.errors import ConfigError
+from voiceagent.llm.engine import HistoryLimits
 from voiceagent.resources import demo_agent_file
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.turn_taking.endpointing import EndpointModel
@@ -59,6 +60,27 @@ def test_the_demo_brings_its_own(tmp_path: Path) -> None:
     demo = load_agent(demo_agent_file())
     assert endpointing_of(demo).weights != EndpointModel().weights
     assert endpointing_of(demo, [Judge("ear")]).weights == EndpointModel().weights
+
+
+@pytest.mark.parametrize(
+    ("wanted", "limits", "most"),
+    [
+        (None, HistoryLimits(), 6000),
+        (None, HistoryLimits(history_tokens=120), 120),
+        (4000, HistoryLimits(history_tokens=120), 4000),
+        (0, HistoryLimits(history_tokens=120), 0),
+        (4000, HistoryLimits(prompt_tokens=1100), 1000),
+        (0, HistoryLimits(prompt_tokens=1100), 1000),
+        (50, HistoryLimits(prompt_tokens=1100), 50),
+        (None, HistoryLimits(prompt_tokens=1100, history_tokens=300), 300),
+        (None, HistoryLimits(prompt_tokens=20), 1),
+    ],
+)
+def test_a_history_is_as_long_as_the_agent_says_else_the_model_and_fits_the_context(
+    wanted: int | None, limits: HistoryLimits, most: int
+) -> None:
+    agent = AgentConfig(instructions="x" * 398, llm=LlmSettings(long_history_tokens=wanted))  # with "[]" of no tools 100 tokens
+    assert rules_of(agent, ToolSet(), (), limits).long_history_tokens == most
 
 
 @pytest.mark.parametrize(

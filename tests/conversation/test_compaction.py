@@ -62,6 +62,30 @@ def test_a_summary_that_comes_while_nobody_speaks_is_put_in_at_once() -> None:
     assert len(world.user_texts()) == 2
 
 
+def test_a_caller_who_interrupts_every_reply_still_has_a_history_that_is_shortened() -> None:
+    world = World(Rules(language="en", instructions="Be brief.", long_history_tokens=80))
+    world.begin()
+    world.speech()
+    for number in range(8):
+        world.endpoint()
+        world.final(f"This is what I say in turn number {number}.")
+        world.answer(f"And this is what I answer in turn number {number}.")
+        world.synthesise_all()
+        world.frames(40)
+        world.speech()
+        world.partial("Wait, I mean")
+        world.settle()
+    assert 1 <= len(world.user_texts()) <= 4
+
+
+def test_a_single_turn_that_is_longer_than_the_limit_stays_alone() -> None:
+    world = talked(2)
+    world.say("This is a very long question. " * 20)
+    world.answer("Yes.")
+    world.play_all()
+    assert len(world.user_texts()) == 1
+
+
 def test_without_a_limit_nothing_is_left_out() -> None:
     world = World(Rules(language="en", long_history_tokens=0))
     world.begin()

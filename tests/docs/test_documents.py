@@ -15,8 +15,8 @@ from voiceagent.cli import COMMANDS
 from voiceagent.config import AgentConfig
 from voiceagent.latency.spans import Stage
 from voiceagent.llm.embedded_options import EmbeddedOptions
-from voiceagent.llm.openai import OpenAiOptions
-from voiceagent.llm.vllm import VllmOptions
+from voiceagent.llm.openai_options import OpenAiOptions
+from voiceagent.llm.vllm_options import VllmOptions
 from voiceagent.models.registry import registry
 from voiceagent.realtime import client_events, server_events
 from voiceagent.stt.gates import GateLimits

@@ -16,6 +16,7 @@ from voiceagent.grounding.engine import GroundedEngine
 from voiceagent.grounding.english import ENGLISH
 from voiceagent.grounding.limits import ModelLimits
 from voiceagent.llm.embedded import EmbeddedEngine
+from voiceagent.llm.embedded_session import EmbeddedSession
 from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema, Unfinished, Urgency
 from voiceagent.models.registry import profile, registry
 
@@ -43,8 +44,9 @@ async def bundled() -> AsyncIterator[GroundedEngine]:
 
 
 async def answer(engine: GroundedEngine, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> tuple[str, list[ToolCall]]:
-    made = [piece async for piece in engine.generate("call", messages, tools)]
-    await engine.forget("call")
+    session = engine.open("call")
+    made = [piece async for piece in session.generate(messages, tools)]
+    await session.close()
     text = "".join(piece.text for piece in made if isinstance(piece, GeneratedText))
     return text, [piece for piece in made if isinstance(piece, ToolCall)]
 
@@ -115,7 +117,7 @@ async def test_a_summary_and_the_rest_of_anothers_reply_are_not_checked() -> Non
     engine = GroundedEngine(Scripted(script), LIMITS, ENGLISH)
     begun = [SYSTEM, Message("user", "Hello."), Unfinished("assistant", "I believe that ")]
     assert (await answer(engine, begun, demo_tools()))[0] == "the caller's name is Anna."
-    summed = [piece async for piece in engine.generate("call", [Message("user", "Sum up.")], (), Urgency.AHEAD)]
+    summed = [piece async for piece in engine.open("call").generate([Message("user", "Sum up.")], (), Urgency.AHEAD)]
     assert summed == script
 
 
@@ -132,21 +134,29 @@ class Scripted(EmbeddedEngine):
     """Writes what a test wants, which the model does only now and then."""
 
     def __init__(self, script: Sequence[Generated]) -> None:
-        self._script = script
+        self.script = script
         self.given = 0
         self.closed = False
 
+    def open(self, call_id: str) -> ScriptedSession:
+        return ScriptedSession(self)
+
+
+class ScriptedSession(EmbeddedSession):
+    def __init__(self, engine: Scripted) -> None:
+        self._engine = engine
+
     async def generate(
-        self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
     ) -> AsyncGenerator[Generated, None]:
         try:
-            for piece in self._script:
-                self.given += 1
+            for piece in self._engine.script:
+                self._engine.given += 1
                 yield piece
         finally:
-            self.closed = True
+            self._engine.closed = True
 
-    async def forget(self, call_id: str) -> None:
+    async def close(self) -> None:
         pass
 
 
@@ -160,5 +170,5 @@ async def test_an_argument_that_nobody_said_and_the_tool_does_not_need_is_left_o
 async def test_where_only_arguments_are_checked_text_goes_on_as_it_comes() -> None:
     pieces = [GeneratedText("The"), GeneratedText(" pool"), GeneratedText(" opens at")]
     engine = GroundedEngine(Scripted([*pieces]), ModelLimits(arguments="said"), ENGLISH)
-    async with aclosing(engine.generate("call", [SYSTEM, Message("user", "When?")], [])) as stream:
+    async with aclosing(engine.open("call").generate([SYSTEM, Message("user", "When?")], [])) as stream:
         assert [piece async for piece in stream] == pieces

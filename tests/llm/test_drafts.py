@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.llm.sessions import cache_of, session_of
 from tests.llm.telling import telling
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.llm.drafts import Drafts
 from voiceagent.llm.embedded import EmbeddedEngine
-from voiceagent.llm.embedded_jobs import Session
+from voiceagent.llm.embedded_jobs import KvCache
 from voiceagent.llm.embedded_options import EmbeddedOptions
 from voiceagent.models.registry import resolve
 from voiceagent.resources import demo_agent_file
@@ -60,10 +61,10 @@ async def plain(folder: Path) -> AsyncIterator[EmbeddedEngine]:
 
 async def tokens(engine: EmbeddedEngine, call_id: str, messages: Sequence[Message], count: int = TOKENS) -> list[int]:
     """Of the answer, its end included where it has one."""
-    async with aclosing(engine._tokens(call_id, messages, TOOLS, count)) as stream:
+    async with aclosing(session_of(engine, call_id)._tokens(messages, TOOLS, count)) as stream:
         async for _ in stream:
             pass
-    return engine.worker.sessions[call_id].ids[len(engine.prompt.ids(messages, TOOLS)) :]
+    return cache_of(engine, call_id).ids[len(engine.prompt.ids(messages, TOOLS)) :]
 
 
 def steps_of(engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -71,9 +72,9 @@ def steps_of(engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch) -> list[in
     assert engine.worker.steps is not None
     read, counted = engine.worker.steps.read, list[int]()
 
-    def counting(session: Session, known: list[int], draft: list[int]) -> None:
+    def counting(cache: KvCache, known: list[int], draft: list[int]) -> None:
         counted.append(len(known) + len(draft))
-        read(session, known, draft)
+        read(cache, known, draft)
 
     monkeypatch.setattr(engine.worker.steps, "read", counting)
     return counted
@@ -122,14 +123,14 @@ async def test_an_answer_fills_the_context_to_its_last_token(folder: Path, plain
     try:
         for _ in range(2):
             assert await tokens(engine, "a", PROMPTS[0], count) == wanted
-            assert len(engine.worker.sessions["a"].ids) == room
+            assert len(cache_of(engine, "a").ids) == room
     finally:
         await engine.close()
 
 
 async def test_a_cancelled_generation_leaves_nothing_that_was_drafted(engine: EmbeddedEngine, plain: EmbeddedEngine) -> None:
     for begun in range(1, 6):
-        async with aclosing(engine._tokens("a", PROMPTS[1], TOOLS, TOKENS)) as stream:
+        async with aclosing(session_of(engine, "a")._tokens(PROMPTS[1], TOOLS, TOKENS)) as stream:
             for _ in range(begun):
                 await anext(stream)
         assert await tokens(engine, "a", PROMPTS[1]) == await tokens(plain, "fresh", PROMPTS[1])
@@ -137,7 +138,7 @@ async def test_a_cancelled_generation_leaves_nothing_that_was_drafted(engine: Em
 
 async def test_words_read_ahead_change_no_answer(engine: EmbeddedEngine, plain: EmbeddedEngine) -> None:
     for said in ("What's", "What's the weather in London", "What's the weather in London tomorrow"):
-        await engine.prefill("a", (SYSTEM, Message("user", said)), TOOLS)
+        await session_of(engine, "a").prefill((SYSTEM, Message("user", said)), TOOLS)
     assert await tokens(engine, "a", PROMPTS[1]) == await tokens(plain, "a", PROMPTS[1])
 
 

@@ -13,11 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.attacks.loop_time import loop_time
+from tests.llm.sessions import cache_of, session_of
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError, ModelError
-from voiceagent.llm.embedded import BUSY_JOBS, EmbeddedEngine
+from voiceagent.llm.embedded import EmbeddedEngine
+from voiceagent.llm.embedded_jobs import Conversation
 from voiceagent.llm.embedded_options import EmbeddedOptions
+from voiceagent.llm.embedded_session import BUSY_JOBS
 from voiceagent.llm.engine import GeneratedText
 from voiceagent.llm.tool_constraint import ToolConstraint
 from voiceagent.models.registry import resolve
@@ -38,7 +40,7 @@ async def engine() -> AsyncIterator[EmbeddedEngine]:
 
 async def answer(engine: EmbeddedEngine, call_id: str, *messages: Message) -> tuple[str, list[ToolCall]]:
     text, calls = "", []
-    async with aclosing(engine.generate(call_id, messages, TOOLS)) as stream:
+    async with aclosing(session_of(engine, call_id).generate(messages, TOOLS)) as stream:
         async for piece in stream:
             if isinstance(piece, GeneratedText):
                 text += piece.text
@@ -73,9 +75,9 @@ async def test_the_cache_of_a_call_changes_no_answer(engine: EmbeddedEngine) -> 
 @pytest.mark.parametrize("partial", ["What's the weather in", "What's the weather in London tomorrow and"])
 async def test_words_that_were_read_ahead_are_kept_as_far_as_they_stay(engine: EmbeddedEngine, partial: str) -> None:
     ahead = (SYSTEM, Message("user", partial))
-    await engine.prefill("ahead", ahead, TOOLS)
+    await session_of(engine, "ahead").prefill(ahead, TOOLS)
     read = engine.tokens_read
-    assert read == len(engine.prompt_of("ahead").ids(ahead, TOOLS))
+    assert read == len(session_of(engine, "ahead").prompt.ids(ahead, TOOLS))
     _, (call,) = await answer(engine, "ahead", SYSTEM, WEATHER)
     assert 0 < engine.tokens_read - read < 20
     _, (fresh,) = await answer(engine, "fresh", SYSTEM, WEATHER)
@@ -83,12 +85,12 @@ async def test_words_that_were_read_ahead_are_kept_as_far_as_they_stay(engine: E
 
 
 async def test_a_busy_engine_reads_nothing_ahead(engine: EmbeddedEngine) -> None:
-    streams = [engine.generate(f"call {n}", (SYSTEM, WEATHER), TOOLS) for n in range(BUSY_JOBS)]
+    streams = [session_of(engine, f"call {n}").generate((SYSTEM, WEATHER), TOOLS) for n in range(BUSY_JOBS)]
     asked = [asyncio.ensure_future(anext(stream)) for stream in streams]
     await asyncio.sleep(0)
     assert engine.load >= 1
-    await engine.prefill("ahead", (SYSTEM, WEATHER), TOOLS)
-    assert "ahead" not in engine.worker.sessions
+    await session_of(engine, "ahead").prefill((SYSTEM, WEATHER), TOOLS)
+    assert session_of(engine, "ahead").conversation.cache is None
     await asyncio.gather(*asked)
     for stream in streams:
         await stream.aclose()
@@ -106,7 +108,7 @@ async def test_a_turn_is_a_prefix_of_the_next(engine: EmbeddedEngine) -> None:
 
 
 async def test_a_cancelled_generation_stops_and_the_next_is_answered(engine: EmbeddedEngine) -> None:
-    async with aclosing(engine.generate("a", (SYSTEM, WEATHER), TOOLS)) as stream:
+    async with aclosing(session_of(engine, "a").generate((SYSTEM, WEATHER), TOOLS)) as stream:
         async for _ in stream:
             break
     _, (call,) = await answer(engine, "a", SYSTEM, WEATHER)
@@ -118,25 +120,25 @@ async def test_an_answer_that_is_too_long_has_all_the_tokens_it_may_have() -> No
     try:
         text, _ = await answer(engine, "a", SYSTEM, Message("user", "What can you do?"))
         prompt = engine.prompt.ids((SYSTEM, Message("user", "What can you do?")), TOOLS)
-        made = engine.worker.sessions["a"].ids[len(prompt) :]
+        made = cache_of(engine, "a").ids[len(prompt) :]
         assert len(made) == 3
         assert text == engine.prompt.tokenizer.decode(made)
     finally:
         await engine.close()
 
 
-async def test_a_forgotten_call_holds_nothing(engine: EmbeddedEngine) -> None:
-    generation = engine.generate("a", [SYSTEM, Message("user", "What can you do?")], TOOLS)
+async def test_a_closed_session_holds_nothing(engine: EmbeddedEngine) -> None:
+    generation = session_of(engine, "a").generate([SYSTEM, Message("user", "What can you do?")], TOOLS)
     await anext(generation)
-    cache = weakref.ref(engine.worker.sessions["a"])
-    await engine.forget("a")
+    cache = weakref.ref(cache_of(engine, "a"))
+    await session_of(engine, "a").close()
     assert cache() is None
     await generation.aclose()
 
 
-async def test_forgetting_after_the_end_returns(engine: EmbeddedEngine) -> None:
+async def test_closing_a_session_after_the_engine_returns(engine: EmbeddedEngine) -> None:
     await engine.close()
-    await engine.forget("a")
+    await session_of(engine, "a").close()
 
 
 async def test_calls_share_the_model_fairly(engine: EmbeddedEngine) -> None:
@@ -148,13 +150,13 @@ async def test_a_conversation_too_long_for_the_context_loses_its_oldest_turns() 
     engine = EmbeddedEngine(resolve("micro-lm"), EmbeddedOptions(context_tokens=400, max_tokens=60))
     try:
         talk = [m for _ in range(60) for m in (Message("user", "Hello."), Message("assistant", "Hello! How can I help you?"))]
-        ids = engine.prompt_of("long").ids([SYSTEM, *talk, WEATHER], TOOLS)
+        ids = session_of(engine, "long").prompt.ids([SYSTEM, *talk, WEATHER], TOOLS)
         assert len(ids) <= 340
         text = engine.prompt.tokenizer.decode(ids)
         assert "friendly voice assistant" in text
         assert "Paris" in text
         with pytest.raises(EngineError, match="does not fit"):
-            engine.prompt_of("long").ids([SYSTEM, Message("user", "word " * 500)], TOOLS)
+            session_of(engine, "long").prompt.ids([SYSTEM, Message("user", "word " * 500)], TOOLS)
     finally:
         await engine.close()
 
@@ -168,44 +170,22 @@ def test_a_corrupt_model_is_one_clear_line(tmp_path: Path) -> None:
     assert "\n" not in str(caught.value)
 
 
-async def test_room_is_made_off_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "false")  # or the time is that of a thread which the event loop's waits for
-    engine = EmbeddedEngine(resolve("micro-lm"), EmbeddedOptions(context_tokens=4096, max_tokens=60))
-    try:
-        talk = (Message("user", "What is 12 plus 30?"), Message("assistant", "It is 42. Is there anything else?")) * 125
-        asked = [SYSTEM, *talk, Message("user", "Thank you.")]
-        engine.prompt_of("long").ids(asked, TOOLS)
-
-        async def spoken() -> None:
-            engine._make_room("long", asked, TOOLS, 4)
-
-        with loop_time() as time:
-            await asyncio.create_task(spoken())
-            await engine._making_room["long"]
-        assert engine.tokens_read, "no room was made"
-        assert time.longest_ms < 1.5, "half the conversation was tokenised on the event loop"
-    finally:
-        await engine.close()
+async def test_a_session_that_was_closed_generates_nothing(engine: EmbeddedEngine) -> None:
+    await answer(engine, "a", SYSTEM, WEATHER)
+    await session_of(engine, "a").close()
+    with pytest.raises(EngineError, match="the call has ended"):
+        await answer(engine, "a", SYSTEM, WEATHER)
+    assert not engine.worker.caching
 
 
-async def test_a_conversation_is_shortened_while_the_reply_is_spoken() -> None:
-    engine = EmbeddedEngine(resolve("micro-lm"), EmbeddedOptions(context_tokens=700, max_tokens=60))
-    try:
-        history, read = [SYSTEM], []
-        for number in range(40):
-            asked = [*history, Message("user", "Thank you.")]
-            before = engine.tokens_read
-            async for _ in engine.generate("long", asked, TOOLS):
-                pass
-            read.append(engine.tokens_read - before)
-            room_made = engine._making_room.get("long")
-            if room_made is not None:
-                await room_made
-            history = [*asked, Message("assistant", f"You are welcome, caller {number}. Is there anything else that I can do?")]
-        assert max(read[1:]) < 60, "an answer waited for more than the new words to be read"
-        assert engine.tokens_read > 2 * read[0] + sum(read[1:]), "it was never shortened"
-    finally:
-        await engine.close()
+async def test_the_longest_unused_cache_makes_room_and_its_call_reads_anew(engine: EmbeddedEngine) -> None:
+    for name in ("a", "b", "c"):
+        await answer(engine, name, SYSTEM, WEATHER)
+    assert session_of(engine, "a").conversation.cache is None
+    before = engine.tokens_read
+    _, (call,) = await answer(engine, "a", SYSTEM, WEATHER)
+    assert call.name == "get_weather"
+    assert engine.tokens_read - before == len(engine.prompt.ids((SYSTEM, WEATHER), TOOLS))
 
 
 def with_template(folder: Path, template: str) -> Path:
@@ -219,7 +199,7 @@ async def test_a_model_whose_template_has_no_tools_talks_and_says_why_it_calls_n
     engine = EmbeddedEngine(with_template(tmp_path, "phi35.jinja"), EmbeddedOptions(max_tokens=5))
     try:
         assert "chat_template.jinja: this chat template has no place for tools" in engine.no_tools
-        async with aclosing(engine.generate("a", (SYSTEM, WEATHER), [])) as stream:
+        async with aclosing(session_of(engine, "a").generate((SYSTEM, WEATHER), [])) as stream:
             assert [piece async for piece in stream]
         with pytest.raises(EngineError, match="no place for tools"):
             await answer(engine, "b", SYSTEM, WEATHER)
@@ -257,10 +237,10 @@ class Forcing(ToolConstraint):
 
 async def test_what_is_forced_is_read_behind_the_token_before_it(engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     prompt = [SYSTEM, WEATHER]
-    tokens = [token async for token in engine._tokens("a", prompt, TOOLS, 40)]
-    monkeypatch.setattr(engine._constraints, "of", lambda tools: Forcing(tokens[1:6]))
-    async for _ in engine._tokens("b", prompt, TOOLS, 6):
+    tokens = [token async for token in session_of(engine, "a")._tokens(prompt, TOOLS, 40)]
+    monkeypatch.setattr(engine._model.constraints, "of", lambda tools: Forcing(tokens[1:6]))
+    async for _ in session_of(engine, "b")._tokens(prompt, TOOLS, 6):
         pass
-    forced, fresh = engine.worker.sessions["b"], engine.worker.session("c")
+    forced, fresh = cache_of(engine, "b"), engine.worker.cache(Conversation())
     fresh.generator.append_tokens(forced.ids)
     np.testing.assert_allclose(forced.generator.get_logits(), fresh.generator.get_logits(), atol=0.01)

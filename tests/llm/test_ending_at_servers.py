@@ -11,9 +11,10 @@ from tests.llm.faulty_server import FaultyServer, faulty_server
 from tests.llm.test_servers_that_fail import SecondModel
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
-from voiceagent.llm import openai
+from voiceagent.llm import openai_session
 from voiceagent.llm.fallback import FallbackEngine
-from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
+from voiceagent.llm.openai import OpenAiEngine
+from voiceagent.llm.openai_options import OpenAiOptions
 
 MESSAGES = (Message("system", "Be brief."), Message("user", "Call me back tomorrow"))
 TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}]
@@ -38,7 +39,7 @@ async def engine(server: FaultyServer) -> AsyncIterator[OpenAiEngine]:
 async def test_vllm_goes_on_with_the_callers_words_and_tells_its_likeliest_tokens(
     server: FaultyServer, engine: OpenAiEngine
 ) -> None:
-    assert await engine.ending_chance("call", MESSAGES, TOOLS) == pytest.approx(0.6065 + 0.0498 + 0.0067, abs=1e-3)
+    assert await engine.open("call").ending_chance(MESSAGES, TOOLS) == pytest.approx(0.6065 + 0.0498 + 0.0067, abs=1e-3)
     (request,) = server.requests
     assert request["messages"][-1] == {"role": "user", "content": "Call me back tomorrow"}
     assert (request["continue_final_message"], request["add_generation_prompt"]) == (True, False)
@@ -48,7 +49,7 @@ async def test_vllm_goes_on_with_the_callers_words_and_tells_its_likeliest_token
 
 async def test_a_server_of_another_kind_is_not_asked(server: FaultyServer, engine: OpenAiEngine) -> None:
     server.owner = "library"
-    assert await engine.ending_chance("call", MESSAGES, TOOLS) is None
+    assert await engine.open("call").ending_chance(MESSAGES, TOOLS) is None
     assert server.requests == []
 
 
@@ -57,24 +58,24 @@ async def test_a_server_that_refuses_is_asked_once(server: FaultyServer, engine:
     server.fault = fault
     server.likely = LIKELY if fault == "goes on with nobody" else []
     for _ in range(3):
-        assert await engine.ending_chance("call", MESSAGES, TOOLS) is None
+        assert await engine.open("call").ending_chance(MESSAGES, TOOLS) is None
     assert len(server.requests) == 1
 
 
 async def test_a_server_without_priorities_is_asked_without_one(server: FaultyServer, engine: OpenAiEngine) -> None:
     server.fault = "no priorities"
     for _ in range(2):
-        assert await engine.ending_chance("call", MESSAGES, TOOLS) is not None
+        assert await engine.open("call").ending_chance(MESSAGES, TOOLS) is not None
     assert [request.get("priority") for request in server.requests] == [1, None, None]
 
 
 async def test_an_answer_that_comes_too_late_is_given_up(
     server: FaultyServer, engine: OpenAiEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(openai, "ENDING_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(openai_session, "ENDING_TIMEOUT_S", 0.2)
     server.fault = "silent"
     with pytest.raises(EngineError, match="sent nothing in time"):
-        await engine.ending_chance("call", MESSAGES, TOOLS)
+        await engine.open("call").ending_chance(MESSAGES, TOOLS)
     await asyncio.wait_for(server.disconnected.wait(), 2)
 
 
@@ -82,14 +83,15 @@ async def test_an_answer_that_comes_too_late_is_given_up(
 async def test_a_server_that_fails_is_one_clear_line(server: FaultyServer, engine: OpenAiEngine, fault: str) -> None:
     server.fault = fault
     with pytest.raises(EngineError, match="http://127") as caught:
-        await engine.ending_chance("call", MESSAGES, TOOLS)
+        await engine.open("call").ending_chance(MESSAGES, TOOLS)
     assert "\n" not in str(caught.value)
 
 
 async def test_a_fallback_judges_while_it_answers(server: FaultyServer, engine: OpenAiEngine) -> None:
     both = FallbackEngine(engine, SecondModel())
-    assert await both.ending_chance("call", MESSAGES, TOOLS) != 0.25
+    session = both.open("call")
+    assert await session.ending_chance(MESSAGES, TOOLS) != 0.25
     server.fault = "500"
-    async for _ in both.generate("call", MESSAGES, []):
+    async for _ in session.generate(MESSAGES, []):
         pass
-    assert await both.ending_chance("call", MESSAGES, TOOLS) == 0.25
+    assert await session.ending_chance(MESSAGES, TOOLS) == 0.25

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.llm.sessions import session_of
 from tests.llm.telling import telling
 from tests.llm.test_embedded import SYSTEM, TOOLS, WEATHER, answer
 from voiceagent.conversation.history import Chunk, Message
-from voiceagent.llm.embedded import BUSY_JOBS, EmbeddedEngine
+from voiceagent.llm.embedded import EmbeddedEngine
 from voiceagent.llm.embedded_options import EmbeddedOptions
+from voiceagent.llm.embedded_session import BUSY_JOBS
 from voiceagent.llm.embedded_worker import PREFILL_TOKENS
 from voiceagent.llm.endings import ends_turn, told_share
 from voiceagent.llm.engine import GeneratedText
@@ -40,8 +42,8 @@ async def engine(request: pytest.FixtureRequest, drafting: Path) -> AsyncIterato
 
 async def chance(engine: EmbeddedEngine, *messages: Message, call_id: str = "a") -> float:
     """Of messages that were read ahead, as a call's are."""
-    await engine.prefill(call_id, messages, TOOLS)
-    found = await engine.ending_chance(call_id, messages, TOOLS)
+    await session_of(engine, call_id).prefill(messages, TOOLS)
+    found = await session_of(engine, call_id).ending_chance(messages, TOOLS)
     assert found is not None
     return found
 
@@ -59,9 +61,9 @@ async def test_it_is_the_same_chance_whatever_the_cache_holds(engine: EmbeddedEn
 
 
 async def test_what_was_read_ahead_is_not_read_again(engine: EmbeddedEngine) -> None:
-    await engine.prefill("a", (SYSTEM, BARE), TOOLS)
+    await session_of(engine, "a").prefill((SYSTEM, BARE), TOOLS)
     read = engine.tokens_read
-    assert await engine.ending_chance("a", (SYSTEM, BARE), TOOLS) is not None
+    assert await session_of(engine, "a").ending_chance((SYSTEM, BARE), TOOLS) is not None
     assert 1 <= engine.tokens_read - read <= 2
     await answer(engine, "a", SYSTEM, WEATHER)
     assert engine.tokens_read - read < 10
@@ -77,20 +79,22 @@ async def test_a_reply_is_the_same_after_it(engine: EmbeddedEngine) -> None:
 async def test_a_reply_under_way_goes_on_as_if_it_had_not_been_asked(engine: EmbeddedEngine) -> None:
     wanted, _ = await answer(engine, "undisturbed", SYSTEM, ASKED)
     text, asked = "", 0
-    async with aclosing(engine.generate("a", (SYSTEM, ASKED), TOOLS)) as stream:
+    async with aclosing(session_of(engine, "a").generate((SYSTEM, ASKED), TOOLS)) as stream:
         async for piece in stream:
             assert isinstance(piece, GeneratedText)
             text += piece.text
             if asked < 3:
                 asked += 1
-                assert await engine.ending_chance("a", (SYSTEM, Message("user", "What can you do")), TOOLS) is not None
+                assert (
+                    await session_of(engine, "a").ending_chance((SYSTEM, Message("user", "What can you do")), TOOLS) is not None
+                )
     assert (text, asked) == (wanted, 3)
 
 
 async def test_a_tool_call_under_way_stays_whole(engine: EmbeddedEngine) -> None:
     async def ask() -> None:
         while not done.is_set():
-            await engine.ending_chance("a", (SYSTEM, BARE), TOOLS)
+            await session_of(engine, "a").ending_chance((SYSTEM, BARE), TOOLS)
 
     _, (wanted,) = await answer(engine, "undisturbed", SYSTEM, WEATHER)
     done = asyncio.Event()
@@ -107,7 +111,7 @@ async def test_words_behind_documents_are_judged_too(engine: EmbeddedEngine) -> 
 
 
 async def test_words_that_the_template_repeats_are_not_mistaken_for_it(engine: EmbeddedEngine) -> None:
-    prompt = engine.prompt_of("a")
+    prompt = session_of(engine, "a").prompt
     for words in ("assistant", "user", "<|im_end|>", "\n"):
         message = Message("user", words)
         whole, opened = engine.prompt.text((SYSTEM, message), TOOLS), engine.prompt.open_text((SYSTEM, message), TOOLS)
@@ -117,20 +121,20 @@ async def test_words_that_the_template_repeats_are_not_mistaken_for_it(engine: E
 
 
 async def test_nothing_is_told_where_much_would_have_to_be_read(engine: EmbeddedEngine) -> None:
-    assert await engine.ending_chance("never read", (SYSTEM, BARE), TOOLS) is None
+    assert await session_of(engine, "never read").ending_chance((SYSTEM, BARE), TOOLS) is None
     await chance(engine, SYSTEM, BARE)
     long = Message("user", "What is 1 plus 1 " * PREFILL_TOKENS)
     read = engine.tokens_read
-    assert await engine.ending_chance("a", (SYSTEM, Message("user", long.content[:2000])), TOOLS) is None
+    assert await session_of(engine, "a").ending_chance((SYSTEM, Message("user", long.content[:2000])), TOOLS) is None
     assert engine.tokens_read == read
 
 
 async def test_a_busy_engine_answers_callers_first(engine: EmbeddedEngine) -> None:
-    await engine.prefill("a", (SYSTEM, BARE), TOOLS)
-    streams = [engine.generate(f"call {n}", (SYSTEM, WEATHER), TOOLS) for n in range(BUSY_JOBS)]
+    await session_of(engine, "a").prefill((SYSTEM, BARE), TOOLS)
+    streams = [session_of(engine, f"call {n}").generate((SYSTEM, WEATHER), TOOLS) for n in range(BUSY_JOBS)]
     asked = [asyncio.ensure_future(anext(stream)) for stream in streams]
     await asyncio.sleep(0)
-    assert await engine.ending_chance("a", (SYSTEM, BARE), TOOLS) is None
+    assert await session_of(engine, "a").ending_chance((SYSTEM, BARE), TOOLS) is None
     await asyncio.gather(*asked)
     for stream in streams:
         await stream.aclose()
@@ -138,9 +142,9 @@ async def test_a_busy_engine_answers_callers_first(engine: EmbeddedEngine) -> No
 
 
 async def test_who_no_longer_wants_to_know_costs_nothing(engine: EmbeddedEngine) -> None:
-    await engine.prefill("a", (SYSTEM, BARE), TOOLS)
+    await session_of(engine, "a").prefill((SYSTEM, BARE), TOOLS)
     read = engine.tokens_read
-    asked = asyncio.ensure_future(engine.ending_chance("a", (SYSTEM, BARE), TOOLS))
+    asked = asyncio.ensure_future(session_of(engine, "a").ending_chance((SYSTEM, BARE), TOOLS))
     asked.cancel()
     await asyncio.gather(asked, return_exceptions=True)
     assert engine.load == 0
@@ -150,12 +154,12 @@ async def test_who_no_longer_wants_to_know_costs_nothing(engine: EmbeddedEngine)
 
 
 async def test_a_call_that_ends_meanwhile_leaves_nobody_waiting(engine: EmbeddedEngine) -> None:
-    await engine.prefill("a", (SYSTEM, BARE), TOOLS)
-    asked = asyncio.ensure_future(engine.ending_chance("a", (SYSTEM, BARE), TOOLS))
-    await engine.forget("a")
+    await session_of(engine, "a").prefill((SYSTEM, BARE), TOOLS)
+    asked = asyncio.ensure_future(session_of(engine, "a").ending_chance((SYSTEM, BARE), TOOLS))
+    await session_of(engine, "a").close()
     done = await asyncio.wait_for(asyncio.gather(asked, return_exceptions=True), 2)
     assert len(done) == 1
-    assert "a" not in engine.worker.sessions
+    assert session_of(engine, "a").conversation.cache is None
 
 
 @pytest.mark.parametrize("text", [".", " ?", "!\n", "\n", "。", "？", "।", "؟", "۔", "…", '."', "...", " \n\n"])

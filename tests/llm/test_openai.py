@@ -12,7 +12,8 @@ from tests.llm.faulty_server import FaultyServer, chunk, faulty_server
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import ConfigError, EngineError
 from voiceagent.llm.engine import Generated, GeneratedText
-from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions, create
+from voiceagent.llm.openai import OpenAiEngine, create
+from voiceagent.llm.openai_options import OpenAiOptions
 
 HELLO = (Message("user", "Hello."),)
 
@@ -29,7 +30,7 @@ def engine(server: FaultyServer, **options: float) -> OpenAiEngine:
 
 async def generated(model: OpenAiEngine, messages: tuple[Message, ...] = HELLO) -> list[Generated]:
     try:
-        async with aclosing(model.generate("call", messages, [])) as stream:
+        async with aclosing(model.open("call").generate(messages, [])) as stream:
             return [piece async for piece in stream]
     finally:
         await model.close()
@@ -83,12 +84,12 @@ async def test_a_fault_is_one_clear_line(server: FaultyServer, fault: str, said:
 
 async def test_only_what_fills_a_block_of_the_prefix_cache_is_read_ahead(server: FaultyServer) -> None:
     model = engine(server)
+    session = model.open("call")
     try:
         for words in ("What", "What is the", "What is the weather", "What is the weather " + "in the city of Paris " * 4):
-            await model.prefill("call", (Message("system", "Be brief."), Message("user", words)), [])
+            await session.prefill((Message("system", "Be brief."), Message("user", words)), [])
         assert [request["max_tokens"] for request in server.requests] == [1, 1]
-        await model.forget("call")
-        await model.prefill("call", HELLO, [])
+        await model.open("call").prefill(HELLO, [])
         assert len(server.requests) == 3
     finally:
         await model.close()
@@ -105,7 +106,7 @@ async def test_cancelling_closes_the_connection(server: FaultyServer) -> None:
     first = asyncio.Event()
 
     async def listen() -> None:
-        async with aclosing(model.generate("call", HELLO, [])) as stream:
+        async with aclosing(model.open("call").generate(HELLO, [])) as stream:
             async for _ in stream:
                 first.set()
 
@@ -143,7 +144,7 @@ async def test_a_thought_that_the_servers_template_begins_is_left_out_from_the_s
     for thinks_first, expected in ((False, ["Hm.Hello.", "Hello.", "Hello."]), (True, ["Hello."])):
         model = OpenAiEngine(OpenAiOptions(base_url=server.url, thinks_first=thinks_first))
         for text in expected:
-            async with aclosing(model.generate("call", HELLO, [])) as stream:
+            async with aclosing(model.open("call").generate(HELLO, [])) as stream:
                 pieces = [piece async for piece in stream]
             assert "".join(piece.text for piece in pieces if isinstance(piece, GeneratedText)) == text
         await model.close()

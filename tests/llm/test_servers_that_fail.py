@@ -13,9 +13,10 @@ import pytest
 from tests.llm.faulty_server import FaultyServer, chunk, faulty_server
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
-from voiceagent.llm.engine import Generated, GeneratedText, KvCapacity, LlmEngine, ToolSchema, Urgency
+from voiceagent.llm.engine import Generated, GeneratedText, HistoryLimits, KvCapacity, LlmEngine, LlmSession, ToolSchema, Urgency
 from voiceagent.llm.fallback import FallbackEngine
-from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
+from voiceagent.llm.openai import OpenAiEngine
+from voiceagent.llm.openai_options import OpenAiOptions
 
 HELLO = (Message("user", "Hello."),)
 SPOKEN = [GeneratedText("Hello"), GeneratedText(" there.")]
@@ -40,7 +41,11 @@ def engine(*servers: FaultyServer, **options: float) -> OpenAiEngine:
 
 
 async def generated(model: LlmEngine, messages: Sequence[Message] = HELLO, tools: Sequence[ToolSchema] = ()) -> list[Generated]:
-    async with aclosing(model.generate("call", messages, tools, Urgency.SPECULATIVE)) as stream:
+    return await asked_of(model.open("call"), messages, tools)
+
+
+async def asked_of(session: LlmSession, messages: Sequence[Message] = HELLO, tools: Sequence[ToolSchema] = ()) -> list[Generated]:
+    async with aclosing(session.generate(messages, tools, Urgency.SPECULATIVE)) as stream:
         return [piece async for piece in stream]
 
 
@@ -99,7 +104,7 @@ async def test_a_dead_server_is_passed_over(first: FaultyServer) -> None:
 async def test_what_fails_after_its_first_words_is_not_said_again(first: FaultyServer, second: FaultyServer) -> None:
     first.fault = "dies"
     model = engine(first, second)
-    async with aclosing(model.generate("call", HELLO, [])) as stream:
+    async with aclosing(model.open("call").generate(HELLO, [])) as stream:
         assert [await anext(stream) for _ in SPOKEN] == SPOKEN
         with pytest.raises(EngineError, match="broke in the middle"):
             await anext(stream)
@@ -107,10 +112,11 @@ async def test_what_fails_after_its_first_words_is_not_said_again(first: FaultyS
     await model.close()
 
 
-async def test_a_call_stays_with_the_server_that_knows_it(first: FaultyServer, second: FaultyServer) -> None:
+async def test_a_session_stays_with_the_server_that_knows_it(first: FaultyServer, second: FaultyServer) -> None:
     model = engine(first, second)
+    session = model.open("call")
     for _ in range(3):
-        await generated(model)
+        await asked_of(session)
     assert sorted(len(server.requests) for server in (first, second)) == [0, 3]
     await model.close()
 
@@ -139,32 +145,17 @@ async def test_a_conversation_that_is_too_long_loses_its_older_half_and_stays_wi
     for number in range(10):
         talk += [Message("user", f"Question {number}?"), Message("assistant", f"Answer {number}.")]
     asked = [*talk, Message("user", "And now?")]
-    assert await generated(model, asked) == SPOKEN
+    session = model.open("call")
+    assert await asked_of(session, asked) == SPOKEN
     sent = [message["content"] for message in first.requests[-1]["messages"]]
     assert sent[0] == "Be brief."
     assert sent[1].startswith("Question")
     assert sent[-1] == "And now?"
     refused = len(first.requests) - 1
-    await generated(model, [*asked, Message("assistant", "Well."), Message("user", "Yes?")])
+    await asked_of(session, [*asked, Message("assistant", "Well."), Message("user", "Yes?")])
     assert [message["content"] for message in first.requests[-1]["messages"]][: len(sent)] == sent
     assert refused >= 1
     assert len(first.requests) == refused + 2
-    await model.close()
-
-
-async def test_a_conversation_that_is_old_enough_loses_its_older_half_before_the_server_complains(first: FaultyServer) -> None:
-    model = engine(first, long_tokens=100)
-    talk = [Message("system", "Be kind. " * 50)]
-    sent = []
-    for turn in range(24):
-        talk.append(Message("user", f"Question {turn}, please."))
-        assert await generated(model, talk) == SPOKEN
-        sent.append([message["content"] for message in first.requests[-1]["messages"]])
-        talk.append(Message("assistant", "Hello there."))
-    assert all(contents[0] == talk[0].content for contents in sent)
-    assert all(sum(map(len, contents[1:])) <= 400 for contents in sent)
-    grew = sum(later[: len(earlier)] == earlier for earlier, later in itertools.pairwise(sent))
-    assert grew >= 18, "what was left out stays out, and the prompt grows again"
     await model.close()
 
 
@@ -210,30 +201,61 @@ async def test_a_full_cache_is_load(first: FaultyServer) -> None:
 
 
 class SecondModel:
-    """Says which one it is."""
+    """Says which one it is, and takes a few words of a conversation."""
 
     load = 0.0
+    limits = HistoryLimits(history_tokens=20)
     problems: ClassVar[dict[str, int]] = {}
 
-    async def generate(
-        self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
-    ) -> AsyncGenerator[Generated, None]:
-        yield GeneratedText("the fallback")
+    def __init__(self) -> None:
+        self.told: list[Sequence[Message]] = []
 
-    async def prefill(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
-        return None
-
-    async def ending_chance(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
-        return 0.25
+    def open(self, call_id: str) -> SecondSession:
+        return SecondSession(self.told)
 
     async def kv_capacity(self) -> KvCapacity | None:
         return None
 
-    async def forget(self, call_id: str) -> None:
+    async def close(self) -> None:
         return None
+
+
+class SecondSession:
+    def __init__(self, told: list[Sequence[Message]]) -> None:
+        self._told = told
+
+    async def generate(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+    ) -> AsyncGenerator[Generated, None]:
+        self._told.append(messages)
+        yield GeneratedText("the fallback")
+
+    async def prefill(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
+        return None
+
+    async def ending_chance(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
+        return 0.25
 
     async def close(self) -> None:
         return None
+
+
+async def test_a_fallback_is_told_no_more_of_a_conversation_than_it_can_use(first: FaultyServer) -> None:
+    first.fault = "500"
+    second = SecondModel()
+    model = FallbackEngine(engine(first), second)
+    assert model.limits.history_tokens is None, "the first one may be told all of it"
+    session = model.open("call")
+    talk = [Message("system", "Be kind. " * 50)]
+    for turn in range(12):
+        talk.append(Message("user", f"Question {turn}, please."))
+        assert await asked_of(session, talk) == [GeneratedText("the fallback")]
+        talk.append(Message("assistant", "Hello there."))
+    assert all(told[0] == talk[0] and told[-1].content.startswith("Question") for told in second.told)
+    assert all(sum(len(message.content) for message in told[1:]) <= 80 for told in second.told)
+    grew = sum(list(later[: len(earlier)]) == list(earlier) for earlier, later in itertools.pairwise(second.told))
+    assert grew >= 6, "what was left out stays out, and the prompt grows again"
+    await model.close()
 
 
 async def test_a_fallback_answers_while_the_server_does_not(first: FaultyServer) -> None:

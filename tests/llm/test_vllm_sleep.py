@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from voiceagent.llm.vllm import VllmEngine, VllmOptions
+from voiceagent.llm.vllm import VllmEngine
+from voiceagent.llm.vllm_options import VllmOptions
 from voiceagent.models.registry import resolve
 from voiceagent.server.run import EXIT_WITHIN_S
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import pytest_asyncio
 
+from tests.llm.sessions import cache_of, session_of
 from tests.real.models import published
 from tests.real.test_language_model import MODEL, ODD, SYSTEM, tool
 from voiceagent.conversation.history import Message, ToolCall
@@ -52,10 +53,10 @@ async def engines() -> AsyncIterator[tuple[EmbeddedEngine, EmbeddedEngine]]:
 
 
 async def tokens(engine: EmbeddedEngine, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[int]:
-    async with aclosing(engine._tokens(call_id, messages, tools, TOKENS)) as stream:
+    async with aclosing(session_of(engine, call_id)._tokens(messages, tools, TOKENS)) as stream:
         async for _ in stream:
             pass
-    return engine.worker.sessions[call_id].ids[len(engine.prompt.ids(messages, tools)) :]
+    return cache_of(engine, call_id).ids[len(engine.prompt.ids(messages, tools)) :]
 
 
 async def test_a_conversation_is_the_same_with_drafts_and_without(engines: tuple[EmbeddedEngine, EmbeddedEngine]) -> None:

@@ -13,10 +13,11 @@ import jsonschema
 import pytest
 import pytest_asyncio
 
+from tests.llm.sessions import cache_of, end, session_of
 from tests.real.models import published
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.llm.embedded import EmbeddedEngine
-from voiceagent.llm.embedded_jobs import Session
+from voiceagent.llm.embedded_jobs import KvCache
 from voiceagent.llm.embedded_options import EmbeddedOptions
 from voiceagent.llm.engine import GeneratedText, ToolSchema
 
@@ -46,7 +47,7 @@ async def engine(folder: Path) -> AsyncIterator[EmbeddedEngine]:
 async def answer(engine: EmbeddedEngine, call_id: str, *messages: Message, pieces: int | None = None) -> str:
     """An answer's text, to its end or closed after so many pieces."""
     said: list[str] = []
-    async with aclosing(engine.generate(call_id, messages, [])) as stream:
+    async with aclosing(session_of(engine, call_id).generate(messages, [])) as stream:
         async for piece in stream:
             assert isinstance(piece, GeneratedText)
             said.append(piece.text)
@@ -57,13 +58,13 @@ async def answer(engine: EmbeddedEngine, call_id: str, *messages: Message, piece
 
 def written(engine: EmbeddedEngine, call_id: str, *messages: Message) -> list[int]:
     """The tokens of the answer that was generated last, its end included."""
-    return engine.worker.sessions[call_id].ids[len(engine.prompt.ids(messages, [])) :]
+    return cache_of(engine, call_id).ids[len(engine.prompt.ids(messages, [])) :]
 
 
 def begins_with_the_prompt(engine: EmbeddedEngine, call_id: str, *messages: Message) -> bool:
     """Whether the call's cache holds what was asked last, and nothing left over from before."""
     ids = engine.prompt.ids(messages, [])
-    return engine.worker.sessions[call_id].ids[: len(ids)] == ids
+    return cache_of(engine, call_id).ids[: len(ids)] == ids
 
 
 async def test_a_prompt_ends_where_the_template_has_the_assistant_begin(engine: EmbeddedEngine) -> None:
@@ -118,7 +119,7 @@ async def test_a_long_answer_ends_at_its_last_token_and_the_call_goes_on(talkati
 async def test_a_long_answer_that_is_interrupted_is_freed_and_the_next_one_is_read_from_there(
     talkative: EmbeddedEngine, pieces: int
 ) -> None:
-    await talkative.forget("cut")
+    await end(talkative, "cut")
     heard = await answer(talkative, "cut", SYSTEM, STORY, pieces=pieces)
     assert talkative.load == 0
     made = len(written(talkative, "cut", SYSTEM, STORY))
@@ -135,7 +136,7 @@ async def test_a_long_answer_that_is_interrupted_is_freed_and_the_next_one_is_re
 
 async def test_an_answer_is_not_read_again_in_the_next_turn(engine: EmbeddedEngine) -> None:
     said = await answer(engine, "turns", SYSTEM, STORY)
-    held = len(engine.worker.sessions["turns"].ids)
+    held = len(cache_of(engine, "turns").ids)
     history = (SYSTEM, STORY, Message("assistant", said), BREAKFAST)
     read = engine.tokens_read
     again = await answer(engine, "turns", *history)
@@ -144,7 +145,7 @@ async def test_an_answer_is_not_read_again_in_the_next_turn(engine: EmbeddedEngi
 
 
 async def test_words_read_ahead_are_not_read_again(engine: EmbeddedEngine) -> None:
-    await engine.prefill("ahead", (SYSTEM, Message("user", "When is")), [])
+    await session_of(engine, "ahead").prefill((SYSTEM, Message("user", "When is")), [])
     read = engine.tokens_read
     said = await answer(engine, "ahead", SYSTEM, BREAKFAST)
     assert engine.tokens_read - read < 12
@@ -160,8 +161,8 @@ async def test_a_conversation_beyond_the_context_is_shortened_and_still_answered
             said = await answer(engine, "long", *asked)
             assert said.strip()
             lengths.append(len(engine.prompt.ids(asked, [])))
-            held = engine.prompt.tokenizer.decode(engine.worker.sessions["long"].ids, skip_special_tokens=False)
-            assert len(engine.worker.sessions["long"].ids) <= engine.options.context_tokens
+            held = engine.prompt.tokenizer.decode(cache_of(engine, "long").ids, skip_special_tokens=False)
+            assert len(cache_of(engine, "long").ids) <= engine.options.context_tokens
             assert SYSTEM.content in held, "the instructions were left out"
             history = [*asked, Message("assistant", said)]
         assert lengths[-1] > engine.options.context_tokens, "the context was never full"
@@ -238,16 +239,16 @@ def begun_call(engine: EmbeddedEngine, tools: list[ToolSchema], said: Message) -
     """The call that the model makes where it has to make one: its answer begins with a call's mark."""
     messages = (SYSTEM, said)
     mark = engine.prompt.encode("<tool_call>")[0]
-    session = Session(engine.worker.generator())
-    session.generator.append_tokens(engine.prompt.ids(messages, tools) + mark)
-    constraint = engine._constraints.of(tools)
+    cache = KvCache(engine.worker.generator())
+    cache.generator.append_tokens(engine.prompt.ids(messages, tools) + mark)
+    constraint = engine._model.constraints.of(tools)
     assert constraint is not None
     for token in mark:
         constraint.took(token)
     assert constraint.inside
     tokens = list(mark)
     while constraint.inside and len(tokens) < LONGEST_CALL_TOKENS:
-        tokens += engine.worker._next_tokens(session, constraint)
+        tokens += engine.worker._next_tokens(cache, constraint)
     text = engine.prompt.tokenizer.decode(tokens, skip_special_tokens=False)
     reader = engine.prompt.answer(messages, tools)
     (call,) = [piece for piece in (*reader.feed(text), *reader.finish()) if isinstance(piece, ToolCall)]

@@ -61,18 +61,18 @@ def language_model() -> Iterator[EmbeddedEngine]:
 
 @pytest.mark.parametrize("glide", GLIDES)
 async def test_smart_turn_says_what_its_authors_pipeline_says(ear_model: SmartTurn, glide: Glide) -> None:
-    assert await ear_model.judge(JudgedPause("call", glide.audio)) == pytest.approx(glide.chance, abs=1e-3)
+    assert await ear_model.judge(JudgedPause(glide.audio)) == pytest.approx(glide.chance, abs=1e-3)
 
 
 async def test_whole_sentences_are_likelier_to_end_than_halves(language_model: EmbeddedEngine) -> None:
-    judge = Meaning(language_model)
+    judge, session = Meaning(), language_model.open("call")
 
     async def chances(sentences: tuple[str, ...]) -> list[float]:
         found = []
         for words in sentences:
             messages = (*PROMPT, Message("user", words))
-            await language_model.prefill("call", messages, demo_tools())
-            chance = await judge.judge(JudgedPause("call", np.zeros(0, np.int16), words, messages, demo_tools()))
+            await session.prefill(messages, demo_tools())
+            chance = await judge.judge(JudgedPause(np.zeros(0, np.int16), words, messages, demo_tools(), session))
             assert chance is not None
             found.append(chance)
         return found

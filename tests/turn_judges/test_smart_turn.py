@@ -18,7 +18,7 @@ from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.turn_judges.judge import JudgedPause
 from voiceagent.turn_judges.smart_turn import INPUT, MAX_WAITING, OUTPUT, SmartTurn, create
 
-PAUSE = JudgedPause("call", np.full(1600, 1000, np.int16))
+PAUSE = JudgedPause(np.full(1600, 1000, np.int16))
 
 
 def small_model(file: Path, mels: int = 80) -> Path:
@@ -63,7 +63,7 @@ async def test_a_pause_has_a_chance_between_0_and_1(judge: SmartTurn) -> None:
 
 
 async def test_without_audio_it_cannot_tell(judge: SmartTurn) -> None:
-    assert await judge.judge(JudgedPause("call", np.zeros(0, np.int16))) is None
+    assert await judge.judge(JudgedPause(np.zeros(0, np.int16))) is None
 
 
 async def test_a_full_queue_is_told_at_once_and_counted(judge: SmartTurn, held: threading.Event) -> None:
@@ -117,6 +117,6 @@ def test_another_model_is_told_by_its_shape(tmp_path: Path) -> None:
 
 def test_it_needs_a_model_and_known_options(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"needs a model; name smart-turn-v3\.2"):
-        create(None, {}, None)  # type: ignore[arg-type]  # no language model, as it asks for none
+        create(None, {})
     with pytest.raises(ConfigError, match=r"turn engine smart-turn: .*`theads`"):
-        create(small_model(tmp_path / "model.onnx"), {"theads": 2}, None)  # type: ignore[arg-type]  # the same
+        create(small_model(tmp_path / "model.onnx"), {"theads": 2})

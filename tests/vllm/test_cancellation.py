@@ -14,7 +14,8 @@ from bench.vllm_load import CLIENT
 from bench.vllm_server import VllmServer
 from tests.vllm.watch import RUNNING, WAITING, Watch
 from voiceagent.conversation.history import Message
-from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
+from voiceagent.llm.openai import OpenAiEngine
+from voiceagent.llm.openai_options import OpenAiOptions
 
 LONG_REPLY = 2000
 CANCELLATIONS = 500
@@ -32,7 +33,7 @@ async def listen(engine: OpenAiEngine, name: str, pieces: int, gone: asyncio.Eve
     if not pieces:
         gone.set()
     heard = 0
-    async with aclosing(engine.generate(name, [Message("user", f"What can you do? I am {name}.")], [])) as stream:
+    async with aclosing(engine.open(name).generate([Message("user", f"What can you do? I am {name}.")], [])) as stream:
         async for _ in stream:
             heard += 1
             if heard == pieces:
@@ -63,7 +64,7 @@ async def test_cancelled_replies_free_their_place(vllm_server: VllmServer, talka
 
 
 async def test_a_dropped_generator_frees_its_place(talkative: OpenAiEngine, watch: Watch) -> None:
-    stream = talkative.generate("call", [Message("user", "What can you do?")], [])
+    stream = talkative.open("call").generate([Message("user", "What can you do?")], [])
     await anext(stream)
     await watch.until(lambda m: m[RUNNING] == 1)
     await stream.aclose()
@@ -85,7 +86,7 @@ async def test_a_client_that_dies_frees_its_place(vllm_server: VllmServer, watch
 
 async def test_reading_ahead_can_be_cancelled(talkative: OpenAiEngine, watch: Watch) -> None:
     words = " ".join(f"word {number}" for number in range(900))
-    reading = asyncio.create_task(talkative.prefill("call", [Message("user", words)], []))
+    reading = asyncio.create_task(talkative.open("call").prefill([Message("user", words)], []))
     await watch.until(lambda m: m[RUNNING] + m[WAITING] > 0 or reading.done())
     reading.cancel()
     await asyncio.gather(reading, return_exceptions=True)

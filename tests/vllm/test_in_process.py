@@ -17,7 +17,8 @@ from voiceagent.errors import EngineError
 from voiceagent.evaluation.check_lm import demo_tools
 from voiceagent.llm.embedded import EmbeddedEngine
 from voiceagent.llm.engine import Generated, GeneratedText, Urgency
-from voiceagent.llm.vllm import VllmEngine, VllmOptions
+from voiceagent.llm.vllm import VllmEngine
+from voiceagent.llm.vllm_options import VllmOptions
 from voiceagent.resources import bundled_models_dir
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -40,7 +41,7 @@ async def inside() -> AsyncIterator[VllmEngine]:
 
 
 async def generated(engine: VllmEngine, *messages: Message, urgency: Urgency = Urgency.REPLY) -> list[Generated]:
-    async with aclosing(engine.generate("call", (SYSTEM, *messages), demo_tools(), urgency)) as stream:
+    async with aclosing(engine.open("call").generate((SYSTEM, *messages), demo_tools(), urgency)) as stream:
         return [piece async for piece in stream]
 
 
@@ -64,14 +65,14 @@ async def test_arguments_keep_to_the_schema(inside: VllmEngine) -> None:
         "required": ["city"],
     }
     tool = {"type": "function", "function": {"name": "get_weather", "parameters": parameters}}
-    async with aclosing(inside.generate("strict", (SYSTEM, WEATHER), [tool])) as stream:
+    async with aclosing(inside.open("strict").generate((SYSTEM, WEATHER), [tool])) as stream:
         (call,) = [piece async for piece in stream]
     assert isinstance(call, ToolCall)
     assert json.loads(call.arguments)["city"] in ("Rome", "Oslo")
 
 
 async def test_a_closed_reply_is_aborted(inside: VllmEngine) -> None:
-    streams = [inside.generate(f"call {n}", [SYSTEM, Message("user", "What can you do?")], demo_tools()) for n in range(4)]
+    streams = [inside.open(f"call {n}").generate([SYSTEM, Message("user", "What can you do?")], demo_tools()) for n in range(4)]
     for stream in streams:
         await anext(stream)
     assert inside.load >= 1
@@ -83,9 +84,9 @@ async def test_a_closed_reply_is_aborted(inside: VllmEngine) -> None:
 
 async def test_what_was_read_ahead_is_not_read_again(inside: VllmEngine) -> None:
     system = Message("system", " ".join(f"Rule {number} is to be brief." for number in range(100)))
-    await inside.prefill("ahead", [system, Message("user", "What can you")], [])
+    await inside.open("ahead").prefill([system, Message("user", "What can you")], [])
     queries, hits = inside.gauges.prefix_queries, inside.gauges.prefix_hits
-    async with aclosing(inside.generate("ahead", [system, Message("user", "What can you do?")], [])) as stream:
+    async with aclosing(inside.open("ahead").generate([system, Message("user", "What can you do?")], [])) as stream:
         async for _ in stream:
             pass
     missed = (inside.gauges.prefix_queries - queries) - (inside.gauges.prefix_hits - hits)
@@ -106,13 +107,14 @@ async def test_a_turn_that_cannot_fit_is_one_clear_line(inside: VllmEngine) -> N
 
 async def test_it_tells_how_likely_the_caller_has_finished(inside: VllmEngine) -> None:
     words = ("Where is order 48271", "Where is", "What's the weather in Paris tomorrow")
-    told = [await inside.ending_chance("call", (SYSTEM, Message("user", one)), demo_tools()) for one in words]
+    told = [await inside.open("call").ending_chance((SYSTEM, Message("user", one)), demo_tools()) for one in words]
     embedded = EmbeddedEngine(bundled_models_dir() / "lm" / "onnx")
     try:
         for one, chance in zip(words, told, strict=True):
             messages = (SYSTEM, Message("user", one))
-            await embedded.prefill("call", messages, demo_tools())
-            assert chance == pytest.approx(await embedded.ending_chance("call", messages, demo_tools()), abs=0.05)
+            session = embedded.open("call")
+            await session.prefill(messages, demo_tools())
+            assert chance == pytest.approx(await session.ending_chance(messages, demo_tools()), abs=0.05)
     finally:
         await embedded.close()
     assert inside.load == 0

@@ -19,8 +19,10 @@ from tests.real.models import published
 from tests.vllm.watch import HITS, QUERIES, RUNNING, Watch
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema
-from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
-from voiceagent.llm.vllm import VllmEngine, VllmOptions
+from voiceagent.llm.openai import OpenAiEngine
+from voiceagent.llm.openai_options import OpenAiOptions
+from voiceagent.llm.vllm import VllmEngine
+from voiceagent.llm.vllm_options import VllmOptions
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 MODEL = "smollm2-135m-tools-safetensors"
@@ -91,7 +93,7 @@ async def real_watch(server: VllmServer) -> AsyncIterator[Watch]:
 
 
 async def generated(engine: Engine, messages: tuple[Message, ...], tools: list[ToolSchema]) -> list[Generated]:
-    async with aclosing(engine.generate("call", messages, tools)) as stream:
+    async with aclosing(engine.open("call").generate(messages, tools)) as stream:
         return [piece async for piece in stream]
 
 
@@ -126,7 +128,7 @@ async def test_a_tool_is_called_in_this_process_and_its_result_answered(inside: 
 
 async def test_an_answer_that_is_closed_in_this_process_is_aborted(inside: VllmEngine) -> None:
     for _ in range(3):
-        stream = inside.generate("closed", (SYSTEM, BREAKFAST), [])
+        stream = inside.open("closed").generate((SYSTEM, BREAKFAST), [])
         await anext(stream)
         await stream.aclose()
         assert inside.load == 0
@@ -152,7 +154,7 @@ async def test_a_tool_is_called_by_the_server_and_its_result_answered(beside: Op
 
 async def test_an_answer_of_the_server_that_is_closed_is_aborted(beside: OpenAiEngine, real_watch: Watch) -> None:
     talkative = OpenAiEngine(OpenAiOptions(base_url=beside.options.base_url, max_tokens=1000, request={"ignore_eos": True}))
-    stream = talkative.generate("closed", (SYSTEM, BREAKFAST), [])
+    stream = talkative.open("closed").generate((SYSTEM, BREAKFAST), [])
     await anext(stream)
     await real_watch.until(lambda m: m[RUNNING] == 1)
     await stream.aclose()

@@ -13,11 +13,12 @@ from bench.vllm_server import MODEL, VllmServer
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
 from voiceagent.evaluation.check_lm import demo_tools
-from voiceagent.llm import openai
+from voiceagent.llm import openai_session
 from voiceagent.llm.chat_wire import wire_message
 from voiceagent.llm.embedded import EmbeddedEngine
 from voiceagent.llm.engine import Generated, GeneratedText
-from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
+from voiceagent.llm.openai import OpenAiEngine
+from voiceagent.llm.openai_options import OpenAiOptions
 from voiceagent.llm.prompt import ChatPrompt
 from voiceagent.resources import bundled_models_dir
 
@@ -26,7 +27,7 @@ WEATHER = Message("user", "What's the weather in Paris tomorrow?")
 
 
 async def generated(engine: OpenAiEngine, *messages: Message) -> list[Generated]:
-    async with aclosing(engine.generate("call", (SYSTEM, *messages), demo_tools())) as stream:
+    async with aclosing(engine.open("call").generate((SYSTEM, *messages), demo_tools())) as stream:
         return [piece async for piece in stream]
 
 
@@ -63,7 +64,7 @@ async def test_arguments_keep_to_the_schema(engine: OpenAiEngine) -> None:
     cities = {"city": {"enum": ["Rome", "Oslo"]}, "day": {"type": "string"}}
     parameters = {"type": "object", "properties": cities, "required": ["city"]}
     tool = {"type": "function", "function": {"name": "get_weather", "parameters": parameters}}
-    async with aclosing(engine.generate("strict", (SYSTEM, WEATHER), [tool])) as stream:
+    async with aclosing(engine.open("strict").generate((SYSTEM, WEATHER), [tool])) as stream:
         (call,) = [piece async for piece in stream]
     assert isinstance(call, ToolCall)
     assert json.loads(call.arguments)["city"] in ("Rome", "Oslo")
@@ -75,7 +76,7 @@ async def test_a_conversation_beyond_the_context_is_shortened_and_answered(engin
         history += [Message("user", f"Question {number}: " + "why " * 50), Message("assistant", "Because " * 20)]
     pieces = await generated(engine, *history, WEATHER)
     assert pieces
-    assert engine.retries >= 1
+    assert engine.problems["asked_again"] >= 1
 
 
 async def test_a_model_that_is_not_served_is_one_clear_line(vllm_server: VllmServer) -> None:
@@ -86,9 +87,9 @@ async def test_a_model_that_is_not_served_is_one_clear_line(vllm_server: VllmSer
 
 
 async def test_the_server_tells_how_likely_the_caller_has_finished(engine: OpenAiEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai, "ENDING_TIMEOUT_S", 30.0)  # this may be the server's first request, on a busy machine
+    monkeypatch.setattr(openai_session, "ENDING_TIMEOUT_S", 30.0)  # this may be the server's first request, on a busy machine
     words = ("Where is order 48271", "Where is", "What's the weather in Paris tomorrow")
-    told = [await engine.ending_chance("call", (SYSTEM, Message("user", one)), demo_tools()) for one in words]
+    told = [await engine.open("call").ending_chance((SYSTEM, Message("user", one)), demo_tools()) for one in words]
     assert told == pytest.approx([await by_the_embedded_engine(one) for one in words], abs=0.05)
     assert max(chance for chance in told if chance is not None) > 0.3
 
@@ -97,7 +98,8 @@ async def by_the_embedded_engine(words: str) -> float | None:
     """The same model's, from all of its tokens."""
     embedded = EmbeddedEngine(bundled_models_dir() / "lm" / "onnx")
     try:
-        await embedded.prefill("call", (SYSTEM, Message("user", words)), demo_tools())
-        return await embedded.ending_chance("call", (SYSTEM, Message("user", words)), demo_tools())
+        session = embedded.open("call")
+        await session.prefill((SYSTEM, Message("user", words)), demo_tools())
+        return await session.ending_chance((SYSTEM, Message("user", words)), demo_tools())
     finally:
         await embedded.close()

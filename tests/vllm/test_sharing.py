@@ -11,7 +11,8 @@ from bench.vllm_server import BLOCK_TOKENS, CONTEXT_TOKENS, VllmServer
 from tests.vllm.watch import HITS, QUERIES, WAITING, Watch
 from voiceagent.conversation.history import Message
 from voiceagent.llm.engine import KvCapacity, Urgency
-from voiceagent.llm.openai import OpenAiEngine, OpenAiOptions
+from voiceagent.llm.openai import OpenAiEngine
+from voiceagent.llm.openai_options import OpenAiOptions
 
 CROWD = 24
 
@@ -33,7 +34,7 @@ def crowded(vllm_server: VllmServer) -> OpenAiEngine:
 async def asked(engine: OpenAiEngine, name: str, urgency: Urgency, order: list[str]) -> None:
     """Have a reply made, and note when its first words came."""
     words = " ".join(f"{name} says {number}" for number in range(120))
-    async with aclosing(engine.generate(name, [Message("user", words)], [], urgency)) as stream:
+    async with aclosing(engine.open(name).generate([Message("user", words)], [], urgency)) as stream:
         await anext(stream, None)
         order.append(name)
 
@@ -69,9 +70,9 @@ async def test_a_queue_at_the_server_is_load(crowded: OpenAiEngine, watch: Watch
 async def test_what_was_read_ahead_is_not_read_again(engine: OpenAiEngine, watch: Watch) -> None:
     system = Message("system", " ".join(f"Rule {number} is to be brief." for number in range(100)))
     before = await watch.metrics()
-    await engine.prefill("call", [system, Message("user", "What can you")], [])
+    await engine.open("call").prefill([system, Message("user", "What can you")], [])
     read = await watch.metrics()
-    async with aclosing(engine.generate("call", [system, Message("user", "What can you do?")], [])) as stream:
+    async with aclosing(engine.open("call").generate([system, Message("user", "What can you do?")], [])) as stream:
         async for _ in stream:
             pass
     after = await watch.metrics()

@@ -8,6 +8,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from typing import Any, assert_never
 
 from voiceagent.call.agent_parts import AgentParts
@@ -61,7 +62,7 @@ class Call:
     ) -> None:
         agent = parts.agent
         self.call_id = call_id
-        self.state: State = machine.start(rules_of(agent, tools.agents, parts.engines.turn))
+        self.state: State = machine.start(rules_of(agent, tools.agents, parts.engines.turn, parts.engines.llm.limits))
         self._leg = leg
         self._parts = parts
         self._tools = tools
@@ -78,6 +79,8 @@ class Call:
         self._ending = ""
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._end_reason: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._closing = AsyncExitStack()
+        """Frees what was made for the call."""
         self._hearing: Hearing
         self._retrieval: Retrieval
         self._judging: Judging
@@ -109,7 +112,7 @@ class Call:
             await self._leg.close()
             for observer in self._observers:
                 observer.ended()
-            await self._parts.engines.llm.forget(self.call_id)
+            await self._closing.aclose()
             await release_freed_memory()
         return reason
 
@@ -127,9 +130,12 @@ class Call:
         self._hearing = Hearing(scope, parts.engines.stt, turn, parts.guards.input, self._load, self._retrieval.settle)
         if parts.agent.language == AUTO:
             self._hearing.language = self.state.spoken.code
-        self._judging = Judging(scope, self._judges, self._hearing.utterance_audio, self._tools.schemas, self._judged)
         wording = Wording(self._voice.take_marks, self._prose)
         self._thinking = Thinking(scope, parts.engines.llm, self._tools, parts.guards, turn.tool_timeout_s, wording)
+        self._closing.push_async_callback(self._thinking.close)
+        self._judging = Judging(
+            scope, self._judges, self._hearing.utterance_audio, self._thinking.session, self._tools.schemas, self._judged
+        )
         self._speaking = Speaking(scope, self._voice, self._leg.playout)
         self._send(self._session.start())
         tasks.start("leg", self._frames())

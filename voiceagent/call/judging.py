@@ -14,7 +14,7 @@ from voiceagent.call.scope import CallScope
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Message
-from voiceagent.llm.engine import ToolSchema
+from voiceagent.llm.engine import LlmSession, ToolSchema
 from voiceagent.turn_judges.judge import JudgedPause, TurnJudge
 
 log = logging.getLogger(__name__)
@@ -32,10 +32,12 @@ class Judging:
         scope: CallScope,
         judges: Sequence[TurnJudge],
         hear: Callable[[], NDArray[np.int16]],
+        language_model: LlmSession,
         tools: Callable[[], Sequence[ToolSchema]],
         count: Callable[[str], None] = lambda outcome: None,
     ) -> None:
-        """`hear` gives the end of the open utterance's audio, `tools` are those that the prompt offers; `count` is told what
+        """`hear` gives the end of the open utterance's audio, `tools` are those that the prompt offers to the
+        `language_model`; `count` is told what
         became of each judgement."""
         self._call_id = scope.call_id
         self._by_sound = [judge for judge in judges if not judge.needs_words]
@@ -44,6 +46,7 @@ class Judging:
         self._tasks = scope.tasks
         self._post = scope.post
         self._hear = hear
+        self._language_model = language_model
         self._tools = tools
         self._count = count
         self._failed: set[tuple[str, type[Exception]]] = set()
@@ -65,7 +68,7 @@ class Judging:
         if not judges:
             return
         words = messages[-1].content if messages else ""
-        pause = JudgedPause(self._call_id, self._hear(), words, messages, self._tools() if messages else ())
+        pause = JudgedPause(self._hear(), words, messages, self._tools() if messages else (), self._language_model)
         for judge in judges:
             self._tasks.start(OWNER, self._judge(judge, utterance_id, pause_id, pause))
 

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from voiceagent.config import AgentConfig
+from voiceagent.conversation.history import CHARACTERS_PER_TOKEN
 from voiceagent.conversation.state import Rules, ToolRule
 from voiceagent.errors import ConfigError
+from voiceagent.llm.engine import HistoryLimits
 from voiceagent.text_normalization.marks import unmarked
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.turn_judges.judge import TurnJudge
 from voiceagent.turn_taking.endpointing import EndpointModel
 from voiceagent.turn_taking.manners import MANNERS
 
+NO_LIMITS = HistoryLimits()
+DEFAULTS = Rules()
 MAX_FILE_BYTES = 100_000
 FIXED_EAGER_MS = 200
 """Where the endpointing delay is fixed: the silence after which a speculative reply is begun."""
 
 
-def rules_of(agent: AgentConfig, tools: ToolSet, judges: Sequence[TurnJudge] = ()) -> Rules:
-    """The turn engine's rules for an agent, its tools and its turn judges."""
+def rules_of(agent: AgentConfig, tools: ToolSet, judges: Sequence[TurnJudge] = (), limits: HistoryLimits = NO_LIMITS) -> Rules:
+    """The turn engine's rules for an agent, its tools, its turn judges and what its language model can be told."""
     fixed_ms = agent.turn.fixed_endpointing_delay_ms
     return Rules(
         language=agent.language,
@@ -44,7 +49,7 @@ def rules_of(agent: AgentConfig, tools: ToolSet, judges: Sequence[TurnJudge] = (
         max_speculative_replies=agent.turn.max_speculative_replies,
         manners=MANNERS[agent.turn.overlap],
         max_speculative_tool_calls=agent.turn.max_speculative_tool_calls,
-        long_history_tokens=agent.llm.long_history_tokens,
+        long_history_tokens=_long_history_tokens(agent, tools, limits),
         summarise=agent.llm.summarise,
         max_chunks=agent.turn.max_chunks,
         max_chunk_characters=agent.turn.max_chunk_characters,
@@ -52,6 +57,18 @@ def rules_of(agent: AgentConfig, tools: ToolSet, judges: Sequence[TurnJudge] = (
         fillers=None if agent.phrases.fillers is None else tuple(map(unmarked, agent.phrases.fillers)),
         tools={name: _tool_rule(tools, name) for name in tools.names},
     )
+
+
+def _long_history_tokens(agent: AgentConfig, tools: ToolSet, limits: HistoryLimits) -> int:
+    """What the agent says, else what its language model names; no more than the model's context has room for."""
+    most = agent.llm.long_history_tokens
+    if most is None:
+        most = limits.history_tokens or DEFAULTS.long_history_tokens
+    if limits.prompt_tokens is None:
+        return most
+    head_tokens = (len(agent.instructions) + len(json.dumps(tools.schemas()))) / CHARACTERS_PER_TOKEN
+    room = max(1, int(limits.prompt_tokens - head_tokens))
+    return min(most or room, room)
 
 
 def _plain(phrase: str | None) -> str | None:

@@ -66,6 +66,7 @@ class Thinking:
     ) -> None:
         self._call_id = scope.call_id
         self._engine = engine
+        self.session = engine.open(scope.call_id)
         self._tools = tools
         self._guards = guards
         self._tool_timeout_s = tool_timeout_s
@@ -93,9 +94,7 @@ class Thinking:
         urgency = Urgency.SPECULATIVE if action.speculative else Urgency.REPLY
         async with self._turn:
             try:
-                async with aclosing(
-                    self._engine.generate(self._call_id, action.messages, self._tools.schemas(), urgency)
-                ) as stream:
+                async with aclosing(self.session.generate(action.messages, self._tools.schemas(), urgency)) as stream:
                     async for piece in stream:
                         if isinstance(piece, GeneratedText):
                             if not self._pass_on(reply_id, await window.add(prose.feed(piece.text))):
@@ -143,14 +142,14 @@ class Thinking:
             async with self._turn:
                 with suppress(EngineError):  # a favour: the generation that needs it will tell
                     if action.predict_for is None or self._engine.load >= 1:
-                        await self._engine.prefill(self._call_id, action.messages, self._tools.schemas())
+                        await self.session.prefill(action.messages, self._tools.schemas())
                     else:
                         await self._predict(action.predict_for, action.messages)
 
     async def _predict(self, utterance_id: int, messages: tuple[Message, ...]) -> None:
         """Ask the model for the tools that it would call. When it begins to talk instead, that is all that was wanted to know."""
         tools = self._tools.schemas()
-        async with aclosing(self._engine.generate(self._call_id, messages, tools, Urgency.SPECULATIVE)) as stream:
+        async with aclosing(self.session.generate(messages, tools, Urgency.SPECULATIVE)) as stream:
             async for piece in stream:
                 if isinstance(piece, GeneratedText):
                     return
@@ -161,9 +160,9 @@ class Thinking:
         self._tasks.start(SUMMARISING, self._summarise(action))
 
     async def _summarise(self, action: act.Summarise) -> None:
-        summary_id, text = f"{self._call_id} summary", ""
+        session, text = self._engine.open(f"{self._call_id} summary"), ""
         try:
-            summing_up = self._engine.generate(summary_id, action.messages, (), Urgency.AHEAD)
+            summing_up = session.generate(action.messages, (), Urgency.AHEAD)
             async with asyncio.timeout(SUMMARY_TIMEOUT_S), aclosing(summing_up) as stream:
                 async for piece in stream:
                     if isinstance(piece, GeneratedText) and len(text) < MAX_SUMMARY_CHARACTERS:
@@ -172,8 +171,12 @@ class Thinking:
             log.warning("call %s: its beginning is forgotten, summing it up failed (%s)", self._call_id, error)
             text = ""
         finally:
-            await self._engine.forget(summary_id)
+            await session.close()
         self._post(ev.Summarised(self._clock.now_ms(), " ".join(text.split())[:MAX_SUMMARY_CHARACTERS]))
+
+    async def close(self) -> None:
+        """The call is over: free what the language model keeps for it."""
+        await self.session.close()
 
     def run_tool(self, action: act.RunTool) -> None:
         """Start a tool. One that leaves something behind is not cancelled with its reply: its result is told all the same."""

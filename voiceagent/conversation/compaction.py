@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.history import Message, estimated_tokens
+from voiceagent.conversation.history import Message, estimated_tokens, turn_border
 from voiceagent.conversation.step import Step
 
 
@@ -18,7 +18,7 @@ def compact(step: Step) -> None:
     most = state.rules.long_history_tokens
     if state.summarising or not most or estimated_tokens(state.history) <= most:
         return
-    border = _half(state.history)
+    border = turn_border(state.history, 0.5)
     if not border:
         return
     step.put(summarising=border)
@@ -38,13 +38,3 @@ def take_summary(step: Step, event: ev.Summarised) -> None:
 def _replace(step: Step, summary: str) -> None:
     border = step.state.summarising
     step.put(history=step.state.history[border:], summary=summary, summarising=0, summarised=None)
-
-
-def _half(history: tuple[Message, ...]) -> int:
-    """The turn's border that comes first after half of the history; 0 where there is none."""
-    half, seen = estimated_tokens(history) / 2, 0.0
-    for index, message in enumerate(history):
-        if index and message.role == "user" and seen >= half:
-            return index
-        seen += estimated_tokens((message,))
-    return 0

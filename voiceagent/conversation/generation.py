@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
+from voiceagent.conversation.compaction import compact
 from voiceagent.conversation.context import take_in
 from voiceagent.conversation.reply import Reply
 from voiceagent.conversation.reply_lifecycle import (
@@ -141,6 +142,8 @@ def playout_stopped(step: Step, event: ev.PlayoutStopped) -> None:
         _settle(step, cancelled.with_played(event.clause, event.played_ms))
     if step.state.next_reply is not None:
         begin(step, step.state.next_reply)
+    elif step.state.phase is Phase.HEARING:
+        compact(step)
 
 
 def _settle(step: Step, cancelled: Reply) -> None:

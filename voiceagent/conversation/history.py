@@ -65,6 +65,19 @@ def estimated_tokens(messages: Sequence[Message]) -> float:
     return characters / CHARACTERS_PER_TOKEN
 
 
+def turn_border(messages: Sequence[Message], share: float) -> int:
+    """Where the first turn begins that has at least this share, 0 to 1, of the messages' characters before it: the index of its
+    user's message. The last turn's where no turn has; 0 where there is one turn only."""
+    left, border = share * estimated_tokens(messages), 0
+    for index, message in enumerate(messages):
+        if index and message.role == "user":
+            border = index
+            if left <= 0:
+                break
+        left -= estimated_tokens((message,))
+    return border
+
+
 def read_arguments(text: str) -> dict[str, Any] | None:
     """A tool call's arguments; None where the text is no JSON object, however wrong it is, or nests too deep to be looked at."""
     try:

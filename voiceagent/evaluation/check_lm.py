@@ -85,13 +85,13 @@ async def score(engine: EmbeddedEngine, entries: Sequence[Entry]) -> Score:
     parameters = {tool["function"]["name"]: tool["function"]["parameters"] for tool in tools}
     right_tools = exact = wrong = refused = caught = 0
     for number, entry in enumerate(entries):
-        call_id = f"check-{number}"
+        session = engine.open(f"check-{number}")
         try:
-            made = [piece async for piece in engine.generate(call_id, history(entry.messages), tools)]
+            made = [piece async for piece in session.generate(history(entry.messages), tools)]
         except EngineError:
             # A call that cannot be read is a wrong answer like any other.
             made = []
-        await engine.forget(call_id)
+        await session.close()
         calls = [piece for piece in made if isinstance(piece, ToolCall)]
         right = len(calls) == 1 and calls[0].name == entry.tool
         right_tools += right

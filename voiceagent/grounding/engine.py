@@ -15,7 +15,17 @@ from voiceagent.grounding.language import Language
 from voiceagent.grounding.limits import ModelLimits, has_all_tools
 from voiceagent.grounding.replies import ReplyCheck, question
 from voiceagent.grounding.said import Said, check
-from voiceagent.llm.engine import Generated, GeneratedText, KvCapacity, LlmEngine, ToolSchema, Unfinished, Urgency
+from voiceagent.llm.engine import (
+    Generated,
+    GeneratedText,
+    HistoryLimits,
+    KvCapacity,
+    LlmEngine,
+    LlmSession,
+    ToolSchema,
+    Unfinished,
+    Urgency,
+)
 
 
 class GroundedEngine:
@@ -27,16 +37,54 @@ class GroundedEngine:
         self._language = language
         self._counted: Counter[str] = Counter()
 
+    def open(self, call_id: str) -> GroundedSession:
+        """See `LlmEngine.open`."""
+        return GroundedSession(self.inner.open(call_id), self._limits, self._language, self._counted)
+
+    @property
+    def load(self) -> float:
+        """See `LlmEngine.load`."""
+        return self.inner.load
+
+    @property
+    def problems(self) -> dict[str, int]:
+        """See `LlmEngine.problems`: what was asked for, put right or replaced."""
+        return {**self.inner.problems, **self._counted}
+
+    @property
+    def limits(self) -> HistoryLimits:
+        """See `LlmEngine.limits`."""
+        return self.inner.limits
+
+    async def kv_capacity(self) -> KvCapacity | None:
+        """See `LlmEngine.kv_capacity`."""
+        return await self.inner.kv_capacity()
+
+    async def close(self) -> None:
+        """See `LlmEngine.close`."""
+        await self.inner.close()
+
+
+class GroundedSession:
+    """Implements `LlmSession` by another."""
+
+    def __init__(self, inner: LlmSession, limits: ModelLimits, language: Language, counted: Counter[str]) -> None:
+        """`counted` is told what was asked for, put right or replaced."""
+        self._inner = inner
+        self._limits = limits
+        self._language = language
+        self._counted = counted
+
     async def generate(
-        self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
     ) -> AsyncGenerator[Generated, None]:
-        """See `LlmEngine.generate`. A summary is not checked, nor is the rest of a reply that another engine began."""
+        """See `LlmSession.generate`. A summary is not checked, nor is the rest of a reply that another engine began."""
         replies = None
         goes_on = bool(messages) and isinstance(messages[-1], Unfinished)
         if self._limits.checks_replies and urgency is not Urgency.AHEAD and not goes_on:
             replies = ReplyCheck(self._limits, messages, self._language, has_all_tools=has_all_tools(self._limits, tools))
         called = spoke = False
-        async with aclosing(self.inner.generate(call_id, messages, tools, urgency)) as stream:
+        async with aclosing(self._inner.generate(messages, tools, urgency)) as stream:
             async for piece in stream:
                 if isinstance(piece, GeneratedText):
                     text = replies.add(piece.text) if replies else piece.text
@@ -88,32 +136,14 @@ class GroundedEngine:
         self._counted["argument_as_said"] += 1
         return replace(call, arguments=checked.text)
 
-    async def prefill(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
-        """See `LlmEngine.prefill`."""
-        await self.inner.prefill(call_id, messages, tools)
+    async def prefill(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
+        """See `LlmSession.prefill`."""
+        await self._inner.prefill(messages, tools)
 
-    async def ending_chance(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
-        """See `LlmEngine.ending_chance`."""
-        return await self.inner.ending_chance(call_id, messages, tools)
-
-    @property
-    def load(self) -> float:
-        """See `LlmEngine.load`."""
-        return self.inner.load
-
-    @property
-    def problems(self) -> dict[str, int]:
-        """See `LlmEngine.problems`: what was asked for, put right or replaced."""
-        return {**self.inner.problems, **self._counted}
-
-    async def kv_capacity(self) -> KvCapacity | None:
-        """See `LlmEngine.kv_capacity`."""
-        return await self.inner.kv_capacity()
-
-    async def forget(self, call_id: str) -> None:
-        """See `LlmEngine.forget`."""
-        await self.inner.forget(call_id)
+    async def ending_chance(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
+        """See `LlmSession.ending_chance`."""
+        return await self._inner.ending_chance(messages, tools)
 
     async def close(self) -> None:
-        """See `LlmEngine.close`."""
-        await self.inner.close()
+        """See `LlmSession.close`."""
+        await self._inner.close()

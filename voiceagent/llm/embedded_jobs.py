@@ -1,4 +1,4 @@
-"""What the embedded language model's worker is asked for: generations, endings, and calls to forget. The event loop makes
+"""What the embedded language model's worker is asked for: generations, endings, and conversations to forget. The event loop makes
 them, the worker's thread answers."""
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from voiceagent.llm.drafts import Drafts
 from voiceagent.llm.tool_constraint import ToolConstraint
 
 
-class Session:
-    """A call's generator and the token ids that its KV cache holds, the last of which may not be read yet."""
+class KvCache:
+    """A conversation's generator and the token ids that its KV cache holds, the last of which may not be read yet."""
 
     def __init__(self, generator: Any) -> None:
         self.generator = generator
@@ -27,11 +27,21 @@ class Session:
         """What was read behind them, in case it follows."""
 
 
+class Conversation:
+    """A conversation's place in the worker, which alone changes it."""
+
+    def __init__(self) -> None:
+        self.cache: KvCache | None = None
+        """None before its first job, and where others needed the room."""
+
+
 class Job:
     """One generation: the ids to answer, and where its tokens go. `None` ends the stream, an error ends it too."""
 
-    def __init__(self, call_id: str, ids: list[int], max_tokens: int, constraint: ToolConstraint | None = None) -> None:
-        self.call_id = call_id
+    def __init__(
+        self, conversation: Conversation, ids: list[int], max_tokens: int, constraint: ToolConstraint | None = None
+    ) -> None:
+        self.conversation = conversation
         self.ids = ids
         self.left = max_tokens
         self.constraint = constraint
@@ -40,7 +50,8 @@ class Job:
         self.drafts: Drafts | None = None
         self.read = -1
         """So many of `ids` are read; -1 before the first look at what the cache holds."""
-        self.session: Session | None = None
+        self.cache: KvCache | None = None
+        """The conversation's, while the job is under way."""
         self.cancelled = False
         self._loop = asyncio.get_running_loop()
         self.tokens: asyncio.Queue[int | EngineError | None] = asyncio.Queue()
@@ -57,10 +68,9 @@ class Job:
 class Ending:
     """A question: what may follow these ids? Its answer is a chance, or None where too much would have to be read for it."""
 
-    def __init__(self, call_id: str, ids: list[int]) -> None:
-        self.call_id = call_id
+    def __init__(self, conversation: Conversation, ids: list[int]) -> None:
+        self.conversation = conversation
         self.ids = ids
-        self.session: Session | None = None
         self.cancelled = False
         self._loop = asyncio.get_running_loop()
         self.answer: asyncio.Future[float | None] = self._loop.create_future()
@@ -80,10 +90,10 @@ class Ending:
 
 
 class Forget:
-    """A call to forget: `done` is set once its cache is freed."""
+    """A conversation to forget: `done` is set once its cache is freed."""
 
-    def __init__(self, call_id: str) -> None:
-        self.call_id = call_id
+    def __init__(self, conversation: Conversation) -> None:
+        self.conversation = conversation
         self.done = asyncio.Event()
         self._loop = asyncio.get_running_loop()
 
@@ -93,10 +103,11 @@ class Forget:
             self._loop.call_soon_threadsafe(self.done.set)
 
 
-def without(jobs: deque[Job | Ending], call_id: str) -> deque[Job | Ending]:
-    """End a call's jobs, so that none of them holds its cache; the other calls' jobs."""
+def without(jobs: deque[Job | Ending], conversation: Conversation) -> deque[Job | Ending]:
+    """End a conversation's jobs, so that none of them holds its cache; the others' jobs."""
     for job in jobs:
-        if job.call_id == call_id:
-            job.session = None
+        if job.conversation is conversation:
+            if isinstance(job, Job):
+                job.cache = None
             job.give(EngineError("the call has ended"))
-    return deque(job for job in jobs if job.call_id != call_id)
+    return deque(job for job in jobs if job.conversation is not conversation)

@@ -12,9 +12,10 @@ class EmbeddedOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     threads: int = 1
     context_tokens: int = 2048
-    """Prompt and reply together; older turns are left out of a longer conversation."""
-    long_tokens: int | None = None
-    """A conversation of more loses its older half between turns; None: one that nearly fills the context."""
+    """Prompt and reply together."""
+    long_history_tokens: int | None = None
+    """A conversation of more is too long for the model, by estimate, instructions and tools not counted: what an agent's
+    `llm.long_history_tokens` is where the agent does not say. None: it may fill the context."""
     max_tokens: int = 200
     temperature: float = 0.0
     draft_tokens: int = LONGEST_DRAFT

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voiceagent.llm.embedded_jobs import Session
+from voiceagent.llm.embedded_jobs import KvCache
 from voiceagent.llm.recent_logits import RECENT, RECENT_TOKENS
 from voiceagent.llm.tool_constraint import ToolConstraint
 
@@ -34,30 +34,30 @@ class GreedySteps:
         self._stop_ids = stop_ids
         self._filler = min(stop_ids)
 
-    def read(self, session: Session, tokens: list[int], draft: list[int]) -> None:
+    def read(self, cache: KvCache, tokens: list[int], draft: list[int]) -> None:
         """Read what is known to come next, and behind it what may."""
-        if session.draft:
-            session.generator.rewind_to(session.read)
-        session.draft = []
+        if cache.draft:
+            cache.generator.rewind_to(cache.read)
+        cache.draft = []
         draft = draft or [self._filler] * (SHORTEST_STEP - len(tokens))
-        session.generator.append_tokens([*tokens, *draft])
-        session.read += len(tokens)
-        session.draft = draft
+        cache.generator.append_tokens([*tokens, *draft])
+        cache.read += len(tokens)
+        cache.draft = draft
 
-    def take(self, session: Session, constraint: ToolConstraint | None) -> list[int]:
+    def take(self, cache: KvCache, constraint: ToolConstraint | None) -> list[int]:
         """What follows the tokens that are read: all of the draft that is right, the token behind it, and of a call what must
-        follow. They become ids of the session; those that were not in the draft are still to be read."""
-        rows = session.generator.get_output(RECENT)[0][-1 - len(session.draft) :]
+        follow. They become ids of the cache; those that were not in the draft are still to be read."""
+        rows = cache.generator.get_output(RECENT)[0][-1 - len(cache.draft) :]
         taken: list[int] = []
         right = 0
         while right == len(taken) and not (taken and taken[-1] in self._stop_ids):
             more = _next(rows[right], constraint)
             taken += more
-            while right < min(len(taken), len(session.draft)) and session.draft[right] == taken[right]:
+            while right < min(len(taken), len(cache.draft)) and cache.draft[right] == taken[right]:
                 right += 1
-        session.ids += taken
-        session.read += right
-        session.draft = session.draft[right:]
+        cache.ids += taken
+        cache.read += right
+        cache.draft = cache.draft[right:]
         return taken
 
 

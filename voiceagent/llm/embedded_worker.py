@@ -1,4 +1,4 @@
-"""The embedded language model's worker: one thread that serves all calls, a token each in turn, and keeps each call's KV cache.
+"""The embedded language model's worker: one thread that serves all calls, a token each in turn, and keeps a KV cache for each.
 The event loop puts jobs in (`embedded_jobs`), and reads their answers."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from voiceagent.errors import EngineError, ModelError
 from voiceagent.llm import integer_products
 from voiceagent.llm.drafts import Drafts
-from voiceagent.llm.embedded_jobs import Ending, Forget, Job, Session, without
+from voiceagent.llm.embedded_jobs import Conversation, Ending, Forget, Job, KvCache, without
 from voiceagent.llm.embedded_options import EmbeddedOptions
 from voiceagent.llm.embedded_steps import LONGEST_DRAFT, SHORTEST_STEP, GreedySteps, tells_recent
 from voiceagent.llm.endings import ending_ids, ending_share
@@ -44,7 +44,8 @@ class EmbeddedWorker:
         self.steps = GreedySteps(self._stop_ids) if greedy else None
         self._ending = [min(self._stop_ids)] * 2
         """The last tokens of the last answer in words."""
-        self.sessions: OrderedDict[str, Session] = OrderedDict()
+        self.caching: OrderedDict[Conversation, None] = OrderedDict()
+        """The conversations that have a KV cache; the longest unused first."""
         self._inbox: queue.SimpleQueue[Job | Ending | Forget | None] = queue.SimpleQueue()
         self.tokens_read = 0
         """Of prompts, in all; what a cache held was not read again."""
@@ -70,11 +71,11 @@ class EmbeddedWorker:
                 if item is None:
                     for job in active:
                         job.give(EngineError("the language model was shut down"))
-                    self.sessions.clear()
+                    self._free_all()
                     return
                 if isinstance(item, Forget):
-                    active = without(active, item.call_id)
-                    self.sessions.pop(item.call_id, None)
+                    active = without(active, item.conversation)
+                    self._free(item.conversation)
                     item.tell()
                 else:
                     active.append(item)
@@ -85,73 +86,73 @@ class EmbeddedWorker:
                 elif self._advance(job):
                     active.append(job)
                 else:
-                    job.session = None  # the worker waits with `job` in hand: it must not hold a forgotten call's cache
+                    job.cache = None  # the worker waits with `job` in hand: it must not hold a forgotten conversation's cache
             except Exception as error:  # onnxruntime-genai raises bare RuntimeErrors
                 log.exception("the language model failed")
-                self.sessions.pop(job.call_id, None)
+                self._free(job.conversation)
                 job.give(EngineError(f"the language model failed: {error}"))
 
     def _advance(self, job: Job) -> bool:
         """Read a piece of the prompt or make one token; False when the job is over."""
         if job.cancelled:
             return False
-        if job.session is None:
-            job.session = self.session(job.call_id)
-        session = job.session
+        if job.cache is None:
+            job.cache = self.cache(job.conversation)
+        cache = job.cache
         if job.read < 0:
-            self._rewind(session, job)
+            self._rewind(cache, job)
         if job.read < len(job.ids):
-            self._read(session, job, job.ids[job.read : job.read + PREFILL_TOKENS])
+            self._read(cache, job, job.ids[job.read : job.read + PREFILL_TOKENS])
             return True
         if job.left <= 0:
             job.give(None)
             return False
         self.token_since_s = time.monotonic()
         try:
-            return self._generate(session, job)
+            return self._generate(cache, job)
         finally:
             self.token_since_s = None
 
-    def _rewind(self, session: Session, job: Job) -> None:
+    def _rewind(self, cache: KvCache, job: Job) -> None:
         """To where the cache and the prompt part."""
-        job.read = self._same(session, job.ids)
-        if session.ids:
-            session.generator.rewind_to(job.read)
-            del session.ids[job.read :]
-        session.read, session.draft = job.read, []
+        job.read = self._same(cache, job.ids)
+        if cache.ids:
+            cache.generator.rewind_to(job.read)
+            del cache.ids[job.read :]
+        cache.read, cache.draft = job.read, []
         if self.steps is not None:
             job.drafts = Drafts(self._prompt, job.ids, job.messages, job.constraint, self._ending)
 
-    def _read(self, session: Session, job: Job, piece: list[int]) -> None:
+    def _read(self, cache: KvCache, job: Job, piece: list[int]) -> None:
         """A piece of the prompt."""
-        session.ids += piece
+        cache.ids += piece
         job.read += len(piece)
         if self.steps is None:
-            session.generator.append_tokens(piece)
+            cache.generator.append_tokens(piece)
         else:
-            self.steps.read(session, piece, self._draft(session, job) if job.read == len(job.ids) else [])
+            self.steps.read(cache, piece, self._draft(cache, job) if job.read == len(job.ids) else [])
         self.tokens_read += len(piece)
 
-    def _draft(self, session: Session, job: Job) -> list[int]:
-        """What may follow the session's tokens."""
-        room = min(self._options.draft_tokens, LONGEST_DRAFT, job.left - 1, self._options.context_tokens - len(session.ids))
-        return job.drafts.next(session.ids[len(job.ids) :], room) if job.drafts is not None and room > 0 else []
+    def _draft(self, cache: KvCache, job: Job) -> list[int]:
+        """What may follow the cache's tokens."""
+        room = min(self._options.draft_tokens, LONGEST_DRAFT, job.left - 1, self._options.context_tokens - len(cache.ids))
+        return job.drafts.next(cache.ids[len(job.ids) :], room) if job.drafts is not None and room > 0 else []
 
-    def _generate(self, session: Session, job: Job) -> bool:
+    def _generate(self, cache: KvCache, job: Job) -> bool:
         """Generate a token, or as many as are known by now; False when the job is over."""
         if self.steps is None:
-            tokens = self._next_tokens(session, job.constraint)
-            session.ids += tokens
-            return self._give(session, job, tokens)
-        if not self._give(session, job, self.steps.take(session, job.constraint)):
-            if session.ids[-1] in self._stop_ids and not (job.constraint and job.constraint.called):
-                self._ending = session.ids[-2:]
+            tokens = self._next_tokens(cache, job.constraint)
+            cache.ids += tokens
+            return self._give(cache, job, tokens)
+        if not self._give(cache, job, self.steps.take(cache, job.constraint)):
+            if cache.ids[-1] in self._stop_ids and not (job.constraint and job.constraint.called):
+                self._ending = cache.ids[-2:]
             return False
-        self.steps.read(session, session.ids[session.read :], self._draft(session, job))
+        self.steps.read(cache, cache.ids[cache.read :], self._draft(cache, job))
         return True
 
-    def _give(self, session: Session, job: Job, tokens: list[int]) -> bool:
-        """Hand the session's last tokens on; False when the job is over. What would stand behind its end is no part of it."""
+    def _give(self, cache: KvCache, job: Job, tokens: list[int]) -> bool:
+        """Hand the cache's last tokens on; False when the job is over. What would stand behind its end is no part of it."""
         for number, token in enumerate(tokens, 1):
             job.left -= 1
             stops = token in self._stop_ids
@@ -159,46 +160,46 @@ class EmbeddedWorker:
                 job.give(token)
             if stops or job.left <= 0:
                 job.give(None)
-                del session.ids[len(session.ids) - len(tokens) + number :]
-                session.read = min(session.read, len(session.ids))
+                del cache.ids[len(cache.ids) - len(tokens) + number :]
+                cache.read = min(cache.read, len(cache.ids))
                 return False
         return True
 
     def _answer(self, ending: Ending, active: Iterable[Job | Ending]) -> None:
         """Say what may follow. A job of the same call that is under way finds the cache as it left it."""
-        session = self.sessions.get(ending.call_id)
+        cache = ending.conversation.cache
         if ending.cancelled:
             return
-        if session is None or len(ending.ids) - self._same(session, ending.ids) > PREFILL_TOKENS:
+        if cache is None or len(ending.ids) - self._same(cache, ending.ids) > PREFILL_TOKENS:
             ending.give(None)
             return
-        ids, draft = session.ids, session.draft
-        self._hold(session, ending.ids, [])
-        generator = session.generator
+        ids, draft = cache.ids, cache.draft
+        self._hold(cache, ending.ids, [])
+        generator = cache.generator
         logits = generator.get_logits() if self.steps is None else generator.get_output(RECENT)
         chance = ending_share(logits[0, -1], self._ending_ids)
-        if any(job.session is session for job in active):
-            self._hold(session, ids, draft)
+        if any(isinstance(job, Job) and job.cache is cache for job in active):
+            self._hold(cache, ids, draft)
         ending.give(chance)
 
-    def _same(self, session: Session, ids: Sequence[int]) -> int:
+    def _same(self, cache: KvCache, ids: Sequence[int]) -> int:
         """How many of these ids need not be read anew."""
-        return _common(session.ids[: session.read] if self.steps else session.ids, ids)
+        return _common(cache.ids[: cache.read] if self.steps else cache.ids, ids)
 
-    def _hold(self, session: Session, ids: Sequence[int], draft: Sequence[int]) -> None:
+    def _hold(self, cache: KvCache, ids: Sequence[int], draft: Sequence[int]) -> None:
         """Have the cache hold these ids, all of them read, and the draft behind them."""
-        same = self._same(session, ids)
+        same = self._same(cache, ids)
         if self.steps is not None:
             same = max(0, min(same, len(ids) + len(draft) - SHORTEST_STEP))
-        if session.ids:
-            session.generator.rewind_to(same)
-        session.generator.append_tokens([*ids[same:], *draft])
+        if cache.ids:
+            cache.generator.rewind_to(same)
+        cache.generator.append_tokens([*ids[same:], *draft])
         self.tokens_read += len(ids) - same
-        session.ids, session.read, session.draft = list(ids), len(ids), list(draft)
+        cache.ids, cache.read, cache.draft = list(ids), len(ids), list(draft)
 
-    def _next_tokens(self, session: Session, constraint: ToolConstraint | None) -> list[int]:
+    def _next_tokens(self, cache: KvCache, constraint: ToolConstraint | None) -> list[int]:
         """One token; or of a tool call the next one with all that must follow it, which are read in one step."""
-        generator = session.generator
+        generator = cache.generator
         if constraint is not None and constraint.inside:
             tokens = constraint.next(generator.get_logits())  # this reads the last token: append_tokens alone would leave it out
             generator.append_tokens(tokens)
@@ -209,15 +210,23 @@ class EmbeddedWorker:
             constraint.took(token)
         return [token]
 
-    def session(self, call_id: str) -> Session:
-        """The call's, or a new one; the longest unused goes."""
-        session = self.sessions.get(call_id)
-        if session is None:
-            session = self.sessions[call_id] = Session(self.generator())
-            while len(self.sessions) > self._options.max_sessions:
-                self.sessions.popitem(last=False)
-        self.sessions.move_to_end(call_id)
-        return session
+    def cache(self, conversation: Conversation) -> KvCache:
+        """The conversation's, or a new one; the longest unused goes, and its conversation's next prompt is read anew."""
+        if conversation.cache is None:
+            conversation.cache = KvCache(self.generator())
+            while len(self.caching) >= self._options.max_sessions:
+                self._free(next(iter(self.caching)))
+        self.caching[conversation] = None
+        self.caching.move_to_end(conversation)
+        return conversation.cache
+
+    def _free(self, conversation: Conversation) -> None:
+        self.caching.pop(conversation, None)
+        conversation.cache = None
+
+    def _free_all(self) -> None:
+        for conversation in tuple(self.caching):
+            self._free(conversation)
 
     def generator(self) -> Any:
         """A new generator of onnxruntime-genai."""

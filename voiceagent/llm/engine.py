@@ -50,31 +50,62 @@ class Urgency(enum.IntEnum):
     """Nobody waits for it: prefill, summing up."""
 
 
-class LlmEngine(Protocol):
-    """A language model shared by all calls of a server."""
+@dataclass(frozen=True, slots=True)
+class HistoryLimits:
+    """How long a conversation the model can be told. Tokens are estimated, as `estimated_tokens` does."""
+
+    prompt_tokens: int | None = None
+    """Of a whole prompt with instructions and tools; None where the engine cannot tell."""
+    history_tokens: int | None = None
+    """Of what was said alone, where the model does worse with more; None: there is no such limit."""
+
+
+FULL_PROMPT = 0.8
+"""An engine that knows how many tokens a prompt may have tells the turn engine this share of them, which counts by estimate."""
+
+
+class LlmSession(Protocol):
+    """One conversation with a language model. An engine may keep in it what was read of the last prompt, such as the KV cache."""
 
     def generate(
-        self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
     ) -> AsyncGenerator[Generated, None]:
         """Answer `messages` (the first may be of role `system`). Closing the generator (`aclose`, or cancelling the
-        task that iterates it) stops the computation at the next token and frees what it held. `call_id` names the
-        conversation, so that an engine may keep its KV cache from turn to turn. Raises EngineError."""
+        task that iterates it) stops the computation at the next token and frees what it held. Raises EngineError."""
         ...
 
-    async def prefill(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
+    async def prefill(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
         """Read `messages`, whose last may go on growing, so that a generation that begins like them answers sooner. It gives way
         to all else; cancelling stops it. Raises EngineError."""
         ...
 
-    async def ending_chance(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
+    async def ending_chance(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
         """How likely, 0 to 1, the last message's words are followed by the end of a sentence or of the turn, rather than by more
         words; None where the engine cannot tell, or has better things to do. It reads what a generation that begins like
         `messages` reads anyway, and disturbs none; cancelling stops it. Raises EngineError."""
         ...
 
+    async def close(self) -> None:
+        """The conversation is over: end what runs for it and free what is kept for it. May be called twice."""
+        ...
+
+
+class LlmEngine(Protocol):
+    """A language model shared by all calls of a server."""
+
+    def open(self, call_id: str) -> LlmSession:
+        """Begin a conversation; its owner closes it. `call_id` names it in logs."""
+        ...
+
     @property
     def load(self) -> float:
         """How busy the engine is: 0 idle; from 1 on, what is asked now waits for others."""
+        ...
+
+    @property
+    def limits(self) -> HistoryLimits:
+        """How long a conversation may be. The turn engine shortens a longer one between turns; an engine leaves out turns only
+        where a prompt does not fit at all."""
         ...
 
     @property
@@ -86,12 +117,8 @@ class LlmEngine(Protocol):
         """How much memory there is for conversations; None when the engine cannot tell. Asked once, before the first call."""
         ...
 
-    async def forget(self, call_id: str) -> None:
-        """The call is over: free what is kept for it. Unknown ids are fine."""
-        ...
-
     async def close(self) -> None:
-        """Free the model and its threads or connections."""
+        """Free the model and its threads or connections. Sessions that are still open generate nothing any more."""
         ...
 
 

@@ -8,9 +8,21 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-from voiceagent.conversation.history import Message
+from voiceagent.conversation.history import Message, estimated_tokens
 from voiceagent.errors import EngineError
-from voiceagent.llm.engine import Generated, GeneratedText, KvCapacity, LlmEngine, ToolSchema, Unfinished, Urgency, no_tools
+from voiceagent.llm.engine import (
+    Generated,
+    GeneratedText,
+    HistoryLimits,
+    KvCapacity,
+    LlmEngine,
+    LlmSession,
+    ToolSchema,
+    Unfinished,
+    Urgency,
+    no_tools,
+)
+from voiceagent.llm.left_out import LeftOut, after_instructions
 
 log = logging.getLogger(__name__)
 
@@ -22,26 +34,89 @@ class FallbackEngine:
     """Implements `LlmEngine` by two others."""
 
     def __init__(self, first: LlmEngine, fallback: LlmEngine) -> None:
-        self._first = first
-        self._fallback = fallback
+        self.first = first
+        self.fallback = fallback
         self._failed_s = float("-inf")
         self.failures = 0
         """Replies that the fallback gave because the first one failed."""
 
     @property
+    def uses_fallback(self) -> bool:
+        """Whether the first one failed a moment ago."""
+        return time.monotonic() - self._failed_s < REST_S
+
+    @property
     def _now(self) -> LlmEngine:
-        return self._fallback if time.monotonic() - self._failed_s < REST_S else self._first
+        return self.fallback if self.uses_fallback else self.first
+
+    def open(self, call_id: str) -> FallbackSession:
+        """See `LlmEngine.open`."""
+        return FallbackSession(self, call_id)
+
+    def failed(self) -> None:
+        """The first one failed just now."""
+        self._failed_s = time.monotonic()
+
+    @property
+    def load(self) -> float:
+        """See `LlmEngine.load`."""
+        return self._now.load
+
+    @property
+    def limits(self) -> HistoryLimits:
+        """See `LlmEngine.limits`: those of the first one. The fallback gets less where its own are lower."""
+        return self.first.limits
+
+    @property
+    def no_tools(self) -> str:
+        """See `no_tools`: of whichever cannot."""
+        return no_tools(self.first) or no_tools(self.fallback)
+
+    @property
+    def problems(self) -> dict[str, int]:
+        """See `LlmEngine.problems`."""
+        return {**self.first.problems, **self.fallback.problems, "fallback_answered": self.failures}
+
+    async def kv_capacity(self) -> KvCapacity | None:
+        """See `LlmEngine.kv_capacity`: of the first one, while it answers."""
+        return await self._now.kv_capacity()
+
+    async def close(self) -> None:
+        """See `LlmEngine.close`."""
+        await self.first.close()
+        await self.fallback.close()
+
+
+class FallbackSession:
+    """Implements `LlmSession` by one of each. The fallback's is begun when it is needed."""
+
+    def __init__(self, engine: FallbackEngine, call_id: str) -> None:
+        self._engine = engine
+        self._call_id = call_id
+        self._first = engine.first.open(call_id)
+        self._fallback: LlmSession | None = None
+        self._left_out = LeftOut()
+        """Of what the fallback is told."""
+
+    def _begun_fallback(self) -> LlmSession:
+        if self._fallback is None:
+            self._fallback = self._engine.fallback.open(self._call_id)
+        return self._fallback
+
+    @property
+    def _now(self) -> LlmSession:
+        return self._begun_fallback() if self._engine.uses_fallback else self._first
 
     async def generate(
-        self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
     ) -> AsyncGenerator[Generated, None]:
-        """See `LlmEngine.generate`. What fails in the middle is gone on with, for the caller has heard its beginning; with a tool
-        that was asked for it fails."""
-        engine, said = self._now, ""
-        if engine is self._first:
+        """See `LlmSession.generate`. The fallback goes on where a reply fails in the middle, for the caller has heard its
+        beginning. A reply that has called a tool fails."""
+        said = ""
+        if not self._engine.uses_fallback:
             called = False
             try:
-                async with aclosing(engine.generate(call_id, messages, tools, urgency)) as stream:
+                async with aclosing(self._first.generate(messages, tools, urgency)) as stream:
                     async for piece in stream:
                         if isinstance(piece, GeneratedText):
                             said += piece.text
@@ -50,52 +125,39 @@ class FallbackEngine:
                         yield piece
                 return
             except EngineError as error:
-                self._failed_s = time.monotonic()
+                self._engine.failed()
                 if called:
                     raise
-                self.failures += 1
+                self._engine.failures += 1
                 log.warning("the fallback language model answers for %g s: %s", REST_S, error)
         asked = (*messages, Unfinished("assistant", said)) if said.strip() else messages
         at_space = said[-1:].isspace()
-        async with aclosing(self._fallback.generate(call_id, asked, tools, urgency)) as stream:
+        async with aclosing(self._begun_fallback().generate(self._fitted(asked), tools, urgency)) as stream:
             async for piece in stream:
                 if at_space and isinstance(piece, GeneratedText):
                     piece, at_space = GeneratedText(piece.text.lstrip()), False
                 yield piece
 
-    async def prefill(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
-        """See `LlmEngine.prefill`."""
-        await self._now.prefill(call_id, messages, tools)
+    def _fitted(self, messages: Sequence[Message]) -> Sequence[Message]:
+        """What the fallback is told of a conversation that is as long as the first one may be told."""
+        if not self._engine.uses_fallback or (most := self._engine.fallback.limits.history_tokens) is None:
+            return messages
+        first = after_instructions(messages)
+        kept = self._left_out.kept(messages)
+        while estimated_tokens(kept[first:]) > most and self._left_out.leave_out(messages):
+            kept = self._left_out.kept(messages)
+        return kept
 
-    async def ending_chance(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
-        """See `LlmEngine.ending_chance`: of whichever answers."""
-        return await self._now.ending_chance(call_id, messages, tools)
+    async def prefill(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
+        """See `LlmSession.prefill`."""
+        await self._now.prefill(self._fitted(messages), tools)
 
-    @property
-    def load(self) -> float:
-        """See `LlmEngine.load`."""
-        return self._now.load
-
-    @property
-    def no_tools(self) -> str:
-        """See `no_tools`: of whichever cannot."""
-        return no_tools(self._first) or no_tools(self._fallback)
-
-    @property
-    def problems(self) -> dict[str, int]:
-        """See `LlmEngine.problems`."""
-        return {**self._first.problems, **self._fallback.problems, "fallback_answered": self.failures}
-
-    async def kv_capacity(self) -> KvCapacity | None:
-        """See `LlmEngine.kv_capacity`: of the first one, while it answers."""
-        return await self._now.kv_capacity()
-
-    async def forget(self, call_id: str) -> None:
-        """See `LlmEngine.forget`."""
-        await self._first.forget(call_id)
-        await self._fallback.forget(call_id)
+    async def ending_chance(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
+        """See `LlmSession.ending_chance`: of whichever answers."""
+        return await self._now.ending_chance(self._fitted(messages), tools)
 
     async def close(self) -> None:
-        """See `LlmEngine.close`."""
+        """See `LlmSession.close`."""
         await self._first.close()
-        await self._fallback.close()
+        if self._fallback is not None:
+            await self._fallback.close()

@@ -1,70 +1,33 @@
-"""vLLM in this process: one box, no server between. `AsyncLLM` batches the requests of all calls in processes of its own; prompts
-are token ids of the model's own chat template, tool calls are read here and, where a grammar can, kept to their schemas.
-Closing a generation aborts its request, which frees its KV cache at the next step."""
+"""vLLM in this process: one box, no server between. `AsyncLLM` batches the requests of all calls in processes of its own.
+`vllm_session` is a conversation with it."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
 import logging
-import math
 import os
-from collections import OrderedDict
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from voiceagent.conversation.history import Message
 from voiceagent.errors import ConfigError, EngineError, ModelError
-from voiceagent.llm.call_prompt import CallPrompt
-from voiceagent.llm.endings import SPREAD_TOKENS, ending_ids
-from voiceagent.llm.engine import Generated, KvCapacity, ToolSchema, Urgency
+from voiceagent.llm.endings import ending_ids
+from voiceagent.llm.engine import FULL_PROMPT, HistoryLimits, KvCapacity, Urgency
 from voiceagent.llm.prompt import ChatPrompt
 from voiceagent.llm.server_load import FULL_CACHE
-from voiceagent.llm.tool_grammar import structural_tag
+from voiceagent.llm.vllm_options import VllmOptions
+from voiceagent.llm.vllm_session import VllmSession
 
 log = logging.getLogger(__name__)
 
-MAX_CALLS = 4096
 CLOSES_WITHIN_S = 2.0
 """Then vLLM kills its processes. By itself it waits for 5 s, and a server that has not ended by then exits with an error."""
 QUIET = {"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
 """Nothing is looked up or reported, unless the environment says otherwise."""
-
-
-class VllmOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Options of a profile's `llm`."""
-
-    context_tokens: int = 8192
-    """Prompt and reply together; older turns are left out of a longer conversation."""
-    long_tokens: int | None = None
-    """A conversation of more loses its older half; None: one that nearly fills the context."""
-    max_tokens: int = 200
-    temperature: float = 0.0
-    dtype: str = "auto"
-    """`bfloat16`, `float16`, `float32`; `auto` is the model's own."""
-    gpu_memory_utilization: float = 0.9
-    """Share of the GPU that vLLM takes for weights and KV cache. Leave room where Whisper runs on the same GPU."""
-    max_num_batched_tokens: int = 512
-    """Tokens a step. A step is never interrupted: with few, a barge-in or another caller's reply waits for no long prompt."""
-    max_num_seqs: int = 128
-    """Requests that are computed at a time."""
-    busy_generations: int = 64
-    """With so many generations at a time nothing speculative is begun."""
-    enable_thinking: bool | None = None
-    """Given to the chat template where set."""
-    tool_format: str = ""
-    """How the model writes tool calls, where its chat template does not tell."""
-    speculative: dict[str, Any] | None = None
-    """vLLM's `speculative_config`, such as {method: ngram, num_speculative_tokens: 4, prompt_lookup_max: 4} or a draft model:
-    tokens drafted cheaply and checked together."""
-    sleep_after_s: float | None = None
-    """Without a request for so long the weights leave the GPU; the next request waits for them. None: never. GPUs only."""
-    engine: dict[str, Any] = {}
-    """Further arguments of vLLM's `AsyncEngineArgs`, such as tensor_parallel_size or quantization."""
 
 
 class _Gauges:
@@ -109,8 +72,7 @@ class VllmEngine:
         self.prompt = ChatPrompt(folder, None if thinking is None else {"enable_thinking": thinking}, self.options.tool_format)
         self.gauges = _Gauges()
         self._engine = _load(folder, self.options, self.gauges)
-        self._ending_ids = frozenset(ending_ids(self.prompt, self.prompt.stop_ids).tolist())
-        self._prompts: OrderedDict[str, CallPrompt] = OrderedDict()
+        self.ending_ids = frozenset(ending_ids(self.prompt, self.prompt.stop_ids).tolist())
         self._numbers = itertools.count()
         self._generations = 0
         self._sleeping = False
@@ -118,36 +80,12 @@ class VllmEngine:
         self._nap: asyncio.Task[None] | None = None
         self._waking = asyncio.Lock()
 
-    async def generate(
-        self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
-    ) -> AsyncGenerator[Generated, None]:
-        """See `LlmEngine.generate`."""
-        answer = self.prompt.answer(messages, tools)
-        async with aclosing(self._texts(call_id, messages, tools, urgency, self.options.max_tokens)) as texts:
-            async for text in texts:
-                for piece in answer.feed(self.prompt.hidden(text)):
-                    yield piece
-        for piece in answer.finish():
-            yield piece
+    def open(self, call_id: str) -> VllmSession:
+        """See `LlmEngine.open`."""
+        return VllmSession(self, call_id)
 
-    async def prefill(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
-        """See `LlmEngine.prefill`: a request for one token, whose prompt stays in the prefix cache."""
-        if self.load < 1:
-            async with aclosing(self._texts(call_id, messages, tools, Urgency.AHEAD, 1)) as texts:
-                async for _ in texts:
-                    pass
-
-    async def _texts(
-        self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, max_tokens: int
-    ) -> AsyncGenerator[str, None]:
-        ids = await self.prompt_of(call_id).ids_soon(messages, tools, ahead=urgency is Urgency.AHEAD)
-        async with aclosing(self._outputs(call_id, ids, self._sampling(tools, max_tokens), urgency)) as outputs:
-            async for output in outputs:
-                if output.text:
-                    yield output.text
-
-    async def _outputs(self, call_id: str, ids: list[int], sampling: Any, urgency: Urgency) -> AsyncGenerator[Any, None]:
-        """What comes of a prompt. Raises EngineError."""
+    async def outputs(self, call_id: str, ids: list[int], sampling: Any, urgency: Urgency) -> AsyncGenerator[Any, None]:
+        """What comes of a prompt: vLLM's `CompletionOutput`s. Raises EngineError."""
         self._generations += 1
         try:
             await self._wake()
@@ -164,49 +102,6 @@ class VllmEngine:
         finally:
             self._generations -= 1
             self._plan_nap()
-
-    async def ending_chance(self, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
-        """See `LlmEngine.ending_chance`: a request for one token, of which only the likeliest are looked at."""
-        if self.load >= 1 or not messages or not messages[-1].content:
-            return None
-        ids = await self.prompt_of(call_id).open_ids_soon(messages, tools)
-        if not ids:
-            return None
-        from vllm import SamplingParams
-
-        chance = None
-        sampling = SamplingParams(temperature=0.0, max_tokens=1, logprobs=SPREAD_TOKENS, detokenize=False)
-        async with aclosing(self._outputs(call_id, ids, sampling, Urgency.SPECULATIVE)) as outputs:
-            async for output in outputs:
-                if output.logprobs:
-                    likely = {token: math.exp(told.logprob) for token, told in output.logprobs[0].items()}
-                    chance = min(1.0, sum(likely[token] for token in self._ending_ids.intersection(likely)))
-        return chance
-
-    def prompt_of(self, call_id: str) -> CallPrompt:
-        """What keeps the call's prompts."""
-        prompt = self._prompts.get(call_id)
-        if prompt is None:
-            room = self.options.context_tokens - self.options.max_tokens
-            prompt = self._prompts[call_id] = CallPrompt(self.prompt, room, self.options.long_tokens)
-            while len(self._prompts) > MAX_CALLS:
-                self._prompts.popitem(last=False)
-        self._prompts.move_to_end(call_id)
-        return prompt
-
-    def _sampling(self, tools: Sequence[ToolSchema], max_tokens: int) -> Any:
-        from vllm import SamplingParams
-        from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
-
-        tag = structural_tag(tools, self.prompt.form) if tools and max_tokens > 1 else None
-        return SamplingParams(
-            temperature=self.options.temperature,
-            max_tokens=max_tokens,
-            output_kind=RequestOutputKind.DELTA,
-            skip_special_tokens=not self.prompt.tells_controls,
-            stop_token_ids=sorted(self.prompt.stop_ids) or None,
-            structured_outputs=StructuredOutputsParams(structural_tag=tag) if tag else None,
-        )
 
     # --- sleep ---
 
@@ -248,6 +143,12 @@ class VllmEngine:
         return max(mine, 1.0 + self.gauges.waiting if self.gauges.waiting else 0.0, self.gauges.cache_usage / FULL_CACHE)
 
     @property
+    def limits(self) -> HistoryLimits:
+        """See `LlmEngine.limits`."""
+        room = self.options.context_tokens - self.options.max_tokens
+        return HistoryLimits(int(FULL_PROMPT * room), self.options.long_history_tokens)
+
+    @property
     def no_tools(self) -> str:
         """See `voiceagent.llm.engine.no_tools`."""
         return self.prompt.no_tools
@@ -264,10 +165,6 @@ class VllmEngine:
         if not tokens:
             return None
         return KvCapacity(tokens, min(tokens, self.options.context_tokens))
-
-    async def forget(self, call_id: str) -> None:
-        """See `LlmEngine.forget`. What the prefix cache holds of the call is overwritten when room is needed."""
-        self._prompts.pop(call_id, None)
 
     async def close(self) -> None:
         """See `LlmEngine.close`."""

@@ -149,7 +149,8 @@ class AgentService:
             call_tools = _call_tools(tools, session)
             observers: list[CallObserver] = [Measured(metrics, store)]
             if self.event_logs:
-                folder, rules = event_logs_dir(data_dir()), rules_of(agent, tools, parts.engines.turn)
+                folder = event_logs_dir(data_dir())
+                rules = rules_of(agent, tools, parts.engines.turn, parts.engines.llm.limits)
                 observers.append(Logged(EventLog(folder, call_id, rules, keep=self.event_logs, losses=metrics.losses)))
             return Call(call_id, leg, replace(parts, agent=agent), call_tools, observers)
 
@@ -211,9 +212,11 @@ async def _warm(engines: Engines, agent: AgentConfig) -> None:
     async for _ in engines.tts.synthesise("Hello."):
         pass
     prompt = [Message("system", agent.instructions), Message("user", "Hello.")]
+    session = engines.llm.open("warm-up")
     try:
-        async for _ in engines.llm.generate("warm-up", prompt, []):
+        async for _ in session.generate(prompt, []):
             pass
-        await engines.llm.forget("warm-up")
     except VoiceAgentError as error:
         log.warning("the language model does not answer yet: %s", error)
+    finally:
+        await session.close()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voiceagent.conversation.history import Message
-from voiceagent.llm.engine import ToolSchema
+from voiceagent.llm.engine import LlmSession, ToolSchema
 
 RATE_HZ = 16_000
 MAX_AUDIO_S = 8
@@ -22,7 +22,6 @@ MAX_AUDIO_S = 8
 class JudgedPause:
     """What is known of a pause."""
 
-    call_id: str
     audio: NDArray[np.int16]
     """Mono, 16 kHz, at most the last `MAX_AUDIO_S`; it ends with the pause so far."""
     words: str = ""
@@ -31,6 +30,8 @@ class JudgedPause:
     """The prompt as the agent's language model would get it, the last message being the caller's words."""
     tools: Sequence[ToolSchema] = ()
     """The tools that the prompt offers."""
+    language_model: LlmSession | None = None
+    """The call's conversation with the agent's language model, which has read most of the prompt by now."""
 
 
 class TurnJudge(Protocol):

@@ -11,7 +11,6 @@ from typing import Any
 
 from voiceagent.errors import ConfigError
 from voiceagent.llm.endings import SENTENCE_FINAL
-from voiceagent.llm.engine import LlmEngine
 from voiceagent.turn_judges.judge import JudgedPause
 
 NAME = "meaning"
@@ -27,16 +26,13 @@ class Meaning:
     name = NAME
     needs_words = True
 
-    def __init__(self, llm: LlmEngine) -> None:
-        self._llm = llm
-
     async def judge(self, pause: JudgedPause) -> float | None:
         """See `TurnJudge.judge`: None without words, and where the language model cannot tell."""
         words = without_closing_marks(pause.messages[-1].content) if pause.messages else ""
-        if not words:
+        if not words or pause.language_model is None:
             return None
         asked = (*pause.messages[:-1], replace(pause.messages[-1], content=words))
-        return await self._llm.ending_chance(pause.call_id, asked, pause.tools)
+        return await pause.language_model.ending_chance(asked, pause.tools)
 
     @property
     def problems(self) -> dict[str, int]:
@@ -61,8 +57,8 @@ def _closes(character: str) -> bool:
     )
 
 
-def create(path: Path | None, options: Mapping[str, Any], llm: LlmEngine) -> Meaning:
+def create(path: Path | None, options: Mapping[str, Any]) -> Meaning:
     """The plugin `meaning` of `voiceagent.turn`; it loads nothing. Raises ConfigError."""
     if path is not None or options:
         raise ConfigError("turn engine meaning: takes no model and no options; it asks the agent's language model")
-    return Meaning(llm)
+    return Meaning()

@@ -16,7 +16,6 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from voiceagent.errors import ConfigError, EngineError, ModelError
-from voiceagent.llm.engine import LlmEngine
 from voiceagent.llm.integer_products import session_options
 from voiceagent.turn_judges.judge import JudgedPause
 from voiceagent.turn_judges.log_mel import log_mel
@@ -102,7 +101,7 @@ def _load(model: Path, options: SmartTurnOptions) -> onnxruntime.InferenceSessio
     return session
 
 
-def create(path: Path | None, options: Mapping[str, Any], llm: LlmEngine) -> SmartTurn:
+def create(path: Path | None, options: Mapping[str, Any]) -> SmartTurn:
     """The plugin `smart-turn` of `voiceagent.turn`. Raises ModelError, ConfigError."""
     if path is None:
         raise ConfigError("turn engine smart-turn: needs a model; name smart-turn-v3.2, or a file by its path")

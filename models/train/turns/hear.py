@@ -134,7 +134,7 @@ async def _judged(ear: SmartTurn, spoken: SpokenTurn, pause: HeardPause) -> Judg
     if pause.lasted_ms < JUDGED_FROM_MS:
         return JudgedHearing(pause, None)
     end = int(pause.at_ms * SAMPLES_PER_MS)
-    chance = await ear.judge(JudgedPause("", spoken.audio[max(0, end - MAX_AUDIO_S * RATE_HZ) : end]))
+    chance = await ear.judge(JudgedPause(spoken.audio[max(0, end - MAX_AUDIO_S * RATE_HZ) : end]))
     return JudgedHearing(pause, None if chance is None else round(chance, 5))
 
 

@@ -1,0 +1,187 @@
+"""One conversation with a language model on a server. Text streams; tool calls are given out when they are complete; the stream
+is always closed, which makes the server stop.
+
+What goes wrong before anything was said is tried again: on another server, or with a shorter conversation. What goes wrong
+later ends the reply: what was said stays said. A reply that takes too long as a whole ends like one that is too long."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from voiceagent.conversation.history import Message
+from voiceagent.llm.answer import Answer
+from voiceagent.llm.chat_wire import ToolCalls
+from voiceagent.llm.engine import Generated, ToolSchema, Urgency
+from voiceagent.llm.left_out import LeftOut
+from voiceagent.llm.openai_options import OpenAiOptions
+from voiceagent.llm.replica import Remedy, Replica, ReplicaError
+from voiceagent.llm.thoughts import BegunThoughts
+
+log = logging.getLogger(__name__)
+
+WORTH_PREFILL = 60
+"""Characters: prefix caches work in blocks of 16 tokens or so, and less than that fills none."""
+ENDING_TIMEOUT_S = 1.0
+"""What is told later of a pause comes too late for it."""
+MAX_SHORTENINGS = 4
+
+
+@dataclass(slots=True)
+class Servers:
+    """What all sessions of an engine share: the servers, and what was learned of them."""
+
+    options: OpenAiOptions
+    replicas: list[Replica]
+    thought: BegunThoughts
+    generations: int = 0
+    """That run now."""
+    retries: int = 0
+    """Requests that were made again, elsewhere or shorter."""
+    cut_replies: int = 0
+    """Replies that took too long as a whole."""
+
+    @property
+    def load(self) -> float:
+        """See `LlmEngine.load`: this process's requests, and what the least busy server says of its queue and its KV cache."""
+        return max(self.generations / self.options.busy_generations, min(replica.load for replica in self.replicas))
+
+    def request(self, max_tokens: int) -> dict[str, Any]:
+        """What every request says."""
+        extra = dict(self.options.request)
+        if self.options.enable_thinking is not None:
+            extra["chat_template_kwargs"] = {"enable_thinking": self.options.enable_thinking}
+        return {"temperature": self.options.temperature, "max_tokens": max_tokens, "extra_body": extra}
+
+    async def timed(self, replica: Replica, deltas: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
+        """Deltas within the timeouts. Raises ReplicaError."""
+        options, loop = self.options, asyncio.get_running_loop()
+        ends_s = loop.time() + options.total_timeout_s
+        until_s, begun = loop.time() + options.first_token_timeout_s, False
+        async with aclosing(deltas):
+            while True:
+                try:
+                    async with asyncio.timeout_at(min(until_s, ends_s)):
+                        delta = await anext(deltas, None)
+                except TimeoutError as error:
+                    if begun and loop.time() >= ends_s:
+                        self.cut_replies += 1
+                        return
+                    raise replica.explained(error) from error
+                if delta is None:
+                    return
+                begun = begun or bool(delta.content or delta.tool_calls)
+                yield delta
+                if delta.content or delta.tool_calls:
+                    until_s = loop.time() + options.inactivity_timeout_s
+                elif not begun:  # it thinks
+                    until_s = loop.time() + options.first_token_timeout_s
+
+
+class OpenAiSession:
+    """Implements `LlmSession` over HTTP. Servers keep their own prefix caches: a session stays with the server that knows it."""
+
+    def __init__(self, servers: Servers) -> None:
+        self._servers = servers
+        self._home: Replica | None = None
+        self._prefilled = -WORTH_PREFILL
+        """So many characters of the prompt the server has read."""
+        self._left_out = LeftOut()
+
+    async def generate(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+    ) -> AsyncGenerator[Generated, None]:
+        """See `LlmSession.generate`. A server that has no parser for tool calls, or a wrong one, leaves them in the text: they
+        are found there and not spoken. What the model thinks aloud is not spoken either."""
+        servers = self._servers
+        servers.generations += 1
+        self._prefilled = _characters(messages)
+        try:
+            calls, answer = ToolCalls(), Answer(None, tools, servers.thought.closer)
+            async with aclosing(self._deltas(messages, tools, urgency, servers.options.max_tokens)) as deltas:
+                async for delta in deltas:
+                    calls.add(delta.tool_calls or ())
+                    for piece in answer.feed(delta.content or ""):
+                        yield piece
+            complete = calls.complete()
+            servers.thought.learn(answer.thoughts)
+            for piece in [*answer.finish(), *complete]:
+                yield piece
+        finally:
+            servers.generations -= 1
+
+    async def prefill(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
+        """See `LlmSession.prefill`: a request for one token, which fills the server's prefix cache. None is made for less than a
+        block of the cache, nor while others wait."""
+        length = _characters(messages)
+        if abs(length - self._prefilled) < WORTH_PREFILL or self._servers.load >= 1:
+            return
+        self._prefilled = length
+        async with aclosing(self._deltas(messages, tools, Urgency.AHEAD, 1)) as deltas:
+            async for _ in deltas:
+                pass
+
+    async def ending_chance(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
+        """See `LlmSession.ending_chance`: a request for one token, where the server can tell how likely it was."""
+        if self._servers.load >= 1 or not messages or not messages[-1].content:
+            return None
+        replica = self._choose([])
+        try:
+            async with asyncio.timeout(ENDING_TIMEOUT_S):
+                return await replica.ending_chance(self._left_out.kept(messages), tools, self._servers.request(1))
+        except TimeoutError as error:
+            raise replica.explained(error) from error
+
+    async def _deltas(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, max_tokens: int
+    ) -> AsyncGenerator[Any, None]:
+        """A reply's deltas, from the first server that gives any."""
+        request = self._servers.request(max_tokens)
+        shortenings = 0
+        tried: list[Replica] = []
+        again = True
+        while True:
+            replica = self._choose(tried)
+            begun = False
+            try:
+                stream = replica.stream(self._left_out.kept(messages), tools, urgency, request)
+                async with aclosing(self._servers.timed(replica, stream)) as deltas:
+                    async for delta in deltas:
+                        begun = begun or bool(delta.content or delta.tool_calls)
+                        yield delta
+                return
+            except ReplicaError as error:
+                if begun or urgency is Urgency.AHEAD:
+                    raise
+                if error.remedy is Remedy.SHORTER and shortenings < MAX_SHORTENINGS and self._left_out.leave_out(messages):
+                    shortenings += 1
+                elif error.remedy is Remedy.AGAIN and again:
+                    again = False
+                elif error.remedy in (Remedy.AGAIN, Remedy.ELSEWHERE):
+                    replica.failed()
+                    tried.append(replica)
+                    if len(tried) == len(self._servers.replicas):
+                        raise
+                else:
+                    raise
+                self._servers.retries += 1
+                log.warning("asked again: %s", error)
+
+    def _choose(self, tried: Sequence[Replica]) -> Replica:
+        """The session's own server, else the one with the least to do; those that failed a moment ago come last."""
+        replicas = self._servers.replicas
+        if self._home is None or self._home in tried or (self._home.cooling and len(replicas) > 1):
+            left = [replica for replica in replicas if replica not in tried]
+            self._home = min(left, key=lambda replica: (replica.cooling, replica.load + replica.running))
+        return self._home
+
+    async def close(self) -> None:
+        """See `LlmSession.close`: what a server has cached it overwrites when it needs the room."""
+
+
+def _characters(messages: Sequence[Message]) -> int:
+    return sum(len(message.prompted) for message in messages)
