@@ -1,6 +1,6 @@
 """Tools that take their time, with the bundled models over real WebRTC, timed on received audio. First a tool of 800 ms, with and
 without running tools ahead of the commit: two servers are asked the same at the same time, beside one that has just been started
-and has learned nothing from earlier calls. Then words that no call has used before. Then a tool of 3 s, bridged with a filler."""
+and knows nothing of earlier calls. Then words that no call has used before. Then a tool of 3 s, bridged with a filler."""
 
 from __future__ import annotations
 
@@ -115,9 +115,9 @@ before the last word is understood. Each round draws other cities and orders. "W
 `turn.max_speculative_tool_calls: 0`: it begins its answer in the pause, but runs tools only after the commit. Both are asked
 at the same time. Fillers are off in that part, so that what is timed is the answer. *First-time callers*: the same requests
 to a server that was started for that call and knows nothing of earlier ones. *Unseen words*: other sentences, each said for
-the first or second time, to the servers that learned from the calls before. The tool of 3 s is bridged with fillers and does
-not run speculatively; that server knows from earlier calls how slow it is, too. Times count from the end of the caller's words:
-what it takes to find that end is in all.
+the first or second time, to the servers that know from the calls before how long the tools take. The tool of 3 s is bridged with
+fillers and does not run speculatively; that server knows from earlier calls how slow it is, too. Times count from the end of the
+caller's words: what it takes to find that end is in all.
 """
 
 

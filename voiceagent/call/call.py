@@ -17,7 +17,6 @@ from voiceagent.call.hearing import Hearing, refusal_of
 from voiceagent.call.judging import Judging
 from voiceagent.call.memory import release_freed_memory
 from voiceagent.call.observer import CallObserver
-from voiceagent.call.predicting import Predicting
 from voiceagent.call.rules import rules_of
 from voiceagent.call.scope import CallScope
 from voiceagent.call.speaking import Speaking
@@ -84,7 +83,6 @@ class Call:
         self._hearing: Hearing
         self._retrieval: Retrieval
         self._judging: Judging
-        self._predicting: Predicting
         self._thinking: Thinking
         self._speaking: Speaking
         self._voice: SpokenVoice
@@ -126,7 +124,6 @@ class Call:
         self._tasks = tasks
         self._voice = parts.speech.voice(self.state.spoken.code)
         self._retrieval = Retrieval(parts.sources, turn.context_timeout_ms, scope.now_ms, tasks.start, self._post)
-        self._predicting = Predicting(scope, self._tools.agents)
         self._hearing = Hearing(scope, parts.engines.stt, turn, parts.guards.input, self._load, self._retrieval.settle)
         if parts.agent.language == AUTO:
             self._hearing.language = self.state.spoken.code
@@ -243,20 +240,13 @@ class Call:
         if isinstance(event, ev.SpeechStarted | ev.SpeechPaused | ev.SpeechResumed | ev.Endpoint):
             self._judging.follow(event)
         if isinstance(event, ev.Transcript):
-            self._predicting.hear(event)
             self._retrieval.hear(event)
         for action in actions:
-            if isinstance(action, act.ToolStarted):
-                self._learn(action)
             if isinstance(action, act.Notice):
                 self._send(self._session.on_notice(action, event.at_ms))
             self._carry_out(action)
         if report is not None:
             self._measured(report)
-
-    def _learn(self, started: act.ToolStarted) -> None:
-        said = next((message.content for message in reversed(self.state.history) if message.role == "user"), "")
-        self._predicting.learn(started, said)
 
     def _carry_out(self, action: act.AnyAction) -> None:
         match action:

@@ -77,7 +77,7 @@ def _plain(phrase: str | None) -> str | None:
 
 def _tool_rule(tools: ToolSet, name: str) -> ToolRule:
     policy = tools.policy(name)
-    return ToolRule(policy.effect, policy.fillers, policy.confirm, tools.values(name), tools.predictor.typical_ms(name))
+    return ToolRule(policy.effect, policy.fillers, policy.confirm, tools.values(name), tools.run_times.typical_ms(name))
 
 
 def endpointing_of(agent: AgentConfig, judges: Sequence[TurnJudge] = ()) -> EndpointModel:

@@ -15,7 +15,7 @@ from voiceagent.redaction import redacted
 from voiceagent.tools.loading import load_tools
 from voiceagent.tools.outcome import ToolOutcome, failed
 from voiceagent.tools.policy import ToolPolicy
-from voiceagent.tools.prediction import ToolPredictor
+from voiceagent.tools.run_times import RunTimes
 from voiceagent.tools.runner import ToolRunner
 from voiceagent.tools.settings import ToolEntry
 from voiceagent.tools.shapes import shapes
@@ -36,8 +36,7 @@ class ToolSet:
         self._sources = (ToolSource(tuple(tools)), *sources)
         self._ended = ended
         self._runner = ToolRunner(ended)
-        self.predictor = ToolPredictor()
-        """What the calls so far teach about the next."""
+        self.run_times = RunTimes()
         self._check()
 
     @classmethod
@@ -89,14 +88,8 @@ class ToolSet:
             return failed(f"There is no tool {name}; the tools are: {', '.join(tools) or 'none'}.")
         began_s = time.perf_counter()
         outcome = await self._runner.run(tool, arguments, timeout_s)
-        self.predictor.took(name, (time.perf_counter() - began_s) * 1000.0)
+        self.run_times.took(name, (time.perf_counter() - began_s) * 1000.0)
         return replace(outcome, output=redacted(outcome.output))
-
-    def learn(self, said: str, name: str, arguments: str) -> None:
-        """A caller's words led to that tool call."""
-        tool = self._tools().get(name)
-        if tool is not None:
-            self.predictor.learn(said, name, arguments, tool.parameters)
 
     def runner(self, most: int) -> ToolRunner:
         """Runs tools that are not of this set by the same rules, so many at a time; what became of them is counted with ours."""
