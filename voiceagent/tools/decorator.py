@@ -1,5 +1,5 @@
-"""`@tool`: a Python function becomes a tool that the model may call. The JSON schema comes from the signature and the
-docstring, so there is one place to change; arguments that do not fit it never reach the function."""
+"""`@tool` makes a Python function a tool that the model may call. The JSON schema comes from the signature and the docstring, so
+there is one place to change. Arguments that do not fit the schema never reach the function."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class FunctionTool(Tool, Generic[P, R]):
         parameters: Mapping[str, Any],
         arguments: type[msgspec.Struct],
     ) -> None:
-        """`arguments` is `parameters` as a type, one field per parameter."""
+        """`arguments` is `parameters` as a type, with one field per parameter."""
         self.name = name
         self.description = description
         self.function = function
@@ -90,7 +90,7 @@ def _lenient(value: Any, expected: Any) -> Any:
 
 
 def _bare(annotation: Any) -> Any:
-    """The type below `Annotated` and `| None`."""
+    """The type inside `Annotated` and `| None`."""
     if typing.get_origin(annotation) is Annotated:
         return _bare(typing.get_args(annotation)[0])
     members = [a for a in typing.get_args(annotation) if a is not type(None)]
@@ -181,7 +181,7 @@ def _annotated(hint: Any, described: str) -> Any:
 
 
 def _inline(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a flat struct without `$ref`, titles and defaults: what a model's prompt needs, no more."""
+    """The schema of a flat struct without `$ref`, titles and defaults: only what a model's prompt needs."""
     definitions = schema.get("$defs", {})
     found: dict[str, Any] = definitions[schema["$ref"].rsplit("/", 1)[-1]]
 

@@ -1,6 +1,6 @@
-"""What an agent's past calls teach about its next ones: how long each tool takes, and with which words callers ask for what. In
-memory only, and bounded; words are kept as patterns, with what callers filled in left out. Of what a caller did not say just
-then only what the tool's schema names as a choice (a kind, a unit) is kept: anything else may be a caller's own, from before."""
+"""Learns from an agent's past calls: how long each tool takes, and with which words callers ask for what. It is kept in memory
+only, and bounded. Words are kept as patterns that leave out what callers filled in. A value that the caller did not say just then
+is kept only if the tool's schema names it as a choice (a kind, a unit); any other value may be private to an earlier caller."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ MAX_PATTERNS = 500
 SURE_AFTER = 2
 """A pattern predicts from the second time on."""
 SURE_WORDS = 3
-"""Of a sentence in which nothing is filled in, so many words must have been heard."""
+"""If nothing is filled in in a sentence, this many of its words must have been heard."""
 MAX_SLOT_WORDS = 4
 WEIGHT = 0.3
-"""Of a tool's latest run in its typical time."""
+"""The weight of a tool's latest run in its typical time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,9 @@ class Fit:
     """How an utterance's words so far fit a pattern."""
 
     words: int
-    """So many of them stand in it."""
+    """How many of them are in the pattern."""
     arguments: dict[str, Any] | None
-    """What the caller filled in; None while some of it is still to come."""
+    """The values that the caller filled in; None while some of them are still to come."""
 
 
 class ToolPredictor:
@@ -50,7 +50,7 @@ class ToolPredictor:
     def __init__(self) -> None:
         self._typical_ms: dict[str, float] = {}
         self._patterns: OrderedDict[tuple[Pattern, str, str], int] = OrderedDict()
-        """How often each was seen; it is the words, the tool, and its arguments that are choices of the schema."""
+        """How often each pattern was seen. Its key is the words, the tool, and the arguments that are choices of the schema."""
 
     def took(self, name: str, ms: float) -> None:
         """A run of a tool ended."""
@@ -62,8 +62,8 @@ class ToolPredictor:
         return self._typical_ms.get(name, 0.0)
 
     def learn(self, said: str, name: str, arguments: str, parameters: Mapping[str, Any]) -> None:
-        """The caller's words led to that call of a tool, whose JSON schema `parameters` is. They teach nothing where none of its
-        arguments stands in them, because it was about what had been said before, nor where one neither stands in them nor is a
+        """The caller's words led to that call of a tool with the JSON schema `parameters`. Two cases teach nothing: none of the
+        arguments is in the words, because the call was about what had been said before; or one is neither in the words nor a
         choice of the schema."""
         given = read_arguments(arguments)
         if given is None:
@@ -79,8 +79,9 @@ class ToolPredictor:
             self._patterns.popitem(last=False)
 
     def predict(self, words: str) -> tuple[str, str] | None:
-        """The tool and the arguments that an utterance which has begun like this will lead to: of patterns whose arguments are
-        all there, that which fits most words; else the call that all it may still become leads to."""
+        """The tool and the arguments that an utterance with this beginning will lead to. Of the patterns whose arguments are all
+        there, the one that fits most words counts. If there is none, the call counts to which all the patterns that still fit
+        lead."""
         heard = _words(words)
         fits = [
             (fit, name, choices)
@@ -103,7 +104,7 @@ def _words(text: str) -> list[str]:
 
 
 def _pattern(said: Sequence[str], arguments: dict[str, Any]) -> tuple[Pattern, dict[str, Any]]:
-    """The utterance with a slot for every argument whose words stand in it; the arguments that do not stand in it."""
+    """The utterance with a slot for every argument whose words are in it, and the arguments whose words are not."""
     parts: list[str | Slot] = [word.casefold() for word in said]
     unsaid: dict[str, Any] = {}
     for argument, value in arguments.items():
@@ -127,7 +128,7 @@ def _is_choice(value: Any, schema: Any) -> bool:
 
 
 def _fit(pattern: Pattern, heard: Sequence[str]) -> Fit | None:
-    """How the words fit the pattern up to its last slot, or all of it where it has none; None where they do not."""
+    """How the words fit the pattern up to its last slot, or the whole pattern if it has none; None where they do not fit."""
     filled: dict[str, Any] = {}
     last = max((index for index, part in enumerate(pattern) if isinstance(part, Slot)), default=-1)
     at = 0
