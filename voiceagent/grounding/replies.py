@@ -94,7 +94,7 @@ class ReplyCheck:
         return passed
 
     def _rest_of(self, line: str) -> str:
-        """The part of `line` that must still be said. Once a complete sentence was said, that is nothing, unless tools answered."""
+        """The part of `line` that must still be said. After a complete sentence that is nothing, unless tools answered."""
         if self._has_spoken and not self._outputs:
             return ""
         return line.removeprefix(_plain(self._said)).strip()
