@@ -1,15 +1,15 @@
 """How many calls a machine carries within a latency budget, and what limits them: memory, decoding and prefill of the language
-model, speech recognition, the voice, the CPU. What flows in is a model's shape, a machine and what calls do; what flows out is
-one limit for each, with its arithmetic. What weights and tokens take is exact; the rest are estimates, for choosing a machine
-that is then measured.
+model, speech recognition, the voice, the CPU. The input is a model's shape, a machine and what calls do; the result is one limit
+for each resource, with its arithmetic. The memory that weights and tokens take is exact. The rest are estimates, for choosing a
+machine that is then measured.
 
 - memory: the KV cache holds every call's whole conversation, so that no turn is read twice.
-- decode: a step reads the weights once and each sequence's KV cache, and computes for each (arXiv 2211.05102 §2). Calls speak at
-  random moments, so of a mean number of sequences mean + 2 √mean write at a peak (Poisson, 98 %); their step, stretched by what
-  prefill and speech take of the GPU meanwhile, stays within the p95 of llm_inter_token.
-- prefill: a turn's new tokens are read at the speed of computing, behind those of others, a queue with constant service
-  (Pollaczek–Khinchine: mean wait = ρ t / 2 (1 - ρ); its 95th percentile is three times that) and behind one step of decoding;
-  together they stay within the p95 of llm_ttft.
+- decode: a step reads the weights once and each sequence's KV cache, and computes for each (arXiv 2211.05102 §2). Calls speak
+  at random moments, so with a mean number of sequences, mean + 2 √mean are decoded at a peak (Poisson, 98 %). Their step is
+  stretched by the share of the GPU that prefill and speech take, and must stay within the p95 of llm_inter_token.
+- prefill: a turn's new tokens are read at the speed of computing. They wait in a queue with constant service behind those of
+  other turns (Pollaczek–Khinchine: mean wait = ρ t / 2 (1 - ρ); its 95th percentile is three times that), and behind one step
+  of decoding. All of this together must stay within the p95 of llm_ttft.
 - speech: seconds of computing for a second of audio, as measured."""
 
 from __future__ import annotations

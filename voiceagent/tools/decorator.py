@@ -122,14 +122,14 @@ def tool(
     confirm: str = "",
     timeout_s: float | None = None,
 ) -> FunctionTool[P, R] | Callable[[Callable[P, R]], FunctionTool[P, R]]:
-    """Make a function (plain or `async`) a tool. Parameters need annotations: `str`, `int`, `float`, `bool`, `Literal`, lists
-    and dicts of them, or `| None`; `Annotated[int, "how many guests"]` describes one, so does an `Args:` section in the
-    docstring, whose first paragraph is the tool's description. What has a default may be left out by the model. The
-    result is given to the model as JSON.
+    """Make a function (plain or `async`) a tool. Parameters need annotations: `str`, `int`, `float`, `bool`, `Literal`, lists and
+    dicts of them, or `| None`. `Annotated[int, "how many guests"]` or an `Args:` section in the docstring describes a parameter.
+    The docstring's first paragraph is the tool's description. The model may leave out a parameter with a default. The result is
+    given to the model as JSON.
 
     `effect`: what a run leaves behind. `filler`: what may be said while it runs. `confirm`: a question to ask first, such as
-    `"Shall I book a table for {people}?"`. `timeout_s`: the longest run, instead of the agent's `turn.tool_timeout_s`.
-    Raises ConfigError when no schema can be made, or a setting cannot be used."""
+    `"Shall I book a table for {people}?"`. `timeout_s`: the longest run, instead of the agent's `turn.tool_timeout_s`. Raises
+    ConfigError when no schema can be made, or a setting cannot be used."""
     policy = ToolPolicy(effect, (filler,) if isinstance(filler, str) and filler else tuple(filler), confirm, timeout_s)
     if function is None:
         return lambda f: _make(f, name or f.__name__, policy)
