@@ -1,6 +1,6 @@
 """Hints for `Annotated`. They say what a tool's argument is if its type does not, so that callers get the time to say all of it.
 
-    def find(order: Annotated[str, Digits(5)], mail: Annotated[str, Email], name: Annotated[str, Spelled]) -> ...
+def find(order: Annotated[str, Digits(5)], mail: Annotated[str, Email], name: Annotated[str, Spelled]) -> ...
 """
 
 from __future__ import annotations
