@@ -52,8 +52,8 @@ class Pressure:
         self.level = max(lags_ms[len(lags_ms) * 9 // 10] / LAG_LIMIT_MS, late / LATE_LIMIT, self.busy / BUSY_LIMIT)
 
     def carries(self, calls: int, settled: int) -> bool:
-        """Whether `calls` fit, if the window's work is that of `settled` ones. Of few calls it is not: calls that begin and end
-        cost more than those that go on."""
+        """Whether `calls` fit, if the window's work is that of the `settled` ones. With few settled calls it is not, because
+        calls that begin and end cost more than those that go on; then only the level counts."""
         return self.level < 1.0 and (settled < MIN_SETTLED or self.busy * calls <= BUSY_LIMIT * settled)
 
     def why(self) -> str:

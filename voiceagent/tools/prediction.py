@@ -80,8 +80,8 @@ class ToolPredictor:
 
     def predict(self, words: str) -> tuple[str, str] | None:
         """The tool and the arguments that an utterance with this beginning will lead to. Of the patterns whose arguments are all
-        there, the one that fits most words counts. If there is none, the call counts to which all the patterns that still fit
-        lead."""
+        there, the one that fits most words counts. If there is none, and all patterns that still fit lead to the same call, it is
+        that call."""
         heard = _words(words)
         fits = [
             (fit, name, choices)
