@@ -1,5 +1,5 @@
-"""Addresses that operators set, checked before the first request: a password in one would stand in logs and in messages, so none
-is taken. Secrets are in environment variables, and the settings name those."""
+"""Checks addresses that operators set, before the first request. An address with a password is refused, because it would appear
+in logs and in messages. Secrets belong into environment variables, which the settings name."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]{0,15}://", re.IGNORECASE)
 
 
 def check_address(url: str, *, secrets_go: str, query: bool = True) -> str:
-    """The address. Raises ValueError, whose text begins with what it is and never holds what may be a secret, unless it is an
-    http(s) URL without a name and password, and unless `query` without a query. `secrets_go` says where those belong."""
+    """The address. Raises ValueError unless it is an http(s) URL without user name and password, and, unless `query` is set,
+    without a query. The message begins with what the address is and never holds what may be a secret. `secrets_go` says where
+    secrets belong."""
     parts = _parts(url)
     if parts is not None and parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc:
         if query or not (parts.query or parts.fragment):
@@ -22,7 +23,7 @@ def check_address(url: str, *, secrets_go: str, query: bool = True) -> str:
 
 
 def shown(url: str) -> str:
-    """An address as it may be told: without name, password, query and fragment."""
+    """An address for messages: without user name, password, query and fragment."""
     scheme = _SCHEME.match(url)
     begins = scheme.group() if scheme else ""
     return begins + re.split("[?#]", url[len(begins) :].rpartition("@")[2], maxsplit=1)[0]

@@ -1,5 +1,5 @@
-"""Settings: `agent.yaml` plus environment, as typed, frozen objects. Every mistake is one line that names the file, the key
-and what was expected."""
+"""Settings: `agent.yaml` and environment variables as typed, frozen objects. Every mistake is one line that names the file, the
+key and what was expected."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from voiceagent.tools.settings import ToolEntry
 
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
 Timeout = Annotated[float, msgspec.Meta(gt=0)]
-"""In seconds; there is always one."""
+"""A time-out in seconds; there is always one."""
 Milliseconds = Annotated[int, msgspec.Meta(ge=0)]
 RULES = Rules()
-"""Whose defaults are the settings': each stands once, in the turn engine."""
+"""The turn engine's rules, whose defaults are the settings' defaults: each stands only there."""
 
 
 class OwnJudge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,9 +37,9 @@ class OwnJudge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     engine: str = ""
     """Empty: `smart-turn`, which runs what `model` or `path` names."""
     model: str = ""
-    """One of the registry."""
+    """A model of the registry."""
     path: str = ""
-    """A model of one's own (relative to agent.yaml): a Smart Turn's `.onnx`."""
+    """A model named by path (relative to agent.yaml): a Smart Turn's `.onnx`."""
     options: dict[str, Any] = {}
 
 
@@ -47,10 +47,10 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How turns are taken."""
 
     fixed_endpointing_delay_ms: Milliseconds | None = None
-    """A fixed silence that ends an utterance; left out, how long a pause may be is predicted from words and voice."""
+    """A fixed silence that ends an utterance. Without it, the delay is predicted from words and voice."""
     endpointing: str = ""
-    """A file of weights of the agent's own for that (relative to agent.yaml): used unless there are turn judges that it does not
-    weigh."""
+    """A file with the agent's own endpointing weights (relative to agent.yaml). It is used unless there are turn judges that it
+    does not weigh."""
     min_endpointing_delay_ms: Milliseconds = int(RULES.min_endpointing_delay_ms)
     """The silence that ends an utterance which is plainly complete."""
     max_endpointing_delay_ms: Milliseconds = int(RULES.max_endpointing_delay_ms)
@@ -60,32 +60,33 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_speculative_tool_calls: Annotated[int, msgspec.Meta(ge=0, le=16)] = RULES.max_speculative_tool_calls
     """How many tools without effect a turn may run before it is known that the caller has finished. 0: none."""
     overlap: Literal["eager", "duck", "wait"] = "eager"
-    """What the agent does as soon as somebody speaks over it: falls silent, speaks softly, or goes on. What is no interruption is
-    heard least as a gap with the last; an interruption stops it soonest with the first."""
+    """What the agent does as soon as somebody speaks over it: falls silent, speaks softly, or goes on. With the last, sounds that
+    are no interruption cause the fewest gaps; with the first, an interruption stops the agent soonest."""
     min_speech_ms: Milliseconds = 100
     """Speech shorter than this is not an utterance."""
     partial_interval_ms: Milliseconds = 180
-    """How often the open utterance is decoded again; more seldom where a decode takes more than three tenths of that."""
+    """How often the open utterance is decoded again; less often if a decode takes more than three tenths of that."""
     silence_timeout_s: Seconds = RULES.silence_timeout_ms / 1000
     """Silence of both sides before the agent asks whether the caller is there; the same again ends the call. 0: never."""
     max_call_s: Seconds = RULES.max_call_ms / 1000
     """The longest call. 0: no limit."""
     reply_timeout_s: Seconds = RULES.reply_timeout_ms / 1000
-    """A reply that has produced nothing for this long is given up with an apology. 0: never."""
+    """A reply without any output for this long is given up with an apology. 0: never."""
     filler_after_ms: Milliseconds = int(RULES.filler_after_ms)
-    """A tool that has no result for so long is bridged with one of `phrases.fillers` or of its own. 0: never."""
+    """A tool without a result after this time is bridged with one of `phrases.fillers` or of its own. 0: never."""
     tool_timeout_s: Timeout = 10.0
     """A tool that runs longer is ended, and the model is told so."""
     max_chunks: Annotated[int, msgspec.Meta(ge=0, le=50)] = RULES.max_chunks
     """How many pieces of documents a turn's prompt may take in."""
     max_chunk_characters: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = RULES.max_chunk_characters
-    """And how many characters they may have together."""
+    """How many characters they may have together."""
     context_timeout_ms: Milliseconds = 30
     """How long an answer may wait for what documents say about the last words."""
     max_tool_rounds: Annotated[int, msgspec.Meta(ge=0, le=32)] = RULES.max_tool_rounds
     """How often one reply may go back to the model with tool results."""
     judges: Annotated[tuple[OwnJudge, ...], msgspec.Meta(max_length=8)] | None = None
-    """What judges whether a pause is the end of the caller's turn, in place of the profile's; `[]`: words and voice alone."""
+    """What judges whether a pause is the end of the caller's turn, in place of the profile's judges; `[]`: words and voice
+    alone."""
 
     def __post_init__(self) -> None:
         if self.min_endpointing_delay_ms > self.max_endpointing_delay_ms:
@@ -100,22 +101,22 @@ class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     greeting: str = ""
     check_in: str | None = None
-    """This and the next three: left out, what the agent's language has for it."""
+    """If this and the next three are left out, the agent's language supplies them."""
     farewell: str | None = None
     apology: str | None = None
     fillers: tuple[str, ...] | None = None
-    """What may be said while a tool takes its time, in turn; a tool may have its own."""
+    """What may be said, in turn, while a tool takes its time; a tool may have its own."""
 
 
 class PromptSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the language model is told beside the instructions; left out, what the agent's language has for it."""
+    """What the language model is told besides the instructions; if left out, the agent's language supplies it."""
 
     summary: str | None = None
-    """In front of the summary of what was said before."""
+    """Put in front of the summary of the earlier conversation."""
     sum_up: str | None = None
     """Asks for that summary."""
     context: str | None = None
-    """In front of what documents say."""
+    """Put in front of what documents say."""
     tool_interrupted: str | None = None
     """In place of a tool's result: it was ended with its reply."""
     tool_pending: str | None = None
@@ -136,23 +137,23 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Overrides of the profile's language model: name `base_url` to use any OpenAI-compatible server."""
 
     engine: str = ""
-    """Of a language model of one's own; empty: the one that runs what lies at `path`."""
+    """The engine of a language model of your own; empty: the engine that fits the files at `path`."""
     path: str = ""
-    """A language model of one's own in place of the profile's, such as an onnxruntime-genai folder (relative to agent.yaml)."""
+    """A language model of your own in place of the profile's, such as an onnxruntime-genai folder (relative to agent.yaml)."""
     base_url: str = ""
     """Such as http://127.0.0.1:8000/v1; several servers of the same model, separated by commas."""
     model: str = ""
-    """The one to ask for there, or at the profile's server."""
+    """The model to ask for there, or at the profile's server."""
     api_key_env: str = "VOICEAGENT_LLM_API_KEY"
     """The environment variable that holds the server's key."""
     temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] = 0.0
     max_tokens: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 200
     first_token_timeout_s: Timeout = 10.0
-    """A server that has sent nothing for so long is given up; another one is asked where there is one."""
+    """A server that has sent nothing for this long is given up; another server is asked if there is one."""
     inactivity_timeout_s: Timeout = 3.0
-    """A reply that has begun and pauses for so long is given up: the fallback goes on with it, or the apology is said."""
+    """A reply that pauses for this long after its beginning is given up: the fallback continues it, or the apology is said."""
     total_timeout_s: Timeout = 60.0
-    """A reply that takes longer is ended there."""
+    """A reply that takes longer is ended at the server."""
     fallback: str = ""
     """The profile whose language model answers while the server does not; empty: none does."""
     long_history_tokens: Annotated[int, msgspec.Meta(ge=0)] | None = None
@@ -167,21 +168,21 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 check_address(url, query=False, secrets_go=KEY_GOES)
             except ValueError as error:
                 raise ValueError(f"base_url {error}") from error
-        if not _VARIABLE.fullmatch(self.api_key_env):  # it may be the key itself
+        if not _VARIABLE.fullmatch(self.api_key_env):  # the name may be the key itself
             raise ValueError(f"api_key_env names no environment variable; {KEY_GOES}")
 
 
 class OwnModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A model of one's own in place of the profile's; its options stand under `options`."""
+    """A model of your own in place of the profile's; its options are under `options`."""
 
     engine: str = ""
-    """Empty: the one that runs what lies at `path`."""
+    """Empty: the engine that fits the files at `path`."""
     path: str = ""
     """Its file or folder (relative to agent.yaml): a Whisper in CTranslate2 format, a Piper voice's `.onnx`."""
 
 
 class EngineOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Options of the profile's engines, in place of the profile's own; each engine checks its names and values."""
+    """Options of the engines, which override the profile's; each engine checks their names and values."""
 
     stt: dict[str, Any] = {}
     llm: dict[str, Any] = {}
@@ -194,12 +195,12 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = "Agent"
     instructions: str = "You are a friendly voice assistant. Answer in one or two short sentences."
     language: Annotated[str, msgspec.Meta(pattern=r"^([a-z]{2,3}|auto)$")] = "en"
-    """What is spoken: a code such as `de`, or `auto`. It sets the recogniser, how written forms are read, the guards' number
+    """The spoken language: a code such as `de`, or `auto`. It sets the recogniser, how written forms are read, the guards' number
     words, turn-taking and what the agent says by itself."""
     profile: str = "embedded"
-    """A file that names none has `auto`: `models.choice`."""
+    """An agent that names none has `auto`: see `models.choice`."""
     models: str = ""
-    """A file of models and profiles of one's own, beside the shipped registry (relative to this file)."""
+    """A file with models and profiles of your own, beside the shipped registry (relative to this file)."""
     stt: OwnModel = OwnModel()
     tts: OwnModel = OwnModel()
     voices: Mapping[Annotated[str, msgspec.Meta(pattern=r"^[a-z]{2,3}$")], str] = {}
@@ -229,11 +230,11 @@ RENAMED = {
     ("turn", "max_guesses"): "max_speculative_replies",
     ("turn", "max_lookups"): "max_speculative_tool_calls",
 }
-"""Settings by the names that they had before."""
+"""Renamed settings, by their old names."""
 
 
 def load_agent(path: Path) -> AgentConfig:
-    """Read `agent.yaml`. Raises ConfigError naming the file, and the line or key that is wrong."""
+    """Read `agent.yaml`. Raises ConfigError, which names the file, and the line or key that is wrong."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:

@@ -1,5 +1,5 @@
-"""What works on this machine and what to do about what does not: each check looks at one thing the server needs and says so in
-one line. The checks run no engine for long and change nothing."""
+"""What works on this machine, and what to do about what does not. Each check looks at one thing that the server needs, and
+reports it in one line. The checks run no engine for long and change nothing."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class Finding:
     detail: str
     """What was found, in one line."""
     advice: str = ""
-    """What to do about it; empty when nothing need be done, or `detail` says it."""
+    """What to do about it; empty when nothing need be done, or when `detail` says it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the server would be started with."""
+    """The settings that the server would be started with."""
 
     host: str = "127.0.0.1"
     port: int = 8080
@@ -64,7 +64,7 @@ class Settings:
 
 
 def examine(settings: Settings) -> Iterator[Finding]:
-    """Every check in turn; none raises."""
+    """Run every check in turn; none raises."""
     for name, check in CHECKS:
         try:
             yield check(name, settings)
@@ -262,4 +262,4 @@ CHECKS: tuple[tuple[str, Callable[[str, Settings], Finding]], ...] = (
     ("data folder", _data),
     ("browser for tests", _browser),
 )
-"""In the order they are told."""
+"""The checks in the order in which they are reported."""

@@ -29,9 +29,9 @@ Create = Callable[..., Any]
 """Given the model's path, or None, and the profile's options."""
 
 DEFAULT_LANGUAGE = "en"
-"""Which every recogniser is told by itself."""
+"""The language that every recogniser assumes by itself."""
 SERVER_VARIABLE = "VOICEAGENT_LLM_URL"
-"""The environment variable that names the language model's servers in place of a profile's."""
+"""The environment variable that names the language model's servers in place of the profile's."""
 OURS = {
     "stt": {"faster-whisper": "voiceagent.stt.whisper"},
     "llm": {"embedded": "voiceagent.llm.embedded", "openai": "voiceagent.llm.openai", "vllm": "voiceagent.llm.vllm"},
@@ -48,7 +48,7 @@ class Engines:
     llm: LlmEngine
     tts: TtsEngine
     voices: Mapping[str, TtsEngine] = field(default_factory=dict)
-    """Those for languages, by code, in place of `tts`."""
+    """Voices by the code of their language, in place of `tts`."""
     turn: tuple[TurnJudge, ...] = ()
 
     async def close(self) -> None:
@@ -63,7 +63,7 @@ class Engines:
 
 async def load_engines(profile: Profile, agent: AgentConfig, known: Registry | None = None) -> Engines:
     """Load a profile's engines for an agent, off the event loop. `llm.base_url` replaces the profile's language model by the
-    server there; `known` is the registry, where it is not the shipped one. Raises ModelError, ConfigError."""
+    server there. `known` is the registry, if it is not the shipped one. Raises ModelError, ConfigError."""
     known = known or registry()
     known.require(profile)
     return await asyncio.to_thread(_load, profile, agent, known)
@@ -86,13 +86,13 @@ def _load(profile: Profile, agent: AgentConfig, known: Registry) -> Engines:
 
 
 def load_stt(spec: EngineSpec, known: Registry | None = None) -> SttEngine:
-    """A recogniser alone, for whoever only listens. Raises ModelError, ConfigError."""
+    """Load only the recogniser. Raises ModelError, ConfigError."""
     recogniser: SttEngine = _create("stt", spec, known)
     return recogniser
 
 
 def load_tts(spec: EngineSpec, known: Registry | None = None) -> TtsEngine:
-    """A voice alone, for whoever only speaks. Raises ModelError, ConfigError."""
+    """Load only the voice. Raises ModelError, ConfigError."""
     voice: TtsEngine = _create("tts", spec, known)
     return voice
 
@@ -129,7 +129,7 @@ def load_judges(specs: Sequence[EngineSpec], known: Registry | None = None) -> t
 
 
 def grounded(engine: LlmEngine, model_name: str, known: Registry | None = None) -> LlmEngine:
-    """The language model; one that invents, by its entry in the registry, held against what was said."""
+    """The language model. If its entry in the registry says that it invents, its words are checked against what was said."""
     if not model_name:
         return engine
     model = (known or registry()).model(model_name)
@@ -138,7 +138,7 @@ def grounded(engine: LlmEngine, model_name: str, known: Registry | None = None) 
 
 
 def _server(spec: EngineSpec, llm: LlmSettings) -> dict[str, Any]:
-    """Options for `openai`: `llm.base_url` goes before $VOICEAGENT_LLM_URL, and that before the profile's server."""
+    """Options for `openai`: `llm.base_url` overrides $VOICEAGENT_LLM_URL, which overrides the profile's server."""
     address: dict[str, Any] = {"base_url": llm.base_url, "served_model": llm.model}
     if not llm.base_url:
         named = os.environ.get(SERVER_VARIABLE)
@@ -153,5 +153,5 @@ def _create(kind: str, spec: EngineSpec, known: Registry | None) -> Any:
 
 
 def _plugin(kind: str, name: str) -> Create:
-    """The engine's `create`. Raises ConfigError naming the engines there are."""
+    """The engine's `create`. Raises ConfigError, which names the known engines."""
     return load_plugin(kind, name, f"{kind} engine", OURS[kind])

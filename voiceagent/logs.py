@@ -1,5 +1,6 @@
-"""What `voiceagent serve` logs, to standard error: our own lines by `--log-level`, other libraries' too but for those that speak
-HTTP, which write addresses, headers and bodies at levels below a warning. Known secrets are taken out of every line."""
+"""What `voiceagent serve` logs, to standard error. Its own lines follow `--log-level`. Other libraries' lines do too, except
+those of libraries that speak HTTP, which write addresses, headers and bodies at levels below a warning. Known secrets are removed
+from every line."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ SPEAKS_HTTP = ("httpx", "httpx2", "httpcore", "httpcore2", "openai", "mcp", "url
 
 
 class Redacting(logging.Formatter):
-    """Formats without what is known to be secret, tracebacks too."""
+    """Formats log records, tracebacks included, without known secrets."""
 
     def format(self, record: logging.LogRecord) -> str:
         """See `logging.Formatter.format`."""
@@ -20,7 +21,7 @@ class Redacting(logging.Formatter):
 
 
 def configure(level: str) -> logging.Handler:
-    """Log from `level` on; the handler that writes."""
+    """Log from `level` on; returns the handler that writes."""
     handler = logging.StreamHandler()
     handler.setFormatter(Redacting(LINE))
     logging.basicConfig(level=level.upper(), handlers=[handler])

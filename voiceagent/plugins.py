@@ -1,5 +1,5 @@
-"""Plugins: a function `create` under an entry point `voiceagent.<group>` of any installed package. Ours are named by whoever
-loads them, so that a checkout needs no install."""
+"""Plugins: a function `create` under an entry point `voiceagent.<group>` of any installed package. This project's own are named
+by the code that loads them, so that a checkout needs no install."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ NO_OURS: Mapping[str, str] = MappingProxyType({})
 
 
 def load_plugin(group: str, name: str, what: str, ours: Mapping[str, str] = NO_OURS) -> Callable[..., Any]:
-    """The `create` of the plugin `name` of a group: of one of `ours`, a module by name, else of an installed package. Raises
-    ConfigError, which calls it `what` and names those there are, or says why the package's cannot be loaded."""
+    """The `create` of the plugin `name` of a group: one of `ours` (a module by name), else one of an installed package. Raises
+    ConfigError, which calls it `what` and names the known ones, or says why the package's cannot be loaded."""
     if name in ours:
         create: Callable[..., Any] = importlib.import_module(ours[name]).create
         return create

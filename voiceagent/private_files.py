@@ -1,5 +1,5 @@
-"""Files that only their owner may read: what a server keeps of calls is nobody else's on the machine, whatever umask it was
-started with. What an earlier version left open is closed when the server starts."""
+"""Files that only their owner may read: what a server keeps of calls is private, whatever umask it was started with. When the
+server starts, it also closes files that an earlier version left open to others."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ log = logging.getLogger(__name__)
 
 
 def private_folder(folder: Path) -> None:
-    """Make the folder when it is missing. One that is there stays as it is. Raises OSError."""
+    """Make the folder if it is missing. An existing folder stays as it is. Raises OSError."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     if not folder.is_dir():
         folder.mkdir(mode=FOLDER_MODE, exist_ok=True)
 
 
 def private_file(file: Path) -> None:
-    """Make the file, empty, when it is missing. SQLite gives the files that it puts beside a database the database's own mode
+    """Make the file, empty, if it is missing. SQLite gives the files beside a database the database's own mode
     (https://sqlite.org/src, `findCreateFileMode`). Raises OSError."""
     private_folder(file.parent)
     os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, FILE_MODE))
 
 
 def keep_private(data_dir: Path) -> None:
-    """Make the data folder, or take from group and others what they may do with it and with what a server keeps in it. A folder
-    that all share, such as /tmp, is left alone, and only what lies in it is closed. Raises nothing: what cannot be changed is
-    told."""
+    """Make the data folder, or remove the rights of group and others to it and to what a server keeps in it. A folder that all
+    share, such as /tmp, is left alone, and only the files in it are closed. Raises nothing: what cannot be changed is
+    reported."""
     try:
         private_folder(data_dir)
         if data_dir.stat().st_mode & stat.S_ISVTX:

@@ -1,6 +1,6 @@
-"""The second line of defence of secrets: values that are known to be secret, by where the settings and the environment keep them,
-are taken out of what is logged, told to a language model or shown to a client. The first line is that none gets there: errors of
-other libraries and bodies of other servers are told to nobody but the log."""
+"""The second line of defence of secrets. Values that are known to be secret, because of where the settings and the environment
+keep them, are removed from what is logged, told to a language model or shown to a client. The first line is that no secret gets
+there: errors of other libraries and bodies of other servers go only to the log."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from collections.abc import Iterator, Mapping
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 MIN_SECRET_CHARACTERS = 8
-"""What is shorter is no secret worth the name, and taking it out would make holes in other words."""
+"""Shorter values are no real secrets, and removing them would make holes in other words."""
 HIDDEN = "[secret]"
 _NAME = re.compile(r"(keys?|tokens?|secrets?|passwords?|passwd|passphrase|credentials?|authorization)$", re.IGNORECASE)
 _known: set[str] = set()
 
 
 def keep_secret(*values: str) -> None:
-    """From now on nobody is told of these."""
+    """From now on, remove these values."""
     for value in values:
         forms = {value, unquote(value), json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
         _known.update(form for form in forms if len(form) >= MIN_SECRET_CHARACTERS)
 
 
 def redacted(text: str) -> str:
-    """The text without what is known to be secret."""
+    """The text without known secrets."""
     for secret in sorted(filter(text.__contains__, _known), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return text
 
 
 def keep_secrets_of(settings: object, environment: Mapping[str, str]) -> None:
-    """Keep what the settings, as they stand in a file, and the environment hold of secrets."""
+    """Remember the secrets in the settings, as they stand in a file, and in the environment."""
     keep_secret(*_of_environment(environment), *_of(settings, "", environment))
 
 
@@ -46,7 +46,7 @@ def _of_environment(environment: Mapping[str, str]) -> Iterator[str]:
 
 
 def _of(value: object, key: str, environment: Mapping[str, str]) -> Iterator[str]:
-    """A setting's secrets: what its name calls one, what variables hold that it names, what stands in addresses."""
+    """The secrets of a setting: values whose name calls them secret, variables that it names, parts of addresses."""
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield from _of(inner, key if key.endswith("_env") else str(name), environment)
@@ -64,7 +64,7 @@ def _of(value: object, key: str, environment: Mapping[str, str]) -> Iterator[str
 
 
 def _of_address(url: str) -> Iterator[str]:
-    """The password, also as the header that it becomes (RFC 7617), and what the query says."""
+    """The password, also in the form of its header (RFC 7617), and the values of the query."""
     try:
         parts = urlsplit(url)
     except ValueError:

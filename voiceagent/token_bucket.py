@@ -1,5 +1,5 @@
-"""A token bucket: what is taken out of it may come in a burst, and in the long run no faster than it is refilled (RFC 2697 §3
-tells it for networks). A meter is two of them, and tells who only has a burst from who goes on. Pure: times come in."""
+"""A token bucket: amounts may be taken in a burst, but in the long run no faster than it is refilled (RFC 2697 §3 describes it
+for networks). A meter is two of them, and tells a sender of one burst from a sender that goes on. Pure: times come in."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class TokenBucket:
     def __init__(self, rate_per_s: float, burst: float) -> None:
         self.rate_per_s = rate_per_s
         self.burst = burst
-        """What it holds at most."""
+        """The most that it holds."""
         self._left = burst
         self._at_s: float | None = None
 
@@ -25,14 +25,14 @@ class TokenBucket:
         return self._left
 
     def take(self, amount: float, now_s: float) -> bool:
-        """Take `amount` if it is there; whether it was."""
+        """Take `amount` if it is there; returns whether it was."""
         if self.left(now_s) < amount:
             return False
         self._left -= amount
         return True
 
     def charge(self, amount: float, now_s: float) -> None:
-        """Take `amount` whether it is there or not: what was used is known only afterwards."""
+        """Take `amount` whether it is there or not, because the use is known only afterwards."""
         self.left(now_s)
         self._left -= amount
 
@@ -45,7 +45,7 @@ class TokenBucket:
 
 
 class Meter:
-    """What exceeds `work` is refused. Who is refused more than `patience` allows is `exhausted`, for good."""
+    """Amounts beyond `work` are refused. A sender that is refused more than `patience` allows is `exhausted`, for good."""
 
     __slots__ = ("_patience", "_work", "exhausted", "refusals", "refused")
 
@@ -66,13 +66,13 @@ class Meter:
         return False
 
     def refuse(self, amount: float, now_s: float) -> None:
-        """Count `amount` that is not done, for whatever reason."""
+        """Count a refused `amount`, whatever the reason."""
         self.refusals += 1
         self.refused += amount
         if not self._patience.take(amount, now_s):
             self.exhausted = True
 
     def give_up(self) -> None:
-        """What came can be no mistake: the peer is `exhausted` at once."""
+        """What came cannot be a mistake: the peer is `exhausted` at once."""
         self.refusals += 1
         self.exhausted = True

@@ -1,10 +1,10 @@
-"""Puts RTP audio back in order without a playout delay. Packets in, with their arrival times; slots to decode out, in order,
-each once. Pure: no clock, no codec.
+"""Puts RTP audio back in order without a playout delay. Packets go in with their arrival times; slots to decode come out in
+order, each once. Pure: no clock, no codec.
 
-An in-order packet passes at once. Behind a gap, packets wait for the missing one, but no longer than reordering on this
-connection was seen to take; then the missing audio is recovered from the next packet, or concealed, and everything held
-goes out together. So the wait ends with the gap: a loss adds no lasting delay (RFC 3550 §6.4.1, RFC 7587 §3).
-While nothing arrives, silence fills the time, so that whoever counts time in samples does not stand still."""
+An in-order packet passes at once. Behind a gap, packets wait for the missing one, but no longer than reordering has taken on this
+connection. Then the missing audio is recovered from the next packet, or concealed, and everything held goes out together. So the
+wait ends with the gap: a loss adds no lasting delay (RFC 3550 §6.4.1, RFC 7587 §3). While nothing arrives, silence fills the
+time, so that code that counts time in samples does not stand still."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class JitterStats:
     received: int = 0
     reordered: int = 0
     late: int = 0
-    """Arrived after it was given up."""
+    """Packets that arrived after they were given up."""
     duplicate: int = 0
     lost: int = 0
     """Packets given up."""
@@ -74,7 +74,7 @@ class JitterStats:
     """Sequence numbers far from the expected one."""
     resets: int = 0
     stalls: int = 0
-    """Times that nothing arrived for `STALL_MS`."""
+    """How often nothing arrived for `STALL_MS`."""
 
 
 def _signed(value: int, bits: int) -> int:
@@ -88,14 +88,14 @@ class JitterBuffer:
     MIN_WAIT_MS = 20.0
     MAX_WAIT_MS = 250.0
     CAPACITY = 64
-    """Packets held behind a gap; one more and the gap is given up."""
+    """Packets held behind a gap. At one more, the gap is given up."""
     MAX_JUMP = 1000
     """A sequence jump of this many packets forward, or `MAX_MISORDER` back, is a new stream once two packets agree."""
     MAX_MISORDER = 100
     MAX_FILL = 2 * CLOCK_HZ
     """The longest stretch of missing audio that is filled, in samples; more is skipped."""
     MAX_CONCEAL = CLOCK_HZ // 10
-    """Guesses are good for 100 ms; silence follows."""
+    """Concealment is good for 100 ms; silence follows. In samples."""
     STALL_MS = 600.0
     """Silence fills the time when nothing arrived for this long …"""
     QUIET_MS = 60.0
@@ -127,7 +127,7 @@ class JitterBuffer:
 
     @property
     def wait_ms(self) -> float:
-        """How long packets wait behind a gap now."""
+        """How long packets wait behind a gap now, in milliseconds."""
         return min(self.MAX_WAIT_MS, max(self.MIN_WAIT_MS, self._late_ms * 1.25 + 5.0))
 
     @property
@@ -138,7 +138,7 @@ class JitterBuffer:
         return self._gap_since_ms() + self.wait_ms if self._held else self._fill_due_ms
 
     def push(self, packet: AudioPacket) -> list[Slot]:
-        """Take a packet; what can be decoded now."""
+        """Take a packet; returns what can be decoded now."""
         self.stats.received += 1
         now_ms = packet.arrival_ms
         if packet.ssrc != self._ssrc:
@@ -170,7 +170,7 @@ class JitterBuffer:
         return self._advance(now_ms)
 
     def poll(self, now_ms: float) -> list[Slot]:
-        """Time has passed; what can be decoded now."""
+        """Time has passed; returns what can be decoded now."""
         if self._ssrc is None:
             return []
         if self._held:

@@ -1,4 +1,4 @@
-"""How loud audio is, and when it was voiced by the plain measure of energy: used to time speech on both ends of a call."""
+"""How loud audio is, and when it was voiced, judged by energy alone. Used to time speech on both ends of a call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def dbfs(pcm: NDArray[np.int16]) -> float:
 
 
 def first_audible_sample(pcm: NDArray[np.int16], rate_hz: int, threshold_dbfs: float = -50.0) -> int:
-    """Where int16 audio, shape (samples,), becomes louder than that, to 5 ms; its length when it does not."""
+    """Where int16 audio, shape (samples,), becomes louder than the threshold, to 5 ms; its length when it never does."""
     step = rate_hz // 200
     blocks = pcm[: len(pcm) // step * step].reshape(-1, step).astype(np.float32)
     audible = np.flatnonzero(np.square(blocks).mean(axis=1) >= (10 ** (threshold_dbfs / 20) * FULL_SCALE) ** 2)

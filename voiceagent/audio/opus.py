@@ -1,6 +1,6 @@
-"""Opus (RFC 6716) by ctypes on the libopus that PyAV's wheel brings, or the system's. PCM in, packets out, and back, with
-in-band error correction and concealment, which PyAV's own codec wrappers do not offer. One call takes 20–200 µs, so it runs
-on the event loop."""
+"""Opus (RFC 6716) by ctypes on the libopus in PyAV's wheel, or on the system's. It encodes PCM to packets and decodes them, with
+in-band error correction and concealment, which PyAV's own codec wrappers do not offer. One call takes 20–200 µs, so it runs on
+the event loop."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def version() -> str:
 
 def packet_samples(payload: bytes) -> int:
     """How long a packet is, in samples of the 48 kHz RTP clock; 0 when it is not an Opus packet."""
-    # Its first byte tells, and where that says "any number of frames" the second (RFC 6716 §3.1, §3.2.5).
+    # The first byte says it; where that says "any number of frames", the second one does (RFC 6716 §3.1, §3.2.5).
     return _samples_of(payload[: 2 if payload[0] & 0b11 == 0b11 else 1]) if payload else 0
 
 
@@ -95,8 +95,8 @@ def _samples_of(head: bytes) -> int:
 
 
 def quiet_packet(payload: bytes) -> bytes:
-    """A packet of one frame without audio, by which a sender says that it is silent (DTX, RFC 6716 §3.2.1); in the mode of
-    `payload`, a packet that it sent before."""
+    """A packet of one frame without audio, by which a sender says that it is silent (DTX, RFC 6716 §3.2.1). It has the mode of
+    `payload`, a packet that this sender sent before."""
     return bytes([payload[0] & 0b1111_1100])
 
 
@@ -170,12 +170,13 @@ class Decoder:
         return self._run(payload, self._longest_samples, fec=False)
 
     def conceal(self, samples: int) -> NDArray[np.int16]:
-        """A guess at lost audio, shape (samples,); `samples` is a multiple of 2.5 ms, at most 120 ms."""
+        """An extrapolation of lost audio, shape (samples,); `samples` is a multiple of 2.5 ms, at most 120 ms."""
         return self._run(None, self._steps(samples), fec=False)
 
     def recover(self, next_payload: bytes, samples: int) -> NDArray[np.int16]:
-        """The lost audio just before the packet `next_payload`, from the coarse copy in that packet, or concealed when it holds
-        none; shape (samples,), `samples` as for `conceal`. Decode the packet itself afterwards. Raises MediaError."""
+        """The lost audio just before the packet `next_payload`, shape (samples,), `samples` as for `conceal`. It is decoded from
+        the coarse copy in that packet, or concealed when the packet holds none. Decode the packet itself afterwards. Raises
+        MediaError."""
         return self._run(next_payload, self._steps(samples), fec=True)
 
     def _steps(self, samples: int) -> int:

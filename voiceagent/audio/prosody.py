@@ -1,6 +1,6 @@
-"""How an utterance's voice ends: how far its pitch and its loudness have moved from where they were, as they do at the end of
-a sentence and do not inside one (Gravano & Hirschberg 2011, "Turn-taking cues in task-oriented dialogue"). Pure; about 2 ms
-a call."""
+"""How an utterance's voice ends: how far its pitch and its loudness have moved from where they were. They move at the end of a
+sentence, and not inside one (Gravano & Hirschberg 2011, "Turn-taking cues in task-oriented dialogue"). Pure; about 2 ms a
+call."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ HOP_SAMPLES = 160
 FFT_SAMPLES = 1024
 LOWEST_HZ, HIGHEST_HZ = 60.0, 400.0
 MIN_PERIODICITY = 0.5
-"""Autocorrelation at the period, of that at zero, from which a frame is voiced."""
+"""A frame is voiced if its autocorrelation at the period is at least this share of that at zero."""
 OCTAVE_SHARE = 0.9
 """The shortest period whose peak reaches this share of the highest one is taken: the others are its multiples."""
 MAX_LEAP_ST = 10.0
-"""Frames further from the median are errors of the tracker."""
+"""Semitones from the median; frames further away are errors of the tracker."""
 MIN_VOICED_FRAMES = 8
 END_FRAMES = 3
 END_BLOCKS = 10
 
 
 def prosody_of(audio: NDArray[np.int16]) -> Prosody:
-    """Of the end of an utterance: one or two seconds up to its last voiced sample, mono 16 kHz, shape (samples,). What is too
-    short to tell has no fall."""
+    """The prosody at the end of an utterance: one or two seconds up to its last voiced sample, mono 16 kHz, shape (samples,).
+    Audio that is too short to measure has no fall."""
     if len(audio) < FRAME_SAMPLES * 2:
         return Prosody()
     first = (len(audio) - FRAME_SAMPLES) % HOP_SAMPLES

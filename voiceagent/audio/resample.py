@@ -10,7 +10,7 @@ from voiceagent.errors import MediaError
 
 
 class StreamResampler:
-    """Chunks of mono int16 in, chunks at another rate out. Pieces of any size give what the whole would."""
+    """Resamples chunks of mono int16 to another rate. Pieces of any size give the same as the whole would."""
 
     def __init__(self, from_hz: int, to_hz: int, *, quality: str = "HQ") -> None:
         """`quality` is one of soxr's: QQ, LQ, MQ, HQ, VHQ; the lower, the less delay. Raises MediaError for a rate below 1 Hz."""

@@ -1,1 +1,2 @@
-"""How many calls a machine carries: the shapes of language models, what accelerators can do, the arithmetic between them."""
+"""How many calls a machine carries: the shapes of language models, what accelerators can do, and the arithmetic that connects
+them."""

@@ -1,4 +1,4 @@
-"""What accelerators can do: a table of vendors' data sheets (`accelerators.yaml`), and machines described by hand."""
+"""What accelerators can do: a table from vendors' data sheets (`accelerators.yaml`), and machines that the user describes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Accelerator(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One card, or another machine that runs a language model."""
 
     memory_gb: Positive
-    """In 10⁹ bytes, as data sheets give it; cards have up to 7 % more, which is left as a margin."""
+    """In 10⁹ bytes, as data sheets state it. Cards have up to 7 % more, which is left as a margin."""
     bandwidth_gbs: Positive
-    """Of its memory, in 10⁹ bytes a second."""
+    """Memory bandwidth, in 10⁹ bytes a second."""
     tflops: Positive
     """10¹² operations a second, dense, 16-bit operands."""
     tflops_fp8: Positive | None = None
@@ -30,7 +30,7 @@ class Accelerator(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @functools.cache
 def accelerators() -> dict[str, Accelerator]:
-    """The cards we know, by name."""
+    """The known cards, by name."""
     data = (Path(__file__).parent / "accelerators.yaml").read_bytes()
     found = msgspec.yaml.decode(data, type=dict[str, Accelerator])
     return {name: msgspec.structs.replace(card, name=name) for name, card in found.items()}
@@ -39,8 +39,8 @@ def accelerators() -> dict[str, Accelerator]:
 def accelerator(
     name: str, memory_gb: float | None = None, bandwidth_gbs: float | None = None, tflops: float | None = None
 ) -> Accelerator:
-    """The card of a name (`L40S`, `RTX 4090`), with figures of its own where they are given; without a name all three must be.
-    Raises ConfigError naming the cards there are."""
+    """The card of a name (`L40S`, `RTX 4090`); figures that are given override the card's. Without a name all three must be
+    given. Raises ConfigError, which names the known cards."""
     given = {"memory_gb": memory_gb, "bandwidth_gbs": bandwidth_gbs, "tflops": tflops}
     chosen = {key: value for key, value in given.items() if value is not None}
     if not name:

@@ -21,7 +21,7 @@ class KnownModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     repository: str
     config: dict[str, Any]
-    """What its `config.json` says, as far as its shape depends on it."""
+    """The values of its `config.json` on which its shape depends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,10 @@ class FoundModel:
 
     shape: ModelShape
     source: str
-    """Where: a repository or a file."""
+    """Where it was found: a repository or a file."""
     file_bytes: int
-    """Its weights' files, of which a server keeps as much in memory; 0: they are not here, or are to be quantised anew."""
+    """The size of its weights' files, which is what a server keeps in memory; 0: they are not here, or are to be quantised
+    anew."""
 
 
 @functools.cache
@@ -42,8 +43,8 @@ def known_models() -> dict[str, KnownModel]:
 
 
 def find_model(name: str, folder: Path | None = None, weights: str = "") -> FoundModel:
-    """A model by its name, its repository, its folder or its `config.json`; `folder` is where the registry keeps a model of that
-    name. `weights` plans it with its layers in another type. Raises ConfigError naming the models there are."""
+    """A model by its name, its repository, its folder or its `config.json`. `folder` is where the registry keeps a model of that
+    name. With `weights`, its layers are planned in that type. Raises ConfigError, which names the known models."""
     place = folder if folder is not None else Path(name)
     if (place / "config.json").is_file():
         place /= "config.json"

@@ -1,15 +1,15 @@
 """How many calls a machine carries within a latency budget, and what limits them: memory, decoding and prefill of the language
-model, speech recognition, the voice, the CPU. What flows in is a model's shape, a machine and what calls do; what flows out is
-one limit for each, with its arithmetic. What weights and tokens take is exact; the rest are estimates, for choosing a machine
-that is then measured.
+model, speech recognition, the voice, the CPU. The input is a model's shape, a machine and what calls do; the result is one limit
+for each resource, with its arithmetic. The memory that weights and tokens take is exact. The rest are estimates, for choosing a
+machine that is then measured.
 
 - memory: the KV cache holds every call's whole conversation, so that no turn is read twice.
-- decode: a step reads the weights once and each sequence's KV cache, and computes for each (arXiv 2211.05102 §2). Calls speak at
-  random moments, so of a mean number of sequences mean + 2 √mean write at a peak (Poisson, 98 %); their step, stretched by what
-  prefill and speech take of the GPU meanwhile, stays within the p95 of llm_inter_token.
-- prefill: a turn's new tokens are read at the speed of computing, behind those of others, a queue with constant service
-  (Pollaczek–Khinchine: mean wait = ρ t / 2 (1 - ρ); its 95th percentile is three times that) and behind one step of decoding;
-  together they stay within the p95 of llm_ttft.
+- decode: a step reads the weights once and each sequence's KV cache, and computes for each (arXiv 2211.05102 §2). Calls speak
+  at random moments, so with a mean number of sequences, mean + 2 √mean are decoded at a peak (Poisson, 98 %). Their step is
+  stretched by the share of the GPU that prefill and speech take, and must stay within the p95 of llm_inter_token.
+- prefill: a turn's new tokens are read at the speed of computing. They wait in a queue with constant service behind those of
+  other turns (Pollaczek–Khinchine: mean wait = ρ t / 2 (1 - ρ); its 95th percentile is three times that), and behind one step
+  of decoding. All of this together must stay within the p95 of llm_ttft.
 - speech: seconds of computing for a second of audio, as measured."""
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from voiceagent.latency.budgets import Limits
 from voiceagent.latency.spans import Stage
 
 BANDWIDTH_REACHED = 0.7
-"""Of a data sheet's memory bandwidth; 60 to 80 % is common for decoding."""
+"""Share of a data sheet's memory bandwidth that is reached; 60 to 80 % is common for decoding."""
 COMPUTE_REACHED = 0.5
-"""Of a data sheet's operations; 40 to 60 % is common for prefill."""
+"""Share of a data sheet's operations that is reached; 40 to 60 % is common for prefill."""
 PREFILL_SHARE = 0.5
-"""Of a GPU's time, at most; decoding needs the rest."""
+"""The most of a GPU's time for prefill; decoding needs the rest."""
 SPEECH_SHARE = 0.2
-"""Of a GPU's time, at most, where speech recognition runs there too."""
+"""The most of a GPU's time for speech recognition, if that runs there too."""
 CPU_SHARE = 0.7
-"""Of the cores: beyond that, queues grow."""
+"""The most of the cores' time: beyond that, queues grow."""
 MEDIA_CPU_S = 0.0167
 """CPU-seconds a call-second of WebRTC (bench/results/media.md)."""
 MAX_CALLS = 100_000
@@ -46,14 +46,14 @@ class Behaviour:
     context_tokens: int = 8192
     """The longest conversation that is kept, instructions and tools included."""
     turn_s: float = 12.0
-    """A turn begins so often."""
+    """Seconds from one turn's beginning to the next one's."""
     new_tokens: int = 150
-    """Of a turn's prompt, that no cache holds: the caller's words, tools' results."""
+    """Tokens of a turn's prompt that no cache holds: the caller's words, tools' results."""
     reply_tokens: int = 60
     generations: float = 1.5
-    """A turn: the reply, tool calls, and speculative replies that were cancelled."""
+    """Generations a turn: the reply, tool calls, and speculative replies that were cancelled."""
     caller_share: float = 0.4
-    """Of the time the caller speaks."""
+    """The share of the time in which the caller speaks."""
     agent_share: float = 0.4
 
 
@@ -67,9 +67,9 @@ class Machine:
     memory_utilisation: float = 0.9
     """The part of the memory that the server may take: vLLM's --gpu-memory-utilization."""
     reserve_gb: float = 2.0
-    """Per accelerator, of that part: activations and CUDA graphs; in 10⁹ bytes."""
+    """Part of that memory for activations and CUDA graphs, per accelerator; in 10⁹ bytes."""
     cores: int = 8
-    """For speech and media."""
+    """Cores for speech and media."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,29 +83,29 @@ class SpeechCost:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How many calls one thing lets through."""
+    """How many calls one resource allows."""
 
     name: str
     calls: int | None
     """None: not known."""
     arithmetic: str
-    """How that comes about, for people."""
+    """The calculation, for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The answer."""
+    """The result of planning."""
 
     weight_bytes: int
     kv_bytes_per_token: float
     kv_bytes_per_call: float
     kv_tokens: int
-    """That fit into the KV cache, of all calls of such a length together; 0: the weights leave no room."""
+    """Tokens that fit into the KV cache, of all calls together, with calls of such a length; 0: the weights leave no room."""
     limits: tuple[Limit, ...]
 
     @property
     def binding(self) -> Limit:
-        """The limit that lets the fewest calls through."""
+        """The limit that allows the fewest calls."""
         return min((limit for limit in self.limits if limit.calls is not None), key=lambda limit: limit.calls or 0)
 
 
@@ -119,7 +119,7 @@ def plan(
     kv_dtype: str = "auto",
     file_bytes: int = 0,
 ) -> Plan:
-    """How many calls fit. `file_bytes`, where known, is what the weights' files take, and goes before the formula."""
+    """How many calls fit. `file_bytes`, the size of the weights' files, is used instead of the formula where it is known."""
     bits = kv_bits(shape, kv_dtype)
     copies = _kv_copies(shape, machine.count)
     weight_bytes = file_bytes or shape.weight_bytes
@@ -138,13 +138,14 @@ def plan(
 
 
 def _available_bytes(machine: Machine) -> float:
-    """For weights and KV cache, on all accelerators."""
+    """Bytes for weights and KV cache, on all accelerators."""
     card_gb = machine.accelerator.memory_gb * machine.memory_utilisation - machine.reserve_gb
     return machine.count * card_gb * 1e9
 
 
 def _kv_copies(shape: ModelShape, count: int) -> float:
-    """How often each number of the KV cache is kept: KV heads are spread over the accelerators, what cannot be is copied."""
+    """How often each number of the KV cache is stored: KV heads are spread over the accelerators, and copied where that is not
+    possible."""
     if shape.latent is not None:
         return count
     return max(1.0, count / shape.kv_heads)
@@ -152,14 +153,14 @@ def _kv_copies(shape: ModelShape, count: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What the language model has to do, and how fast the machine does it."""
+    """The work of the language model, and how fast the machine does it."""
 
     shape: ModelShape
     machine: Machine
     behaviour: Behaviour
     kv_bits: float
     stt_cost: float
-    """Seconds of the GPU for a second of the caller's speech; 0: it is heard elsewhere."""
+    """GPU-seconds for a second of the caller's speech; 0: speech is recognised elsewhere."""
 
     @property
     def bandwidth(self) -> float:
@@ -168,25 +169,25 @@ class _Work:
 
     @property
     def flops(self) -> float:
-        """Operations a second; weights of 8 bits are multiplied as such where the accelerator can."""
+        """Operations a second; 8-bit weights are multiplied as such if the accelerator can."""
         card = self.machine.accelerator
         fast = card.tflops_fp8 if self.shape.weights == "fp8" and card.tflops_fp8 else card.tflops
         return self.machine.count * fast * 1e12 * COMPUTE_REACHED
 
     def step_s(self, sequences: float) -> float:
-        """One step of decoding for so many sequences, undisturbed."""
+        """One step of decoding for that many sequences, undisturbed."""
         context = self.behaviour.context_tokens
         read = self.shape.step_weight_bytes(sequences) + sequences * self.shape.kv_bytes(context, self.kv_bits)
         return max(read / self.bandwidth, sequences * self.shape.flops_per_token(context) / self.flops)
 
     def other_share(self, calls: int) -> float:
-        """Of the GPU's time, what so many calls' prefill and speech take."""
+        """The share of the GPU's time that prefill and speech of that many calls take."""
         behaviour = self.behaviour
         prefill = behaviour.generations * self.prefill_s() / behaviour.turn_s
         return calls * (prefill + self.stt_cost * behaviour.caller_share)
 
     def prefill_s(self) -> float:
-        """Reading one turn's new tokens."""
+        """The time to read one turn's new tokens."""
         tokens = self.behaviour.new_tokens
         computed = tokens * self.shape.flops_per_token(self.behaviour.context_tokens) / self.flops
         return max(computed, self.shape.step_weight_bytes(tokens) / self.bandwidth)
@@ -264,12 +265,12 @@ def _of_audio(name: str, computing_s: float, where: str, cost_s: float | None, s
 
 
 def _whole(calls: float) -> int:
-    """Whole calls; what arithmetic in binary lacks of one is given to it."""
+    """Whole calls, corrected for the rounding of binary arithmetic."""
     return math.floor(calls + 1e-9)
 
 
 def check_behaviour(behaviour: Behaviour) -> None:
-    """Raises ConfigError where a call's turn does not fit into its conversation."""
+    """Raises ConfigError if a call's turn does not fit into its conversation."""
     wanted = behaviour.new_tokens + behaviour.reply_tokens
     if wanted > behaviour.context_tokens:
         raise ConfigError(

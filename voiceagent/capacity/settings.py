@@ -19,13 +19,13 @@ class QueueSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class QuotaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one client may take: a key, or an address where the server has no keys."""
+    """What one client may take. A client is a key, or an address where the server has no keys."""
 
     calls: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
     """Calls at once; 0: all places, or three quarters of them where there are several keys."""
     connecting: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
-    """Calls that were answered and are not connected yet, at least 4; 0: half of the places, or a quarter where there are
-    several keys."""
+    """Calls that were answered and are not connected yet, at least 4. 0: half of the places, or a quarter if there are several
+    keys."""
     offers_per_s: Annotated[float, msgspec.Meta(gt=0, le=1000)] = 5.0
     """Calls offered a second, in the long run; twice `max_calls` may come at once."""
     minutes_a_day: Annotated[float, msgspec.Meta(ge=0, le=10**7)] = 0.0
@@ -37,8 +37,9 @@ class AdmissionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
     max_calls: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 16
     context_tokens_per_call: Annotated[int, msgspec.Meta(ge=1, le=10**9)] = 8192
-    """What a call may come to take of the language model's memory: `voiceagent plan --context`."""
+    """How much of the language model's memory a call may grow to take: `voiceagent plan --context`."""
     kv_tokens: Tokens = 0
-    """The memory of all calls together, where the language model cannot tell it or is used by others too; 0: what it tells."""
+    """The memory of all calls together, if the language model cannot report it or others use it too; 0: what the model
+    reports."""
     queue: QueueSettings = QueueSettings()
     per_client: QuotaSettings = QuotaSettings()

@@ -18,8 +18,8 @@ WEIGHT_BITS = {
     "int4": 4.16,
     "mxfp4": 4.25,
 }
-"""Bits of a weight by its type, scales included: int4 (AWQ, GPTQ) has a scale of 16 bits and a zero point of 4 for each group
-of 128, mxfp4 a scale of 8 bits for each 32 (OCP Microscaling Formats 1.0)."""
+"""Bits of a weight by its type, scales included. int4 (AWQ, GPTQ) has a scale of 16 bits and a zero point of 4 for each group of
+128; mxfp4 has a scale of 8 bits for each 32 (OCP Microscaling Formats 1.0)."""
 _DTYPES = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
 _QUANTISED = {
     "fp8": "fp8",
@@ -38,18 +38,18 @@ class Experts:
 
     count: int
     active: int
-    """How many a token is sent to."""
+    """How many experts a token is sent to."""
     intermediate: int
-    """The inner width of one."""
+    """The inner width of one expert."""
     shared_intermediate: int
-    """The inner width of what every token passes besides; 0: nothing."""
+    """The inner width of the shared part that every token also passes; 0: none."""
     dense_layers: int
-    """The first so many layers have no experts."""
+    """How many of the first layers have no experts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Latent:
-    """Multi-head latent attention: what is cached of a token is one compressed vector for all heads (arXiv 2405.04434 §2.1)."""
+    """Multi-head latent attention: for each token, one compressed vector for all heads is cached (arXiv 2405.04434 §2.1)."""
 
     kv_rank: int
     rope_dim: int
@@ -72,9 +72,9 @@ class ModelShape:
     intermediate: int
     vocabulary: int
     tied: bool
-    """Whether the embedding serves as output matrix too."""
+    """Whether the embedding is also the output matrix."""
     dtype: str
-    """Of what is not quantised: bf16, fp16 or fp32."""
+    """The type of what is not quantised: bf16, fp16 or fp32."""
     weights: str
     """The type of the layers' weights: a key of `WEIGHT_BITS`."""
     experts: Experts | None = None
@@ -85,7 +85,7 @@ class ModelShape:
 
     @property
     def _attention_parameters(self) -> int:
-        """Of one layer."""
+        """Parameters of one layer."""
         if self.latent is None:
             return self.hidden * self.head_dim * (self.heads + 2 * self.kv_heads) + self.heads * self.head_dim * self.hidden
         latent = self.latent
@@ -96,7 +96,7 @@ class ModelShape:
         return queries + compress + expand + self.heads * latent.value_dim * self.hidden
 
     def _layer_parameters(self, experts_used: float) -> float:
-        """Of all layers' matrices, with so many experts of each sparse layer (a gated MLP has three matrices)."""
+        """Parameters of all layers' matrices, with so many experts of each sparse layer (a gated MLP has three matrices)."""
         attention = self.layers * self._attention_parameters
         if self.experts is None:
             return attention + self.layers * 3 * self.hidden * self.intermediate
@@ -117,20 +117,20 @@ class ModelShape:
 
     @property
     def parameters(self) -> int:
-        """All of them; biases are left out (below 0.1 %)."""
+        """All parameters except biases (below 0.1 %)."""
         embeddings = self.vocabulary * self.hidden * (1 if self.tied else 2)
         norms = (2 * self.layers + 1) * self.hidden
         return round(self._all_layers + embeddings + norms)
 
     @property
     def weight_bytes(self) -> int:
-        """In memory: the layers in their type, embeddings, output matrix and norms in `dtype`."""
+        """Bytes in memory: the layers in their type; embeddings, output matrix and norms in `dtype`."""
         other = self.parameters - self._all_layers
         return round((self._all_layers * WEIGHT_BITS[self.weights] + other * WEIGHT_BITS[self.dtype]) / 8)
 
     def step_weight_bytes(self, sequences: float) -> float:
-        """What a decoding step for so many sequences reads of the weights. Of a mixture's experts, each taken with chance
-        active / count by each sequence, it reads those that any sequence took."""
+        """Bytes of the weights that a decoding step for that many sequences reads. Of a mixture's experts, each sequence takes
+        each with the chance active / count; the step reads those that any sequence took."""
         used = 0.0
         if self.experts is not None:
             used = self.experts.count * (1 - (1 - self.experts.active / self.experts.count) ** sequences)
@@ -138,34 +138,36 @@ class ModelShape:
         return (self._layer_parameters(used) * WEIGHT_BITS[self.weights] + head) / 8
 
     def flops_per_token(self, context_tokens: int) -> float:
-        """To read or write one token behind so many: two per weight that it passes (arXiv 2001.08361 §2.1), and attention, two
-        for each of query × key and score × value."""
+        """Operations to read or write one token behind `context_tokens` others: two per weight that it passes (arXiv 2001.08361
+        §2.1), and for attention two for each of query × key and score × value."""
         keys = self.heads * (self.head_dim if self.latent is None else self.latent.nope_dim + self.latent.rope_dim)
         full = self.layers - self.windowed_layers
         seen = full * context_tokens + self.windowed_layers * min(context_tokens, self.window)
         return 2 * (self._active_layers + self.vocabulary * self.hidden) + 4 * keys * seen
 
     def _kv_values_of_layer(self) -> int:
-        """Numbers that one layer keeps of a token: a key and a value for each KV head (GQA, arXiv 2305.13245), or the latent."""
+        """Numbers that one layer caches for a token: a key and a value for each KV head (GQA, arXiv 2305.13245), or the
+        latent."""
         if self.latent is not None:
             return self.latent.kv_rank + self.latent.rope_dim
         return 2 * self.kv_heads * self.head_dim
 
     def kv_bytes_per_token(self, kv_bits: float) -> float:
-        """What one more token takes of the KV cache, at so many bits a number; every layer counted, as while a conversation is
-        shorter than the sliding window."""
+        """KV cache bytes of one more token, at so many bits a number. Every layer counts, as long as a conversation is shorter
+        than the sliding window."""
         return self.layers * self._kv_values_of_layer() * kv_bits / 8
 
     def kv_bytes(self, context_tokens: int, kv_bits: float) -> float:
-        """What a conversation of so many tokens takes: layers with a sliding window keep no more than the window."""
+        """KV cache bytes of a conversation of that many tokens: layers with a sliding window keep no more than the window."""
         full = (self.layers - self.windowed_layers) * context_tokens
         windowed = self.windowed_layers * min(context_tokens, self.window)
         return (full + windowed) * self._kv_values_of_layer() * kv_bits / 8
 
 
 def read_shape(name: str, config: Mapping[str, Any], weights: str = "") -> ModelShape:
-    """The shape that a `config.json` describes, with the layers' weights in another type where `weights` names one. Of a model
-    that also sees or hears, the language model alone. Raises ConfigError naming the key that is missing or cannot be planned."""
+    """The shape that a `config.json` describes. With `weights`, the layers' weights have that type. For a model that also sees or
+    hears, it is the shape of the language model alone. Raises ConfigError, which names the key that is missing or cannot be
+    planned."""
     reader = _Reader(name, {**config, **config["text_config"]} if isinstance(config.get("text_config"), Mapping) else config)
     hidden = reader.positive("hidden_size")
     layers = reader.positive("num_hidden_layers")
@@ -231,7 +233,7 @@ class _Reader:
         return known
 
     def tied(self) -> bool:
-        # Gemma's configurations leave out what is their default; others write it.
+        # Gemma's configurations leave out values that are their default; others write them.
         default = str(self._config.get("model_type", "")).startswith("gemma")
         return bool(self._config.get("tie_word_embeddings", default))
 

@@ -1,4 +1,4 @@
-"""What hearing and speaking cost, in seconds of one core for a second of audio, as far as it was measured."""
+"""What speech recognition and speech synthesis cost, in seconds of one core for a second of audio, as far as it was measured."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ SPEECH_COSTS = {
     "micro-voice": 0.0025,
     "piper-ljspeech": 0.08,
 }
-"""By model. Recognition streams, a decode every 180 ms (bench/results/transcription.md; small.en on random weights of its shape).
-A published voice is of the `medium` shape and says nineteen words (bench/results/synthesis.md); the bundled one was timed by
-hand."""
+"""Costs by model. Recognition streams, with a decode every 180 ms (bench/results/transcription.md; small.en on random weights of
+its shape). A published voice has the `medium` shape and says nineteen words (bench/results/synthesis.md). The bundled voice was
+timed by hand."""

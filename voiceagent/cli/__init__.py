@@ -14,17 +14,17 @@ from voiceagent import __version__
 from voiceagent.errors import VoiceAgentError
 from voiceagent.redaction import redacted
 
-# NumPy's OpenBLAS would give each small product of Whisper's features to a thread that then spins for milliseconds: half of a
-# call's CPU. It reads this when NumPy is first imported, which each command does later.
+# For each small product of Whisper's features, NumPy's OpenBLAS would wake a thread that then spins for milliseconds: half of a
+# call's CPU. OpenBLAS reads this variable when NumPy is first imported, which each command does later.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 DEBUG_VARIABLE = "VOICEAGENT_DEBUG"
 COMMANDS = ("serve", "call", "report", "replay", "bench", "plan", "models", "doctor")
-"""Each is the function of that name in the module of that name, in the order of `--help`."""
+"""Each command is the function of that name in the module of that name, in the order of `--help`."""
 
 
 class _Commands(click.Group):
-    """Imports a command's module when it is asked for, so that each starts with only what it needs."""
+    """Imports a command's module on demand, so that each command starts with only what it needs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

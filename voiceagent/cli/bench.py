@@ -1,4 +1,4 @@
-"""`voiceagent bench`: measure what needs no caller. `simulate`: what the turn engine decides in many generated calls."""
+"""`voiceagent bench`: measurements that need no caller. `simulate` shows what the turn engine decides in many generated calls."""
 
 from __future__ import annotations
 

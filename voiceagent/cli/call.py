@@ -1,5 +1,5 @@
-"""`voiceagent call`: a headless caller over real WebRTC. Speaks text with the bundled voice, or WAV files; prints the
-conversation and where each turn's time went, as the caller's side measured it."""
+"""`voiceagent call`: a headless caller over real WebRTC. It speaks text with the bundled voice, or WAV files. It prints the
+conversation and where each turn's time went, as measured on the caller's side."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_WAV_S = 60
 
 
 class Speech:
-    """What is to be said: its words, or the name of its file, and mono int16 audio."""
+    """Speech to say: its words, or the name of its file, and mono int16 audio."""
 
     def __init__(self, text: str, pcm: NDArray[np.int16], rate_hz: int) -> None:
         self.text = text
@@ -52,7 +52,7 @@ def read_wav(path: Path) -> Speech:
 
 
 async def speak(texts: tuple[str, ...]) -> list[Speech]:
-    """Each `--say` as audio: a path that ends in .wav is read, everything else is spoken by the bundled voice."""
+    """Each `--say` as audio: a path that ends in .wav is read, anything else is spoken by the bundled voice."""
     paths = [Path(text) if text.lower().endswith(".wav") else None for text in texts]
     speeches = [read_wav(path) if path else None for path in paths]
     if all(speeches):
@@ -71,7 +71,7 @@ async def speak(texts: tuple[str, ...]) -> list[Speech]:
 
 
 async def converse(caller: Caller, speeches: list[Speech], barge_in_s: float | None, greets: bool, timeout_s: float) -> Dialogue:
-    """Say everything in turn. With `barge_in_s`, every second utterance interrupts the reply to the one before it."""
+    """Say everything in order. With `barge_in_s`, every second utterance interrupts the reply to the one before it."""
     async with caller, Dialogue(caller, timeout_s=timeout_s) as dialogue:
         if greets:
             await dialogue.wait_greeting()

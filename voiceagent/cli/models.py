@@ -207,7 +207,7 @@ def _progress(model: Model) -> Iterator[_Tell]:
 
 
 class _Tell:
-    """Adds the progress of what is fetched and made up to the model's."""
+    """Adds the progress of each file that is fetched or made to the model's."""
 
     def __init__(self, progress: Progress, model: Model) -> None:
         self._progress = progress

@@ -105,7 +105,7 @@ def plan(
 
 
 def _registry_folder(model: str) -> Path | None:
-    """Where the registry keeps a model of this name, if it is here."""
+    """The folder in which the registry keeps a model of this name, if it is on this machine."""
     known = registry().models.get(model)
     folder = known.folder(models_cache_dir()) if known else None
     return folder if folder is not None and (folder / "config.json").is_file() else None

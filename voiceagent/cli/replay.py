@@ -79,7 +79,7 @@ def _actions(actions: tuple[Action, ...]) -> str:
 
 
 def _brief(thing: Event | Action) -> str:
-    """Its name and what is short enough to read of its fields."""
+    """Its name, and those of its fields that are short enough to read."""
     values = ((part.name, getattr(thing, part.name)) for part in fields(thing) if part.name != "at_ms")
     told = " ".join(f"{name}={_value(value)}" for name, value in values)
     return f"{type(thing).__name__}({told})"

@@ -103,7 +103,7 @@ def serve(
     log_level: str,
 ) -> None:
     """Answer calls: the page, the API and the metrics at one address."""
-    signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # until the server listens: asking one that starts to drain must not kill it
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # a request to drain must not kill a server that starts
     log_handler = logs.configure(log_level)
     keys, operator_keys = keys_from_environment(), keys_from_environment(OPERATOR_KEYS_VARIABLE)
     check_exposure(host, (*keys, *operator_keys))
@@ -151,8 +151,8 @@ def with_own_models(agent: AgentConfig, stt: str, llm: str, tts: str) -> AgentCo
 
 
 def _pull(agent: AgentConfig, known: Registry) -> str:
-    """Fetch what the agent's profile lacks, with progress; where another profile may answer instead, why that could not be done.
-    Raises ModelError, ConfigError."""
+    """Fetch what the agent's profile lacks, with progress. If that fails and another profile may answer instead, returns why it
+    failed. Raises ModelError, ConfigError."""
     from voiceagent.cli.models import fetch
 
     name = wanted_profile(agent, known)

@@ -11,8 +11,8 @@ WIDTH = 32
 
 
 def waterfall(turn: dict[str, Any]) -> Table:
-    """A `voiceagent.turn` event as a table: one bar a stage, from the end of the caller's speech on. Partials before that are
-    left out."""
+    """A `voiceagent.turn` event as a table: one bar a stage, from the end of the caller's speech on. Earlier partials are left
+    out."""
     spans = [span for span in turn["spans"] if span["start_ms"] >= 0]
     end_ms = max([span["start_ms"] + span["duration_ms"] for span in spans] + [1.0])
     table = Table(box=None, padding=(0, 1), show_header=False)

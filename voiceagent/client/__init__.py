@@ -1,1 +1,1 @@
-"""The Python client: a headless caller over real WebRTC, scripted dialogues through it, bad networks, a call's recording."""
+"""The Python client: a headless caller over real WebRTC, scripted dialogues, bad networks, and recording of a call."""

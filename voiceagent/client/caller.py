@@ -1,6 +1,5 @@
-"""A headless caller over real WebRTC: what a browser does, without one. Speaks PCM, hears PCM, exchanges events, and keeps
-exact times of what was said and heard; for `voiceagent call`, tests and benchmarks. All times are milliseconds of
-`time.monotonic`."""
+"""A headless caller over real WebRTC, which does what a browser does. It speaks PCM, hears PCM, exchanges events, and keeps exact
+times of what was said and heard. For `voiceagent call`, tests and benchmarks. All times are milliseconds of `time.monotonic`."""
 
 from __future__ import annotations
 
@@ -35,9 +34,9 @@ from voiceagent.media.ticker import FRAME_MS
 from voiceagent.media.webrtc import opus_only
 
 MAX_SAY_S = 600
-"""How much speech may wait to be said."""
+"""How many seconds of speech may wait to be said."""
 MAX_AGENT_FRAMES = 3000
-"""One minute of the agent's audio may wait for a reader of `frames`; then the oldest is dropped."""
+"""One minute of the agent's audio may wait for a reader of `frames`; beyond that the oldest frame is dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,7 @@ class Caller:
         """When the agent's speech was heard: a packet that arrived at t is heard within the 20 ms after t."""
         self.recording = Recording(RATE_HZ)
         self.started_ms = 0.0
-        """When the connection came up: the recording's zero."""
+        """When the connection came up: the zero of the recording."""
         self.on_frame: Callable[[AgentFrame], None] | None = None
         """Called with each frame, besides `frames`."""
         self.on_packet: Callable[[RtpPacket, float], None] | None = None
@@ -122,7 +121,7 @@ class Caller:
         return self._end_reason
 
     async def connect(self) -> None:
-        """Make the call; returns when audio flows both ways. Raises MediaError in one line when it cannot be made."""
+        """Make the call; returns when audio flows both ways. Raises MediaError in one line if that fails."""
         aiortc_hooks.prepare()
         try:
             async with asyncio.timeout(self._connect_timeout_s):
@@ -222,20 +221,21 @@ class Caller:
             await self._wait_change()
 
     async def wait_said(self) -> float:
-        """Wait until everything queued was sent; when its last voiced sample was spoken. Raises MediaError when the call ends."""
+        """Wait until everything queued was sent; returns when its last voiced sample was spoken. Raises MediaError when the call
+        ends."""
         while self._waiting_samples or self._sending is not None:
             await self._wait_up()
         return self.said.last_voiced_ms or 0.0
 
     async def wait_heard(self, after_ms: float) -> float:
-        """Wait for the agent to speak; when the first voiced sample at or after `after_ms` was heard. Raises MediaError when
-        the call ends first."""
+        """Wait for the agent to speak; returns when the first voiced sample at or after `after_ms` was heard. Raises MediaError
+        when the call ends first."""
         while (onset_ms := self.heard.first_onset_after(after_ms)) is None:
             await self._wait_up()
         return onset_ms
 
     async def wait_quiet(self, quiet_ms: float) -> float:
-        """Wait until the agent has been silent for `quiet_ms`; when its last voiced sample was heard (0: never). Raises
+        """Wait until the agent has been silent for `quiet_ms`; returns when its last voiced sample was heard (0: never). Raises
         MediaError when the call ends first."""
         since_ms = time.monotonic() * 1000.0
         while time.monotonic() * 1000.0 - max(since_ms, self.heard.last_voiced_ms or 0.0) < quiet_ms:
@@ -243,7 +243,7 @@ class Caller:
         return self.heard.last_voiced_ms or 0.0
 
     async def wait_ended(self) -> str:
-        """Wait for the end of the call; the reason."""
+        """Wait for the end of the call; returns the reason."""
         while not self._end_reason:
             await self._wait_change()
         return self._end_reason

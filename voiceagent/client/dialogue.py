@@ -1,4 +1,4 @@
-"""A scripted conversation through the headless caller: says an utterance, waits for the agent's turn to be over, and measures
+"""A scripted conversation through the headless caller: it says an utterance, waits until the agent's turn is over, and measures
 the turn from the audio that was sent and received. For `voiceagent call`, tests and benchmarks."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from voiceagent.errors import MediaError
 from voiceagent.media.ticker import FRAME_MS
 
 QUIET_MS = 400.0
-"""The agent's turn is over when it is said to be and this long nothing was heard."""
+"""The agent's turn is over when the events say so and nothing was heard for this long."""
 STOPPED_MS = 150.0
 MAX_EVENTS = 100_000
 
@@ -88,7 +88,7 @@ class Dialogue:
         return len(self._events)
 
     async def wait_event(self, wanted: Callable[[ServerEvent], bool], since: int, what: str) -> ServerEvent:
-        """The first event from number `since` on that is wanted. Raises MediaError after the time-out, or when the call ends."""
+        """The first event from number `since` on that matches. Raises MediaError after the time-out, or when the call ends."""
         try:
             async with asyncio.timeout(self._timeout_s):
                 while True:
@@ -108,7 +108,7 @@ class Dialogue:
         return f"; the server ended it: {self.call_end_reason}" if self.call_end_reason else ""
 
     async def wait_greeting(self) -> str:
-        """Wait until the agent has greeted; its words. Use it only with an agent that greets."""
+        """Wait until the agent has greeted; returns its words. Use it only with an agent that greets."""
         await self.wait_event(lambda event: event.type == "response.done", 0, "the greeting (has it none: --no-greeting)")
         await self.caller.wait_quiet(QUIET_MS)
         self.greeting = self._heard_since(0)[0]
@@ -123,8 +123,9 @@ class Dialogue:
         interrupt_with: tuple[str, NDArray[np.int16]] | None = None,
         interrupt_after_s: float = 1.0,
     ) -> list[Exchange]:
-        """Say `pcm` (mono int16, shape (samples,)) and wait for the agent's turn to end. With `interrupt_with` say that into the
-        reply, `interrupt_after_s` after its first audio, which makes a second exchange. Raises MediaError when no reply comes."""
+        """Say `pcm` (mono int16, shape (samples,)) and wait for the agent's turn to end. With `interrupt_with`, say that
+        during the reply, `interrupt_after_s` after its first audio; this makes a second exchange. Raises MediaError when no
+        reply comes."""
         first = await self._say(said, pcm, rate_hz)
         if interrupt_with is None:
             await self._finish(first)
@@ -168,8 +169,8 @@ class Dialogue:
         self.exchanges.append(exchange)
 
     def _heard_since(self, since: int, until: int | None = None) -> tuple[str, str]:
-        """What was heard and unheard of the replies that began to be heard between the events `since` and `until`; an interrupted
-        reply's last word on that comes after the next utterance has begun."""
+        """What was heard and unheard of the replies that began to be heard between the events `since` and `until`. An interrupted
+        reply's last report comes after the next utterance has begun."""
         end = len(self._events) if until is None else until
         began: dict[str, int] = {}
         spoken: dict[str, tuple[str, str]] = {}

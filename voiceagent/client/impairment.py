@@ -1,5 +1,6 @@
-"""A bad network on purpose: a UDP relay on this machine between a caller and a server, with loss, jitter and reordering that
-a seed repeats. It stands in the path by rewriting the candidates in the SDP. For tests, benchmarks and `voiceagent call`."""
+"""A bad network on purpose: a UDP relay on this machine between a caller and a server, with loss, jitter and reordering that a
+seed repeats. The relay puts itself into the path by rewriting the candidates in the SDP. For tests, benchmarks and `voiceagent
+call`."""
 
 from __future__ import annotations
 
@@ -61,7 +62,7 @@ class _Side(asyncio.DatagramProtocol):
 
 
 class Relay:
-    """Give it to one `Caller`, which closes it."""
+    """The relay of one `Caller`, which closes it."""
 
     def __init__(self, impairment: Impairment) -> None:
         if not 0.0 <= impairment.loss <= 1.0:
@@ -84,7 +85,7 @@ class Relay:
         return _ANY_CANDIDATE.sub("", sdp)
 
     async def rewrite_answer(self, sdp: str) -> str:
-        """Open the relay to the server's first IPv4 address; the answer with the relay's address in its place. Raises
+        """Open the relay to the server's first IPv4 address; returns the answer with the relay's address in its place. Raises
         MediaError when there is none."""
         match = _CANDIDATE.search(sdp)
         if match is None:
@@ -123,7 +124,7 @@ class Relay:
         if side is not None:
             self._impair("up", side, data, self._server)
         elif len(self._flows) + len(self._opening) < MAX_FLOWS and not self._closed:
-            # Lost while the flow's socket opens: ICE sends its first check again.
+            # Lost, because the flow's socket is still opening: ICE sends its first check again.
             task = asyncio.ensure_future(self._add_flow(caller))
             self._opening.add(task)
             task.add_done_callback(self._opening.discard)

@@ -12,7 +12,8 @@ from voiceagent.errors import MediaError
 
 MAX_S = 3600
 TOLERANCE_MS = 60.0
-"""Audio that comes this much later than the end of what there is follows it directly: arrival jitters, playing does not."""
+"""Audio that comes at most this much later than the end of the earlier audio follows it directly: arrival jitters, playing does
+not."""
 
 
 class Lane:
@@ -24,8 +25,8 @@ class Lane:
         self._samples = 0
 
     def add(self, pcm: NDArray[np.int16], offset_ms: float) -> None:
-        """Put mono int16, shape (samples,), at `offset_ms` from the start, or at the end when that is taken; dropped beyond
-        `MAX_S`."""
+        """Put mono int16, shape (samples,), at `offset_ms` from the start, or at the end when that place is taken. Audio beyond
+        `MAX_S` is dropped."""
         if self._samples + len(pcm) > MAX_S * self._rate_hz:
             return
         gap = int(offset_ms * self._rate_hz / 1000.0) - self._samples

@@ -1,5 +1,5 @@
-"""Documents to pieces of text: Markdown, plain text and HTML, cut on the borders of headings and paragraphs into pieces of about
-120 words, so that a few of them fit into a prompt and each can be understood alone."""
+"""Documents to pieces of text. Markdown, plain text and HTML are cut at the borders of headings and paragraphs into pieces of
+about 120 words, so that a few of them fit into a prompt and each can be understood alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 SUFFIXES = (".md", ".markdown", ".txt", ".html", ".htm")
 PIECE_WORDS = 120
 MIN_PIECE_WORDS = 30
-"""A piece that has fewer takes in the next paragraph, even where that makes it longer than it should be."""
+"""A piece with fewer words takes in the next paragraph, even if that makes it too long."""
 MAX_TITLE_CHARACTERS = 120
 
 _HEADING = re.compile(r"#{1,6}\s+(.+?)\s*#*\s*")
@@ -38,7 +38,7 @@ Paragraph = tuple[str, str]
 
 
 def pieces(text: str, suffix: str) -> list[Piece]:
-    """A document's pieces; `suffix` is its file's, in lower case."""
+    """A document's pieces; `suffix` is the suffix of its file, in lower case."""
     paragraphs = _html(text) if suffix in (".html", ".htm") else _markdown(text) if suffix != ".txt" else _plain(text)
     return list(_joined(part for title, text in paragraphs for part in _short(title, text)))
 
@@ -102,7 +102,7 @@ class _Html(HTMLParser):
             self._text.append(data)
 
     def end_block(self) -> None:
-        """What was collected is a heading or a paragraph."""
+        """The collected text is a heading or a paragraph."""
         text = " ".join("".join(self._text).split())
         self._text = []
         if text and self._in_heading:
@@ -113,7 +113,7 @@ class _Html(HTMLParser):
 
 
 def _short(title: str, text: str) -> Iterator[Paragraph]:
-    """A paragraph in parts that are not too long: at the ends of sentences, or where it must be between words."""
+    """A paragraph in parts that are not too long. It is cut at the ends of sentences, or between words where it must be."""
     words = list[str]()
     for sentence in _SENTENCE.split(text):
         more = sentence.split()
@@ -129,7 +129,7 @@ def _short(title: str, text: str) -> Iterator[Paragraph]:
 
 
 def _joined(paragraphs: Iterator[Paragraph]) -> Iterator[Piece]:
-    """Short neighbours under one heading together."""
+    """Joins short neighbours under one heading."""
     title, parts, count = "", list[str](), 0
     for heading, text in paragraphs:
         words = len(text.split())

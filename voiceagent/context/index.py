@@ -1,5 +1,5 @@
 """A folder's documents in a full-text index: SQLite's FTS5 with Porter stems, ranked by BM25 (https://sqlite.org/fts5.html). The
-index is a file that is kept from start to start; only documents that changed are read again."""
+index is a file that is kept between starts; only documents that changed are read again."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ MAX_DOCUMENTS = 10_000
 MAX_DOCUMENT_BYTES = 4 * 1024 * 1024
 MAX_PIECES = 200_000
 FORMAT = 1
-"""Rises when documents are cut or kept in another way: an index of another format is made anew."""
+"""Raised when documents are cut or stored in another way: an index of another format is made anew."""
 TITLE_WEIGHT = 2.0
-"""A word in a heading counts for so many in the text."""
+"""A word in a heading counts as much as this many in the text."""
 WORTH = 0.4
-"""What ranks below this share of the best is left out."""
+"""Pieces that rank below this share of the best one are left out."""
 MAX_CHUNK_CHARACTERS = 2000
 
 _SCHEMA = """
@@ -45,13 +45,13 @@ class ContextError(VoiceAgentError):
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """What a look at the folder came to."""
+    """The result of a refresh."""
 
     documents: int
-    """That the index holds now."""
+    """How many documents the index holds now."""
     pieces: int
     read: int
-    """Documents that were new or had changed."""
+    """How many documents were new or had changed."""
     gone: int
 
 
@@ -78,7 +78,7 @@ class FolderIndex:
             raise ConfigError(f"{file}: the index of {folder} cannot be kept there ({error}); set $VOICEAGENT_DATA") from error
 
     def refresh(self) -> Indexed:
-        """Read what is new or has changed, forget what is gone. Raises ContextError when the index cannot be written."""
+        """Read new and changed documents, and forget deleted ones. Raises ContextError when the index cannot be written."""
         try:
             with self._database:
                 return self._refresh()
@@ -123,7 +123,7 @@ class FolderIndex:
         return Indexed(self._count("documents"), self._count("pieces"), read, len(gone))
 
     def _documents(self) -> Iterator[Path]:
-        """Files that can be read, in order of their names; nothing hidden, nothing that a link leads to elsewhere."""
+        """Files that can be read, in order of their names; no hidden files, and no links that lead out of the folder."""
         root, count = self.folder.resolve(), 0
         for path in sorted(self.folder.rglob("*")):
             inside = path.relative_to(self.folder)
@@ -147,7 +147,7 @@ class FolderIndex:
         self._database.execute("INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?)", (name, *seen, last + 1, len(found)))
 
     def _forget(self, name: str) -> int:
-        """How many pieces it had."""
+        """Returns how many pieces it had."""
         row = self._database.execute("SELECT first_row, rows FROM documents WHERE path = ?", (name,)).fetchone()
         if row is None:
             return 0
@@ -162,8 +162,8 @@ class FolderIndex:
         return int(count)
 
     def search(self, text: str, limit: int) -> list[Chunk]:
-        """The pieces that have most to do with `text`, best first; none where it holds no telling word. Any text will do: nothing
-        in it is read as a query's syntax. Raises ContextError when the index cannot be read."""
+        """The pieces that fit `text` best, best first; none if it holds no telling word. Any text will do: nothing in it is read
+        as a query's syntax. Raises ContextError when the index cannot be read."""
         wanted = " OR ".join(f'"{term}"' for term in terms(text))
         if not wanted:
             return []

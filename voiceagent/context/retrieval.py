@@ -1,5 +1,5 @@
-"""A call's questions to its sources: the caller's words as they become stable go in, chunks come out as events of the turn engine
-as soon as they are found. The last words before an answer are waited for, but never for long."""
+"""A call's questions to its sources. The caller's words go in as they become stable; chunks come out as events of the turn engine
+as soon as they are found. An answer waits for the chunks of the last words, but never for long."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ log = logging.getLogger(__name__)
 
 OWNER = "context"
 NEW_TERMS = 2
-"""So many telling words more than at the last query are worth another while the caller speaks."""
+"""While the caller speaks, a new query needs this many telling words more than the last one."""
 MAX_QUERIES = 4
-"""That run at a time for a call; what comes on top is left to the next words."""
+"""How many queries of a call may run at a time. While they run, new words start no further query."""
 
 Start = Callable[[str, Coroutine[Any, Any, None]], asyncio.Task[None]]
 """Runs a task until it ends or its owner, the call, does."""
@@ -48,14 +48,14 @@ class Retrieval:
             self._ask(event.utterance_id, event.stable)
 
     async def settle(self, utterance_id: int, words: str) -> None:
-        """The utterance's words are known: ask with what is new in them, and wait a moment for what is found."""
+        """The utterance's words are known: ask with the new words, and wait a moment for what is found."""
         if self._news(utterance_id, words):
             task = self._ask(utterance_id, words)
             if task is not None:
                 await asyncio.wait([task], timeout=self._timeout_ms / 1000)
 
     async def find(self, words: str) -> tuple[Chunk, ...]:
-        """What a typed message brings within the same time."""
+        """What is found for a typed message within the same time."""
         found: list[Chunk] = []
         if self._sources and terms(words):
             task = self._start(OWNER, self._query(words, found.append))

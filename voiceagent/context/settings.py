@@ -11,15 +11,15 @@ class ContextEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     """One source: a folder, or a plugin by its name."""
 
     folder: str = ""
-    """Its documents are indexed; relative to agent.yaml."""
+    """A folder of documents to index; relative to agent.yaml."""
     source: str = ""
     """A plugin: an entry point of the group `voiceagent.context`."""
     options: dict[str, Any] = {}
-    """What the plugin is given."""
+    """Options for the plugin."""
     chunks: Annotated[int, msgspec.Meta(ge=1, le=20)] = 3
-    """The most that one query takes from it."""
+    """The most chunks that one query takes from it."""
     deadline_ms: Annotated[int, msgspec.Meta(ge=1, le=60_000)] = 500
-    """What it has not found by then is not waited for."""
+    """Chunks that it has not found by then are not waited for."""
 
     def __post_init__(self) -> None:
         if bool(self.folder) == bool(self.source):
@@ -29,5 +29,5 @@ class ContextEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
     @property
     def label(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return self.folder or self.source

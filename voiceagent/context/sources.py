@@ -1,5 +1,6 @@
-"""Sources of context, shared by all calls. A source is asked with the words of the caller and gives chunks as it finds them. Ours
-is the folder; a plugin is a function `create(options, base_dir) -> Source` under the entry point `voiceagent.context`."""
+"""Sources of context, shared by all calls. A source is asked with the caller's words and yields chunks as it finds them. The
+built-in source is the folder; a plugin is a function `create(options, base_dir) -> Source` under the entry point
+`voiceagent.context`."""
 
 from __future__ import annotations
 
@@ -26,16 +27,16 @@ class Source(Protocol):
     """Where chunks come from."""
 
     def chunks(self, query: str) -> AsyncIterator[Chunk]:
-        """Chunks about `query`, the caller's words so far, best first, as they are found. Stopped at its deadline, or when it
-        gave as many as are wanted. Raises ContextError."""
+        """Chunks about `query`, the caller's words so far, best first, as they are found. It is stopped at its deadline, or when
+        it has given as many as are wanted. Raises ContextError."""
         ...
 
 
 class FolderSource:
-    """A folder of documents. A thread of its own asks the index."""
+    """A folder of documents, queried in a thread of its own."""
 
     def __init__(self, folder: Path, data_dir: Path, limit: int) -> None:
-        """Open the index; `limit` chunks are the most for a query. Raises ConfigError."""
+        """Open the index; a query gives at most `limit` chunks. Raises ConfigError."""
         self._limit = limit
         self._index = FolderIndex(folder, index_file(data_dir, folder))
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="context")
@@ -72,7 +73,7 @@ class FolderSource:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A source and how it is to be asked."""
+    """A source with its limits."""
 
     label: str
     source: Source
@@ -84,7 +85,7 @@ class Sources:
     """All sources of an agent."""
 
     def __init__(self, asked: Sequence[Asked] = (), count: Callable[[str], None] = lambda outcome: None) -> None:
-        """`count` is told of each query of a source: found, nothing, late or failed."""
+        """`count` is called with the outcome of each query of a source: found, nothing, late or failed."""
         self.asked = tuple(asked)
         self.count = count
 
@@ -96,7 +97,7 @@ class Sources:
         data_dir: Path,
         count: Callable[[str], None] = lambda outcome: None,
     ) -> Sources:
-        """Those that agent.yaml names; folders are relative to `base_dir`. Raises ConfigError."""
+        """The sources that agent.yaml names; folders are relative to `base_dir`. Raises ConfigError."""
         return cls([_asked(entry, base_dir, data_dir) for entry in entries], count)
 
     def __bool__(self) -> bool:

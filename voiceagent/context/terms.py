@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 MAX_TERMS = 24
-"""Of a long utterance the last ones count."""
+"""Of a long utterance the last words count."""
 
 _COMMON = """
 a about above actually after again all also am an and any anyone anything are as ask at be because been before being but
@@ -21,7 +21,7 @@ _WORD = re.compile(r"\w+")
 
 
 def terms(text: str) -> tuple[str, ...]:
-    """Its words in order, in lower case, without repetitions and without those that every sentence has."""
+    """The words of `text` in order, in lower case, without repetitions and without words that every sentence has."""
     words = dict.fromkeys(word.casefold() for word in _WORD.findall(text))
     telling = [word for word in words if word not in _STOP_WORDS and (len(word) > 1 or word.isdigit())]
     return tuple(telling[-MAX_TERMS:])

@@ -1,7 +1,7 @@
 """Measures the bundled language model on the fixed list `held_out/lm.jsonl`: requests whose slot values no training has seen
-together, alone and in turn 2 to 4 of a dialogue. The embedded engine answers each, as it does in a call, with the demo
-agent's tools; what is judged is the tool call it makes: the right tool, and every argument exactly right. And the check that
-holds a call's arguments against what was said: it must let the right calls through.
+together, alone and in turn 2 to 4 of a dialogue. The embedded engine answers each as it does in a call, with the demo agent's
+tools. The tool call is judged: it must be the right tool, with every argument exactly right. The check of a call's arguments
+against what was said is measured too: it must let the right calls through.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class Score(msgspec.Struct, frozen=True):
     exact: float
     """Right tool and every argument right, none too many."""
     refused: float = 0.0
-    """Of the calls with every argument right: those that the check of arguments refuses or changes."""
+    """Calls with every argument right that the check of arguments refuses or changes, in per cent."""
     caught: float = 0.0
-    """Of the calls that are wrong in any way: those that it refuses."""
+    """Calls that are wrong in any way and that it refuses, in per cent."""
 
 
 def held_out(name: str) -> list[Entry]:

@@ -1,6 +1,6 @@
-"""Measures the bundled speech models on the fixed list `held_out/speech.jsonl`: sentences and voices that training never
-saw, synthesised here and now with espeak-ng, at full and at telephone band; sounds that are not speech; and the bundled
-voice, read back by the bundled Whisper. Word error rates are over lower-cased words without punctuation.
+"""Measures the bundled speech models on the fixed list `held_out/speech.jsonl`. Sentences and voices that training never saw are
+synthesised with espeak-ng when the check runs, at full and at telephone band. Further sets are sounds that are not speech, and
+the bundled voice, transcribed by the bundled Whisper. Word error rates are over lower-cased words without punctuation.
 """
 
 from __future__ import annotations

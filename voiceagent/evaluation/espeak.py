@@ -1,10 +1,9 @@
-"""espeak-ng as a source of synthetic speech, through the copy that piper-tts ships (`espeakbridge.so` exports the
-whole espeak-ng C API and the wheel holds every voice's data). Text and a voice name go in; 16-bit samples and the
-exact times of words and phonemes come out. The training scripts and `voiceagent models check` use it to make speech;
-nothing of a call does.
+"""espeak-ng as a source of synthetic speech, through the copy that piper-tts ships (`espeakbridge.so` exports the whole espeak-ng
+C API, and the wheel holds every voice's data). Text and a voice name go in; 16-bit samples and the exact times of words and
+phonemes come out. The training scripts and `voiceagent models check` make speech with it; calls do not use it.
 
-The library keeps one global state a process: one `Espeak` is not safe to use from several threads, and piper's
-own phonemizer initialises it again without events. Make a new `Espeak` after a phonemizer was used.
+The library keeps one global state a process. So one `Espeak` is not safe to use from several threads, and piper's own phonemizer
+initialises it again without events. Make a new `Espeak` after a phonemizer was used.
 """
 
 from __future__ import annotations

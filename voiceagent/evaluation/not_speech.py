@@ -1,5 +1,5 @@
-"""Sounds that nobody said: silence, coloured noise, hum, tones and clicks, from a seed. Whisper is trained to write
-nothing for them, and `voiceagent models check` counts how often it does.
+"""Sounds that are not speech: silence, coloured noise, hum, tones and clicks, from a seed. Whisper is trained to write nothing
+for them, and `voiceagent models check` counts how often it does.
 """
 
 from __future__ import annotations

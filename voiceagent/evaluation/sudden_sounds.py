@@ -1,4 +1,4 @@
-"""Sudden sounds that are no words, from a seed: a cough, a door slam, a hand on a keyboard, a knock. For tests and benchmarks of
+"""Sudden sounds that are not words, from a seed: a cough, a door slam, a hand on a keyboard, a knock. For tests and benchmarks of
 what may start an utterance and what may not. Their shapes follow how such sounds are made: a cough is a burst of air through the
 throat's resonances with or without voice at its end, a slam is a thump with the room behind it, a key is two clicks."""
 

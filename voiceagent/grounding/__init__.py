@@ -1,2 +1,2 @@
-"""What a language model writes, held against what was said: for models that invent rather than copy. Which those are, and what
-they were made for, is data of the models."""
+"""Checks what a language model writes against what was said, for models that invent rather than copy. Which models these are, and
+what they were made for, is data of the models."""

@@ -21,20 +21,20 @@ class Clock:
     minute: int
     half: Half
     is_plain: bool = True
-    """False for what need not be a time."""
+    """False if the words need not mean a time."""
 
     def same_hand(self, other: Clock) -> bool:
         """Whether both show the same on a clock's face."""
         return (self.hour, self.minute) == (other.hour, other.minute)
 
     def written(self, language: Language) -> str:
-        """As a tool is given it."""
+        """The time in the form that a tool is given."""
         hour = f"{self.hour}:{self.minute:02d}" if self.minute else str(self.hour)
         return language.written_time[self.half].format(hour=hour)
 
 
 def clocks(words: Sequence[Word], language: Language) -> list[Clock]:
-    """All times that a text's words may speak of, with the half of the day where they say that."""
+    """All times that a text's words may mean, with the half of the day if they say it."""
     parts = {language.parts_of_day[word.text] for word in words if word.text in language.parts_of_day}
     part = parts.pop() if len(parts) == 1 else ""
     found: list[Clock] = []
@@ -48,7 +48,7 @@ def clocks(words: Sequence[Word], language: Language) -> list[Clock]:
 
 
 def one_clock(text: str, language: Language) -> Clock | None:
-    """The time that the text is and nothing else; None where it is none, or just a number."""
+    """The time if the text is a time and nothing else; None if it is no time, or just a number."""
     words = words_of(text, language)
     clock, length = _at(words, 0, language) if words else (None, 0)
     return clock if clock is not None and length == len(words) and clock.is_plain else None
@@ -95,7 +95,7 @@ def _past(language: Language) -> dict[str, list[tuple[list[str], int]]]:
 
 
 def _vague(clock: Clock | None, length: int) -> tuple[Clock | None, int]:
-    """It may be something else than a time."""
+    """A time that may also be something else."""
     return clock and replace(clock, is_plain=clock.half != "" and clock.minute != 0), length
 
 
@@ -111,7 +111,7 @@ def _hour(words: Sequence[Word], at: int) -> int | None:
 def _with_half(
     words: Sequence[Word], at: int, length: int, hour: int, minute: int, language: Language
 ) -> tuple[Clock | None, int]:
-    """With the half of the day that stands right behind; None where the numbers are no time."""
+    """The time with the half of the day that follows at once; None if the numbers are no time."""
     if not -OF_HOUR < minute < OF_HOUR or hour > OF_DAY:
         return None, length
     half: Half = language.halves.get(_text(words, at + length), "")

@@ -1,6 +1,6 @@
-"""A language model whose words are held against what was said, around one that invents: what nobody said is asked for before a
-tool runs, or left out where the tool does not need it; a tool that is not there is not asked for; what a tool answered is what is
-said."""
+"""An engine around a language model that invents, which checks the model's words against what was said. An argument that nobody
+said is asked for before a tool runs, or left out if the tool does not need it. A call of a missing tool is not passed on. What is
+spoken after a tool's run is the tool's result."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from voiceagent.llm.engine import (
 
 
 class GroundedEngine:
-    """Implements `LlmEngine` by another."""
+    """Implements `LlmEngine` around another engine."""
 
     def __init__(self, inner: LlmEngine, limits: ModelLimits, language: Language) -> None:
         self.inner = inner
@@ -115,13 +115,14 @@ class GroundedSession:
             yield GeneratedText(f" {replies.instead}" if spoke else replies.instead)
 
     def _checked(self, call: ToolCall, messages: Sequence[Message], tools: Sequence[ToolSchema], *, is_first: bool) -> Generated:
-        """The call as it may run, or what to say instead. What a further call of the same answer lacks was said of the first."""
+        """The call as it may run, or what to say instead. If a further call of the same answer lacks arguments, that was already
+        said for the first."""
         schema = next((tool["function"] for tool in tools if tool["function"]["name"] == call.name), None)
         if schema is None:
             self._counted["unknown_tool"] += 1
             return GeneratedText(self._language.cannot)
         given = read_arguments(call.arguments)
-        if self._limits.arguments != "said" or given is None:  # what cannot be read the tool refuses
+        if self._limits.arguments != "said" or given is None:  # a call that cannot be read is refused by the tool
             return call
         parameters: Mapping[str, Any] = schema.get("parameters") or {}
         checked = check(given, parameters, Said(messages, self._language), self._language)

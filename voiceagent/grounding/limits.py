@@ -1,4 +1,4 @@
-"""What a model is not fit for, as its entry in the registry says. Data that a model brings: nothing here knows any model."""
+"""What a model is not fit for, from its entry in the registry. It is data of the model: this module knows no particular model."""
 
 from __future__ import annotations
 
@@ -14,28 +14,30 @@ class ModelLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     says: str = ""
     """One line for people: what it cannot do."""
     tools: Mapping[str, tuple[str, ...]] = {}
-    """All that it was made for: the tools by name, and the arguments of each. Empty: any."""
+    """What it was made for: the tools by name, and the arguments of each. Empty: any."""
     arguments: Literal["any", "said"] = "any"
-    """`said`: an argument that it writes must be a choice of the schema or have been said in the call; else it is asked for."""
+    """`said`: an argument that it writes must be a choice of the schema or have been said in the call; otherwise it is asked
+    for."""
     asks: Mapping[str, str] = {}
-    """How it asks for an argument, by the argument's name."""
+    """Its question for an argument, by the argument's name."""
     sentences: tuple[str, ...] = ()
-    """All that it says by itself. Empty: anything."""
+    """The only sentences that it may say by itself. Empty: anything."""
     claims: tuple[str, ...] = ()
-    """Sentences besides, that are true only where the agent has all of its `tools`."""
+    """Further sentences, which are true only if the agent has all of its `tools`."""
     answer_words: str = ""
-    """The words that it puts around a tool's result; whatever else it says then must stand in the result. Empty: anything."""
+    """The words that it puts around a tool's result; anything else that it says then must be in the result. Empty: anything."""
     tells: Mapping[str, tuple[str, ...]] = {}
-    """By tool, the parts of a result that it is to tell: one that it leaves out is added."""
+    """By tool, the parts of a result that it must tell; a missing one is added."""
 
     @property
     def are_checked(self) -> bool:
-        """Whether what it writes is held against what was said."""
+        """Whether its tool calls and replies are checked against what was said."""
         return self.arguments == "said" or self.checks_replies
 
     @property
     def checks_replies(self) -> bool:
-        """Whether what it says is held against what was said, clause by clause; else its text goes on as it comes."""
+        """Whether its replies are checked against what was said, clause by clause; otherwise its text is passed on as it
+        comes."""
         return bool(self.sentences or self.answer_words or self.tells or self.claims)
 
 
@@ -43,8 +45,8 @@ NO_LIMITS = ModelLimits()
 
 
 def unfit_for(limits: ModelLimits, tools: Sequence[Mapping[str, Any]], *, reads_documents: bool = False) -> str:
-    """Why the model is not fit for an agent with these tools (OpenAI function objects), in a few words that go on "the agent";
-    empty where it is."""
+    """Why the model is not fit for an agent with these tools (OpenAI function objects), in a few words that follow "the agent";
+    empty if it is fit."""
     if not limits.tools:
         return ""
     if reads_documents:

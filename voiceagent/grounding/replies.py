@@ -1,5 +1,5 @@
-"""What a model may say: its own sentences, what was said before, and what a tool's result holds between the words that it puts
-around results. Text goes on clause by clause; at the first that may not be said it ends. Pure."""
+"""What a model may say: its own sentences, what was said before, and the content of a tool's result between the words that it
+puts around results. Text is passed on clause by clause; it ends at the first clause that may not be said. Pure."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from voiceagent.grounding.words import words_of
 
 _CLAUSE_END = re.compile(r"[.!?…,;:][\"')\]]*(?=\s)")
 MOST_PARTS = 6
-"""Of a result that are read out."""
+"""The most parts of a result that are read out."""
 MOST_PART_CHARACTERS = 120
 REPEATED_MESSAGES = 12
-"""So many messages back is what the caller may have said again."""
+"""How many messages back the caller's words may be repeated."""
 MOST_RESULT_CHARACTERS = 3000
-"""Of each result that may be said: reading it runs on the event loop."""
+"""The most characters of each result that may be said: reading it runs on the event loop."""
 
 
 class ReplyCheck:
-    """One per generation."""
+    """The check of one generation."""
 
     def __init__(self, limits: ModelLimits, messages: Sequence[Message], language: Language, *, has_all_tools: bool) -> None:
         self._limits = limits
@@ -39,31 +39,31 @@ class ReplyCheck:
         self._claims = [_plain(text) for text in limits.claims]
         self._of_result = _vocabulary(limits, messages, self._outputs, language) if limits.answer_words else None
         self._said = ""
-        """The clauses that went on since the last sentence's end."""
+        """The clauses that were passed on since the last sentence's end."""
         self._held = self._told = ""
         self._has_spoken = False
-        """Whether a whole sentence went on."""
+        """Whether a complete sentence was passed on."""
         self.instead: str | None = None
-        """Set once something may not be said: what to say in its place."""
+        """Set once something may not be said: what to say instead."""
 
     def add(self, text: str) -> str:
-        """Take a piece of the model's; what may go on with it."""
+        """Take a piece of the model's text; returns what may be passed on."""
         self._held += text
         return self._pass_on(last=False)
 
     def flush(self) -> str:
-        """A tool is asked for next: what may go on of the rest."""
+        """The model asks for a tool next: returns what may be passed on of the rest."""
         return self._pass_on(last=True)
 
     def finish(self) -> str:
-        """Nothing follows: what may go on of the rest."""
+        """No text follows: returns what may be passed on of the rest."""
         passed = self._pass_on(last=True)
         if self.instead is None and self._told.strip() and (left_out := self._left_out()):
             self.instead = left_out
         return passed
 
     def _left_out(self) -> str:
-        """What of the results should have been told and was not."""
+        """Parts of the results that should have been told and were not."""
         told = _texts(self._told, self._language)
         missing: dict[str, Any] = {}
         for name, output in self._results:
@@ -94,13 +94,13 @@ class ReplyCheck:
         return passed
 
     def _rest_of(self, line: str) -> str:
-        """As much of a line as is left to say: after a sentence that holds by itself none, but for a tool's result."""
+        """The part of `line` that must still be said. After a complete sentence that is nothing, unless tools answered."""
         if self._has_spoken and not self._outputs:
             return ""
         return line.removeprefix(_plain(self._said)).strip()
 
     def _refusal(self, clause: str) -> str | None:
-        """What to say instead of a clause; None where it may be said."""
+        """What to say instead of a clause; None if the clause may be said."""
         sentence = _plain(self._said + clause)
         if not self._claims_hold and any(claim.startswith(sentence) for claim in self._claims):
             return self._language.cannot
@@ -116,7 +116,8 @@ class ReplyCheck:
 
 
 def read_out(output: str, language: Language) -> str:
-    """A tool's result as it is, for the ear; of an error, which is told to the model, only that it is one."""
+    """A tool's result, unchanged, for the ear. For an error, whose text is meant for the model, it says only that there was
+    one."""
     told = read_arguments(output)
     if told is None or "error" in told:
         return language.failed
@@ -134,14 +135,14 @@ def _spoken(value: Any) -> str:
 
 
 def _since_caller(messages: Sequence[Message]) -> list[tuple[str, str]]:
-    """What tools answered since the caller spoke, with their names."""
+    """The results of tools since the caller spoke, with the tools' names."""
     last = max((index for index, message in enumerate(messages) if message.role == "user"), default=-1)
     names = {call.call_id: call.name for message in messages[last + 1 :] for call in message.tool_calls}
     return [(names.get(m.tool_call_id, ""), m.content) for m in messages[last + 1 :] if m.role == "tool"]
 
 
 def _vocabulary(limits: ModelLimits, messages: Sequence[Message], outputs: Sequence[str], language: Language) -> frozenset[str]:
-    """The words that may be said of the results."""
+    """The words that may be said about the results."""
     last = max((index for index, message in enumerate(messages) if message.role == "user"), default=-1)
     asked = (call.arguments for message in messages[last + 1 :] for call in message.tool_calls)
     told = (output[:MOST_RESULT_CHARACTERS] for output in outputs)

@@ -1,5 +1,5 @@
-"""Whether the arguments of a tool call were said: each is a choice of the tool's schema, or its words stand in what the caller
-said or in what tools answered. A time of day that was said otherwise is put right: the caller's is taken. Pure."""
+"""Checks whether the arguments of a tool call were said: each must be a choice of the tool's schema, or its words must stand in
+what the caller said or in what tools answered. A wrong time of day is replaced by the time that the caller said. Pure."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from voiceagent.grounding.language import Language
 from voiceagent.grounding.words import Word, words_of
 
 SHORTEST_CODE = 3
-"""Digits that are taken for a code, said in groups or one by one."""
+"""From this many digits on, a number counts as a code, said in groups or one by one."""
 SHORTEST_JOINED = 5
-"""Letters of a name that may be written in another number of words: "hair cut"."""
+"""The fewest letters of a name that may be written in another number of words: "hair cut"."""
 _CODE = re.compile(r"\d+([ -]\d+)*")
 REMEMBERED_MESSAGES = 60
 REMEMBERED_CHARACTERS = 3000
-"""So far back, in messages and in their characters, an argument may have been said: the check runs on the event loop."""
+"""How far back, in messages and in their characters, an argument may have been said: the check runs on the event loop."""
 
 
 class Said:
-    """What was said in a call so far, as far as it is asked for."""
+    """What was said in a call so far, computed on demand."""
 
     def __init__(self, messages: Sequence[Message], language: Language) -> None:
         self._language = language
@@ -44,7 +44,7 @@ class Said:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Every word, with the signs of arithmetic that some stand for."""
+        """Every word, and the signs of arithmetic that some words mean."""
         plain = {word.text for words in self._words for word in words}
         return frozenset(plain | {self._language.signs[word] for word in plain & self._language.signs.keys()})
 
@@ -65,18 +65,18 @@ class Said:
 
     @cached_property
     def last_clocks(self) -> tuple[Clock, ...]:
-        """Those of what the caller said last."""
+        """The times in what the caller said last."""
         return tuple(clocks(self._by_caller[0], self._language)) if self._by_caller else ()
 
     @cached_property
     def amounts(self) -> frozenset[int]:
-        """The numbers that phrases mean."""
+        """The numbers that phrases such as "a dozen" mean."""
         plain = "\n".join(f" {_text(words)} " for words in self._words)
         return frozenset(value for phrase, value in _amounts(self._language) if phrase in plain)
 
     @cached_property
     def numbers_by_caller(self) -> Counter[str]:
-        """How often the caller said each number, as one or as the hour of a time."""
+        """How often the caller said each number, as a number or as the hour of a time."""
         return Counter(
             word.text.partition(":")[0].lstrip("0") or "0"
             for words in self._by_caller
@@ -110,33 +110,33 @@ def _digits(words: Sequence[Word]) -> str:
 
 @cache
 def _amounts(language: Language) -> tuple[tuple[str, int], ...]:
-    """The phrases that mean a number, as they are looked for."""
+    """The phrases that mean a number, in the form in which they are searched."""
     return tuple((f" {_text(words_of(phrase, language))} ", value) for phrase, value in language.amounts.items())
 
 
 def is_error(output: str) -> bool:
-    """Whether a tool's result is an error: what that says nobody said."""
+    """Whether a tool's result is an error: nobody said what an error says."""
     return "error" in (read_arguments(output) or {})
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What came of a check."""
+    """The result of a check."""
 
     arguments: dict[str, Any]
-    """With what was put right."""
+    """The arguments, with corrections."""
     unsaid: tuple[str, ...] = ()
     """The arguments that nobody said."""
     mended: bool = False
 
     def without(self, names: Sequence[str]) -> Checked:
-        """The same, some arguments left out."""
+        """The same, without some arguments."""
         left = {name: value for name, value in self.arguments.items() if name not in names}
         return Checked(left, (), self.mended or len(left) < len(self.arguments))
 
     @property
     def text(self) -> str:
-        """As a model writes them."""
+        """The arguments in the form that a model writes."""
         return json.dumps(self.arguments, ensure_ascii=False)
 
 
@@ -163,8 +163,8 @@ def check(arguments: Mapping[str, Any], parameters: Mapping[str, Any], said: Sai
 
 
 def _as_said(clock: Clock, said: Said) -> Clock | None:
-    """The time as it was said: the same, with no more of the day's half than was; else the only time in the caller's last words,
-    or the only number in them that may be its hour; None where it was not said."""
+    """The time as it was said: the same time, with no more of the day's half than was said; else the only time in the caller's
+    last words, or the only number in them that may be its hour. None if it was not said."""
     same = [other for other in said.clocks if other.same_hand(clock)]
     if any(not clock.half or other.half == clock.half for other in same):
         return clock
@@ -195,7 +195,7 @@ def _was_said(value: Any, schema: Any, said: Said, language: Language) -> bool:
 
 
 def _code(value: Any) -> str:
-    """The digits of a value that is a code; nothing where it is none."""
+    """The digits of a value that is a code; nothing if it is none."""
     digits = re.sub(r"[ -]", "", value) if isinstance(value, str) and _CODE.fullmatch(value) else ""
     return digits if len(digits) >= SHORTEST_CODE else ""
 
@@ -211,7 +211,7 @@ def _is_choice(value: Any, schema: Any) -> bool:
 
 
 def _said_too_seldom(given: Mapping[str, Any], hours: Mapping[str, str], properties: Mapping[str, Any], said: Said) -> list[str]:
-    """The arguments for which, as numbers or as hours of times, one number would have to stand that the caller said once."""
+    """Arguments that would all need, as numbers or as hours of times, one number that the caller said only once."""
     uses: dict[str, list[str]] = {}
     for name, value in given.items():
         is_number = (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, str) and value.isdecimal())

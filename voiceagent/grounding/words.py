@@ -1,4 +1,4 @@
-"""Text as words that can be compared: small letters, no punctuation, and every number in digits, however it was said or written
+"""Text as words that can be compared: lower case, no punctuation, and every number in digits, however it was said or written
 ("twenty-five", "25", "25th"). Pure."""
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _with_numbers(raw: Sequence[str], language: Language) -> list[Word]:
 
 
 def _number_at(raw: Sequence[str], at: int, language: Language) -> tuple[int, int]:
-    """A number in words that begins there, and of how many words it is made; 0 where there is none."""
+    """A number in words that begins there, and how many words it takes; 0 if there is none."""
     value, length = _below_hundred(raw, at, language)
     if not length and raw[at] in language.multipliers:
         value = 1
@@ -73,7 +73,7 @@ def _below_hundred(raw: Sequence[str], at: int, language: Language) -> tuple[int
 
 
 def _bare(word: str, language: Language) -> str:
-    """Without what an ending changes little: "haircuts", "Anna's"."""
+    """The word without an ending that changes little: "haircuts", "Anna's"."""
     if word in language.full_hour or word in language.signs:
         return word
     word = word.removesuffix("'s")

@@ -1,1 +1,1 @@
-"""Guardrails on the stream: what must not be said, or must not reach the language model, and what is said instead."""
+"""Guardrails on the stream: what must not be said, what must not reach the language model, and what is said instead."""

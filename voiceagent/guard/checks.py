@@ -1,4 +1,4 @@
-"""Everything that one direction of a call is checked by: the built-in rules first, then the plugins, each within its deadline."""
+"""All checks of one direction of a call: the built-in rules first, then the plugins, each within its deadline."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ Answer = Verdict | Awaitable[Verdict]
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """A loaded plugin and how it is to be treated."""
+    """A loaded plugin with its settings."""
 
     guard: Guard
     settings: PluginSettings
 
 
 class Checks:
-    """Shared by all calls; keeps nothing of any."""
+    """The checks of one direction. All calls share them; they keep no state of any call."""
 
     def __init__(self, settings: GuardRules, line: str, base_dir: str, code: str = "en") -> None:
-        """`line` is said where the settings name none; plugins find their files from `base_dir`. Raises ConfigError."""
+        """`line` is said where the settings name none. Plugins find their files relative to `base_dir`. Raises ConfigError."""
         self._settings = settings
         self._line = settings.line or line
         self._rules = RuleGuard(settings, code)
@@ -62,8 +62,8 @@ class Checks:
         return self._with_line(verdict)
 
     async def partial_input(self, stable: str, unstable: str) -> tuple[str, str]:
-        """As much of an open utterance as may be prefilled, and the rest. By the built-in rules alone, which are quick: what may
-        be the beginning of a hit waits with the words that may still change; of a hit nothing is left but a note."""
+        """The part of an open utterance that may be prefilled, and the rest. Only the built-in rules check it, because they are
+        quick. What may be the beginning of a hit waits with the unstable words. A hit leaves nothing but a note."""
         if not self._rules:
             return stable, unstable
         verdict = await in_moments(self._rules.input_steps(f"{stable} {unstable}"))
@@ -74,7 +74,7 @@ class Checks:
         return stable[:settled].rstrip(), f"{stable[settled:]} {unstable}".strip() if hold else unstable
 
     async def _ask(self, check: Callable[[Guard], Answer]) -> Verdict:
-        """The plugins' verdict: the first that blocks, and the most that one holds."""
+        """The plugins' verdict: the first that blocks, else the longest hold of any."""
         verdicts = await asyncio.gather(*(self._ask_one(plugin, check) for plugin in self._plugins))
         blocked = next((verdict for verdict in verdicts if verdict.blocked), None)
         return blocked or Verdict(hold=max(verdict.hold for verdict in verdicts))
@@ -99,10 +99,10 @@ class Checks:
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """What the caller said, as far as it may go on."""
+    """What the caller said, as far as it may be used."""
 
     text: str
-    """As it was said, or a note that it is withheld."""
+    """The caller's words, or a note that they are withheld."""
     verdict: Verdict
     guard_ms: float
     """How long the check took."""
@@ -117,7 +117,7 @@ async def admit(checks: Checks, text: str) -> Admitted:
 
 
 def withheld(verdict: Verdict) -> str:
-    """Stands where the caller's words stood."""
+    """The note that replaces the caller's words."""
     return f"(withheld: {verdict.rule})."
 
 

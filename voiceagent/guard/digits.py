@@ -1,5 +1,5 @@
-"""Numbers as they are said and written: runs of digits, in groups ("4111 1111 …"), in words ("four one one one", "double five",
-"forty-two") or both, each with its place in the text. Pure."""
+"""Numbers as they are said and written: runs of digits, each with its place in the text. Digits may be in groups ("4111 1111 …"),
+in words ("four one one one", "double five", "forty-two") or both. Pure."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ _LETTERS = r"[^\W\d_]"
 _GAP = re.compile(r"[\s\-–.,()/]{0,3}")
 _OPEN_END = re.compile(rf"[\s\-–.,()/]{{0,3}}({_LETTERS}*)")
 MOST_IN_WORDS = 100
-"""Numbers below it are said in one, also within a telephone number."""
+"""Numbers below it are said as one word or phrase, also within a telephone number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumberWords:
-    """What digits are called in a language."""
+    """The words for digits in a language."""
 
     values: Mapping[str, str]
-    """By the words, in small letters and parted by spaces."""
+    """The digits by their words, which are lower-case and separated by spaces."""
     repeats: Mapping[str, int]
     """Words that repeat the digit after them, "double"."""
     item: re.Pattern[str]
-    """Digits, or the longest of the words."""
+    """Matches digits, or the longest of the words."""
     beginnings: frozenset[str]
-    """What may become one of them, nothing among it."""
+    """Texts that may become one of them, the empty text included."""
 
 
 @functools.cache
 def number_words(code: str) -> NumberWords:
-    """Of a language by its code; of all that have a file, where it may be any. A language that nothing is known of has digits
-    alone."""
+    """The number words of a language by its code, or of all languages that have a file, if it may be any. An unknown language has
+    digits alone."""
     values: dict[str, str] = {}
     repeats: dict[str, int] = {}
     for one in sorted(LANGUAGES, key=lambda other: other != "en") if code == AUTO else [code]:
@@ -65,12 +65,12 @@ class Run:
     """Digits that belong together."""
 
     groups: tuple[str, ...]
-    """As they are grouped in the text; never empty."""
+    """The digits as they are grouped in the text; never empty."""
     start: int
     end: int
-    """Where it begins and ends in the text."""
+    """Where the run begins and ends in the text."""
     open: bool
-    """Whether it may go on after the text's end."""
+    """Whether the run may go on after the text's end."""
 
     @property
     def digits(self) -> str:

@@ -1,6 +1,6 @@
 """NeMo Guardrails (Apache-2.0) as a guard: its rails' `check_async` judges each window, and each utterance. The package is
-optional and large. What a check takes depends on the rails: those that match patterns take tens of milliseconds, those that
-ask a language model more than a reply should wait."""
+optional and large. The time of a check depends on the rails. Rails that match patterns take tens of milliseconds; rails that ask
+a language model take longer than a reply should wait."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class NemoOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NemoGuard:
-    """A configuration's rails, one for all calls, on an event loop of their own: a check computes for longer than that of the
-    calls may wait. What a rail would rewrite is not spoken: it counts as blocked."""
+    """A configuration's rails, one for all calls. They run on an event loop of their own, because a check computes for longer
+    than the calls' event loop may wait. Text that a rail would rewrite is not spoken: it counts as blocked."""
 
     def __init__(self, config: Path) -> None:
         """Raises ConfigError when the package is missing or the folder is no configuration."""

@@ -1,4 +1,4 @@
-"""Payment card and telephone numbers. A run of digits is judged when it is complete: while it may still go on, it is held."""
+"""Payment card and telephone numbers. A run of digits is judged when it is complete. While it may still go on, it is held."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from voiceagent.guard.verdict import ALLOWED, Verdict
 
 HELD_FROM_DIGITS = 4
 MOST_DIGITS = 24
-"""A run that is longer is not waited for: it is no number that is said."""
+"""A longer run is not held: it is no number that is said."""
 SHORTEST_CARD, LONGEST_CARD = 13, 19
 PHONE_DIGITS = 7
-"""A run of fewer is not taken for a telephone number."""
+"""A run of fewer digits does not count as a telephone number."""
 _PLUS = re.compile(r"\bplus$", re.IGNORECASE)
 _CARD_LENGTHS = (
     (re.compile(r"4"), (13, 16, 19)),
@@ -27,7 +27,7 @@ _CARD_LENGTHS = (
     (re.compile(r"6(?:011|4[4-9]|5|2)"), (16, 17, 18, 19)),
     (re.compile(r"5[06-9]|6[37]"), (16, 18, 19)),
 )
-"""How long cards' numbers are, by their first digits (ISO/IEC 7812 and the networks' own tables)."""
+"""The lengths of card numbers, by their first digits (ISO/IEC 7812 and the networks' own tables)."""
 
 
 def luhn(digits: str) -> bool:
@@ -45,7 +45,7 @@ def is_card(digits: str) -> bool:
 
 
 def _holds_card(run: Run) -> Generator[None, None, bool]:
-    """Whether some whole groups of the run are one: other numbers may stand right before and after it."""
+    """Whether some complete groups of the run are a card number: other numbers may stand right before and after it."""
     for first in range(len(run.groups)):
         yield
         digits = ""
@@ -66,7 +66,7 @@ class CardNumbers:
     """The rule `cards`."""
 
     def __init__(self, code: str = "en") -> None:
-        """`code` is the language's in which numbers are said."""
+        """`code` is the language in which numbers are said."""
         self._code = code
         number_words(code)  # takes a while the first time
 
@@ -85,10 +85,10 @@ class CardNumbers:
 
 
 class PhoneNumbers:
-    """The rule `phones`: what libphonenumber takes for a valid number of the region, or for an international one."""
+    """The rule `phones`: numbers that libphonenumber calls valid, of the region or international."""
 
     def __init__(self, region: str, code: str = "en") -> None:
-        """`code` is the language's in which numbers are said."""
+        """`code` is the language in which numbers are said."""
         self._region, self._code = region, code
         self.find("+1 650 253 0000", last=True)  # reads the region's patterns, which takes a while the first time
 
@@ -115,7 +115,7 @@ class PhoneNumbers:
 
 
 def _in_digits(text: str, found: list[Run]) -> Generator[None, None, str]:
-    """The text with numbers in words written in digits; what is in digits already keeps its punctuation."""
+    """The text with numbers in words written in digits. Numbers that are in digits already keep their punctuation."""
     for run in reversed(found):
         yield
         said = text[run.start : run.end]

@@ -1,5 +1,5 @@
-"""libphonenumber's search for telephone numbers, a candidate at a time, so that a long text full of digits can be searched with
-pauses: the steps of `PhoneNumberMatcher._find` (phonenumbers 9), which itself goes on until it has found one."""
+"""libphonenumber's search for telephone numbers, one candidate at a time, so that a long text full of digits can be searched with
+pauses. It takes the steps of `PhoneNumberMatcher._find` (phonenumbers 9), which itself goes on until it has found a number."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 
 def candidates(text: str, region: str) -> Iterator[bool]:
-    """Of each candidate, in order: whether it is a valid number of the region, or an international one."""
+    """For each candidate, in order: whether it is a valid number of the region, or an international one."""
     from phonenumbers import phonenumbermatcher as library  # 70 ms to import: only where telephone numbers are looked for
     from phonenumbers import phonenumberutil
 

@@ -1,5 +1,5 @@
 """Blocked phrases and topics. Phrases are compared word by word in a plain form, so a phrase is found however it is written and
-wherever tokens or clauses part it; what may be the beginning of one is held."""
+wherever tokens or clauses divide it. What may be the beginning of a phrase is held."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class BlockedPhrases:
         matches = list(_WORD.finditer(text))
         words = [plain(match.group()) for match in matches]
         growing = bool(matches) and matches[-1].end() == len(text) and not last
-        """Whether the last word may still be written on."""
+        """Whether the last word may still grow."""
         hold = 0
         for at, word in enumerate(words):
             for phrase in self._by_first.get(word, ()):
@@ -51,7 +51,7 @@ class BlockedPhrases:
 
 
 def _begins(words: list[str], phrase: tuple[str, ...], growing: bool) -> bool:
-    """Whether `words` are the beginning of the phrase, its last word perhaps of a word."""
+    """Whether `words` are the beginning of the phrase; the last one may be the beginning of a word."""
     if len(words) > len(phrase):
         return False
     whole = words[:-1] if growing else words
@@ -71,5 +71,5 @@ class Topics:
         ]
 
     def find(self, text: str, *, last: bool) -> Verdict:
-        """See `Rule.find`. Nothing is held: a pattern does not say what it begins with."""
+        """See `Rule.find`. Nothing is held, because a regular expression does not say what a hit may begin with."""
         return next((Verdict(name) for name, pattern in self._patterns if pattern.search(text)), ALLOWED)

@@ -12,6 +12,6 @@ OURS = {"nemo": "voiceagent.guard.nemo"}
 
 
 def load_guard(name: str, options: Mapping[str, Any], base_dir: str) -> Guard:
-    """The guard that an agent names. Raises ConfigError naming the guards there are, or what keeps it from loading."""
+    """The guard that an agent names. Raises ConfigError, which names the installed guards, or says why it cannot be loaded."""
     guard: Guard = load_plugin("guard", name, "guard", OURS)(options, base_dir)
     return guard

@@ -1,4 +1,4 @@
-"""The built-in guard: the rules that an agent's settings switch on, checked one after the other, at once."""
+"""The built-in guard: the rules that an agent's settings switch on, checked one after the other, without waiting."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class RuleGuard:
         return at_once(self.output_steps(said, window, last=last))
 
     def output_steps(self, said: str, window: str, *, last: bool) -> Steps:
-        """The same with pauses. What was said was allowed, so a hit in both together reaches into the window."""
+        """The same with pauses. The earlier text was allowed, so a hit in both together reaches into the window."""
         verdict = yield from self._steps(said + window, last=last)
         return Verdict(hold=min(verdict.hold, len(window))) if verdict.hold else verdict
 

@@ -1,5 +1,5 @@
-"""Secrets in text: keys that issuers mark by a prefix, private keys, what is called a password, and strings so random that nobody
-would say them. Prefixes are those that the issuers publish for secret scanning."""
+"""Secrets in text: keys that issuers mark by a prefix, private keys, words that follow "password", and strings so random that
+nobody would say them. The prefixes are those that the issuers publish for secret scanning."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def entropy_bits(text: str) -> float:
 
 
 def _is_password(value: str) -> bool:
-    """Whether what follows the word "password" is one, and not the sentence going on: it mixes kinds of characters."""
+    """Whether what follows the word "password" is a password, and not the rest of the sentence: it mixes kinds of characters."""
     value = value.rstrip(".,;:!?)")
     kinds = sum(bool(re.search(kind, value)) for kind in ("[a-z]", "[A-Z]", r"\d", r"[^A-Za-z0-9'’-]"))
     return len(value) >= 6 and (kinds >= 2 and bool(re.search(r"[\d\W]", value))) and entropy_bits(value) >= CALLED_BITS
@@ -59,7 +59,7 @@ def _is_random(value: str) -> bool:
 
 
 class Secrets:
-    """The rule `secrets`. Nothing is held: a clause ends with a whole word, so no part of a key is spoken before all of it is
+    """The rule `secrets`. Nothing is held: a clause ends with a complete word, so no part of a key is spoken before all of it is
     there."""
 
     def find(self, text: str, *, last: bool) -> Verdict:

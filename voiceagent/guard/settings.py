@@ -17,13 +17,13 @@ class PluginSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A guard of another package."""
 
     name: str
-    """Under the entry point `voiceagent.guard`; `nemo` is ours."""
+    """Its name under the entry point `voiceagent.guard`; `nemo` is part of this project."""
     options: Mapping[str, Any] = {}
-    """Given to the plugin as they are."""
+    """Passed to the plugin unchanged."""
     deadline_ms: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 500
     """How long a check may take."""
     if_late: Literal["block", "allow"] = "block"
-    """What a check counts as that took longer, or failed."""
+    """The verdict for a check that took longer, or failed."""
 
 
 class GuardRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,14 +36,14 @@ class GuardRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     phones: bool = False
     """Telephone numbers, also spelt out."""
     region: str = "US"
-    """Whose national telephone numbers are known besides international ones: ISO 3166-1, such as `US`."""
+    """The region whose national telephone numbers are known besides international ones: ISO 3166-1, such as `US`."""
     phrases: Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_RULES)] = ()
     """Blocked words and phrases; case, accents and punctuation do not matter."""
     topics: Mapping[str, Patterns] = {}
-    """By name: regular expressions (Python's, case does not matter) of what is not talked about."""
+    """By name: regular expressions (Python's, case does not matter) for what must not be talked about."""
     plugins: Annotated[tuple[PluginSettings, ...], msgspec.Meta(max_length=8)] = ()
     line: str = ""
-    """Said instead of what is blocked."""
+    """Said instead of blocked text."""
     lines: Mapping[str, str] = {}
     """By rule (`cards`, a topic's name …): said instead of `line`."""
 
@@ -74,4 +74,4 @@ class GuardSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     output: OutputRules = OutputRules()
     input: GuardRules = GuardRules()
     window_tokens: Annotated[int, msgspec.Meta(ge=1, le=200)] = 12
-    """So many tokens are checked at once, or one clause where that is less."""
+    """How many tokens are checked at once, or one clause where that is less."""

@@ -1,5 +1,5 @@
-"""Checks that pause: a rule that looks through a long text yields now and then, so that on an event loop other calls' audio goes
-in between."""
+"""Checks that pause. A rule that searches a long text yields now and then, so that the event loop can serve other calls' audio in
+between."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Steps = Generator[None, None, Verdict]
 """Yields where a check may pause; its value is the verdict."""
 
 MOMENT_S = 0.001
-"""So long a check may hold the event loop at a time."""
+"""How long a check may hold the event loop at a time, in seconds."""
 
 
 @runtime_checkable
@@ -27,7 +27,7 @@ class PausingRule(Protocol):
 
 
 def at_once(steps: Steps) -> Verdict:
-    """The verdict, without a pause."""
+    """The verdict, without pauses."""
     while True:
         try:
             next(steps)

@@ -1,4 +1,4 @@
-"""What a guard is, and what it says."""
+"""The interface of a guard, and its verdict."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Verdict:
     """Allowed, or blocked by a rule."""
 
     rule: str = ""
-    """The name of the rule that was hit; empty: nothing was."""
+    """The name of the rule that was hit; empty: none was."""
     line: str = ""
     """What is to be said instead; empty: the configured line."""
     hold: int = 0
-    """So many characters at the window's end may be the beginning of a hit: they wait for what follows. Nothing is held of a
-    window that is the last."""
+    """So many characters at the window's end may be the beginning of a hit, so they wait for what follows. In the last window
+    nothing is held."""
 
     @property
     def blocked(self) -> bool:
@@ -35,15 +35,15 @@ ALLOWED = Verdict()
 
 
 class Guard(Protocol):
-    """Checks text. The built-in one answers at once; a plugin may answer later (`async`), within its deadline."""
+    """Checks text. The built-in guard answers at once; a plugin may answer later (`async`), within its deadline."""
 
     def check_output(self, said: str, window: str, *, last: bool) -> Verdict | Awaitable[Verdict]:
-        """May `window` be spoken after `said`, the reply's text so far (its last few hundred characters), which was allowed?
-        `last`: nothing follows it. Raises GuardError."""
+        """Whether `window` may be spoken after `said`, the reply's text so far (its last few hundred characters), which was
+        allowed. `last`: no text follows the window. Raises GuardError."""
         ...
 
     def check_input(self, text: str) -> Verdict | Awaitable[Verdict]:
-        """May the language model read `text`, an utterance of the caller? Raises GuardError."""
+        """Whether the language model may read `text`, an utterance of the caller. Raises GuardError."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""The look-ahead window of one generation: text is held until a window of it was checked, and only then goes on to be spoken."""
+"""The look-ahead window of one generation: text is held until a window of it was checked; only then is it spoken."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from voiceagent.guard.checks import Checks
 from voiceagent.guard.verdict import ALLOWED, Verdict
 
 REMEMBERED = 400
-"""Characters of what was said before that a window is read together with."""
+"""How many characters of the earlier text are checked together with a window."""
 MOST_HELD = 2000
-"""Characters that wait at most, whatever a guard asks for."""
+"""The most characters that wait, whatever a guard asks for."""
 _CLAUSE_END = re.compile(r"[.!?…,;:—–][\"')\]”’»]*\s|\n")
-"""Wherever the turn engine may end a clause, so that no clause waits for more than itself."""
+"""Matches wherever the turn engine may end a clause, so that no clause waits for more than its own text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What came of a check."""
+    """The result of a check."""
 
     text: str
-    """May go on; empty when the verdict is a hit, or all is kept back."""
+    """The text that may be spoken; empty when the verdict is a hit, or when all of it is held."""
     tokens: int
-    """Pieces of the language model's in it."""
+    """How many pieces of the language model's output it has."""
     held_ms: float
-    """How long the first of them waited."""
+    """How long the first of these pieces waited."""
     guard_ms: float
-    """How long the check took, and those before it after which all was kept back."""
+    """How long the check took, including earlier checks after which all text was held."""
     verdict: Verdict
 
 
 class OutputWindow:
-    """One per reply; its generations follow one another."""
+    """The window of one reply; its generations follow one another."""
 
     def __init__(self, checks: Checks, tokens: int) -> None:
         self._checks = checks
@@ -45,11 +45,11 @@ class OutputWindow:
         """Tokens that came after the last check."""
         self._since = 0.0
         self._spent_ms = 0.0
-        """On checks after which all was kept back."""
+        """Time spent on checks after which all text was held."""
 
     async def add(self, text: str) -> Checked | None:
-        """Take a piece of the language model's, which says nothing where it is markup; what may go on with it, or None while the
-        window is open."""
+        """Take a piece of the language model's output; the piece is empty where it was markup. Returns the text that may be
+        spoken, or None while the window is open."""
         if not text:
             self._tokens += 1
             return None
@@ -58,7 +58,7 @@ class OutputWindow:
             return Checked(text, tokens, 0.0, 0.0, ALLOWED)
         if not self._held:
             self._since = time.perf_counter()
-        waiting = bool(self._held) and self._fresh == 0  # held back for the very next piece
+        waiting = bool(self._held) and self._fresh == 0  # held until the very next piece
         seam = self._held[-4:] + text
         self._held += text
         self._tokens += 1
@@ -68,7 +68,7 @@ class OutputWindow:
         return None
 
     async def finish(self) -> Checked | None:
-        """Nothing follows in this generation: what may go on of the rest, or None when there is none."""
+        """No text follows in this generation. Returns what may be spoken of the rest, or None when there is none."""
         return await self._check(last=True) if self._held else None
 
     async def _check(self, *, last: bool) -> Checked:
@@ -82,7 +82,7 @@ class OutputWindow:
             return Checked("", 0, held_ms, guard_ms, verdict)
         keep = 0 if last or len(self._held) > MOST_HELD else min(verdict.hold, len(self._held))
         text, self._held = self._held[: len(self._held) - keep], self._held[len(self._held) - keep :]
-        kept = 1 if keep else 0  # of the tokens only the sum matters: what is kept counts as one
+        kept = 1 if keep else 0  # only the sum of tokens matters, so what is kept counts as one
         tokens, self._tokens = self._tokens - kept, kept
         self._said = _end_of(self._said + text)
         self._since, self._spent_ms = now, 0.0 if text else guard_ms
@@ -90,7 +90,7 @@ class OutputWindow:
 
 
 def _end_of(said: str) -> str:
-    """What is remembered of it: whole words, as the end of one may be another word."""
+    """What is remembered of the earlier text: complete words, because the end of a word may be another word."""
     if len(said) <= REMEMBERED:
         return said
     first, _, rest = said[-REMEMBERED:].partition(" ")

@@ -1,4 +1,4 @@
-"""Reads `latency_budgets.yaml`: a mapping of profiles to stages to percentiles, every limit a number with its unit. A profile may
+"""Reads `latency_budgets.yaml`: a mapping of profiles to stages to percentiles, each limit a number with its unit. A profile may
 extend one above it, or a shipped one, and then names only what differs. Nothing is guessed: each mistake is a ConfigError that
 names the file, the line and what was expected there."""
 
@@ -16,7 +16,7 @@ from voiceagent.latency.spans import CRITICAL_PATH, Stage
 from voiceagent.resources import default_budgets_file
 
 EXTENDS = "extends"
-"""The key that names the profile whose limits are taken where none stand."""
+"""The key that names the profile whose limits fill in the missing ones."""
 MAX_FILE_BYTES = 256 * 1024
 MAX_LIMIT_MS = 3_600_000.0
 PERCENTILES = ("p50", "p95", "p99")
@@ -26,7 +26,7 @@ _PROFILE = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 
 def load_budgets(path: Path) -> Budgets:
-    """Read and check a budgets file; the shipped profiles are known besides its own. Raises ConfigError, and nothing else,
+    """Read and check a budgets file; the shipped profiles are known as well as its own. Raises ConfigError, and nothing else,
     whatever the file holds."""
     shipped = default_budgets_file()
     base = {} if path == shipped else load_budgets(shipped).profiles
@@ -34,8 +34,8 @@ def load_budgets(path: Path) -> Budgets:
 
 
 def parse_budgets(text: str, source: str, base: Mapping[str, Mapping[Stage, Limits]] | None = None) -> Budgets:
-    """Check the YAML `text` of a budgets file; `source` is its name in messages, `base` are profiles known besides. Raises
-    ConfigError, and nothing else."""
+    """Check the YAML `text` of a budgets file; `source` is its name in messages, `base` are profiles known besides its own.
+    Raises ConfigError, and nothing else."""
     root = _compose(text, source)
     known = dict(base or {})
     reader = _Reader(source, known)
@@ -72,7 +72,7 @@ def _compose(text: str, source: str) -> yaml.Node:
         line = text.count("\n", 0, error.position) + 1
         raise ConfigError(f"{source}:{line}: holds a character that YAML does not allow") from error
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
-        # The scanner of PyYAML lets escapes beyond Unicode and bottomless nesting through to Python's own errors.
+        # For escapes beyond Unicode and for unlimited nesting, PyYAML's scanner raises Python's own errors.
         raise ConfigError(f"{source}:1: cannot be parsed ({type(error).__name__}); expected valid YAML") from error
     if root is None:
         raise ConfigError(f"{source}:1: is empty; expected profiles with their stages' limits")
@@ -80,7 +80,7 @@ def _compose(text: str, source: str) -> yaml.Node:
 
 
 class _Reader:
-    """Walks the YAML nodes, which know their lines. `known` are the profiles that one may extend."""
+    """Walks the YAML nodes, which know their lines. `known` are the profiles that another may extend."""
 
     def __init__(self, source: str, known: Mapping[str, Mapping[Stage, Limits]]) -> None:
         self._source = source
@@ -104,7 +104,7 @@ class _Reader:
             yield name, key, value
 
     def profile(self, name: str, key: yaml.Node, node: yaml.Node) -> dict[Stage, Limits]:
-        """The limits of one profile, complete and fitting together."""
+        """The limits of one profile, complete and consistent."""
         if not _PROFILE.fullmatch(name):
             raise self._error(key, f"profile {_shown(name)} is not a name; expected small letters, digits, - and _")
         limits: dict[Stage, Limits] = {}

@@ -1,5 +1,5 @@
 """Latency budgets: the limits on every stage's percentiles, per profile, and the check of one live turn against them.
-The file they are read from is `latency_budgets.yaml` (`latency.budget_file`)."""
+`latency.budget_file` reads them from `latency_budgets.yaml`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from voiceagent.latency.spans import Stage, TurnReport
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a stage's percentiles may be at most."""
+    """The upper limits of a stage's percentiles."""
 
     p50_ms: float
     p95_ms: float
@@ -28,7 +28,7 @@ class Budgets:
     profiles: Mapping[str, Mapping[Stage, Limits]]
 
     def of(self, profile: str) -> Mapping[Stage, Limits]:
-        """The limits of a profile. Raises ConfigError naming the profiles there are."""
+        """The limits of a profile. Raises ConfigError, which names the known profiles."""
         limits = self.profiles.get(profile)
         if limits is None:
             known = ", ".join(self.profiles)
@@ -39,7 +39,8 @@ class Budgets:
         return limits
 
     def extended(self, profile: str, like: str) -> Budgets:
-        """With the limits of another for a profile that has none of its own. Raises ConfigError when that has none either."""
+        """These budgets, with another profile's limits for a profile that has none of its own. Raises ConfigError when that one
+        has none either."""
         if profile in self.profiles or not like:
             return self
         return Budgets(self.source, {**self.profiles, profile: self.of(like)})
@@ -58,11 +59,11 @@ class Miss:
 
 
 def check_turn(report: TurnReport, budgets: Budgets) -> tuple[Miss, ...]:
-    """The stages of one turn that were over budget, in the order of `Stage`; empty when all was well.
+    """The stages of one turn that were over budget, in the order of `Stage`; empty when none was.
 
-    One turn has no percentiles, so each of its stages is judged by the p95 limit: in a system that is just within budget
-    one turn in twenty misses. Of a stage that occurred several times the longest is judged. Raises ConfigError when the
-    budgets do not name the turn's profile.
+    One turn has no percentiles, so each of its stages is judged by the p95 limit: in a system that is just within budget one turn
+    in twenty misses. If a stage occurred several times, the longest is judged. Raises ConfigError when the budgets do not name
+    the turn's profile.
     """
     limits = budgets.of(report.profile)
     measured = report.durations_ms()

@@ -1,5 +1,5 @@
-"""Many turns against a profile's budgets: per stage the percentiles, their limits, and which of them are over. The report
-prints it, the benchmarks judge by it."""
+"""Compares many turns with a profile's budgets: per stage the percentiles, their limits, and which of them are over. The report
+prints it; the benchmarks judge by it."""
 
 from __future__ import annotations
 

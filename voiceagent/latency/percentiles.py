@@ -1,5 +1,5 @@
-"""Percentiles of measured durations, by the nearest-rank definition: each one is a value that really occurred, so that a
-p99 of few turns is the worst of them and never an interpolation that nobody waited for."""
+"""Percentiles of measured durations, by the nearest-rank definition. Each one is a value that really occurred. So the p99 of few
+turns is the worst of them, and never an interpolated value that nobody waited for."""
 
 from __future__ import annotations
 

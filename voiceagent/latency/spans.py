@@ -15,17 +15,17 @@ class Stage(StrEnum):
     VAD = "vad"
     """From that frame to the VAD's verdict on it."""
     ENDPOINT = "endpoint"
-    """From the end of speech to the decision that the caller has finished, with uplink and VAD in it, but for what that had to
-    wait for the words (`stt_wait`)."""
+    """From the end of speech to the decision that the caller has finished. It includes uplink and VAD, but not the wait for
+    missing words (`stt_wait`)."""
     TURN_JUDGE = "turn_judge"
     """One turn judge's judgement of a pause, from its question to its answer; off the critical path."""
     STT_PARTIAL = "stt_partial"
     """One decode of the open utterance; off the critical path."""
     STT_FINAL = "stt_final"
-    """From the pause in which the caller finished to its final transcript; off the critical path where it came in time."""
+    """From the pause in which the caller finished to its final transcript; off the critical path if it came in time."""
     STT_WAIT = "stt_wait"
-    """From when the silence was long enough, or the endpoint came, to the words that were still missing then; 0 where they were
-    there."""
+    """From when the silence was long enough, or the endpoint came, to the words that were still missing then; 0 if none were
+    missing."""
     LLM_TTFT = "llm_ttft"
     """From the request to the language model's first token or tool call."""
     LLM_INTER_TOKEN = "llm_inter_token"
@@ -37,15 +37,15 @@ class Stage(StrEnum):
     TTS_FIRST_AUDIO = "tts_first_audio"
     """From the first clause's hand-over to the synthesiser to its first audio."""
     PLAYOUT = "playout"
-    """From that audio, or from the commit where the audio had to wait for it, to the first frame on the line."""
+    """From that audio, or from the commit where the audio waited for the commit, to the first frame on the line."""
     ANSWER = "answer"
-    """From the commit of the turn to the first frame of the reply on the line: what is left to wait for once it is decided that
-    the caller has finished."""
+    """From the commit of the turn to the first frame of the reply on the line: the wait that remains once it is decided that the
+    caller has finished."""
     VOICE_TO_VOICE = "voice_to_voice"
     """The whole: from the end of the caller's speech to the first frame of the reply on the line."""
     BARGE_IN_STOP = "barge_in_stop"
-    """The whole: from the onset of the caller's interruption to the reply's last frame on the line, what it said in between
-    where it went on once more among it."""
+    """The whole: from the onset of the caller's interruption to the reply's last frame on the line. If the reply went on in
+    between, that time is included."""
 
 
 WHOLES = (Stage.VOICE_TO_VOICE, Stage.BARGE_IN_STOP)
@@ -76,14 +76,14 @@ class TurnReport:
     """When the turn ended, in seconds since the Unix epoch."""
     profile: str
     spans: tuple[Span, ...]
-    """Of the parts, in order of their start."""
+    """The spans of the parts, in order of their start."""
     voice_to_voice_ms: float | None
     """None when nothing of the reply was heard."""
     barge_in_stop_ms: float | None
     """None when the reply was not interrupted."""
 
     def durations_ms(self) -> dict[Stage, list[float]]:
-        """Every measured duration of the turn by stage, the wholes among them."""
+        """Every measured duration of the turn by stage, including the wholes."""
         measured: dict[Stage, list[float]] = {}
         for span in self.spans:
             measured.setdefault(span.stage, []).append(span.duration_ms)

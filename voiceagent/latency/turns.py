@@ -1,5 +1,5 @@
-"""Measures turns: watches the events and actions of a call go by and says, when a reply has ended, where its turn's time
-went. Pure: it reads the times inside the events, so a recorded call measures the same again."""
+"""Measures turns: watches the events and actions of a call and reports, when a reply has ended, where its turn's time went. Pure:
+it reads the times inside the events, so a recorded call gives the same measurement again."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from voiceagent.conversation import events as ev
 from voiceagent.latency.spans import Span, Stage, TurnReport
 
 SAME_INTERRUPTION_MS = 1000.0
-"""Speech over a reply that begins so soon after other speech over it belongs to the same interruption."""
+"""Speech over a reply that begins this soon after other speech over it belongs to the same interruption."""
 MAX_SPANS = 200
-"""A turn keeps this many spans at most; a caller who speaks for minutes makes many partials."""
+"""The most spans of a turn: a caller who speaks for minutes makes many partials."""
 
 
 @dataclass(slots=True)
@@ -27,11 +27,11 @@ class _Spans:
 
 @dataclass(slots=True)
 class _Hearing(_Spans):
-    """What the caller said since the last reply was begun for it."""
+    """What the caller said since the last reply to it was begun."""
 
     speech_end_ms: float | None = None
     decided_ms: float = 0.0
-    """When the silence was long enough: the words are waited for from then on."""
+    """When the silence was long enough; from then on the turn waits for the words."""
 
 
 @dataclass(slots=True)
@@ -39,17 +39,17 @@ class _Pause:
     """The caller's latest silence."""
 
     began_ms: float | None = None
-    """When it was noticed; None where none was."""
+    """When it was noticed; None if there was none."""
     speech_end_ms: float = 0.0
     endpointing_delay_ms: float = 0.0
-    """How long it had to be."""
+    """How long it had to last."""
     final_ms: float | None = None
     """When its words were known."""
 
 
 @dataclass(slots=True)
 class _Replying(_Spans):
-    """A reply, and from its commit on the turn that it answers."""
+    """A reply and, from its commit on, the turn that it answers."""
 
     reply_id: int = -1
     number: int = 0
@@ -76,16 +76,16 @@ class TurnMeter:
         self._hearing = _Hearing()
         self._replying = _Replying()
         self._speculative_ms: dict[int, float] = {}
-        """Tools that run speculatively, and since when."""
+        """Speculative tool calls that run, with their start times."""
         self._pause = _Pause()
         self._onset_ms: float | None = None
-        """Of the caller's speech over the reply, or of the latest other."""
+        """The onset of the caller's speech over the reply, or else of the latest speech."""
         self._overlap_ended_ms = -SAME_INTERRUPTION_MS
-        """When speech over the live reply ended last."""
+        """When the last speech over the live reply ended."""
 
     def observe(self, event: ev.Event, actions: Iterable[act.Action], at: float) -> TurnReport | None:
-        """Take an event and the actions it led to; `at` is the wall clock in Unix seconds. The report of the turn that the
-        event ended, if it ended one."""
+        """Take an event and the actions that it caused; `at` is the wall clock in Unix seconds. Returns the report of the turn
+        that the event ended, if it ended one."""
         self._caller(self._hearing, event)
         self._reply(self._replying, event)
         report = None
@@ -118,7 +118,7 @@ class TurnMeter:
                 hearing.add(Stage.ENDPOINT, end, hearing.decided_ms)
 
     def _decided(self, endpoint: ev.Endpoint) -> float:
-        """When the silence that ended the turn was long enough, had the words been known."""
+        """When the silence that ended the turn would have been long enough if the words had been known."""
         pause = self._pause
         if pause.final_ms is None or pause.speech_end_ms != endpoint.speech_end_ms:
             return endpoint.at_ms
@@ -158,7 +158,7 @@ class TurnMeter:
             spans.add(Stage.GUARD, at_ms - guard_ms, at_ms)
 
     def _piece(self, reply: _Replying, first_ms: float, last_ms: float, count: int = 1) -> None:
-        """So many pieces of the language model's came, between those times."""
+        """`count` pieces of the language model's output came between those times."""
         if reply.generate_ms is None:
             return
         if not reply.pieces:
@@ -175,7 +175,7 @@ class TurnMeter:
         reply.generate_ms = None
 
     def _of(self, reply_id: int) -> _Replying:
-        """The measurements of a reply; of a new one they begin now."""
+        """The measurements of a reply; those of a new reply begin now."""
         if self._replying.reply_id != reply_id:
             self._replying = _Replying(reply_id=reply_id)
         return self._replying

@@ -1,1 +1,1 @@
-"""Legs: what carries a call's audio and events, and the playout that paces audio out and keeps the heard ledger."""
+"""Legs, which carry a call's audio and events, and the playout, which paces audio out and keeps the heard ledger."""

@@ -1,7 +1,7 @@
-"""Everything that reaches behind aiortc's public interface, for the pinned 1.16; `check` says when a release moved it.
+"""Everything that reaches behind aiortc's public interface, for the pinned 1.16; `check` raises when a release changed it.
 
-As shipped, aiortc holds 80 ms of audio back, stalls for 300 ms on each lost packet and keeps the delay for the rest of the
-call, and does not gather loopback addresses. So our own jitter buffer takes RTP packets straight from the receiver."""
+As shipped, aiortc holds 80 ms of audio back, stalls for 300 ms on each lost packet and keeps the delay for the rest of the call,
+and does not gather loopback addresses. So our own jitter buffer takes RTP packets straight from the receiver."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ _gathered_host_addresses = aioice.ice.get_host_addresses
 
 
 def _host_addresses(use_ipv4: bool, use_ipv6: bool) -> list[str]:
-    """aioice leaves loopback out; on a machine that has nothing else it is the only way."""
+    """aioice leaves loopback out; on a machine that has nothing else, loopback is the only way."""
     addresses = list(_gathered_host_addresses(use_ipv4, use_ipv6))
     return addresses or ([_LOOPBACK] if use_ipv4 else [])
 
 
 def allow_loopback() -> None:
-    """Let a machine with only `lo` connect to itself. Other machines gather what they did."""
+    """Let a machine with only `lo` connect to itself. Other machines gather the same addresses as before."""
     aioice.ice.get_host_addresses = _host_addresses
 
 
 def prepare() -> None:
-    """What the connections of this process need, before the first: loopback, and sockets behind a gate. Raises what `check`
-    raises."""
+    """Set up what the connections of this process need, before the first one: loopback, and sockets behind a gate. Raises what
+    `check` raises."""
     check()
     allow_loopback()
     ice_hooks.install()
@@ -97,26 +97,26 @@ def check() -> None:
 
 class RtpPace:
     """How many RTP packets a peer may send, whatever becomes of their audio: opening each costs time that other calls need.
-    Speech is 50 a second, what a stalled network held back for 5 s another 250."""
+    Speech is 50 packets a second; what a stalled network held back for 5 s is another 250."""
 
     def __init__(self, on_abuse: Callable[[], None] = lambda: None) -> None:
-        """`on_abuse` is called with each packet of a peer that goes on."""
+        """`on_abuse` is called with each further packet of a peer that goes on."""
         self.meter = Meter(TokenBucket(400.0, 1000.0), TokenBucket(200.0, 500.0))
-        """Of those that the peer's key proves to be its own."""
+        """Counts the packets that the peer's key proves to be its own."""
         self.unopened = 0
-        """Packets that were too many to open: anyone may have sent them, so they try no patience."""
+        """Packets that were too many to open. Anyone may have sent them, so they do not count as the peer's abuse."""
         self._all = TokenBucket(5000.0, 10_000.0)
         self._on_abuse = on_abuse
 
     def may_open(self) -> bool:
-        """Whether a packet that has come is looked at."""
+        """Whether a packet that has come may be opened."""
         if self._all.take(1.0, time.monotonic()):
             return True
         self.unopened += 1
         return False
 
     def may_take(self) -> bool:
-        """Whether a packet that the peer's key has opened is used."""
+        """Whether a packet that the peer's key has opened may be used."""
         if self.meter.admit(1.0, time.monotonic()):
             return True
         if self.meter.exhausted:
@@ -125,11 +125,12 @@ class RtpPace:
 
 
 def take_rtp(receiver: RTCRtpReceiver, handler: Callable[[RtpPacket], None], clock_hz: int, pace: RtpPace | None = None) -> None:
-    """Give each RTP packet of `receiver` to `handler` instead of aiortc's decoder, whose thread ends as soon as it starts, and
-    do so the moment the socket is read: on aiortc's way a packet waits in a queue for a task, two more rounds of the event loop,
-    which is half of what receiving it costs. Statistics are still kept, so that the sender is told about loss (RTCP receiver
-    reports) and adds error correction. Call it once both descriptions are set, before the loop runs on: only then is it settled
-    which transport the receiver uses. `handler` must not raise. Without a `pace` all packets are taken."""
+    """Give each RTP packet of `receiver` to `handler` instead of aiortc's decoder, whose thread ends as soon as it starts.
+
+    The handler runs the moment the socket is read. On aiortc's way a packet waits in a queue for a task, two more rounds of the
+    event loop, which is half of the cost of receiving it. Statistics are still kept, so the sender is told about loss (RTCP
+    receiver reports) and adds error correction. Call this once both descriptions are set, before the loop runs on: only then is
+    it settled which transport the receiver uses. `handler` must not raise. Without a `pace` all packets are taken."""
     getattr(receiver, _DECODER_QUEUE).put(None)
     streams: dict[int, Any] = getattr(receiver, _REMOTE_STREAMS)
 
@@ -150,7 +151,7 @@ def take_rtp(receiver: RTCRtpReceiver, handler: Callable[[RtpPacket], None], clo
 
 
 def _take_at_once(transport: RTCDtlsTransport, take: Callable[[RtpPacket], None], pace: RtpPace | None = None) -> None:
-    """RTP goes past the queue of `transport`; DTLS, RTCP and what comes before the keys are known do not (RFC 7983)."""
+    """RTP bypasses the queue of `transport`; DTLS, RTCP and what comes before the keys are known do not (RFC 7983)."""
     connection = ice_connection(transport)
     enqueue: Callable[[bytes, int], None] = getattr(connection, _DATA_RECEIVED)
 
@@ -174,8 +175,8 @@ def _take_at_once(transport: RTCDtlsTransport, take: Callable[[RtpPacket], None]
 
 
 def lose_late_data(peer: RTCPeerConnection) -> None:
-    """What the data channel still has to send when the connection closes is lost, as it must be; as shipped, each piece is the
-    unhandled error of a task. Call it once both descriptions are set."""
+    """Drop what the data channel still has to send when the connection closes. As shipped, each lost piece is the unhandled error
+    of a task. Call it once both descriptions are set."""
     if peer.sctp is None:
         return
     transport = peer.sctp.transport
@@ -189,7 +190,7 @@ def lose_late_data(peer: RTCPeerConnection) -> None:
 
 
 def transports(peer: RTCPeerConnection) -> set[RTCDtlsTransport]:
-    """The transports that `peer` uses, once it knows the other side's description: one when all is bundled."""
+    """The transports that `peer` uses, once it knows the other side's description: one when everything is bundled."""
     used = {transceiver.receiver.transport for transceiver in peer.getTransceivers()}
     return used if peer.sctp is None else used | {peer.sctp.transport}
 
@@ -201,13 +202,13 @@ def ice_connection(transport: RTCDtlsTransport) -> aioice.ice.Connection:
 
 
 def guard_sockets(peer: RTCPeerConnection, make_gate: Callable[[], Gate]) -> None:
-    """Put a gate of ours before each socket of `peer`, which knows the other side's description and has opened none."""
+    """Put a gate before each socket of `peer`, which knows the other side's description and has opened no socket yet."""
     for transport in transports(peer):
         ice_hooks.guard(ice_connection(transport), make_gate())
 
 
 def repeat_flights(peer: RTCPeerConnection) -> None:
-    """Repeat what the handshakes of `peer` lose; it knows the other side's description."""
+    """Send the lost handshake flights of `peer` again. It must know the other side's description."""
     for transport in transports(peer):
         set_up_repeats.repeat_flights(transport)
 

@@ -21,7 +21,7 @@ _QUIET_BYTES = 2
 
 
 Deliver = Callable[[NDArray[np.int16], float, bool], None]
-"""Called with 20 ms of PCM (mono, shape (rate_hz / 50,)), when the packet that completed it arrived (milliseconds of
+"""Called with 20 ms of PCM (mono, shape (rate_hz / 50,)), the time at which the packet that completed it arrived (milliseconds of
 `time.monotonic`), and whether any of it was lost."""
 
 
@@ -36,7 +36,7 @@ class AudioReceiver:
         self.ignored = 0
         """Packets that were not Opus."""
         self.allowance = audio_meter()
-        """What of the audio was too much, in seconds."""
+        """Measures how much audio was too much, in seconds."""
         self._deliver = deliver
         self._decoder = opus.Decoder(rate_hz)
         self._frame_samples = rate_hz * FRAME_MS // 1000
@@ -83,7 +83,7 @@ class AudioReceiver:
             return
         when_s = self._loop.time() + deadline_ms / 1000.0 - time.monotonic()
         if self._timer is not None:
-            # A timer that is too early only looks again: cheaper than a new one for each packet.
+            # A timer that fires too early only looks again: that is cheaper than a new timer for each packet.
             if self._timer.when() <= when_s:
                 return
             self._timer.cancel()

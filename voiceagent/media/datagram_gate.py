@@ -1,8 +1,8 @@
-"""Which datagrams a WebRTC connection looks at, and what it may send to addresses where perhaps no one asked for it. Pure.
+"""Which datagrams a WebRTC connection reads, and what it may send to addresses that perhaps never asked for it. Pure.
 
-Datagrams come in with their source; those of addresses that no ICE connectivity check has vouched for are refused unless they
-are STUN, which brings its own proof. What goes out to an address that has not answered a check is paid from a budget of three
-times the offer's size, as QUIC limits it before an address is validated (RFC 9000 §8.1)."""
+Datagrams come in with their source. If no ICE connectivity check has vouched for that address, they are refused, except STUN,
+which brings its own proof. Whatever goes to an address that has not answered a check is paid from a budget of three times the
+offer's size, as QUIC limits it before an address is validated (RFC 9000 §8.1)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_DATAGRAM_BYTES = 2048
 """No peer sends more in one piece: paths carry 1,500 bytes."""
 MAX_STUN_BYTES = 1500
 MAX_ADDRESSES = 16
-"""Addresses of the peer that are known at a time: of each of its interfaces, and of networks that it changes to."""
+"""Addresses of the peer that are known at a time: one for each of its interfaces, and for networks that it changes to."""
 AMPLIFICATION = 3
 
 _STUN_HEADER = struct.Struct("!HHI")
@@ -31,7 +31,7 @@ class Kind(enum.Enum):
     STUN = "stun"
     DTLS = "dtls"
     RTP = "rtp"
-    """Or RTCP."""
+    """RTP or RTCP."""
     OTHER = "other"
     """Empty, longer than a path carries, or of a protocol that we do not speak."""
 
@@ -57,9 +57,9 @@ def is_stun(data: bytes) -> bool:
 
 
 class Budget:
-    """What may be sent to addresses that have not answered yet, in bytes: three times the offer, and as much as came from the
-    peer in checks that it signed. A third is all that addresses get from which nothing has come: the rest is kept for those from
-    which the peer has called, so that names of nowhere in the offer do not use it up."""
+    """What may be sent to addresses that have not answered yet, in bytes: three times the offer, plus as much as came from the
+    peer in checks that it signed. Addresses from which nothing has come get a third of it at most. The rest is kept for addresses
+    from which the peer has called, so that useless addresses in the offer do not use it up."""
 
     def __init__(self, offer_bytes: int) -> None:
         self.sent_bytes = 0
@@ -72,7 +72,7 @@ class Budget:
         self._received_bytes += size
 
     def take(self, size: int, *, is_silent: bool) -> bool:
-        """Whether `size` bytes may go to an address that has not answered; `is_silent`: nothing has come from it either."""
+        """Whether `size` bytes may go to an address that has not answered. `is_silent`: nothing has come from it either."""
         if is_silent and self._silent_bytes + size > self._offer_bytes:
             return False
         if self.sent_bytes + size > AMPLIFICATION * self._offer_bytes + self._received_bytes:
@@ -85,10 +85,10 @@ class Budget:
 
 @dataclass(slots=True)
 class GateCounters:
-    """What became of datagrams that no one asked for, and of those that would have gone where no one answers."""
+    """Counts datagrams that no one asked for, and those that would have gone where no one answers."""
 
     foreign: int = 0
-    """Not looked at: empty, of no known protocol, or of an address without a check."""
+    """Refused unread: empty, of no known protocol, or of an address without a check."""
     stun_malformed: int = 0
     stun_unauthenticated: int = 0
     """Requests without the call's password."""
@@ -99,35 +99,36 @@ class GateCounters:
 
 
 class Gate:
-    """One ICE connection's. Without a `budget` (we made the offer, and chose whom to call) sending is free."""
+    """The gate of one ICE connection. Without a `budget` (we made the offer, and chose whom to call) sending is free."""
 
     def __init__(self, budget: Budget | None = None, counters: GateCounters | None = None) -> None:
         self.counters = counters or GateCounters()
         self._budget = budget
         self._answered: dict[Address, bool] = {}
-        """The known addresses, the one longest not heard of first; whether a check of ours was answered from there."""
+        """The known addresses, the one longest not heard of first, each with whether it answered a check of ours."""
 
     def knows(self, source: Address) -> bool:
-        """Whether a check has vouched for `source`: the peer's, which proves that it holds the call's password, or ours."""
+        """Whether a check has vouched for `source`: the peer's own, which proves that it holds the call's password, or one of
+        ours."""
         return source in self._answered
 
     def expects(self, source: Address) -> bool:
-        """Whether someone is likely to be at `source`: the peer has called from there, or we chose it."""
+        """Whether someone is likely to be at `source`: the peer has called from there, or we chose the address."""
         return self._budget is None or source in self._answered
 
     def check_received(self, source: Address, size: int, in_use: Container[Address] = ()) -> Address | None:
-        """A signed check came from `source`. It does not prove that the peer is there (a source can be forged), but that it is
-        the peer. The address that is forgotten in its place, if any: never one `in_use`."""
+        """A signed check came from `source`. This proves that it is the peer, but not that the peer is there (a source can be
+        forged). Returns the address that is forgotten in its place, if any: never one `in_use`."""
         if self._budget is not None:
             self._budget.received(size)
         return self._remember(source, self._answered.get(source, False), in_use)
 
     def check_answered(self, source: Address, in_use: Container[Address] = ()) -> Address | None:
-        """A check of ours that went to `source` was answered from there. Returns what `check_received` does."""
+        """A check of ours that went to `source` was answered from there. Returns the same as `check_received`."""
         return self._remember(source, True, in_use)
 
     def may_send(self, to: Address, size: int) -> bool:
-        """Whether `size` bytes may be sent to `to`; paid from the budget as long as it has not answered."""
+        """Whether `size` bytes may be sent to `to`. They are paid from the budget as long as it has not answered."""
         answered = self._answered.get(to)
         if answered or self._budget is None or self._budget.take(size, is_silent=answered is None):
             return True

@@ -1,9 +1,9 @@
-"""Which datagrams of DTLS 1.2 may reach the handshake: invalid records are discarded, the association stays (RFC 6347 §4.1.2.7).
-Pure.
+"""Which datagrams of DTLS 1.2 may reach the handshake: invalid records are discarded, and the association stays (RFC 6347
+§4.1.2.7). Pure.
 
-OpenSSL does so for records that are encrypted. The first ones are not, and there it gives the connection up for an alert, or a
-message that only the other side sends, though anyone can have made them. What is screened out here it never sees; a peer that
-gives up for good is noticed as it stays silent."""
+OpenSSL does this for encrypted records. The first records are not encrypted, so anyone can have made them. For these, OpenSSL
+gives the connection up after an alert, or after a message that only the other side sends. This screen keeps them from OpenSSL. A
+peer that gives up for good is noticed because it stays silent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FROM_CLIENT = frozenset({1, 11, 15, 16})
 
 
 def passes(data: bytes, expected: frozenset[int]) -> bool:
-    """Whether each record of `data` is well-formed, and each that is not encrypted (epoch 0) one that the handshake can need:
+    """Whether each record of `data` is well-formed, and each unencrypted one (epoch 0) is one that the handshake can need.
     `expected` are the types of handshake messages that the peer's side sends in clear."""
     try:
         return all(_is_wanted(data, start, end, expected) for start, end in _records(data))

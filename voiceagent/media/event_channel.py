@@ -13,22 +13,22 @@ from aiortc import RTCDataChannel
 LABEL = "oai-events"
 MAX_MESSAGE_CHARS = 131_072
 MAX_WAITING = 512
-"""Messages that wait: incoming for a reader, outgoing for the channel to open."""
+"""How many messages may wait: incoming ones for a reader, outgoing ones for the channel to open."""
 MAX_BUFFERED_BYTES = 1_048_576
 """What a slow peer may leave unread before further events are dropped."""
 
 
 class EventChannel:
-    """Queues around a data channel that may open later. What is dropped is counted."""
+    """Queues around a data channel that may open later. Dropped messages are counted."""
 
     def __init__(self) -> None:
         self.dropped_out = 0
         self.dropped_in = 0
-        """Binary, oversized, or more than the reader took."""
+        """Incoming messages that were dropped: binary, oversized, or more than the reader took."""
         self.overflowed_out = 0
-        """Of those that were dropped: too many waited for a peer that has a channel."""
+        """Outgoing messages dropped because too many waited for a peer that has a channel."""
         self.overflowed_in = 0
-        """And: more than the reader took."""
+        """Incoming messages dropped because the reader did not take them."""
         self._channel: RTCDataChannel | None = None
         self._out: deque[str] = deque()
         self._in: deque[tuple[float, str]] = deque()
@@ -36,15 +36,15 @@ class EventChannel:
         self._ended = False
 
     def attach(self, channel: RTCDataChannel) -> None:
-        """Use `channel`; what has waited is sent when it is open."""
+        """Use `channel`; messages that wait are sent when it is open."""
         self._channel = channel
         channel.on("open", self._flush)
         channel.on("message", self._on_message)
         self._flush()
 
     def send(self, event: dict[str, Any]) -> None:
-        """Send one event as JSON, or keep it until the channel opens; dropped (and counted) when it is closed, when the
-        peer does not read or does not take that much, or when too many wait."""
+        """Send one event as JSON, or keep it until the channel opens. It is dropped (and counted) when the channel is closed,
+        when the peer does not read or does not take that much, or when too many wait."""
         text = json.dumps(event, ensure_ascii=False, separators=(",", ":"))
         if self._channel is not None and self._channel.readyState == "open":
             self._send_now(self._channel, text)
@@ -55,7 +55,7 @@ class EventChannel:
             self._out.append(text)
 
     def end(self) -> None:
-        """No message will come any more: iterators end after what is waiting."""
+        """No message will come any more: iterators end after the messages that wait."""
         self._ended = True
         self._out.clear()
         self._changed.set()

@@ -24,14 +24,16 @@ class IceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What callers are told; nothing unless configured."""
 
     urls: Annotated[tuple[str, ...], msgspec.Meta(max_length=8)] = ()
-    """Such as `turn:turn.example.org:3478?transport=udp` (RFC 7065); `$VOICEAGENT_ICE_URLS`, separated by commas, goes before."""
+    """Such as `turn:turn.example.org:3478?transport=udp` (RFC 7065). `$VOICEAGENT_ICE_URLS`, separated by commas, overrides
+    it."""
     secret_env: str = "VOICEAGENT_TURN_SECRET"
     """The environment variable that holds the secret which the TURN server shares with us."""
     lifetime_s: Annotated[int, msgspec.Meta(ge=60, le=86_400)] = 7200
     """How long a credential is valid: longer than the longest call, as a relay is refreshed with it."""
     private_candidates: bool = False
-    """Whether the server may call addresses that an offer names and that are not on the Internet (RFC 6890): private, link-local,
-    loopback. Callers there reach it as they call first; only a firewall that opens from our side alone needs this."""
+    """Whether the server may send to addresses in an offer that are not on the Internet (RFC 6890): private, link-local,
+    loopback. Callers there reach the server anyway, because they send first. Only a firewall that opens from our side alone needs
+    this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class IceServers:
 
     @classmethod
     def from_settings(cls, settings: IceSettings, environment: Mapping[str, str] = os.environ) -> IceServers:
-        """Raises ConfigError for a URL that is none, and for TURN without a secret."""
+        """Raises ConfigError for an invalid URL, and for TURN without a secret."""
         named = tuple(url.strip() for url in environment.get(URLS_VARIABLE, "").split(",") if url.strip())
         urls = named or settings.urls
         wrong = next((url for url in urls if not _URL.fullmatch(url)), None)

@@ -1,5 +1,5 @@
-"""Puts a `Gate` in front of aioice's sockets, which as shipped hand on datagrams of any address, raise on malformed STUN and send
-to whatever an offer names. Reaches behind aioice's interface: `moved` says what a release has moved."""
+"""Puts a `Gate` in front of aioice's sockets. As shipped, these hand on datagrams of any address, raise on malformed STUN, and
+send to whatever an offer names. This reaches behind aioice's interface: `moved` says what a release has moved."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from voiceagent.token_bucket import TokenBucket
 
 CHECKS_PER_S = 100
 CHECKS_BURST = 200
-"""Signed checks that are answered: browsers send one each 48 ms before they are connected, then one each second or less."""
+"""Signed checks that are answered at once. Browsers send one each 48 ms before they are connected, then one each second or
+less."""
 
 _PROTOCOL = "StunProtocol"
 _CHECK_LIST = "_check_list"
@@ -42,7 +43,7 @@ def guard(connection: aioice.ice.Connection, gate: Gate) -> None:
 
 
 def moved() -> list[str]:
-    """What the installed aioice keeps elsewhere than these hooks expect."""
+    """What the installed aioice keeps elsewhere than where these hooks expect it."""
     problems = []
     expected = {
         (_shipped_protocol, "datagram_received"): ["self", "data", "addr"],
@@ -76,7 +77,7 @@ def _parse(data: bytes) -> stun.Message | None:
 
 
 class GatedProtocol(_shipped_protocol):
-    """aioice's socket, which looks only at what its connection's gate lets through."""
+    """aioice's socket, but it reads only what its connection's gate lets through."""
 
     def __init__(self, receiver: aioice.ice.Connection) -> None:
         super().__init__(receiver)
@@ -98,7 +99,7 @@ class GatedProtocol(_shipped_protocol):
             self._gate.counters.foreign += 1
 
     def send_stun(self, message: stun.Message, addr: Address) -> None:
-        """Send, as far as the budget goes: what is not sent counts as lost on the way."""
+        """Send as far as the budget allows; what is not sent counts as lost on the way."""
         data = bytes(message)
         if self._gate.may_send(addr, len(data)):
             self.transport.sendto(data, addr)

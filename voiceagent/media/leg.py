@@ -29,8 +29,8 @@ class Leg(Protocol):
     playout: Playout
 
     def frames(self) -> AsyncIterator[InboundFrame]:
-        """The caller's audio in order; ends when the connection does. Bounded: when the consumer is slow the oldest
-        frames are dropped and counted."""
+        """The caller's audio in order; ends when the connection does. Bounded: when the consumer is slow, the oldest frames are
+        dropped and counted."""
         ...
 
     def client_events(self) -> AsyncIterator[str]:
@@ -38,7 +38,8 @@ class Leg(Protocol):
         ...
 
     def send_event(self, event: dict[str, Any]) -> None:
-        """Send one JSON event to the client; kept (bounded) until the channel opens, dropped when it is closed."""
+        """Send one JSON event to the client. It is kept (bounded) until the channel opens, and dropped when the channel is
+        closed."""
         ...
 
     @property
@@ -53,7 +54,7 @@ class Leg(Protocol):
 
     @property
     def drops(self) -> Mapping[str, int]:
-        """How many items its full queues let go of so far, by queue."""
+        """How many items its full queues dropped so far, by queue."""
         ...
 
     async def wait_connected(self) -> bool:

@@ -1,4 +1,4 @@
-"""An outgoing audio track that is paced by the event loop's ticker: a source gives 20 ms of PCM at a time, Opus packets come out.
+"""An outgoing audio track that the event loop's ticker paces. A source gives 20 ms of PCM at a time; Opus packets come out.
 aiortc's sender takes packets as they are, so its own encoder and its thread hops are bypassed."""
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from voiceagent.media.ticker import FRAME_MS, PHASES, Seat, Ticker
 RATE_HZ = 24_000
 FRAME_SAMPLES = RATE_HZ * FRAME_MS // 1000
 MAX_LATE_FRAMES = 3
-"""A stall longer than this is skipped on the time line instead of being made up for in a burst."""
+"""A stall longer than this is skipped on the time line; a shorter one is made up for in a burst."""
 
 QUIET_AFTER_FRAMES = 10
-"""Silence that is sent in full; after it packets stop, where that is wanted."""
+"""Frames of silence that are sent in full; then packets stop, if the track uses DTX."""
 QUIET_FRAMES = 20
-"""Then one packet in so many frames says that the silence lasts (libopus does the same: RFC 6716 §2.1.9)."""
+"""From then on, one packet in so many frames says that the silence lasts (libopus does the same: RFC 6716 §2.1.9)."""
 
 _TIME_BASE = Fraction(1, opus.RTP_CLOCK_HZ)
 _SLOT_TICKS = opus.RTP_CLOCK_HZ * FRAME_MS // 1000 // PHASES
@@ -35,7 +35,7 @@ Source = Callable[[], NDArray[np.int16] | None]
 
 
 class PacedTrack(MediaStreamTrack):
-    """`source` is asked for a frame at the moment it is due; `sent` is called with that moment, in milliseconds of
+    """`source` is asked for a frame at the moment when it is due. `sent` is called with that moment, in milliseconds of
     `time.monotonic`, once the frame was handed to RTP."""
 
     kind = "audio"
@@ -48,11 +48,11 @@ class PacedTrack(MediaStreamTrack):
         encoder: opus.Encoder | None = None,
         idle: Callable[[], bool] | None = None,
     ) -> None:
-        """`idle` tells whether `source` would give silence; with it, long silences are not sent (DTX), and `hurry` is to be
-        called when they end."""
+        """`idle` tells whether `source` would give silence. With it, long silences are not sent (DTX), and `hurry` must be called
+        when they end."""
         super().__init__()
         self.skipped_frames = 0
-        """Frames' time that stalls of the event loop cost."""
+        """Frames that were skipped because the event loop stalled."""
         self._source = source
         self._sent = sent
         self._idle = idle
@@ -72,13 +72,13 @@ class PacedTrack(MediaStreamTrack):
             self._seat.leave()
 
     def hurry(self) -> None:
-        """There is something to say: where packets had stopped, the next is due now."""
+        """There is something to say: if packets had stopped, the next one is due now."""
         if self._seat is not None:
             self._seat.hurry()
 
     async def recv(self) -> Packet[Any]:
         """The next packet, when it is due."""
-        # aiortc asks for a packet right after it has sent the one before, without giving up the event loop.
+        # aiortc asks for a packet right after it has sent the previous one, without yielding to the event loop.
         if self._handed_ms is not None and self._sent is not None:
             self._sent(self._handed_ms)
         self._handed_ms = None
@@ -106,7 +106,7 @@ class PacedTrack(MediaStreamTrack):
         return payload
 
     async def _due(self) -> None:
-        """Wait until the next frame is due; after a long stall the frames that it cost are skipped."""
+        """Wait until the next frame is due. After a long stall, the frames that it cost are skipped."""
         if self._seat is None:
             self._seat = Ticker.of_running_loop().seat()
             self._first = self._wanted = await self._seat.tick(-1)

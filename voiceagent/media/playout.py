@@ -1,6 +1,6 @@
-"""The playout queue of a leg: clauses of PCM in, one 20 ms frame at a time out, and an exact ledger of what was sent.
-Pure: the leg's pacer calls `take_frame`, and `confirm_sent` once the frame is on its way. Every frame carries its reply's id,
-so what belongs to a dropped reply cannot be sent."""
+"""The playout queue of a leg: clauses of PCM in, one 20 ms frame at a time out, and an exact ledger of what was sent. Pure: the
+leg's pacer calls `take_frame`, and `confirm_sent` once the frame is on its way. Every frame carries its reply's id, so frames of
+a dropped reply cannot be sent."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ RATE_HZ = 24_000
 FRAME_SAMPLES = RATE_HZ * FRAME_MS // 1000
 FADE_SAMPLES = RATE_HZ * 5 // 1000
 MAX_REWIND_SAMPLES = RATE_HZ * 2
-"""Of what was sent last of a clause, so much is kept, to go back to the beginning of a word."""
+"""How much of a clause's audio, sent last, is kept, so that playout can go back to the beginning of a word."""
 FULL_S = 30.0
-"""With so much to send the queue is full: synthesis waits."""
+"""With this much audio to send, in seconds, the queue is full and synthesis waits."""
 MAX_REMEMBERED = 1024
-"""Dropped replies, and replies with a ledger, that are remembered; the oldest are forgotten (reply ids rise)."""
+"""How many dropped replies, and replies with a ledger, are remembered. The oldest are forgotten (reply ids rise)."""
 
 Position = tuple[int, int, float]
-"""(reply_id, clause, played_ms): the clause's audio was sent up to there, all earlier clauses wholly."""
+"""(reply_id, clause, played_ms): the clause's audio was sent up to there, and all earlier clauses completely."""
 
 
 class Clause:
@@ -38,17 +38,17 @@ class Clause:
         self.is_cut = False
         self.sent_samples = 0
         self.recent: deque[NDArray[np.int16]] = deque()
-        """What was sent of it last."""
+        """The audio that was sent last."""
 
     def sent(self, part: NDArray[np.int16]) -> None:
-        """The next of its audio was sent."""
+        """The next part of its audio was sent."""
         self.sent_samples += len(part)
         self.recent.append(part)
         while sum(map(len, self.recent)) - len(self.recent[0]) >= MAX_REWIND_SAMPLES:
             self.recent.popleft()
 
     def go_back(self, samples: int) -> int:
-        """Have so much of it sent again; how much it is."""
+        """Have up to this much of it sent again; returns how much it is."""
         if samples <= 0 or not self.recent:
             return 0
         again = np.concatenate(self.recent)[-samples:]
@@ -59,7 +59,7 @@ class Clause:
 
     @property
     def position(self) -> Position:
-        """How far it was taken."""
+        """How far its audio was taken."""
         return (self.reply_id, self.index, self.sent_samples * 1000.0 / RATE_HZ)
 
 
@@ -78,11 +78,12 @@ class Playout:
         self._paused: set[int] = set()
         self._fade_in = False
         self._tail: NDArray[np.int16] | None = None
-        """The fading end of what was held in the middle of a sound; sent, but in no ledger: it is sent again."""
+        """The fading end of a reply that was paused in the middle of a sound. It is sent, but it is in no ledger, because the
+        audio is sent again."""
         self._gains: dict[int, float] = {}
-        """Of replies that are not at their full level."""
+        """The gains of replies that are not at their full level."""
         self._gain = 1.0
-        """With which the last frame ended."""
+        """The gain with which the last frame ended."""
         self._cancelled: dict[int, None] = {}
         self._last: dict[int, Position] = {}
         self._taken: list[Position] = []
@@ -90,7 +91,7 @@ class Playout:
 
     @property
     def queued_ms(self) -> float:
-        """Audio that waits to be sent."""
+        """Audio that waits to be sent, in milliseconds."""
         return self._queued_samples * 1000.0 / RATE_HZ
 
     @property
@@ -100,7 +101,7 @@ class Playout:
 
     @property
     def full(self) -> bool:
-        """Whether nothing more should be synthesised for now. What was, is taken all the same."""
+        """Whether nothing more should be synthesised for now. Audio that was synthesised is taken all the same."""
         return self._queued_samples >= FULL_S * RATE_HZ
 
     def push(self, reply_id: int, clause: int, pcm: NDArray[np.int16], *, complete: bool) -> bool:
@@ -129,9 +130,9 @@ class Playout:
             self.on_ready()
 
     def take_frame(self) -> NDArray[np.int16] | None:
-        """The next 20 ms to send, shape (480,); None when there is nothing to say (send silence). A frame may join the end of
-        one clause and the start of the next; it never waits for audio that is still being synthesised. Not in the ledger
-        until `confirm_sent`."""
+        """The next 20 ms to send, shape (480,); None when there is nothing to say (send silence). A frame may join the end of one
+        clause and the start of the next. It never waits for audio that is still being synthesised. It enters the ledger only with
+        `confirm_sent`."""
         gain = self._gains.get(self._clauses[0].reply_id, 1.0) if self._clauses else 1.0
         parts: list[NDArray[np.int16]] = []
         taken: list[Position] = []
@@ -166,7 +167,7 @@ class Playout:
         return self._ramped(self._faded_in(frame) if self._fade_in else frame, gain)
 
     def _ramped(self, frame: NDArray[np.int16], gain: float) -> NDArray[np.int16]:
-        """The frame at another gain, reached at its end."""
+        """The frame with its gain moved to the new one, which is reached at its end."""
         before, self._gain = self._gain, gain
         if before == gain == 1.0:
             return frame
@@ -179,15 +180,16 @@ class Playout:
         return faded
 
     def attenuate(self, reply_id: int, gain_db: float) -> None:
-        """Send the reply softer by so much from the next frame on, which goes from the one level to the other; 0: at its own."""
+        """Send the reply softer by so many dB from the next frame on, which moves from the old level to the new one. 0: its own
+        level."""
         if gain_db:
             self._gains[reply_id] = 10 ** (gain_db / 20)
         else:
             self._gains.pop(reply_id, None)
 
     def pause(self, reply_id: int) -> None:
-        """Send nothing of the reply until `release`, but for 5 ms in which it fades out; what is pushed meanwhile queues up. May
-        come before its first push."""
+        """Send nothing of the reply until `resume`, except 5 ms in which it fades out. Audio pushed meanwhile queues up. May come
+        before its first push."""
         if reply_id in self._cancelled or reply_id in self._paused:
             return
         first = self._clauses[0] if self._clauses else None
@@ -198,8 +200,8 @@ class Playout:
         self._paused.add(reply_id)
 
     def resume(self, reply_id: int, clause: int = -1, from_ms: float = 0.0) -> None:
-        """Go on at the full level from the very sample at which the reply was held or, where `clause` is the one that was being
-        sent, from `from_ms` of its audio where that is earlier; what is sent again enters the ledger again, with its own
+        """Go on at the full level from the very sample at which the reply was paused. If `clause` is the one that was being sent,
+        go on from `from_ms` of its audio where that is earlier. Audio that is sent again enters the ledger again, with its own
         position. A reply that was cut fades in over 5 ms, so that it does not click."""
         if reply_id not in self._paused:
             return
@@ -213,7 +215,8 @@ class Playout:
         self._tell_ready()
 
     def end_clause(self, reply_id: int, clause: int, end_ms: float) -> None:
-        """Send nothing of the clause beyond `end_ms` of its audio, fading out over 5 ms; what is pushed to it later is let go."""
+        """Send nothing of the clause beyond `end_ms` of its audio, and fade out over 5 ms. Audio pushed to it later is
+        dropped."""
         cut = self._find(reply_id, clause)
         if cut is None:
             return
@@ -228,7 +231,8 @@ class Playout:
         cut.complete = cut.is_cut = True
 
     def break_off(self, reply_id: int, clause: int) -> None:
-        """The rest of the clause will never come: end it where it was sent to, fading out, so that what is behind it is sent."""
+        """The rest of the clause will never come: end it where it was sent to, fading out, so that the clauses behind it are
+        sent."""
         broken = self._find(reply_id, clause)
         if broken is not None:
             fade = FADE_SAMPLES if broken.sent_samples else 0
@@ -255,7 +259,8 @@ class Playout:
         return frame
 
     def cancel(self, reply_id: int) -> Position:
-        """Send nothing more of the reply; what was sent of it, a frame just taken included. Clause is -1 when nothing was."""
+        """Send nothing more of the reply. Returns what was sent of it, including a frame just taken. Clause is -1 when nothing
+        was sent."""
         self._cancelled[reply_id] = None
         self._paused.discard(reply_id)
         if self._gains.pop(reply_id, None) is not None:
@@ -269,7 +274,7 @@ class Playout:
         return next((position for position in reversed(self._taken) if position[0] == reply_id), last)
 
     def finish(self, reply_id: int) -> None:
-        """Forget the ledger of a reply that was wholly sent."""
+        """Forget the ledger of a reply that was sent completely."""
         self._paused.discard(reply_id)
         self._gains.pop(reply_id, None)
         self._last.pop(reply_id, None)

@@ -1,8 +1,8 @@
 """Which SCTP packets of a data channel are handed on, and what each costs (RFC 9260, RFC 3758, RFC 6525). Pure.
 
-The peer holds the keys here, so nothing but this stands between it and aiortc's SCTP, which trusts it: a parameter of length 0
-makes it loop for ever, a report of gaps lets it count to any number, and messages that never end, data far ahead of what is
-missing and streams without number make it keep all that comes and search it at each chunk."""
+The peer holds the keys here, so only this screen protects aiortc's SCTP, which trusts the peer. A parameter of length 0 makes it
+loop for ever, and a report of gaps lets it count to any number. Messages that never end, data far ahead of what is missing and an
+unlimited number of streams make it keep everything and search it at each chunk."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 MAX_STREAMS = 16
 """Streams on which the peer sends: `oai-events` needs one."""
 MAX_TSNS_AHEAD = 256
-"""How far data may be ahead of what is missing."""
+"""How far data may be ahead of the missing data."""
 MAX_WAITING_CHUNKS = 512
 MAX_WAITING_BYTES = 393_216
-"""Of messages that are not whole yet; we tell the peer so (a_rwnd). A message has at most 262,144 (a=max-message-size)."""
+"""Bytes of incomplete messages that may wait; we tell the peer so (a_rwnd). A message has at most 262,144
+(a=max-message-size)."""
 PACKET_COST_BYTES = 256
 CHUNK_COST_BYTES = 128
-"""What handling a packet, and a chunk, is worth in bytes of payload."""
+"""What handling a packet, or a chunk, costs, in bytes of payload."""
 
 _COMMON_HEADER_BYTES = 12
 _CHUNK_HEADER = struct.Struct("!BBH")
@@ -37,9 +38,9 @@ class Verdict(enum.Enum):
     TAKE = "take"
     MALFORMED = "malformed"
     EXCESS = "excess"
-    """It is as if lost: a peer that keeps to the protocol sends it again when there is room."""
+    """The packet counts as lost: a peer that keeps to the protocol sends it again when there is room."""
     ENDLESS = "endless"
-    """More waits than we said we take: the peer keeps to no limit."""
+    """More data waits than we said we take: the peer keeps to no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +49,18 @@ class Association:
 
     established: bool
     last_received_tsn: int | None
-    """Up to which all has come; None before the association is set up."""
+    """Everything up to this TSN has come; None before the association is set up."""
     misordered: int
-    """How many chunks came ahead of what is missing."""
+    """How many chunks came ahead of missing ones."""
     next_tsn: int
     """The TSN of our next chunk."""
     last_sacked_tsn: int
-    """Up to which the peer has ours."""
+    """The peer has our chunks up to this TSN."""
     waiting_chunks: int
     waiting_bytes: int
-    """Of messages that are not whole."""
+    """Bytes of incomplete messages."""
     streams: Collection[int] = field(default_factory=frozenset)
-    """On which the peer has sent."""
+    """The streams on which the peer has sent."""
 
 
 def chunks_of(packet: bytes) -> list[tuple[int, bytes]]:
@@ -80,7 +81,7 @@ def chunks_of(packet: bytes) -> list[tuple[int, bytes]]:
 
 
 def cost_bytes(packet: bytes, chunks: int) -> int:
-    """What handling `packet` is worth."""
+    """What handling `packet` costs."""
     return len(packet) + PACKET_COST_BYTES + chunks * CHUNK_COST_BYTES
 
 
@@ -105,7 +106,8 @@ def _judge_data(chunks: list[tuple[int, bytes]], association: Association) -> Ve
         (association.waiting_bytes + sum(len(chunk) - 16 for chunk in data)) / MAX_WAITING_BYTES,
         (association.waiting_chunks + len(data)) / MAX_WAITING_CHUNKS,
     )
-    # A message is shorter than what may wait: where nothing is missing, it has no end. Where something is, it must still come.
+    # A message is shorter than what may wait. So if nothing is missing, the message has no end; if something is missing, its end
+    # may still come.
     if data and (used > 2.0 or (used > 1.0 and not association.misordered)):
         return Verdict.ENDLESS
     if data and 1 not in distances and (used > 1.0 or association.misordered > MAX_TSNS_AHEAD):
@@ -119,7 +121,7 @@ def _judge_data(chunks: list[tuple[int, bytes]], association: Association) -> Ve
 
 
 def _ahead(chunk: bytes, association: Association) -> int:
-    """How far a DATA chunk is ahead of what has come; 0 for one that has come before."""
+    """How far a DATA chunk is ahead of the received data; 0 for one that has come before."""
     distance = (_uint32(chunk, 4) - (association.last_received_tsn or 0)) % (1 << 32)
     return distance if distance < _HALF else 0
 
@@ -144,7 +146,7 @@ def _are_parameters(chunk: bytes, position: int) -> bool:
 
 
 def _is_possible_sack(chunk: bytes, association: Association) -> bool:
-    """Whether a SACK acknowledges only what we sent, each once (RFC 9260 §3.3.4). One that is out of date may say anything."""
+    """Whether a SACK acknowledges only what we sent, each chunk once (RFC 9260 §3.3.4). An outdated SACK may say anything."""
     gaps, duplicates = struct.unpack_from("!HH", chunk, 12)
     if len(chunk) != 16 + 4 * (gaps + duplicates):
         return False

@@ -1,9 +1,9 @@
 """Reads an SDP offer (RFC 8866, RFC 9429) and says in one line what is wrong with it; finishes the answer.
 
-What comes out of `read_offer` holds only candidates that can be used as they are, and few of them: names that would need
-multicast DNS, TCP candidates, addresses where no caller is and ports that do not exist go, and so does end-of-candidates, since
-a peer may be reachable from an address it did not list. Media whose direction is left open get `sendrecv`, which is what that
-means (RFC 8866 §6.7) and aiortc wants written."""
+What comes out of `read_offer` holds only candidates that can be used as they are, and few of them. Names that would need
+multicast DNS, TCP candidates, addresses where no caller is and ports that do not exist are removed. So is end-of-candidates,
+since a peer may be reachable from an address that it did not list. Media without a direction get `sendrecv`: that is what a
+missing direction means (RFC 8866 §6.7), and aiortc wants it written."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _parse(text: str) -> sdp.SessionDescription:
 
 
 def read_offer(text: str, *, private_candidates: bool = False) -> str:
-    """The offer, ready for aiortc, with the candidates on the Internet, and with `private_candidates` others too. Raises
+    """The offer, ready for aiortc. It keeps the candidates on the Internet, and with `private_candidates` others too. Raises
     MediaError when it is malformed, has no audio, no Opus, or lacks the ICE and DTLS parameters."""
     description = _parse(text)
     if len(description.media) > MAX_SECTIONS:
@@ -88,8 +88,8 @@ def _check_credential(name: str, value: str | None, allowed: re.Pattern[str], le
 
 
 def is_usable_host(host: str, private_candidates: bool) -> bool:
-    """Whether an offer may make us send to `host`: an address of the Internet, or with `private_candidates` any of one host
-    (RFC 6890). An IPv4 address inside an IPv6 one counts as what it is."""
+    """Whether an offer may make us send to `host`: an address of the Internet, or with `private_candidates` any address of one
+    host (RFC 6890). An IPv4 address inside an IPv6 one is judged as the IPv4 address."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
@@ -118,7 +118,7 @@ def _with_usable_candidates(text: str, private_candidates: bool) -> str:
             match = _CANDIDATE.match(line)
             if match is None or match["transport"].lower() != "udp" or not is_usable_host(match["host"], private_candidates):
                 continue
-            if not 0 < int(match["port"]) <= MAX_PORT:  # asyncio closes a socket that is to send to a higher one
+            if not 0 < int(match["port"]) <= MAX_PORT:  # asyncio closes a socket that sends to a higher port
                 continue
             address = (match["host"], int(match["port"]))
             if address not in addresses and len(addresses) >= MAX_CANDIDATES:

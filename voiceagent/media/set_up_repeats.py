@@ -1,6 +1,7 @@
-"""Says again what a connection's set-up lost on the way, sooner than the 500 ms that aioice waits for an ICE check and the 1 s
-that OpenSSL waits for a DTLS flight: at 30 % loss those let 2 of 5 calls miss the 5 s in which a call must be up. A repeated
-datagram is byte for byte the first, so one that came is recognised and costs nothing (RFC 8489 §6.3.1, RFC 6347 §4.1.2.6)."""
+"""Repeats the datagrams that a connection's set-up lost on the way. aioice waits 500 ms before it repeats an ICE check, and
+OpenSSL 1 s before it repeats a DTLS flight. At 30 % loss, these waits make 2 of 5 calls miss the 5 s in which a call must be up.
+A repeated datagram is byte for byte the first one, so a receiver that already has it recognises it at no cost (RFC 8489 §6.3.1,
+RFC 6347 §4.1.2.6)."""
 
 from __future__ import annotations
 
@@ -12,13 +13,13 @@ from aiortc import RTCIceTransport
 from aiortc.rtcdtlstransport import RTCDtlsTransport
 
 REPEATS_S = (0.1, 0.25, 0.6)
-"""When, after the first time."""
+"""When to repeat, in seconds after the first time."""
 
 _SEND = "_send"
 
 
 def moved() -> list[str]:
-    """What the installed aiortc keeps elsewhere than this expects."""
+    """What the installed aiortc keeps elsewhere than where this module expects it."""
     return [] if _SEND in RTCIceTransport.__init__.__code__.co_names else ["RTCIceTransport sends elsewhere"]
 
 
@@ -30,7 +31,7 @@ class Repeats:
         self._timers = [loop.call_later(delay_s, send) for delay_s in REPEATS_S]
 
     def stop(self) -> None:
-        """Say it no more."""
+        """Repeat no more."""
         for timer in self._timers:
             timer.cancel()
 

@@ -1,6 +1,6 @@
-"""One timer for all paced legs of an event loop. It fires at absolute times, so that nothing drifts; legs are spread over the
-20 ms of a frame, so that their work comes in small portions and not all at once. A leg with nothing to say rests: it costs no
-wake-ups, and is due at once when there is something."""
+"""One timer for all paced legs of an event loop. It fires at absolute times, so nothing drifts. Legs are spread over the 20 ms of
+a frame, so that their work comes in small portions and not all at once. A leg with nothing to say rests: it costs no wake-ups,
+and is due at once when there is something to say."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import asyncio
 
 FRAME_MS = 20
 PHASES = 4
-"""A frame is so many slots; legs are woken in so many groups within it."""
+"""A frame is divided into this many slots; each group of legs is woken in one of them."""
 SLOT_S = FRAME_MS / 1000 / PHASES
 
 _tickers: dict[asyncio.AbstractEventLoop, Ticker] = {}
-"""Those that have seats."""
+"""The tickers that have seats."""
 
 
 class Seat:
-    """A leg's place: `tick` returns once a frame is due. Time is counted in slots since the ticker began. Leave it with
+    """A leg's place: `tick` returns once a frame is due. Time is counted in slots since the ticker began. Give the place up with
     `leave`."""
 
     __slots__ = ("_earliest", "_left", "_newest", "_resting", "_ticker", "_waiter", "slot")
 
     def __init__(self, ticker: Ticker, slot: int) -> None:
         self.slot = slot
-        """When it is due next."""
+        """The slot in which it is due next."""
         self._ticker = ticker
         self._newest = -1
         self._left = False
@@ -32,15 +32,15 @@ class Seat:
         self._waiter: asyncio.Future[None] | None = None
 
     async def tick(self, after: int) -> int:
-        """Wait until a frame is due in a slot later than `after`; the newest such slot. One is due each `PHASES` slots, also
-        while nobody waits. Returns at once when the seat is left."""
+        """Wait until a frame is due in a slot later than `after`; returns the newest such slot. A frame is due each `PHASES`
+        slots, also while nobody waits. Returns at once when the seat is left."""
         if self._newest <= after and not self._left:
             self._waiter = self._ticker.loop.create_future()
             await self._waiter
         return self._newest
 
     async def rest(self, earliest: int, until: int) -> int:
-        """Like `tick`, but no frame is due before slot `until`, unless `hurry` is called; then none before `earliest`."""
+        """Like `tick`, but no frame is due before slot `until`, unless `hurry` is called; then none is due before `earliest`."""
         if self._left or self._newest >= until:
             return self._newest
         self._ticker.move(self, until)
@@ -51,7 +51,8 @@ class Seat:
             self._resting = False
 
     def hurry(self) -> None:
-        """There is something to say: a seat that rests is due now, or once its last frame is over, and each frame from then."""
+        """There is something to say. A seat that rests is due now, or once its last frame is over; from then on each frame is
+        due."""
         if not self._resting or self._left:
             return
         self._resting = False
@@ -80,13 +81,13 @@ class Seat:
 
 
 class Ticker:
-    """The timer of one event loop; `of_running_loop` finds it. It runs while there are seats, and fires only for those that
-    are due."""
+    """The timer of one event loop; `of_running_loop` finds it. It runs while there are seats, and fires only for seats that are
+    due."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self._agenda: dict[int, dict[Seat, None]] = {}
-        """By slot: who is due then."""
+        """The seats that are due, by slot."""
         self._timer: asyncio.TimerHandle | None = None
         self._armed = 0
         """The slot that the timer waits for."""
@@ -94,13 +95,13 @@ class Ticker:
 
     @classmethod
     def of_running_loop(cls) -> Ticker:
-        """The one that all legs of the running event loop share."""
+        """The ticker that all legs of the running event loop share."""
         loop = asyncio.get_running_loop()
         return _tickers.get(loop) or cls(loop)
 
     @property
     def seats(self) -> int:
-        """How many there are."""
+        """How many seats there are."""
         return sum(map(len, self._agenda.values()))
 
     @property
@@ -125,7 +126,7 @@ class Ticker:
         return seat
 
     def move(self, seat: Seat, slot: int) -> None:
-        """The seat is due in `slot`, and not before."""
+        """The seat is due in `slot`, and not before it."""
         self._take_out(seat)
         seat.slot = slot
         self._agenda.setdefault(slot, {})[seat] = None
@@ -148,7 +149,7 @@ class Ticker:
             self._agenda.pop(seat.slot, None)
 
     def _arm(self) -> None:
-        """Have the timer fire for whoever is due first. One that fires too early only looks again."""
+        """Set the timer for the seat that is due first. A timer that fires too early only looks again."""
         first = min(self._agenda)
         if self._timer is not None:
             if self._armed <= first:

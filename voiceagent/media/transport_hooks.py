@@ -1,5 +1,5 @@
-"""What a peer that holds the call's keys, or forges its address, may do to aiortc's DTLS, RTCP and SCTP, which as shipped trust
-it. Reaches behind aiortc's interface: `moved` says what a release has moved."""
+"""Limits what a peer that holds the call's keys, or forges its address, may do to aiortc's DTLS, RTCP and SCTP, which as shipped
+trust it. This reaches behind aiortc's interface: `moved` says what a release has moved."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from voiceagent.token_bucket import Meter, TokenBucket
 
 WORK_BYTES_PER_S = 262_144
 WORK_BURST_BYTES = 1_048_576
-"""What the data channel and RTCP of one peer may cost: a session of 100 KB at once, then events 200 times a second."""
+"""What the data channel and RTCP of one peer may cost, in bytes: a session of 100 KB at once, then events 200 times a second."""
 PATIENCE_BYTES_PER_S = 65_536
 PATIENCE_BURST_BYTES = 524_288
-"""What may be refused of it before the peer is given up."""
+"""How much of it may be refused before the peer is given up, in bytes."""
 MALFORMED_COST_BYTES = 16_384
 MAX_QUEUED = 256
-"""Datagrams that wait to be read, as they do before the handshake."""
+"""How many datagrams may wait to be read, as they do before the handshake."""
 
 _ICE_CONNECTION = "_connection"
 _QUEUE = "_queue"
@@ -53,7 +53,7 @@ log = logging.getLogger(__name__)
 
 
 def moved() -> list[str]:
-    """What the installed aiortc keeps elsewhere than these hooks expect."""
+    """What the installed aiortc keeps elsewhere than where these hooks expect it."""
     problems = []
     for owner, name, parameters in (
         (RTCDtlsTransport, _HANDLE_RTCP, ["self", "data"]),
@@ -80,14 +80,14 @@ def moved() -> list[str]:
 
 
 def was_closed_by_peer(transport: RTCDtlsTransport) -> bool:
-    """Whether the peer said that it closes `transport` (RFC 5246 §7.2.1), as against a path that was lost."""
+    """Whether the peer said that it closes `transport` (RFC 5246 §7.2.1). Otherwise the path was lost."""
     connection: SSL.Connection | None = getattr(transport, _SSL)
     return connection is not None and bool(connection.get_shutdown() & SSL.RECEIVED_SHUTDOWN)
 
 
 class TransportGuard:
-    """One peer connection's. `on_abuse` is called once, from within the transport, when the peer goes on with what was
-    refused."""
+    """The guard of one peer connection. `on_abuse` is called once, from within the transport, when the peer goes on after
+    refusals."""
 
     def __init__(self, on_abuse: Callable[[], None], clock: Callable[[], float] = time.monotonic) -> None:
         self.dtls_refused = 0
@@ -106,11 +106,11 @@ class TransportGuard:
 
     @property
     def refused(self) -> int:
-        """Packets that were too much work, or more than waits here for the rest of a message."""
+        """Packets that were too much work, or that exceeded what may wait here for the rest of a message."""
         return self._meter.refusals
 
     def guard_transport(self, transport: RTCDtlsTransport) -> None:
-        """Stand before `transport`'s queue, and before its RTCP."""
+        """Check packets before `transport`'s queue, and before its RTCP."""
         connection = getattr(transport.transport, _ICE_CONNECTION)
         enqueue: Callable[[bytes, int], None] = getattr(connection, _DATA_RECEIVED)
         handle_rtcp: Callable[[bytes], Awaitable[None]] = getattr(transport, _HANDLE_RTCP)
@@ -122,7 +122,7 @@ class TransportGuard:
                 if not dtls_screen.passes(data, expected):
                     self.dtls_refused += 1
                     return
-            # Nothing is proved yet: who forges the peer's address must not use up the peer's patience.
+            # Nothing is proved yet: packets with the peer's forged address must not count as the peer's abuse.
             cost_bytes = len(data) + PACKET_COST_BYTES
             if queue.qsize() >= MAX_QUEUED or (transport.encrypted and not self._unproved.take(cost_bytes, self._clock())):
                 self.overflowed += 1
@@ -137,7 +137,7 @@ class TransportGuard:
         setattr(transport, _HANDLE_RTCP, handle_rtcp_data)
 
     def guard_sctp(self, sctp: RTCSctpTransport) -> None:
-        """Stand before the data channels of `sctp`, whose association has not begun."""
+        """Check packets before the data channels of `sctp`, whose association has not begun."""
         sctp._advertised_rwnd = MAX_WAITING_BYTES
         handle: Callable[[bytes], Awaitable[None]] = getattr(sctp, _HANDLE_DATA)
 
@@ -161,7 +161,7 @@ class TransportGuard:
         setattr(sctp, _HANDLE_DATA, handle_data)
 
     async def _survive(self, handle: Callable[[bytes], Awaitable[None]], data: bytes) -> None:
-        """A packet that aiortc stumbles over is lost, not the connection."""
+        """A packet that makes aiortc raise is lost; the connection stays."""
         try:
             await handle(data)
         except ConnectionError:

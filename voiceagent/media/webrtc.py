@@ -1,5 +1,5 @@
-"""The WebRTC leg: a browser (or any WebRTC peer) as one media connection of a call. An SDP offer in, an answer out; then the
-caller's audio as 16 kHz frames, the playout's frames as Opus, and events over the data channel."""
+"""The WebRTC leg: a browser (or any WebRTC peer) as one media connection of a call. An SDP offer goes in, an answer comes out.
+Then it carries the caller's audio as 16 kHz frames, the playout's frames as Opus, and events over the data channel."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from voiceagent.media.transport_hooks import TransportGuard, ignore_retransmissi
 
 HEARD_RATE_HZ = 16_000
 MAX_HEARD_FRAMES = 500
-"""10 s of the caller's audio may wait for its reader; then the oldest is dropped."""
+"""10 s of the caller's audio may wait for its reader; beyond that the oldest frame is dropped."""
 WATCH_INTERVAL_S = 0.5
 CLOSE_TIMEOUT_S = 5.0
 
@@ -48,7 +48,7 @@ class WebRtcLeg:
     ) -> None:
         self.playout = Playout()
         self.dropped_frames = 0
-        """Frames of the caller that no one took in time."""
+        """Frames of the caller that were not taken in time."""
         self._loop = asyncio.get_running_loop()
         self._peer = RTCPeerConnection(RTCConfiguration(iceServers=list(ice_servers)))
         self._events = EventChannel()
@@ -82,8 +82,8 @@ class WebRtcLeg:
         bitrate_bps: int = 32_000,
         complexity: int = 5,
     ) -> tuple[WebRtcLeg, str]:
-        """Take an offer; the leg, and the SDP that answers it with all candidates. The connection comes up by itself; when it
-        has not within `connect_timeout_s`, or nothing is received for `silence_timeout_s`, the leg ends as `lost`.
+        """Take an offer; returns the leg, and the SDP that answers it with all candidates. The connection comes up by itself. If
+        it is not up within `connect_timeout_s`, or nothing is received for `silence_timeout_s`, the leg ends as `lost`.
         `private_candidates`: see `IceSettings`. Raises MediaError, in one line, for an offer that cannot be served."""
         offer = read_offer(offer_sdp, private_candidates=private_candidates)
         aiortc_hooks.prepare()
@@ -130,7 +130,7 @@ class WebRtcLeg:
             self._guard.guard_sctp(self._peer.sctp)
 
     async def frames(self) -> AsyncIterator[InboundFrame]:
-        """The caller's audio in order; ends when the connection does. When the consumer is slow the oldest frames are dropped
+        """The caller's audio in order; ends when the connection does. When the consumer is slow, the oldest frames are dropped
         and counted in `dropped_frames`."""
         while True:
             while self._heard:
@@ -146,14 +146,14 @@ class WebRtcLeg:
             yield text
 
     def send_event(self, event: dict[str, Any]) -> None:
-        """Send one JSON event to the client; kept (bounded) until the channel opens, dropped and counted when it is closed or
-        the client does not read."""
+        """Send one JSON event to the client. It is kept (bounded) until the channel opens. It is dropped and counted when the
+        channel is closed or the client does not read."""
         self._events.send(event)
 
     @property
     def end_reason(self) -> str:
-        """Why the connection ended: hangup (the peer closed it), closed (we did), lost, abuse (the peer went on with what was
-        refused). Empty while it is up."""
+        """Why the connection ended: hangup (the peer closed it), closed (we did), lost, abuse (the peer went on after refusals).
+        Empty while it is up."""
         return self._end_reason
 
     @property
@@ -273,7 +273,7 @@ class WebRtcLeg:
         if self._receiver.allowance.exhausted:
             self._end("abuse")
             return
-        # Until it is connected nothing that comes in buys time: half a handshake is no caller.
+        # Until the leg is connected, incoming data extends no deadline: half a handshake is no caller.
         is_up = self._connected.is_set()
         limit_s, since_s = (self._silence_timeout_s, self._last_packet_s) if is_up else (self._connect_timeout_s, self._offered_s)
         if now_s - since_s >= limit_s:

@@ -1,5 +1,5 @@
-"""A LoRA adapter (Hu et al. 2021) in the files of Hugging Face's PEFT, `adapter_config.json` and `adapter_model.safetensors`, and
-the weights that it changes. vLLM loads the same files."""
+"""A LoRA adapter (Hu et al. 2021) in the file format of Hugging Face's PEFT, `adapter_config.json` and
+`adapter_model.safetensors`, and the weights that it changes. vLLM loads the same files."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Adapter:
         self._tensors = read_safetensors(folder / "adapter_model.safetensors")
 
     def merged(self, name: str, weight: Array) -> Array:
-        """The weight of that name (`model.layers.0.mlp.up_proj.weight`), float32 [rows, columns], with its change. Rank by rank:
-        a matrix product would differ in its last bits from machine to machine."""
+        """The weight of that name (`model.layers.0.mlp.up_proj.weight`), float32 [rows, columns], with its change. The change is
+        added rank by rank, because a matrix product would differ in its last bits from machine to machine."""
         stem = _PREFIX + name.removesuffix(".weight")
         down, up = self._tensors.get(f"{stem}.lora_A.weight"), self._tensors.get(f"{stem}.lora_B.weight")
         if down is None or up is None:

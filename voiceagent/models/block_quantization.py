@@ -1,7 +1,7 @@
-"""Weights in whole numbers of 8 bits, as onnxruntime reads them (docs/ContribOperators.md there): each row in blocks of 32 values
-with a scale a block and 128 for 0 (MatMulNBits, GatherBlockQuantized), or each whole row with one scale (MatMulIntegerToFloat).
-Every machine gets the same bytes, because all arithmetic is element by element. (With 4 bits a model of 135 million parameters
-chooses another word in half of all places.)"""
+"""Weights as integers of 8 bits, as onnxruntime reads them (its docs/ContribOperators.md). Either each row is in blocks of 32
+values, with one scale a block and 128 for 0 (MatMulNBits, GatherBlockQuantized), or each row has one scale
+(MatMulIntegerToFloat). Every machine gets the same bytes, because all arithmetic is element by element. (With 4 bits a model of
+135 million parameters chooses another word in half of all places.)"""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from voiceagent.models.made_files import Array
 
 BLOCK = 32
 ROWS, ROW_SCALES = "weight_rows", "weight_row_scales"
-"""What a graph calls the two arrays of in_rows."""
+"""The names of the two arrays of in_rows in a graph."""
 
 
 def in_rows(weight: Array) -> tuple[Array, Array]:

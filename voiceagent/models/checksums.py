@@ -19,7 +19,7 @@ _LINE = re.compile(r"([0-9a-f]{64})  (\S.*)")
 
 
 def sha256_of(path: Path, progress: Callable[[int], None] | None = None) -> str:
-    """The hex digest of a file; `progress` is told the bytes read since it was last called. Raises OSError."""
+    """The hex digest of a file; `progress` is given the bytes read since its last call. Raises OSError."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(CHUNK_BYTES):
@@ -34,7 +34,7 @@ def _files(folder: Path) -> list[str]:
 
 
 def write_sums(folder: Path) -> int:
-    """List every file below `folder`; how many there are. Raises OSError."""
+    """List every file below `folder`; returns how many there are. Raises OSError."""
     names = _files(folder)
     lines = [f"{sha256_of(folder / name)}  {name}\n" for name in names]
     (folder / LIST_NAME).write_text("".join(lines), encoding="utf-8")
@@ -59,8 +59,8 @@ def read_sums(folder: Path) -> dict[str, str]:
 
 
 def check_sums(folder: Path, below: str = "") -> list[str]:
-    """What is wrong with the listed files (those below one sub-folder, when it is named), a line each; empty when all is well.
-    Raises ModelError when there is no list."""
+    """Checks the listed files, or those below one sub-folder if it is named. Returns what is wrong, a line each; empty when all
+    is well. Raises ModelError when there is no list."""
     prefix = f"{below}/" if below else ""
     listed = {name: digest for name, digest in read_sums(folder).items() if name.startswith(prefix)}
     present = {name for name in _files(folder) if name.startswith(prefix)}

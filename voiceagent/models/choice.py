@@ -1,4 +1,4 @@
-"""Which profile answers an agent's calls, with the models of its own that the agent names."""
+"""Which profile answers an agent's calls, including models of its own that the agent names."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from voiceagent.models.profile import EngineSpec, Profile
 from voiceagent.models.registry import Registry, missing_text, registry, with_own
 
 AUTO = "auto"
-"""The profile of an agent that names none: `STARTER` where its models are here, else `BUNDLED`."""
+"""The profile of an agent that names none: `STARTER` if its models are on this machine, else `BUNDLED`."""
 STARTER = "starter"
-"""What set-up fetches, and `make serve` runs."""
+"""The profile that set-up fetches, and that `make serve` runs."""
 BUNDLED = "embedded"
-"""What needs nothing fetched."""
+"""The profile that needs no download."""
 PROFILE_VARIABLE = "VOICEAGENT_PROFILE"
-"""The environment variable that says which profile `auto` is, whatever models are here."""
+"""The environment variable that sets what `auto` is, whatever models are on this machine."""
 
 
 def registry_of(agent: AgentConfig) -> Registry:
-    """The shipped registry, and what the agent's own models file adds. Raises ConfigError."""
+    """The shipped registry, with what the agent's own models file adds. Raises ConfigError."""
     return with_own(registry(), Path(agent.base_dir) / agent.models) if agent.models else registry()
 
 
 def choose_profile(agent: AgentConfig, known: Registry) -> tuple[str, str]:
-    """The name of the profile that answers, and why it is not the first choice: empty where it is. Raises ConfigError,
+    """The name of the profile that answers, and why it is not the first choice (empty if it is). Raises ConfigError,
     ModelError."""
     if agent.profile != AUTO:
         return known.profile(agent.profile).name, ""
@@ -44,7 +44,7 @@ def choose_profile(agent: AgentConfig, known: Registry) -> tuple[str, str]:
 
 
 def wanted_profile(agent: AgentConfig, known: Registry) -> str:
-    """The profile that would answer if all models were here. Raises ConfigError."""
+    """The profile that would answer if all models were on this machine. Raises ConfigError."""
     name = agent.profile if agent.profile != AUTO else os.environ.get(PROFILE_VARIABLE) or STARTER
     return known.profile(name).name
 
@@ -55,7 +55,7 @@ def voices_of(agent: AgentConfig) -> dict[str, EngineSpec]:
 
 
 def profile_of(agent: AgentConfig, known: Registry, name: str = "") -> Profile:
-    """The agent's profile, or the named one, with the agent's own models in their places. Raises ConfigError, ModelError."""
+    """The agent's profile, or the named one, with the agent's own models in it. Raises ConfigError, ModelError."""
     found = known.profile(name or agent.profile)
     specs: dict[Kind, EngineSpec] = dict(found.specs)
     own: dict[Kind, OwnModel | LlmSettings] = {"stt": agent.stt, "llm": agent.llm, "tts": agent.tts}

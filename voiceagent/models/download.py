@@ -1,5 +1,6 @@
-"""One file over HTTP, into a part beside its place: resumed where it was cut off, tried again while new bytes come, never longer
-than it should be. What the file is for, and whether it is the right one, is its caller's business."""
+"""Downloads one file over HTTP, into a part beside its place. The download is resumed where it was cut off, tried again while
+new bytes come, and never longer than it should be. What the file is for, and whether it is the right one, is the caller's
+business."""
 
 from __future__ import annotations
 
@@ -27,10 +28,10 @@ from voiceagent.models.makers import Progress
 from voiceagent.models.registry import size_text
 
 RETRY_DELAYS_S = (1.0, 2.0, 4.0, 8.0)
-"""Waits between attempts that fetched nothing new, after what huggingface_hub does not try again itself: a reset connection, a
-server's own error. After the last one the pull gives up."""
+"""Waits between attempts that fetched nothing new, for errors that huggingface_hub does not try again itself: a reset connection,
+a server's own error. After the last wait the pull gives up."""
 NotFound = (RepositoryNotFoundError, RevisionNotFoundError, EntryNotFoundError)
-"""What a hub answers that does not have a file."""
+"""The answer of a hub that does not have a file."""
 
 
 class SourceError(ModelError):
@@ -39,31 +40,31 @@ class SourceError(ModelError):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A file, and where it is."""
+    """A file, and where to fetch it."""
 
     model: str
-    """Whose it is; every message begins with it."""
+    """The model that the file belongs to; every message begins with it."""
     path: str
     """Its name in messages and for the progress."""
     size: int
     """In bytes."""
     url: str
     place: str
-    """The server, in messages."""
+    """The server's name in messages."""
     elsewhere: str
     """What to do when it cannot be reached."""
     headers: dict[str, str] = field(default_factory=dict)
 
 
 class Get(Protocol):
-    """Fetches a file behind what is there of it. Raises httpx2.HTTPError, HfHubHTTPError, OSError."""
+    """Fetches the missing rest of a file. Raises httpx2.HTTPError, HfHubHTTPError, OSError."""
 
     def __call__(self, url: str, target: BinaryIO, /, *, resume_size: int, headers: dict[str, str], expected_size: int) -> None:
-        """`target` stands behind the `resume_size` bytes that are there."""
+        """`target` is positioned behind the `resume_size` bytes that are there."""
 
 
 def download(address: Address, part: Path, progress: Progress, get: Get = http_get) -> None:
-    """Make `part` the whole file; what is there of it is kept. Raises SourceError, one of `NotFound`, OSError."""
+    """Complete the file `part`; the bytes that it has are kept. Raises SourceError, one of `NotFound`, OSError."""
     disable_progress_bars()
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     part.touch()
@@ -102,7 +103,7 @@ def _may_pass(error: httpx2.HTTPError | HfHubHTTPError, get: Get) -> bool:
         return error.response.status_code >= 500
     if get is not http_get:
         return not isinstance(error, httpx2.ConnectError)
-    # `http_get` has tried these five times already.
+    # `http_get` has tried these errors five times already.
     return not isinstance(error, (httpx2.ConnectError, httpx2.TimeoutException, httpx2.RemoteProtocolError))
 
 
@@ -116,7 +117,7 @@ def _unreachable(address: Address, part: Path, error: httpx2.HTTPError | HfHubHT
 
 
 class _Part(io.BufferedRandom):
-    """The file a download goes to: tells its progress, and refuses more bytes than the file has."""
+    """The file of a download: reports its progress, and refuses more bytes than the file has."""
 
     def __init__(self, path: Path, address: Address, progress: Progress) -> None:
         super().__init__(io.FileIO(path, "r+"))

@@ -1,5 +1,5 @@
-"""Whether an agent's language models were made for it: one that was made for certain tools alone understands nothing else, and
-whoever serves it with another agent is told so, with the way out."""
+"""Whether an agent's language models were made for it. A model that was made for certain tools alone understands nothing else.
+Whoever serves it with another agent is told so, and what to do about it."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from voiceagent.models.registry import Registry
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """A language model and an agent that do not go together."""
+    """A language model and an agent that do not fit each other."""
 
     model: str
     why: str
-    """Of the agent: such as "has the tool free_rooms"."""
+    """Why, as a statement about the agent, such as "has the tool free_rooms"."""
     says: str
     """What the model cannot do."""
     instead: str
-    """A profile that would do; empty: none is known."""
+    """A profile that would fit; empty: none is known."""
 
     @property
     def problem(self) -> str:
-        """In one line."""
+        """The problem in one line."""
         return f"{self.model} was not made for this agent, which {self.why}: it {self.says}"
 
     @property
     def advice(self) -> str:
-        """The way out, in one line."""
+        """What to do about it, in one line."""
         if not self.instead:
             return "name another language model with llm.base_url in agent.yaml"
         return f"fetch a larger model (voiceagent models pull --profile {self.instead}) and serve --profile {self.instead}"
 
 
 def unfit(agent: AgentConfig, tools: Sequence[Mapping[str, Any]]) -> Unfit | None:
-    """The first of the agent's language models, its fallback included, that was not made for it; `tools` are the agent's as
+    """The first of the agent's language models, its fallback included, that was not made for it. `tools` are the agent's as
     OpenAI function objects. Raises ConfigError, ModelError."""
     known = registry_of(agent)
     for model in _language_models(agent, answering(agent, known), known):
@@ -57,7 +57,8 @@ def answering(agent: AgentConfig, known: Registry) -> Profile:
 
 
 def _language_models(agent: AgentConfig, profile: Profile, known: Registry) -> list[Model]:
-    """Those of the registry that answer for the agent: its profile's, unless `llm.base_url` names a server, and its fallback."""
+    """The models of the registry that answer for the agent: its profile's, unless `llm.base_url` names a server, and its
+    fallback."""
     first = "" if agent.llm.base_url else profile.llm.model
     fallback = known.profile(agent.llm.fallback).llm.model if agent.llm.fallback else ""
     return [known.model(name) for name in (first, fallback) if name]

@@ -1,6 +1,6 @@
 """The weights of a Llama-shaped model in a GGUF file, by the names and in the order of Hugging Face's format. For its rotary
-embedding GGUF interleaves the halves of each attention head (llama.cpp's convert_hf_to_gguf.py, `permute`); here they stand one
-after the other again."""
+embedding GGUF interleaves the halves of each attention head (llama.cpp's convert_hf_to_gguf.py, `permute`); this module puts them
+one after the other again."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class GgufFile:
     """One open file."""
 
     def __init__(self, path: Path) -> None:
-        """Raises ValueError for what is no GGUF file."""
+        """Raises ValueError for a file that is not GGUF."""
         self._reader = GGUFReader(path)
         self._tensors = {tensor.name: tensor for tensor in self._reader.tensors}
 
     @property
     def names(self) -> Iterator[str]:
-        """Of all weights, in Hugging Face's format."""
+        """The names of all weights, in Hugging Face's format."""
         return (_hub_name(name) for name in self._tensors)
 
     def shape(self, name: str) -> list[int]:
-        """Of a weight by its name in Hugging Face's format. Raises KeyError."""
+        """The shape of a weight, by its name in Hugging Face's format. Raises KeyError."""
         return [int(length) for length in reversed(self._tensors[_gguf_name(name)].shape)]
 
     def weight(self, name: str) -> Array:
@@ -56,11 +56,11 @@ class GgufFile:
         return found
 
     def value(self, key: str) -> Any:
-        """One of the file's own values. Raises KeyError."""
+        """A metadata value of the file. Raises KeyError."""
         return self._reader.fields[key].contents()
 
     def strings(self, key: str) -> list[str]:
-        """A list of texts among them. Raises KeyError."""
+        """A metadata value that is a list of texts. Raises KeyError."""
         field = self._reader.fields[key]
         return [bytes(field.parts[index]).decode("utf-8") for index in field.data]
 

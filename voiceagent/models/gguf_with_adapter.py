@@ -1,7 +1,7 @@
-"""The maker `gguf-with-adapter`: an onnxruntime-genai model out of a GGUF file, an adapter, and a graph that is shipped without
-its weights. It needs no torch and takes seconds. The bundled folder holds the graph and its settings, made once by onnxruntime-
-genai's model builder (models/train/adapter_graph.py), the adapter, and the tokenizer without its vocabulary, which is the GGUF
-file's."""
+"""The maker `gguf-with-adapter`: makes an onnxruntime-genai model from a GGUF file, an adapter, and a graph that is shipped
+without its weights. It needs no torch and takes seconds. The bundled folder holds the graph and its settings, made once by
+onnxruntime-genai's model builder (models/train/adapter_graph.py), the adapter, and the tokenizer without its vocabulary, which
+comes from the GGUF file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def make(sources: Path, bundled: Path, out: Path, progress: Progress) -> None:
 
 
 def tokenizer(frame: Path, gguf: GgufFile) -> str:
-    """A tokenizer.json: the frame with the vocabulary and the merges of the GGUF file."""
+    """A tokenizer.json: the bundled frame with the vocabulary and the merges of the GGUF file."""
     whole = json.loads(frame.read_text(encoding="utf-8"))
     tokens = gguf.strings("tokenizer.ggml.tokens")
     whole["model"]["vocab"] = {token: number for number, token in enumerate(tokens)}
@@ -49,8 +49,8 @@ def tokenizer(frame: Path, gguf: GgufFile) -> str:
 
 
 class _Weights:
-    """The graph's weights by their names in it. A quantised weight's bytes and scales come one after the other: the last pair is
-    kept."""
+    """The graph's weights by their names in it. The bytes and the scales of a quantised weight are asked for one after the other,
+    so the last pair is kept."""
 
     def __init__(self, gguf: GgufFile, adapter: Adapter) -> None:
         self._gguf = gguf
@@ -58,7 +58,7 @@ class _Weights:
         self._last: tuple[str, Array, Array] = ("", np.empty(0), np.empty(0))
 
     def of(self, name: str, shape: tuple[int, ...]) -> Array:
-        """Raises KeyError for a name that no Llama has."""
+        """Raises KeyError for a name that a Llama does not have."""
         if name in ("cos_cache", "sin_cache"):
             return _rotary(math.cos if name == "cos_cache" else math.sin, shape, float(self._gguf.value("llama.rope.freq_base")))
         stem, _, ending = name.rpartition(".MatMul.")
@@ -79,12 +79,13 @@ class _Weights:
 
 
 def _norm(name: str) -> str:
-    """The builder counts the norm behind the last layer as one of a layer more."""
+    """The builder counts the norm behind the last layer as one of a further layer."""
     return "model.norm.weight" if name.endswith("final_norm_layernorm.weight") else name
 
 
 def _rotary(function: Callable[[float], float], shape: tuple[int, ...], base: float) -> Array:
-    """cos or sin of position times frequency, [positions, half a head], in float64 before it is rounded (RoFormer, Su et al.)."""
+    """cos or sin of position times frequency, [positions, half a head], computed in float64 and then rounded (RoFormer, Su et
+    al.)."""
     positions, half = shape
     frequencies = [base ** -(index / half) for index in range(half)]
     values = [function(position * frequency) for position in range(positions) for frequency in frequencies]

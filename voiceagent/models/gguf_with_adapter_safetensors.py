@@ -1,6 +1,6 @@
-"""The maker `gguf-with-adapter-safetensors`: the model that `gguf-with-adapter` makes for the embedded engine, in Hugging Face's
-format, for vLLM and other servers. It needs no torch. The weights are bfloat16: half of float32's size, what GPUs compute in, and
-0.4 % off at most. On a CPU vLLM's `dtype: float32` widens them."""
+"""The maker `gguf-with-adapter-safetensors`: makes the same model as `gguf-with-adapter`, in Hugging Face's format, for vLLM and
+other servers. It needs no torch. The weights are bfloat16, which has half of float32's size, is what GPUs compute in, and is 0.4
+% off at most. On a CPU vLLM's `dtype: float32` widens them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONFIG, WEIGHTS = "config.json", "model.safetensors"
 AS_THEY_ARE = ("chat_template.jinja", "tokenizer_config.json")
 BYTES_A_VALUE = 2
 ALIGNED_BYTES = 8
-"""The header's length is a multiple of it, so that no value stands across a border (huggingface/safetensors, README)."""
+"""The header's length is a multiple of this, so that no value crosses a border (huggingface/safetensors, README)."""
 
 
 def make(sources: Path, bundled: Path, out: Path, progress: Progress) -> None:
@@ -38,7 +38,7 @@ def make(sources: Path, bundled: Path, out: Path, progress: Progress) -> None:
 
 
 def config(gguf: GgufFile) -> dict[str, Any]:
-    """A config.json. Raises KeyError where the GGUF file does not tell."""
+    """A config.json. Raises KeyError if the GGUF file lacks a value."""
     heads, size = int(gguf.value("llama.attention.head_count")), int(gguf.value("llama.embedding_length"))
     rope = float(gguf.value("llama.rope.freq_base"))
     return {
@@ -54,7 +54,7 @@ def config(gguf: GgufFile) -> dict[str, Any]:
         "max_position_embeddings": int(gguf.value("llama.context_length")),
         "rms_norm_eps": float(f"{gguf.value('llama.attention.layer_norm_rms_epsilon'):.6g}"),  # a float32 in the file
         "rope_theta": rope,
-        "rope_parameters": {"rope_type": "default", "rope_theta": rope},  # its name since transformers 5
+        "rope_parameters": {"rope_type": "default", "rope_theta": rope},  # this is its name since transformers 5
         "vocab_size": len(gguf.strings("tokenizer.ggml.tokens")),
         "tie_word_embeddings": True,
         "attention_bias": False,
@@ -84,7 +84,7 @@ def _write_weights(gguf: GgufFile, adapter: Adapter, path: Path, progress: Progr
 
 
 def in_bfloat16(weight: Array) -> Array:
-    """The upper halves of float32 values, rounded to the nearest and from the middle to the even one, as little-endian uint16."""
+    """The upper halves of float32 values, rounded to nearest, ties to even, as little-endian uint16."""
     bits = np.ascontiguousarray(weight, "<f4").view("<u4")
     rounded: Array = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("<u2")
     return rounded

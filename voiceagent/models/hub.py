@@ -17,11 +17,11 @@ from voiceagent.models.makers import Progress
 from voiceagent.models.model import Fetched, ModelFile
 
 ANSWER_TIMEOUT_S = 5.0
-"""A hub that has not answered for so long is left for the next source, where there is one."""
+"""A hub that does not answer within this time is skipped for the next source, if there is one."""
 
 
 def hub_endpoint(chosen: str = "") -> str:
-    """The hub to fetch from: the chosen one, else `$HF_ENDPOINT`, else the public one. Raises ConfigError unless it is a URL."""
+    """The hub to fetch from: the named one, else `$HF_ENDPOINT`, else the public one. Raises ConfigError unless it is a URL."""
     endpoint = (chosen or os.environ.get("HF_ENDPOINT") or constants.ENDPOINT).rstrip("/")
     parts = urlsplit(endpoint)
     if parts.scheme not in ("http", "https") or not parts.netloc:
@@ -30,7 +30,7 @@ def hub_endpoint(chosen: str = "") -> str:
 
 
 def require_answer(model: str, endpoint: str) -> None:
-    """Make sure, quickly, that the hub answers at all. Raises SourceError."""
+    """Check quickly that the hub answers at all. Raises SourceError."""
     try:
         httpx2.head(endpoint, timeout=ANSWER_TIMEOUT_S)
     except httpx2.TransportError as error:
@@ -38,8 +38,8 @@ def require_answer(model: str, endpoint: str) -> None:
 
 
 def fetch(model: str, origin: Fetched, file: ModelFile, part: Path, endpoint: str, progress: Progress) -> None:
-    """Make `part` the file as the hub has it. Raises SourceError, OSError."""
-    # The machine's token belongs to the hub it was made for, not to any address that --endpoint names.
+    """Download the hub's file to `part`. Raises SourceError, OSError."""
+    # The machine's token belongs to the hub that it was made for, and not to any address that --endpoint names.
     headers = build_hf_headers(token=None if endpoint == constants.ENDPOINT else False, library_name="voiceagent")
     url = hf_hub_url(origin.repository, file.path, revision=origin.revision, endpoint=endpoint)
     mirror = "check the network or name a mirror with --endpoint"

@@ -12,14 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 Progress = Callable[[str, int, int], None]
-"""Told (file or package, bytes that are there, its size) as a pull goes on."""
+"""Called with (file or package, bytes that are there, its size) as a pull goes on."""
 Maker = Callable[[Path, Path, Path, Progress], None]
 
 MAKERS: dict[str, str] = {
     "gguf-with-adapter": "voiceagent.models.gguf_with_adapter",
     "gguf-with-adapter-safetensors": "voiceagent.models.gguf_with_adapter_safetensors",
 }
-"""The makers by the name the registry calls them, and the modules that hold their `make`."""
+"""The makers by their names in the registry, with the modules that hold their `make`."""
 
 
 def find_maker(name: str) -> Maker:

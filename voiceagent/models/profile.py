@@ -10,7 +10,7 @@ import msgspec
 from voiceagent.models.model import Kind
 
 REMOTE_ENGINES = {"openai": "vllm"}
-"""Engines that talk to a server, and the engine there that needs the model's files."""
+"""Engines that use a server, each with the engine there that needs the model's files."""
 
 
 class EngineSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -18,18 +18,19 @@ class EngineSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     engine: str
     model: str = ""
-    """One of the registry; empty: `path` is it, or the engine needs none."""
+    """A model of the registry; empty: `path` names the model, or the engine needs none."""
     options: dict[str, Any] = {}
     path: str = ""
-    """A model of one's own: its file or folder."""
+    """A model named by path: its file or folder."""
 
     @property
     def is_local(self) -> bool:
-        """Whether this process loads the model; else a server does that `options` names."""
+        """Whether this process loads the model; otherwise a server that `options` names does."""
         return self.engine not in REMOTE_ENGINES
 
     def with_options(self, options: Mapping[str, Any]) -> EngineSpec:
-        """The same with other options; a mapping among them, such as `stream`, is merged with the one it goes over."""
+        """The same engine with options on top; a mapping among them, such as `stream`, is merged with the one that it
+        overrides."""
         merged = dict(self.options)
         for name, value in options.items():
             below = merged.get(name)
@@ -45,9 +46,9 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     llm: EngineSpec
     tts: EngineSpec
     turn: tuple[EngineSpec, ...] = ()
-    """What judges whether a pause is the end of the caller's turn; by none of them the words and the voice decide alone."""
+    """The judges of whether a pause is the end of the caller's turn. Without any, the words and the voice decide alone."""
     budgets: str = ""
-    """The profile whose latency budgets are its own, where the budgets file names none for it."""
+    """The profile whose latency budgets it uses, if the budgets file names none for it."""
     name: str = ""
     """Its key in the registry."""
 

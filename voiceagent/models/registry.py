@@ -1,5 +1,5 @@
-"""The model registry, `models/registry.yaml`, as typed objects: which models there are, where their files come from, and
-which engines and models each profile is made of."""
+"""The model registry, `models/registry.yaml`, as typed objects: which models there are, where their files come from, and which
+engines and models make up each profile."""
 
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ class Registry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     models: dict[str, Model] = {}
 
     def model(self, name: str) -> Model:
-        """Raises ConfigError naming the models there are."""
+        """Raises ConfigError, which names the known models."""
         found = self.models.get(name)
         if found is None:
             raise ConfigError(f"there is no model {name!r}; the registry has {', '.join(self.models)}")
         return found
 
     def profile(self, name: str) -> Profile:
-        """Raises ConfigError naming the profiles there are."""
+        """Raises ConfigError, which names the known profiles."""
         found = self.profiles.get(name)
         if found is None:
             raise ConfigError(f"there is no profile {name!r}; expected one of {', '.join(self.profiles)}")
         return found
 
     def models_of(self, profile: str) -> tuple[Model, ...]:
-        """The profile's models, those that a server loads among them; none that it names by path."""
+        """The profile's models, including those that a server loads, but not those that it names by path."""
         specs = [spec for _, spec in self.profile(profile).every_spec]
         return tuple(self.model(spec.model) for spec in specs if spec.model)
 
     def missing(self, profile: Profile, cache: Path) -> list[Model]:
-        """The models that this process loads for a profile and that are not here."""
+        """The models that this process loads for a profile and that are missing on this machine."""
         specs = [spec for _, spec in profile.every_spec]
         local = [self.model(spec.model) for spec in specs if spec.is_local and spec.model]
         return [model for model in local if not model.is_present(cache)]
 
     def resolve(self, model_name: str) -> Path:
-        """The folder of a model's files, in the models cache or among the bundled ones. Raises ModelError saying which command
-        fetches a missing model and how large it is."""
+        """The folder of a model's files, in the models cache or among the bundled ones. Raises ModelError for a missing model,
+        which says how large it is and which command fetches it."""
         model = self.model(model_name)
         cache = models_cache_dir()
         if model.is_present(cache):
@@ -65,8 +65,8 @@ class Registry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         raise ModelError(f"model {model_name} ({size}) is not in {cache}; fetch it with `voiceagent models pull {model_name}`")
 
     def require(self, profile: Profile) -> None:
-        """Make sure that every model this process loads for the profile is there. Raises ModelError naming the missing ones,
-        their size and the command that fetches them."""
+        """Make sure that every model that this process loads for the profile is there. Raises ModelError, which names the missing
+        ones, their size and the command that fetches them."""
         cache = models_cache_dir()
         missing = self.missing(profile, cache)
         if any(model.bundled for model in missing):
@@ -84,13 +84,13 @@ def missing_text(profile_name: str, missing: Sequence[Model], cache: Path) -> st
 
 
 def load_registry(path: Path) -> Registry:
-    """Read a registry. Raises ConfigError naming the file, and the key that is wrong."""
+    """Read a registry. Raises ConfigError, which names the file and the wrong key."""
     return _checked(path, _read(path, "install voiceagent again"))
 
 
 def with_own(shipped: Registry, path: Path) -> Registry:
-    """The shipped registry with the profiles and models of a file of one's own beside it. Paths in it are relative to it. Raises
-    ConfigError naming the file, and the key that is wrong."""
+    """The shipped registry with the profiles and models of a file of the operator's beside it. Paths in that file are relative to
+    it. Raises ConfigError, which names the file and the wrong key."""
     own = _read(path, "docs/models.md shows one")
     for key, mine, theirs in (("profiles", own.profiles, shipped.profiles), ("models", own.models, shipped.models)):
         taken = sorted(set(mine) & set(theirs))
@@ -104,7 +104,7 @@ def with_own(shipped: Registry, path: Path) -> Registry:
 
 
 def _placed(profile: Profile, folder: Path) -> Profile:
-    """The profile with its paths relative to the folder of its file."""
+    """The profile, with paths that are relative to the folder of its file."""
     replace = msgspec.structs.replace
 
     def placed(spec: EngineSpec) -> EngineSpec:
@@ -191,7 +191,7 @@ def registry() -> Registry:
 
 
 def profile(name: str) -> Profile:
-    """A profile of the shipped registry. Raises ConfigError naming the profiles there are."""
+    """A profile of the shipped registry. Raises ConfigError, which names the known profiles."""
     return registry().profile(name)
 
 

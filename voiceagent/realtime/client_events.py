@@ -14,7 +14,7 @@ MAX_TEXT_CHARACTERS = 4_000
 
 
 class ClientEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of all client events. Fields that are not named here are ignored."""
+    """Base of all client events. Unknown fields are ignored."""
 
     event_id: str | None = None
 
@@ -96,7 +96,7 @@ class AudioCommit(ClientEvent, frozen=True, tag="input_audio_buffer.commit"):
 
 
 class AudioClear(ClientEvent, frozen=True, tag="input_audio_buffer.clear"):
-    """Forget the audio of the open utterance."""
+    """Forget the open utterance's audio."""
 
 
 _KINDS: tuple[type[ClientEvent], ...] = (

@@ -1,4 +1,4 @@
-"""The items of a call in the order they were added, and the ids that tie events together. Bounded: the oldest items are
+"""The items of a call in the order in which they were added, and the ids that connect events. Bounded: the oldest items are
 forgotten first, which only `conversation.item.retrieve` can notice."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def random_id(prefix: str) -> str:
 
 
 class Conversation:
-    """The items, each with the one before it."""
+    """The items, each with the id of the previous one."""
 
     def __init__(self, new_id: NewId = random_id) -> None:
         self.new_id = new_id
@@ -42,7 +42,7 @@ class Conversation:
         return ItemAdded(item=item, previous_item_id=previous)
 
     def done(self, item: Item) -> ItemDone:
-        """Say that an item is complete, as it now is."""
+        """An item is complete: returns the event that says so, with the item as it is now."""
         self.replace(item)
         return ItemDone(item=item, previous_item_id=self._previous.get(item.id))
 
@@ -52,5 +52,5 @@ class Conversation:
             self._items[item.id] = item
 
     def get(self, item_id: str) -> Item | None:
-        """The item as it now is; None when it is not known (any more)."""
+        """The current item; None when it is unknown or was forgotten."""
         return self._items.get(item_id)

@@ -1,4 +1,4 @@
-"""How many events a client may send. What an event costs is known only once it was handled, so it is charged afterwards. While
+"""How many events a client may send. The cost of an event is known only after it was handled, so it is charged afterwards. While
 there is a debt, events are refused unread. A client that goes on is an abuser. Pure: times come in."""
 
 from __future__ import annotations
@@ -8,24 +8,24 @@ from enum import Enum
 from voiceagent.token_bucket import TokenBucket
 
 EVENTS_PER_S, EVENTS_AT_ONCE = 20.0, 100.0
-"""Client libraries send one or two a turn; a tool's results may come together."""
+"""Client libraries send one or two events a turn; a tool's results may come together."""
 WORK_PER_S, WORK_AT_ONCE = 2.0, 4.0
-"""Those that the language model has to do with: typed messages, new instructions, new tools."""
+"""Events that involve the language model: typed messages, new instructions, new tools."""
 BYTES_PER_S, BYTES_AT_ONCE = 16_384.0, 262_144.0
 PATIENCE = 100.0
-"""Refused events that are only refused …"""
+"""How many events are only refused; a client that sends more is an abuser."""
 PATIENCE_PER_S = 2.0
-"""… and how many of them are forgiven in a second."""
+"""How much of `PATIENCE` is regained in a second."""
 PATIENCE_BYTES = 4096.0
-"""A large event tries it as so many small ones as it has of these."""
+"""A large event counts as one refused event for each so many bytes."""
 STRAINED_S = 1.0
-"""So long after an event was refused nothing is done for the call that may be thrown away."""
+"""For so long after a refused event, nothing speculative is done for the call."""
 TOLD_EVERY_S = 1.0
-"""A client is told that it is refused so often, not for each event."""
+"""How often a client is told that it is refused."""
 
 
 class Verdict(Enum):
-    """What becomes of an event."""
+    """What happens to an event."""
 
     TAKEN = "taken"
     REFUSED = "refused"
@@ -44,7 +44,7 @@ class EventAllowance:
         self._told_s = self._refused_s = float("-inf")
 
     def take(self, size_bytes: int, at_ms: float) -> Verdict:
-        """Whether the event that has come is read."""
+        """Whether the event that has come is to be read."""
         now_s = at_ms / 1000.0
         if all(bucket.left(now_s) > 0 for bucket in (self._events, self._work, self._bytes)):
             return Verdict.TAKEN
@@ -62,7 +62,7 @@ class EventAllowance:
         return at_ms / 1000.0 - self._refused_s < STRAINED_S
 
     def charge(self, size_bytes: int, at_ms: float, *, work: bool) -> None:
-        """An event was handled; `work` is whether the language model has to do with it."""
+        """An event was handled; `work` is whether the language model is involved."""
         now_s = at_ms / 1000.0
         self._events.charge(1.0, now_s)
         self._work.charge(float(work), now_s)

@@ -44,8 +44,8 @@ class ToolError(msgspec.Struct, frozen=True, tag="tool_execution_error"):
 
 
 class ToolCallItem(msgspec.Struct, frozen=True, tag="mcp_call"):
-    """A tool that the SERVER runs. The protocol's name for that is an MCP call: a `function_call` item would ask the
-    client to run the tool, and ordinary clients do so as soon as they see one."""
+    """A tool that the SERVER runs. The protocol's name for that is an MCP call. A `function_call` item would ask the client to
+    run the tool, and ordinary clients do so as soon as they see one."""
 
     id: str
     name: str
@@ -58,7 +58,7 @@ class ToolCallItem(msgspec.Struct, frozen=True, tag="mcp_call"):
 
 
 class FunctionCallItem(msgspec.Struct, frozen=True, tag="function_call"):
-    """A tool that the CLIENT is to run: one that it offered itself. It answers with a `function_call_output`."""
+    """A tool that the CLIENT must run: one that it offered itself. It answers with a `function_call_output`."""
 
     id: str
     call_id: str

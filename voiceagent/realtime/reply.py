@@ -1,5 +1,6 @@
-"""One reply of the agent as responses of the protocol: as a rule one. Where the client is asked to run a tool, the protocol wants
-the response to be done; what the agent then says is a response more, which the client may ask for but need not."""
+"""One reply of the agent as responses of the protocol. A reply is usually one response. When the client is asked to run a tool,
+the protocol wants the response to be done. What the agent then says is another response, which the client may ask for but need
+not."""
 
 from __future__ import annotations
 
@@ -73,7 +74,7 @@ class OpenReply:
         return events
 
     def _go_on(self) -> list[ServerEvent]:
-        """After the client was asked for something: a response more."""
+        """After the client was asked for something: begin another response."""
         if not self._last.handed_over or len(self._responses) >= MAX_RESPONSES:
             return []
         self._responses.append(OpenResponse(self._conversation, self._conversation_id))
@@ -83,7 +84,7 @@ class OpenReply:
         return self._last.hand_over(at_ms) if self._last.asks_client and not self._last.handed_over else []
 
     def _shares(self, heard: str, unheard: str) -> list[tuple[OpenResponse, tuple[str, str]]]:
-        """What was heard of each response, and what was not: the reply's words in order."""
+        """What was heard of each response, and what was not. The reply's words are divided in order."""
         if len(self._responses) == 1:
             return [(self._last, (heard, unheard))]
         said, unsaid = heard.split(), unheard.split()

@@ -1,5 +1,5 @@
-"""One response of the protocol: created → a message and tool calls, each added, filled and done → done, once. It has at most
-one message; its text arrives clause by clause, and when the reply was cut the message keeps what was heard. A response that
+"""One response of the protocol: created; then a message and tool calls, each added, filled and done; then done, once. It has at
+most one message, whose text arrives clause by clause. When the reply was cut, the message keeps what was heard. A response that
 asks the client to run a tool is done before the reply is (`hand_over`), perhaps before its words were heard."""
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ class _ToolCall:
     output_index: int
     running: bool = True
     told: bool = False
-    """Its result was sent."""
+    """Whether its result was sent."""
 
 
 @dataclass(slots=True)
 class _FunctionCall:
     item: FunctionCallItem
     told: bool = False
-    """Its end was told."""
+    """Whether its end was sent."""
 
     def progress(
         self, output: str | None, ok: bool | None, status: Literal["running", "completed", "failed", "abandoned"]
@@ -88,7 +88,7 @@ class OpenResponse:
         self.response_id = conversation.new_id("resp")
         self.item_id = conversation.new_id("item")
         self.handed_over = False
-        """Done for the client, which runs a tool, while the reply goes on."""
+        """Whether it is done for the client, which runs a tool, while the reply goes on."""
         self._conversation = conversation
         self._conversation_id = conversation_id
         self._output: list[Item] = []
@@ -108,7 +108,7 @@ class OpenResponse:
 
     @property
     def asks_client(self) -> bool:
-        """Whether nothing is left to do but what the client was asked for."""
+        """Whether nothing is left to do except what the client was asked for."""
         return bool(self._asked) and not any(tool.running for tool in self._tools.values())
 
     def created(self) -> list[ServerEvent]:
@@ -179,7 +179,7 @@ class OpenResponse:
         ]
 
     def tool_ended(self, call_id: str, output: str, *, ok: bool) -> list[ServerEvent]:
-        """The tool ended, perhaps after its reply did."""
+        """The tool ended, perhaps after its reply."""
         asked = self._asked.get(call_id)
         if asked is not None and not asked.told:
             asked.told = True
@@ -193,7 +193,7 @@ class OpenResponse:
         return [*events, self._progress(tool, output, ok, "completed" if ok else "failed")]
 
     def hand_over(self, at_ms: float) -> list[ServerEvent]:
-        """Everything is said and asked; what the client answers belongs to the next response."""
+        """Everything is said and asked. The client's answer belongs to the next response."""
         self._done = self.handed_over = True
         events = self._close_message("completed", self._heard, "", at_ms)
         events.append(ResponseDone(response=self._response("completed")))
@@ -227,7 +227,7 @@ class OpenResponse:
         return [*events, *self._stop_playing(cleared=False)]
 
     def _ended_late(self, status: str, heard: str, unheard: str, at_ms: float) -> list[ServerEvent]:
-        """The reply is over, after the client was told that this response is: its audio ends, whole or cut."""
+        """The reply is over, and the client was told before that this response is. Its audio ends, complete or cut."""
         events = [*self.heard(heard, at_ms), *self._abandon()]
         if status != "completed" and unheard:
             played_ms = 0.0 if self._playing_since_ms is None else max(0.0, at_ms - self._playing_since_ms)

@@ -1,6 +1,6 @@
 """What the server tells a client: the subset of the OpenAI Realtime server events that a spoken call needs, and the
-`voiceagent.*` extras. Each struct becomes one JSON object on the event channel; `event_id` is added when it is sent.
-Names and fields follow the protocol's published schema; the tests hold them against the official SDK's types."""
+`voiceagent.*` extras. Each struct becomes one JSON object on the event channel; `event_id` is added when it is sent. Names and
+fields follow the protocol's published schema; the tests compare them with the official SDK's types."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SessionCreated(ServerEvent, frozen=True, kw_only=True, tag="session.create
 
 
 class SessionUpdated(ServerEvent, frozen=True, kw_only=True, tag="session.updated"):
-    """Answers `session.update` with the session as it now is."""
+    """Answers `session.update` with the current session."""
 
     session: dict[str, Any]
 

@@ -1,5 +1,5 @@
-"""The OpenAI Realtime session of one call: the turn engine's notices in, protocol events out; the client's events in,
-requests for the turn engine out. Pure: no I/O, no clock; whoever owns the leg passes times in and sends what comes out."""
+"""The OpenAI Realtime session of one call. It turns the turn engine's notices into protocol events, and the client's events into
+requests for the turn engine. Pure: no I/O, no clock. The owner of the leg passes times in and sends what comes out."""
 
 from __future__ import annotations
 
@@ -35,11 +35,12 @@ from voiceagent.realtime.turn import turn_measured
 from voiceagent.realtime.utterance import Utterance
 
 REMEMBERED = 64
-"""How many utterances and replies are remembered, so that what comes late or twice is recognised."""
+"""How many utterances and replies are remembered, so that late and repeated events are recognised."""
 
 FOLLOW_UP_MS = 3000.0
-"""Clients ask for a response after each tool, whoever ran it; the official ones wait with that for the response's end, and then
-ask at once. What they ask for has come by itself."""
+"""How long a `response.create` counts as a follow-up to a tool. Clients ask for a response after each tool, whoever ran it; the
+official ones wait until the response has ended, and then ask at once. The response that they ask for comes without being asked
+for."""
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -56,15 +57,15 @@ class Outcome:
     instructions: str | None = None
     """The agent's new instructions, when the client changed them."""
     tool_results: tuple[tuple[str, str], ...] = ()
-    """What the client's tools gave, by the model's call id."""
+    """What the client's tools returned, by the model's call id."""
     changes_tools: bool = False
     """Whether the client offered other tools."""
     was_asked: bool = False
-    """Whether the message that the client typed has asked for it already."""
+    """Whether the client has asked for a reply to its typed message already."""
 
     @property
     def is_work(self) -> bool:
-        """Whether the language model has to do with it."""
+        """Whether the language model is involved."""
         return (bool(self.events) and not self.was_asked) or self.instructions is not None or self.changes_tools
 
 
@@ -81,7 +82,7 @@ class RealtimeSession:
         tools: Sequence[dict[str, Any]] = (),
         offer_tools: OfferTools = no_client_tools,
     ) -> None:
-        """`tools` are those that the client runs itself, `offer_tools` takes others instead."""
+        """`tools` are those that the client runs itself; `offer_tools` replaces them."""
         session_id = new_id("sess")
         self.settings = SessionSettings(
             call_id, agent=agent, instructions=instructions, session_id=session_id, tools=tools, offer_tools=offer_tools
@@ -117,11 +118,11 @@ class RealtimeSession:
     def on_turn(
         self, report: TurnReport, limits_ms: Mapping[Stage, float], missed: Collection[Stage] = ()
     ) -> list[dict[str, Any]]:
-        """The waterfall of a turn against its limits; stages without a limit are never missed."""
+        """The waterfall of a turn against its limits. A stage without a limit is never missed."""
         return [] if self._ended else self._send([turn_measured(report, limits_ms, missed)])
 
     def on_end(self, reason: str, at_ms: float) -> list[dict[str, Any]]:
-        """The call is over: what is still open ends, then the client is told why. Says nothing a second time."""
+        """The call is over: everything open ends, then the client is told why. A second call says nothing."""
         if self._ended:
             return []
         events: list[ServerEvent] = []
@@ -131,7 +132,7 @@ class RealtimeSession:
         return self._send([*events, CallEnded(reason=reason)])
 
     def on_client(self, text: str, at_ms: float) -> Outcome:
-        """Take one text message of the client. Never raises for what a client may send: it answers with an `error` event."""
+        """Take one text message of the client. It never raises, whatever a client sends: it answers with an `error` event."""
         if self._ended:
             return Outcome()
         try:
@@ -143,7 +144,7 @@ class RealtimeSession:
             return Outcome(replies=tuple(self._send([ErrorEvent(error=details)])))
 
     def too_many_events(self) -> list[dict[str, Any]]:
-        """What a client is told whose events are not read."""
+        """The error for a client whose events are not read."""
         message = "Too many events, or too many bytes of them: this one was not read; send fewer, or the call ends."
         return self._send([ErrorEvent(error=ErrorDetails("invalid_request_error", "rate_limit_exceeded", message))])
 
@@ -270,8 +271,8 @@ class RealtimeSession:
         self._follow_up_until_ms = at_ms + FOLLOW_UP_MS
 
     def _follow_up(self) -> Outcome:
-        """A client asks for what follows a tool. When it has come already, a response without output says so, because some
-        clients ask for nothing more until there was one."""
+        """A client asks for the reply that follows a tool. If that reply has come already, a response without output says so,
+        because some clients ask for nothing more until they get a response."""
         self._follow_ups -= 1
         if self._open is not None:
             return Outcome()

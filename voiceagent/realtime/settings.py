@@ -1,7 +1,6 @@
-"""The session object of a call: what `session.created` shows and `session.update` may change. The instructions take effect;
-model and voice names are kept as the client wrote them, because ordinary clients always send some; the tools that a client
-offers are the call's to judge; what this server decides by itself (modalities, turn detection) stays as it is, and the answer
-shows it."""
+"""The session object of a call: what `session.created` shows and `session.update` may change. New instructions take effect. Model
+and voice names are kept as the client wrote them, because ordinary clients always send some. The call judges the tools that a
+client offers. What this server decides by itself (modalities, turn detection) does not change, and the answer shows it."""
 
 from __future__ import annotations
 
@@ -19,16 +18,16 @@ from voiceagent.realtime.server_events import ErrorDetails
 MAX_SESSION_BYTES = 65_536
 MAX_INSTRUCTIONS_CHARACTERS = 16_000
 MAX_CONTAINERS = 8_000
-"""Lists and objects in one update, by their brackets: each takes its time of the event loop."""
+"""The most lists and objects in one update, counted by their brackets: each takes time of the event loop."""
 _FIXED = frozenset({"id", "object", "type", "output_modalities", "tools", "tool_choice", "voiceagent"})
 
 OfferTools = Callable[[object], list[dict[str, Any]]]
-"""Takes a client's tools as `session.tools` writes them, gives them as the session shows them. Raises ProtocolError; then those
-from before stay."""
+"""Takes a client's tools in the form of `session.tools`, and returns them as the session shows them. Raises ProtocolError; then
+the earlier tools stay."""
 
 
 def no_client_tools(tools: object) -> list[dict[str, Any]]:
-    """Where a call takes none."""
+    """For calls that take no client tools."""
     if tools:
         raise ProtocolError("Tools run on this server: name them in agent.yaml.")
     return []
@@ -70,7 +69,7 @@ class SessionSettings:
 
     @property
     def instructions(self) -> str:
-        """What the agent is told to be."""
+        """The agent's instructions."""
         return str(self.session["instructions"])
 
     def is_clients_tool(self, name: str) -> bool:
@@ -78,9 +77,9 @@ class SessionSettings:
         return any(tool["name"] == name for tool in self.session["tools"])
 
     def update(self, changes: dict[str, Any], event_id: str | None = None) -> ErrorDetails | None:
-        """Merge changes in. Returns what was left out and why, if the client must know. Raises ClientEventError when nothing
-        was changed because a value has the wrong type or the session would grow too large or too deep."""
-        instructions = changes.get("instructions", "")  # those of the agent itself may be longer
+        """Merge changes in. Returns what was left out and why, if the client must know. Raises ClientEventError when nothing was
+        changed, because a value has the wrong type or the session would grow too large or too deep."""
+        instructions = changes.get("instructions", "")  # the agent's own instructions may be longer
         if not isinstance(instructions, str) or len(instructions) > MAX_INSTRUCTIONS_CHARACTERS:
             raise _invalid(
                 f"session.instructions must be text of at most {MAX_INSTRUCTIONS_CHARACTERS} characters.",
@@ -125,7 +124,7 @@ def _invalid(message: str, param: str, event_id: str | None) -> ClientEventError
 def _containers(changes: dict[str, Any]) -> int:
     try:
         written = msgspec.json.encode(changes)
-    except RecursionError:  # which is told as what it is
+    except RecursionError:  # reported as what it is
         return 0
     return written.count(b"[") + written.count(b"{")
 

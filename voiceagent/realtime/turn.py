@@ -1,4 +1,4 @@
-"""A turn's measurements as one protocol event: what the page draws as a waterfall."""
+"""A turn's measurements as one protocol event, which the page draws as a waterfall."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ MAX_SPANS = 200
 
 
 def turn_measured(report: TurnReport, limits_ms: Mapping[Stage, float], missed: Collection[Stage] = ()) -> TurnMeasured:
-    """The report with its limits. Starts count from the end of the caller's speech: where the endpoint's span starts, else the
-    first span. `missed` adds stages that the live check found over its own terms."""
+    """The report with its limits. Starts count from the end of the caller's speech: from the start of the endpoint's span, or
+    else of the first span. `missed` adds the stages that the live check found over its own limits."""
     origin_ms = next((span.start_ms for span in report.spans if span.stage is Stage.ENDPOINT), None)
     if origin_ms is None:
         origin_ms = min((span.start_ms for span in report.spans), default=0.0)

@@ -1,5 +1,5 @@
-"""One utterance of the caller as protocol events: speech started → partials → speech stopped, committed, item → final text.
-Each step happens once and in this order, whatever is told twice, late or not at all."""
+"""One utterance of the caller as protocol events: speech started → partials → speech stopped, committed, item → final text. Each
+step happens once and in this order, even if notices come twice, late or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What answers here and what it cannot do, for the page: the profile's models, their limits as the registry tells them, and
+"""Which models answer here and what they cannot do, for the page: the profile's models, their limits from the registry, and
 whether the language model was made for the agent at all."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LANGUAGE_NAMES = {
     "zh": "Chinese",
 }
 MANY_LANGUAGES = "multilingual"
-"""What the registry says of a model that understands most."""
+"""The registry's entry for a model that understands most languages."""
 
 
 def about(agent: AgentConfig, tools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -51,7 +51,8 @@ def about(agent: AgentConfig, tools: Sequence[Mapping[str, Any]]) -> dict[str, A
 
 
 def _models(agent: AgentConfig, profile: Profile, known: Registry) -> dict[str, tuple[str, Model | None]]:
-    """By part: the name, and what the registry knows; nothing of a model of the agent's own or at a server that it names."""
+    """The models by part, with their names and what the registry knows. Nothing is known of a model of the agent's own, or at a
+    server that it names."""
     parts: dict[str, tuple[str, Model | None]] = {}
     for part, spec in profile.specs.items():
         model = known.model(spec.model) if spec.model else None

@@ -1,8 +1,7 @@
-"""Admission control: how many calls the server carries at once. That is bound by a number, by the memory that their conversations
-will take in the language model, and by how hard the event loop is pressed. A call that would make all others stutter waits for
-a place, or is refused while it can still be told so, at signalling.
-
-What a call costs shows only once its caller talks. So few calls are let in at a time: their cost is seen before more come."""
+"""Admission control: how many calls the server carries at once. The limits are a number, the memory that their conversations will
+take in the language model, and the load of the event loop. A call that would make all others stutter waits for a place, or is
+refused at signalling, while the caller can still be told. The cost of a call shows only once its caller talks. So few calls are
+let in at a time: their cost is seen before more come."""
 
 from __future__ import annotations
 
@@ -24,13 +23,13 @@ log = logging.getLogger(__name__)
 RETRY_AFTER_S = 15
 BUSY_RETRY_AFTER_S = 5
 CARRIED_ANYWAY = 4
-"""So many calls are not what makes the event loop late."""
+"""With no more calls than this, it is not the calls that make the event loop late."""
 YOUNG_S = 3.0
 """How long it takes until a call's cost shows: the greeting, the first words."""
 MAX_YOUNG = 8
-"""Calls younger than that at a time; more where as many as twice that are up."""
+"""The most calls younger than that at a time, or half as many as are up if that is more."""
 YOUNG_WAIT_S = 4.0
-"""How long a call waits for others to be no longer young."""
+"""How long a call waits until others are no longer young."""
 MAX_WAITING_FOR_YOUNG = 64
 
 AskCapacity = Callable[[], Awaitable[KvCapacity | None]]
@@ -50,30 +49,30 @@ class Admission:
 
     def __init__(self, settings: AdmissionSettings, metrics: Metrics) -> None:
         self.pressure = Pressure()
-        """Who watches the event loop tells it."""
+        """Updated by whoever watches the event loop."""
         self.settings = settings
         self._metrics = metrics
         self._admitted = 0
         self._young: deque[float] = deque()
-        """When the youngest calls were admitted, in seconds of the loop's clock."""
+        """When the youngest calls were admitted, in seconds of the event loop's clock."""
         self._waiting_for_young = 0
         self._closed = False
         self._queue: deque[_Waiting] = deque()
         self._ask_capacity: AskCapacity | None = None
-        """While the language model has not told its memory."""
+        """Set while the language model has not reported its memory."""
         self._asking: asyncio.Task[None] | None = None
         self._set_limit(settings.max_calls, "server_full", f"at most {_calls(settings.max_calls)}")
 
     async def learn(self, ask: AskCapacity) -> None:
-        """Ask the language model for its memory. A server that is not up yet is asked again with each call, until it tells.
+        """Ask the language model for its memory. A server that is not up yet is asked again with each call, until it answers.
         Raises ConfigError when not even one call fits."""
         capacity = await ask()
         self._ask_capacity = ask if capacity is None else None
         self.fit(capacity)
 
     def fit(self, capacity: KvCapacity | None) -> None:
-        """Carry no more calls than the language model has memory for, as it says (None: it cannot tell) and as the settings say.
-        Raises ConfigError when not even one fits."""
+        """Carry no more calls than the language model reports memory for (None: it cannot tell), and no more than the settings
+        say. Raises ConfigError when not even one fits."""
         settings = self.settings
         known = [tokens for tokens in (capacity.tokens if capacity else 0, settings.kv_tokens) if tokens]
         if not known:
@@ -97,9 +96,9 @@ class Admission:
         connected: Callable[[], int] = lambda: 0,
         settled: Callable[[], int] = lambda: 0,
     ) -> None:
-        """Take a place, or wait for one where callers may; give it back with `release`. Whoever waits is passed over when
-        `is_there` says that it has gone. `connected` says how many calls are, and `settled` how many have been for `YOUNG_S`: the
-        event loop's work is theirs. Raises Problem (503) when there is none."""
+        """Take a place, or wait for one if callers may; give it back with `release`. A waiting caller is passed over when
+        `is_there` says that it has gone. `connected` says how many calls are connected, and `settled` how many have been for
+        `YOUNG_S`: the event loop's work is theirs. Raises Problem (503) when there is no place."""
         if self._closed:
             raise _stopping()
         await self._wait_for_young(connected, settled)
@@ -118,7 +117,8 @@ class Admission:
         await self._wait(is_there)
 
     def release(self) -> None:
-        """Give a place back: to who waits longest, if anyone does and there is room for as many calls still."""
+        """Give a place back. It goes to the caller that waits longest, if there is one and there is still room for as many
+        calls."""
         if self._young:
             self._young.pop()  # a call that takes the place of another adds nothing
         while self._queue and self._admitted <= self._limit:
@@ -129,7 +129,7 @@ class Admission:
         self._admitted -= 1
 
     async def close(self) -> None:
-        """Refuse whoever waits, and all who come."""
+        """Refuse every waiting and every new caller."""
         self._closed = True
         for waiting in self._queue:
             waiting.place.set_exception(_stopping())
@@ -139,8 +139,8 @@ class Admission:
             await asyncio.gather(self._asking, return_exceptions=True)
 
     async def _wait_for_young(self, connected: Callable[[], int], settled: Callable[[], int]) -> None:
-        """Return when the cost of the calls that came before is known. Raises Problem (503) when that takes too long, or when the
-        event loop carries no more."""
+        """Return when the cost of the earlier calls is known. Raises Problem (503) when that takes too long, or when the event
+        loop carries no more."""
         until_s = asyncio.get_running_loop().time() + YOUNG_WAIT_S
         while True:
             now_s = asyncio.get_running_loop().time()
@@ -166,7 +166,7 @@ class Admission:
         return Problem(503, "busy", message, retry_after_s=BUSY_RETRY_AFTER_S)
 
     async def _learn_late(self, ask: AskCapacity) -> None:
-        """What this call's question brings holds for the next one."""
+        """The answer to this call's question holds for the next call."""
         try:
             await self.learn(ask)
         except ConfigError as error:

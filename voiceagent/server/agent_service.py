@@ -1,4 +1,4 @@
-"""What `voiceagent serve` serves: an agent's engines and tools behind the application. Turns are counted, checked against the
+"""Puts an agent's engines and tools behind the application, for `voiceagent serve`. Turns are counted, checked against the
 budgets and kept."""
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class AgentService:
     keys: tuple[str, ...] = ()
     operator_keys: tuple[str, ...] = ()
     event_logs: int = 0
-    """So many calls' event logs, which hold what was said, are kept; 0: none."""
+    """How many calls' event logs, which hold what was said, are kept; 0: none."""
 
     def service(self) -> Service:
         """The application's view. Raises ConfigError when the agent's profile has no budget or a tool cannot be loaded."""
@@ -91,7 +91,7 @@ class AgentService:
 
     @asynccontextmanager
     async def _loaded(self, tools: ToolSet, metrics: Metrics, admission: Admission) -> AsyncIterator[StartCall]:
-        """The engines and all else that calls share, from the start of the server to its end."""
+        """The engines and everything else that calls share, from the start of the server to its end."""
         await asyncio.to_thread(keep_private, data_dir())
         sources = await asyncio.to_thread(
             Sources.from_config, self.agent.context, self.agent.base_dir, data_dir(), metrics.context_asked
@@ -107,7 +107,7 @@ class AgentService:
             if tools.schemas() and (why := no_tools(engines.llm)):
                 raise ModelError(why)
             _require_words_for_yes(self.agent.language, tools)
-            rules_of(self.agent, tools, engines.turn)  # its own weights are read here, and not first for a caller
+            rules_of(self.agent, tools, engines.turn)  # the agent's own weights are read here, and not only with the first caller
             self._warn_of_unfit_models(tools)
             await sources.open()
             await _warm(engines, self.agent)
@@ -120,14 +120,14 @@ class AgentService:
         finally:
             metrics.llm = metrics.stt = None
             metrics.judges = ()
-            async with AsyncExitStack() as stack:  # each, whatever the one before it raises
+            async with AsyncExitStack() as stack:  # closes each, whatever the one before it raises
                 stack.callback(store.close)
                 stack.push_async_callback(engines.close)
                 stack.push_async_callback(sources.close)
                 stack.push_async_callback(tools.close)
 
     def _about(self, tools: ToolSet) -> Callable[[], dict[str, Any]]:
-        """What answers, made anew only when an MCP server has come to tell its tools."""
+        """What `about` says; it is made anew only when an MCP server has reported its tools."""
         made: dict[tuple[str, ...], dict[str, Any]] = {}
 
         def tell() -> dict[str, Any]:
@@ -158,8 +158,7 @@ class AgentService:
 
 
 def with_instructions(agent: AgentConfig, session: dict[str, Any]) -> AgentConfig:
-    """The agent with the instructions of the session settings that came with an offer; its own where there are none. Raises
-    Problem."""
+    """The agent with the instructions of the session settings that came with an offer, or else with its own. Raises Problem."""
     instructions = session.get("instructions")
     if not instructions:
         return agent
@@ -196,7 +195,7 @@ def _speech(agent: AgentConfig, engines: Engines) -> Speech:
 
 
 def _require_words_for_yes(code: str, tools: ToolSet) -> None:
-    """Where a tool is to be confirmed something must count as a yes. Raises ConfigError."""
+    """If a tool needs confirmation, something must count as a yes. Raises ConfigError."""
     asks = next((name for name in tools.names if tools.policy(name).confirm), "")
     if asks and code != AUTO and not language(code).is_known:
         raise ConfigError(
@@ -206,8 +205,8 @@ def _require_words_for_yes(code: str, tools: ToolSet) -> None:
 
 
 async def _warm(engines: Engines, agent: AgentConfig) -> None:
-    """Run each engine once, so that the first caller does not pay for lazy loading. A language model on a server that is not
-    up yet is told, and does not keep the server from starting."""
+    """Run each engine once, so that the first caller does not pay for lazy loading. A language model on a server that is not up
+    yet is reported, and does not keep the server from starting."""
     await engines.stt.transcribe(np.zeros(16_000, np.float32), final=True)
     async for _ in engines.tts.synthesise("Hello."):
         pass

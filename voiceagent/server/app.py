@@ -40,7 +40,7 @@ HANG_UP_GRACE_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What the application serves."""
+    """What the application needs to serve calls."""
 
     answer: Answer
     load: Load
@@ -52,7 +52,7 @@ class Service:
     keys: tuple[str, ...] = ()
     operator_keys: tuple[str, ...] = ()
     ice: IceServers = NO_ICE_SERVERS
-    """The STUN and TURN servers that callers are told of."""
+    """The STUN and TURN servers for callers."""
     web_folder: Path | None = None
     """The page; the shipped one when None."""
     drain_timeout_s: float = DRAIN_TIMEOUT_S
@@ -66,7 +66,7 @@ DRAINING = web.AppKey("draining", Draining)
 
 
 def make_app(service: Service) -> web.Application:
-    """The application. Starting it starts to load the engines; cleaning it up hangs up every call and frees them."""
+    """The application. Starting it begins to load the engines; cleaning it up hangs up every call and frees them."""
     gate = Gate(service.keys, service.metrics, service.operator_keys)
     quotas = Quotas(
         service.admission.settings.per_client,
@@ -94,7 +94,7 @@ def make_app(service: Service) -> web.Application:
         await service.admission.close()
 
     app.cleanup_ctx.append(lifetime)
-    app.on_shutdown.append(tell_callers)  # before the open requests are waited for: who waits for a place is one of them
+    app.on_shutdown.append(tell_callers)  # before open requests are waited for: a caller who waits for a place is one of them
     _add_routes(app, service)
     return app
 
@@ -130,7 +130,7 @@ def _add_routes(app: web.Application, service: Service) -> None:
 
 
 def _headers(gate: Gate) -> Middleware:
-    """The outermost middleware: headers that every answer carries."""
+    """The outermost middleware: headers of every answer."""
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:

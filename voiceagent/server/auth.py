@@ -21,7 +21,7 @@ from voiceagent.server.wrong_keys import PAUSE_S, WrongKeys
 KEYS_VARIABLE = "VOICEAGENT_KEYS"
 OPERATOR_KEYS_VARIABLE = "VOICEAGENT_OPERATOR_KEYS"
 MIN_KEY_CHARACTERS = 16
-"""Of keys that other machines can try."""
+"""The shortest key that other machines may try."""
 _ALLOWED_HEADERS = "authorization, content-type, x-openai-agents-sdk"
 
 
@@ -42,7 +42,7 @@ def is_loopback(host: str) -> bool:
 
 
 def check_exposure(host: str, keys: tuple[str, ...]) -> None:
-    """Raises ConfigError when the server would be open to the network without keys, or with one that can be guessed."""
+    """Raises ConfigError when the server would be open to the network without keys, or with a key that can be guessed."""
     if is_loopback(host):
         return
     short = next((key for key in keys if len(key) < MIN_KEY_CHARACTERS), None)
@@ -59,10 +59,11 @@ def check_exposure(host: str, keys: tuple[str, ...]) -> None:
 
 
 class Gate:
-    """The middleware that lets requests in, and answers CORS preflights for those that may come from a browser."""
+    """The middleware that lets requests in, and answers CORS preflights of requests that may come from a browser."""
 
     def __init__(self, keys: tuple[str, ...], metrics: Metrics, operator_keys: tuple[str, ...] = ()) -> None:
-        """`operator_keys` are let in as `keys` are, and are the operator's. Without them the only key is."""
+        """`operator_keys` are let in like `keys`, and belong to the operator. Without operator keys, the only key is the
+        operator's."""
         is_only = len(keys) == 1 and not operator_keys
         self._keys = [(key.encode(), Client(f"operator key {number}", True)) for number, key in enumerate(operator_keys, 1)]
         self._keys += [(key.encode(), Client(f"key {number}", is_only)) for number, key in enumerate(keys, 1)]
@@ -113,13 +114,13 @@ class Gate:
             )
 
     async def _client(self, request: web.Request) -> Client:
-        """Who sends the request. Raises Problem where it needs a key and has none of ours."""
+        """The sender of the request. Raises Problem if the request needs a key and has none of ours."""
         protected = request.path.startswith("/v1/") or request.path == "/metrics"
         address = request.remote or ""
         if not self._keys or not protected:
             return Client(address, is_operator=not self._keys)
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        given = token.strip().encode(errors="surrogateescape")  # aiohttp's way to keep bytes that are no UTF-8
+        given = token.strip().encode(errors="surrogateescape")  # aiohttp's way to keep bytes that are not UTF-8
         known = [client for key, client in self._keys if hmac.compare_digest(given, key)]
         if scheme.lower() == "bearer" and known:
             return known[0]
@@ -136,7 +137,7 @@ class Gate:
 
 
 def _host_of(url: str) -> str:
-    """The name or address in a URL; empty where there is none that can be read."""
+    """The host name or address in a URL; empty when none can be read."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:

@@ -1,5 +1,5 @@
-"""The calls that are up. Each runs in a task that this owner awaits; whatever ends a call, its leg is closed, its place is
-given back and its end is counted."""
+"""The calls that are up. Each runs in a task that this owner awaits. However a call ends, its leg is closed, its place is given
+back and its end is counted."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ ANSWER_TIMEOUT_S = 10.0
 MINUTES_CHECKED_S = 5.0
 """How often a call is charged to its client's minutes."""
 QUOTA_USED = "quota_used"
-"""Why a call ends whose client has no minutes left."""
+"""The reason of the end of a call whose client has no minutes left."""
 
 
 class CallHandle(Protocol):
     """A call that was answered."""
 
     async def run(self) -> str:
-        """Carry the call to its end; why it ended, a slug."""
+        """Carry the call to its end; returns why it ended, as a slug."""
         ...
 
     def hang_up(self, reason: str) -> None:
@@ -43,7 +43,7 @@ Answer = Callable[[str], Awaitable[tuple[Leg, str]]]
 """Answers an SDP offer: the leg and the SDP answer. Raises MediaError for an offer that cannot be used."""
 
 StartCall = Callable[[Leg, str, dict[str, Any]], CallHandle]
-"""Makes the call of a leg from its id and the session settings that came with the offer."""
+"""Makes the call of a leg, from its id and the session settings that came with the offer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ class Calls:
         client: Client = NOBODY,
         is_there: Callable[[], bool] = lambda: True,
     ) -> tuple[str, str]:
-        """Answer a client's offer and start its call, perhaps after a wait, during which `is_there` says whether the caller still
-        does: the call's id and the SDP answer. Raises Problem."""
+        """Answer a client's offer and start its call; returns the call's id and the SDP answer. The caller may have to wait;
+        meanwhile `is_there` says whether it is still there. Raises Problem."""
         place = self._quotas.take(client)
         try:
             await self._admission.admit(is_there, self._connected, self._settled)
@@ -108,15 +108,15 @@ class Calls:
         return call_id, sdp
 
     def _connected(self) -> int:
-        """How many calls are connected: a half-open one costs nothing."""
+        """How many calls are connected. A half-open call costs nothing."""
         return sum(up.place.is_connected for up in self._up.values())
 
     def _settled(self) -> int:
-        """How many calls have shown what they cost."""
+        """How many calls have lasted long enough to show what they cost."""
         return sum(up.place.is_older_than(YOUNG_S) for up in self._up.values())
 
     def hang_up(self, call_id: str, client: Client = NOBODY) -> None:
-        """End a call of this client. Raises Problem (404) when it has no such call."""
+        """End a call of this client. Raises Problem (404) when the client has no such call."""
         up = self._up.get(call_id)
         if up is None or up.place.client != client:
             raise Problem(404, "call_not_found", f"There is no call {call_id[:40]!r}; it is over or never was.", param="id")
@@ -153,7 +153,7 @@ class Calls:
             raise Problem(504, "answer_timeout", f"The offer was not answered within {ANSWER_TIMEOUT_S:.0f} s.") from error
 
     async def _watch(self, up: _Up) -> None:
-        """See the call connected, then its client's minutes go by."""
+        """Wait until the call is connected, then charge its client's minutes."""
         if not await up.leg.wait_connected():
             return
         up.place.connected()

@@ -1,4 +1,5 @@
-"""Who asks: a key of the server, or an address where there are no keys. Quotas are counted, and calls are owned, by that."""
+"""Who sent a request: a key of the server, or an address where there are no keys. Quotas are counted by client, and each call
+belongs to one."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from aiohttp import web
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One request's sender."""
+    """The sender of a request."""
 
     name: str
     """`key 2` for the second of the server's keys, else the address. Never the key."""
@@ -18,7 +19,7 @@ class Client:
 
 
 NOBODY = Client("")
-"""Where nothing is known of the sender."""
+"""Used where nothing is known of the sender."""
 
 CLIENT = web.RequestKey("client", Client)
-"""Whom `Gate` has let in."""
+"""The client that `Gate` has let in."""

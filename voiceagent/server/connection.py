@@ -1,5 +1,5 @@
-"""One HTTP connection, with an end to every wait for its client: for the head of a request, for its body, for the answer to be
-read, for the next request. aiohttp waits for minutes at each of these, and holds a descriptor while it does."""
+"""One HTTP connection, with a limit on every wait for its client: for the head of a request, for its body, for the answer to be
+read, for the next request. aiohttp waits for minutes at each of these, and holds a descriptor meanwhile."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from aiohttp.http_exceptions import BadHttpMessage, LineTooLong
 from voiceagent.server.problems import Problem
 
 MAX_HEAD_BYTES = 16_384
-"""Request line and headers together; more than that of cookies and tokens no browser sends to one site."""
+"""Request line and headers together; browsers send no more cookies and tokens to one site."""
 MAX_LINE_BYTES = 8_190
 MAX_HEADERS = 64
 MAX_REST_BYTES = 262_144
-"""So much more is read, and thrown away, of a body that was refused: a client that sends first and reads then sees the answer."""
+"""How many more bytes of a refused body are read and thrown away, so that a client that sends first and reads then sees the
+answer."""
 REST_S = 2.0
-"""And for so long (aiohttp's lingering)."""
+"""How many seconds this may take (aiohttp's lingering)."""
 
 AIOHTTP_OPTIONS: dict[str, Any] = {
     "auto_decompress": False,
@@ -30,18 +31,18 @@ AIOHTTP_OPTIONS: dict[str, Any] = {
     "max_field_size": MAX_LINE_BYTES,
     "max_headers": MAX_HEADERS,
 }
-"""What aiohttp bounds by itself. Nothing is ever decompressed, not even what is only thrown away."""
+"""aiohttp's own limits. Nothing is ever decompressed, not even data that is only thrown away."""
 
 
 class Phase(Enum):
-    """What a connection waits for. The value is the reason with which one is counted that waited for too long."""
+    """What a connection waits for. The value is the reason that is counted when the wait was too long."""
 
     HEAD = "slow_head"
     BODY = "slow_body"
     REST = "slow_rest"
-    """What is left of a body whose request was answered before it was read."""
+    """The rest of a body whose request was answered before it was read."""
     HANDLER = "handler"
-    """Us."""
+    """The connection waits for us."""
     READER = "slow_reader"
     IDLE = "idle"
 
@@ -52,14 +53,14 @@ class Patience:
 
     head_s: float = 5.0
     body_s: float = 10.0
-    """An offer has a few kilobytes: any pace at which speech could be sent brings it within a second."""
+    """An offer has a few kilobytes: any line that can carry speech sends it within a second."""
     rest_s: float = 2 * REST_S
     reader_s: float = 10.0
     idle_s: float = 15.0
-    """A proxy in front must let go of an idle connection before that, or it sends a request into a closed one."""
+    """A proxy in front must close an idle connection before that, or it sends a request into a closed one."""
 
     def of(self, phase: Phase) -> float | None:
-        """None: no limit here."""
+        """The limit of a phase; None: no limit here."""
         return {
             Phase.HEAD: self.head_s,
             Phase.BODY: self.body_s,
@@ -70,19 +71,19 @@ class Patience:
 
 
 class Owner(Protocol):
-    """Who counts the connections."""
+    """The owner that counts the connections."""
 
     def admit(self, connection: HttpConnection) -> bool:
-        """A client has come; False when there is no room."""
+        """A client has come; returns False when there is no room."""
         ...
 
     def forget(self, connection: HttpConnection, reason: str = "") -> None:
-        """It has gone, or (with a reason) was let go."""
+        """The client has gone, or was disconnected for the given reason."""
         ...
 
 
 class HttpConnection(web.RequestHandler):
-    """aiohttp's connection, and since when it has waited for what. `request_begins` is to be called as a handler begins."""
+    """aiohttp's connection, with what it waits for and since when. Call `request_begins` when a handler begins."""
 
     def __init__(self, server: web.Server, owner: Owner, loop: asyncio.AbstractEventLoop, **options: Any) -> None:
         super().__init__(server, loop=loop, **options)
@@ -93,7 +94,7 @@ class HttpConnection(web.RequestHandler):
         self._wire: asyncio.Transport | None = None
         self._phase = Phase.HEAD
         self.since_s = loop.time()
-        """When that began."""
+        """When the present phase began."""
         self._head_bytes = 0
         self._rest_bytes = 0
         self._requests_begun = 0
@@ -101,19 +102,19 @@ class HttpConnection(web.RequestHandler):
 
     @property
     def phase(self) -> Phase:
-        """What is waited for."""
+        """What the connection waits for."""
         if self._body is not None and self._body.is_eof():
             return Phase.HANDLER if self._phase is Phase.BODY else Phase.IDLE if self._phase is Phase.REST else self._phase
         return self._phase
 
     def overdue(self, now_s: float, patience: Patience) -> str:
-        """Why the client has had enough time, a slug; empty when it has not."""
+        """Why the client has had enough time, as a slug; empty while it still has time."""
         phase = self.phase
         limit_s = patience.of(phase)
         return phase.value if limit_s is not None and now_s - self.since_s >= limit_s else ""
 
     def let_go(self, reason: str) -> None:
-        """Close now, whatever is still to be sent. A request that was begun and not answered is told so."""
+        """Close now, whatever is still to be sent. If a request was begun and not answered, the client is told so."""
         phase, wire, self._wire = self.phase, self._wire, None
         self._owner.forget(self, reason)
         if wire is None:
@@ -141,13 +142,13 @@ class HttpConnection(web.RequestHandler):
             transport.abort()
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """It has gone, or we closed."""
+        """The client has gone, or we closed the connection."""
         self._wire = None
         self._owner.forget(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes of the client's."""
+        """Bytes from the client."""
         if data and self.phase is Phase.IDLE:
             self._body = None
             self._enter(Phase.HEAD)
@@ -174,7 +175,7 @@ class HttpConnection(web.RequestHandler):
     def handle_error(
         self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None
     ) -> web.StreamResponse:
-        """What was no HTTP is answered in our form, without what the parser says; a mistake of ours is logged."""
+        """Invalid HTTP is answered in our form, without the parser's words; a mistake of ours is logged."""
         if isinstance(exc, BadHttpMessage):
             too_large = isinstance(exc, LineTooLong) or "Too many headers" in exc.message
             problem = HEAD_TOO_LARGE if too_large else _NO_HTTP
@@ -193,7 +194,7 @@ class HttpConnection(web.RequestHandler):
 
 
 def peer_of(name: Any) -> str:
-    """The address of a socket's peer; of IPv6 its /64 network."""
+    """The address of a socket's peer; for IPv6 its /64 network."""
     try:
         address = ipaddress.ip_address(str(name[0]).partition("%")[0])
     except (IndexError, TypeError, ValueError):

@@ -1,6 +1,6 @@
-"""The connections that are open: at most so many, so that descriptors are left for calls, and none for longer than its client
-deserves. Where there is no room, who comes takes the place of who keeps the server waiting. No address asks
-faster than a person with a browser needs."""
+"""The open connections. Their number is limited, so that descriptors are left for calls, and each must end in time. When there is
+no room, a new connection takes the place of one that keeps the server waiting. The rate of requests from one address is limited
+to what a person with a browser needs."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from voiceagent.token_bucket import TokenBucket
 
 MAX_CONNECTIONS = 512
 LOOK_S = 0.1
-"""How often the deadlines are looked at."""
+"""How often the deadlines are checked."""
 REQUESTS_PER_S, REQUESTS_AT_ONCE = 100.0, 400.0
-"""Of one address: some twenty pages and offers at once, through a proxy too. Who asks faster waits …"""
+"""Requests of one address: some twenty pages and offers at once, through a proxy too. Faster requests wait."""
 MAX_WAIT_S = 1.0
-"""… so long, and is refused beyond that."""
+"""How long a request may wait; beyond that it is refused."""
 MAX_PEERS = 1024
 MAX_LET_GO = 32
-"""So many are let go at one look: closing hundreds at once would hold up the audio of calls."""
+"""How many connections are closed at one check: closing hundreds at once would hold up the audio of calls."""
 
 
 class Connections:
     """Counts, admits and ends connections."""
 
     def __init__(self, metrics: Metrics, most: int = MAX_CONNECTIONS, patience: Patience | None = None) -> None:
-        """`most` is lowered to half of the descriptors that the process may have: calls need the others."""
+        """`most` is lowered to half of the process's descriptors: calls need the others."""
         self.most = max(1, min(most, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2))
         self._metrics = metrics
         self._patience = patience or Patience()
         self._by_peer: dict[str, dict[HttpConnection, None]] = {}
-        """In the order of their coming."""
+        """The connections of each address, in the order in which they came."""
         self._count = 0
         self._requests: OrderedDict[str, TokenBucket] = OrderedDict()
 
@@ -41,7 +41,7 @@ class Connections:
         return self._count
 
     def admit(self, connection: HttpConnection) -> bool:
-        """Take a new connection, in the place of another where all are taken; False when all others are at work."""
+        """Take a new connection. When all places are taken, it takes the place of another; False when all others are at work."""
         if self._count >= self.most and not self.make_room():
             self._metrics.connection_let_go("full")
             return False
@@ -50,7 +50,7 @@ class Connections:
         return True
 
     def wait_s(self, peer: str, now_s: float) -> float | None:
-        """A request came from an address: how long it is to wait; None: it is refused."""
+        """How long a request from an address must wait; None: it is refused."""
         bucket = self._requests.pop(peer, None) or TokenBucket(REQUESTS_PER_S, REQUESTS_AT_ONCE)
         self._requests[peer] = bucket
         while len(self._requests) > MAX_PEERS:
@@ -63,8 +63,9 @@ class Connections:
         return wait_s
 
     def make_room(self) -> bool:
-        """Let go of one that waits for its client; False when there is none. Those go first that have sent nothing of use yet,
-        then those that are in the middle of an offer or of an answer; of each, one of the address that has most of them."""
+        """Close a connection that waits for its client; False when there is none. Connections that have sent nothing of use
+        yet go first, then those in the middle of an offer or of an answer. Of each kind, one of the address with most of them
+        goes."""
         for phases in ((Phase.IDLE, Phase.HEAD, Phase.REST), (Phase.BODY, Phase.READER)):
             waiting = ([one for one in connections if one.phase in phases] for connections in self._by_peer.values())
             most = max(waiting, key=len, default=[])
@@ -74,7 +75,7 @@ class Connections:
         return False
 
     def forget(self, connection: HttpConnection, reason: str = "") -> None:
-        """It has gone. May be called twice."""
+        """The connection has gone. May be called twice."""
         connections = self._by_peer.get(connection.peer, {})
         if connection not in connections:
             return
@@ -86,13 +87,13 @@ class Connections:
             self._metrics.connection_let_go(reason)
 
     async def watch(self) -> None:
-        """Let go of those that are overdue, for ever."""
+        """Close overdue connections, for ever."""
         while True:
             await asyncio.sleep(LOOK_S)
             self.look(asyncio.get_running_loop().time())
 
     def look(self, now_s: float) -> None:
-        """Let go of some of those that are overdue."""
+        """Close some of the overdue connections."""
         late: list[tuple[HttpConnection, str]] = []
         for connections in self._by_peer.values():
             for connection in connections:

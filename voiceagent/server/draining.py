@@ -1,5 +1,5 @@
-"""Draining: no new calls, and those that are up end by themselves; then the server has nothing left to do. So a server is
-updated without cutting anybody short."""
+"""Draining: the server takes no new calls, and its calls end by themselves. When the last has ended, the server has nothing left
+to do. So a server is updated without cutting off anybody's call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 DRAIN_TIMEOUT_S = 600.0
 RETRY_AFTER_S = 5
-"""By then the client's next request goes to another server, or to the one that takes this one's place."""
+"""By this time the client's next request reaches another server, or the one that takes this one's place."""
 
 
 class Draining:
@@ -43,7 +43,7 @@ class Draining:
 
     @contextmanager
     def offer(self) -> Iterator[None]:
-        """An offer is being answered; its call is waited for. Raises Problem (503) once draining has begun."""
+        """An offer is being answered, and draining waits for its call. Raises Problem (503) once draining has begun."""
         if self._begun.is_set():
             message = "The server takes no new calls, as it is about to end; call again in a moment."
             raise Problem(503, "draining", message, retry_after_s=RETRY_AFTER_S)

@@ -1,6 +1,6 @@
-"""The port: sockets that listen, and the task that accepts connections from them, one in each round of the event loop, so that a
-flood of them does not hold up the audio of calls, nor a lack of descriptors the server (asyncio's own accepts a hundred in one
-go, and writes a traceback for each that fails)."""
+"""The port: sockets that listen, and the task that accepts connections from them, one in each round of the event loop. So a flood
+of connections does not hold up the audio of calls, and a lack of descriptors does not hold up the server. (asyncio's own server
+accepts a hundred in one go, and writes a traceback for each that fails.)"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ QUEUE = 1024
 NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 RETRY_S = 0.05
 ACCEPTED_PER_S, ACCEPTED_AT_ONCE = 500.0, 2000.0
-"""Connections beyond that stay in the system's queue: each takes a fifth of a millisecond from the audio of calls."""
+"""Connections beyond this rate stay in the system's queue: each takes a fifth of a millisecond from the audio of calls."""
 TOO_MANY = Problem(429, "too_many_requests", "Too many requests a second from your address; wait between them.", retry_after_s=1)
 
 
@@ -41,7 +41,7 @@ class Listening:
         server.request_handler = _begun(server.request_handler, connections)
 
     async def open(self, host: str, port: int) -> int:
-        """Listen; the port that was bound. Raises ConfigError for a host or port that cannot be used."""
+        """Listen; returns the port that was bound. Raises ConfigError for a host or port that cannot be used."""
         if not 0 <= port <= 65_535:
             raise ConfigError(f"port {port} does not exist; choose one between 0 and 65535 with --port")
         try:
@@ -74,7 +74,7 @@ class Listening:
                 await asyncio.sleep(max(0.0, -self._accepted.left(loop.time()) / ACCEPTED_PER_S))
             except OSError as error:
                 if error.errno not in NO_DESCRIPTOR:
-                    continue  # who came has gone
+                    continue  # the client has gone
                 log.error("no connection can be accepted (%s); raise the limit of open files (ulimit -n)", error.strerror)
                 self._connections.make_room()
                 await asyncio.sleep(RETRY_S)
@@ -89,7 +89,7 @@ class Listening:
 def _begun(
     handle: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], connections: Connections
 ) -> Callable[..., Awaitable[web.StreamResponse]]:
-    """The handler of all requests, which tells the connection that one has come, and holds back who asks too fast."""
+    """The handler of all requests. It tells the connection that a request has come, and delays clients that ask too fast."""
 
     async def begin(request: web.BaseRequest) -> web.StreamResponse:
         if isinstance(request.protocol, HttpConnection):

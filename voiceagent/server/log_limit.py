@@ -1,5 +1,5 @@
-"""A limit on the log: of one kind of line so many in a while, then one that says how many more there were. Whatever clients do to
-make a server complain, its disk does not fill."""
+"""A limit on the log: so many lines of one kind in a period, then one line that says how many more there were. So clients that
+make a server complain cannot fill its disk."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Kind:
 
 
 class LogLimit(logging.Filter):
-    """Attach it to a handler. A kind of line is the place that writes it: logger, level, file and line of code."""
+    """Attach it to a handler. The kind of a line is the place that writes it: logger, level, file and line of code."""
 
     def __init__(
         self, on_left_out: Callable[[int], None] = lambda count: None, clock: Callable[[], float] = time.monotonic
@@ -34,7 +34,7 @@ class LogLimit(logging.Filter):
         self._clock = clock
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a line is written; the first after a while says how many were not."""
+        """Whether a line is written. The first line after a period says how many were left out."""
         now_s = self._clock()
         key = (record.name, record.levelno, record.pathname, record.lineno)
         kind = self._kinds.get(key)

@@ -1,5 +1,5 @@
-"""Watches the event loop: what runs on it for longer than 5 ms holds up the audio of every call. Each callback and task step is
-timed, and a long one is counted by its name; a thread looks at the stack of those that last, and names the line."""
+"""Watches the event loop: anything that runs on it for longer than 5 ms holds up the audio of every call. Each callback and task
+step is timed, and a long one is counted by its name. A thread looks at the stack of a long one, and names the line."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from voiceagent.server.pressure import Beat, Pressure
 
 LIMIT_MS = 5.0
 AUDIBLE_MS = 50.0
-"""What callers may hear is a warning; what is shorter is for `--log-level info`."""
+"""Callers may hear a longer stall, so it is logged as a warning; a shorter one is for `--log-level info`."""
 LOOK_S = 0.05
-"""The thread looks this often: a line is known of what lasts longer."""
+"""How often the thread looks. It finds the line of anything that lasts longer."""
 BEAT_S = 0.1
 """How often the loop's lag is measured."""
 LATE_S = 0.02
-"""A timer that runs so much too late holds a frame of audio up by its whole length."""
+"""A timer that runs this late holds up a frame of audio by its whole length."""
 LOG_EVERY_S = 10.0
-"""Of one name, more often it is only counted."""
+"""How often one name is logged; in between it is only counted."""
 MAX_LOGGED = 64
 
 log = logging.getLogger(__name__)
@@ -34,25 +34,25 @@ _OURS = "voiceagent."
 
 
 class LoopMonitor:
-    """`with LoopMonitor(metrics):` inside the event loop that is to be watched. One is at work at a time in a process: those
-    that are entered meanwhile do nothing."""
+    """`with LoopMonitor(metrics):` inside the event loop to watch. One monitor is active at a time in a process; those that are
+    entered meanwhile do nothing."""
 
     def __init__(self, metrics: Metrics, limit_ms: float = LIMIT_MS, pressure: Pressure | None = None) -> None:
-        """`pressure` is told what the loop did."""
+        """`pressure` is given what the loop did."""
         self._metrics = metrics
         self._pressure = pressure
         self._limit_s = limit_ms / 1000.0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._run: Any = None
         self._began_s = 0.0
-        """When what runs now began; 0 while the loop waits."""
+        """When the present callback began; 0 while the loop waits."""
         self._seen: tuple[float, str] = (0.0, "")
-        """What the thread saw last: when that began, and its line."""
+        """What the thread saw last: when that callback began, and its line."""
         self._beat: asyncio.TimerHandle | None = None
         self._busy_s = 0.0
-        """At work since the last beat."""
+        """Time at work since the last beat."""
         self._timers = self._late_timers = 0
-        """Run since the last beat."""
+        """Timers that ran since the last beat."""
         self._done = threading.Event()
         self._thread: threading.Thread | None = None
         self._logged_s: dict[str, float] = {}
@@ -154,7 +154,7 @@ def _name_of_code(code: CodeType | None) -> str:
 
 
 def line_of(frame: FrameType | None) -> str:
-    """The innermost line of our own code on a stack that the monitor timed, or its innermost line where none is ours."""
+    """The innermost line of our own code on a stack that the monitor timed, or the innermost line of all if none is ours."""
     innermost = frame
     while frame is not None and not _module(frame).startswith(_OURS):
         frame = frame.f_back

@@ -20,7 +20,7 @@ class Histogram:
     """Values counted in buckets."""
 
     def __init__(self, bounds: tuple[float, ...]) -> None:
-        """`bounds` are the buckets' upper ends, rising."""
+        """`bounds` are the buckets' upper limits, in rising order."""
         self.bounds = bounds
         self.counts = [0] * (len(bounds) + 1)
         self.sum = 0.0
@@ -32,7 +32,7 @@ class Histogram:
         self.sum += value
 
     def lines(self, name: str, label: str = "") -> list[str]:
-        """Its text for Prometheus, without the head; `label` is such as `stage="vad"`."""
+        """Its text for Prometheus, without the header lines; `label` is such as `stage="vad"`."""
         total = 0
         lines = []
         for bound, count in zip((*map(str, self.bounds), "+Inf"), self.counts, strict=True):
@@ -43,16 +43,16 @@ class Histogram:
 
 
 class Metrics:
-    """What has happened since the server started. Only the event loop's thread writes."""
+    """Counters since the server started. Only the event loop's thread writes."""
 
     def __init__(self) -> None:
         self.calls_active = 0
         self.calls_total = 0
         self.calls_waiting = 0
         self.call_places = 0
-        """How many calls are carried at most."""
+        """The most calls that are carried."""
         self.tasks = 0
-        """Of the event loop."""
+        """Tasks of the event loop."""
         self.wrong_keys = 0
         self.pressure = 0.0
         """See `Pressure.level`."""
@@ -79,7 +79,7 @@ class Metrics:
         self.llm: LlmEngine | None = None
         self.stt: SttEngine | None = None
         self.judges: Sequence[TurnJudge] = ()
-        """All are asked how they are whenever the metrics are."""
+        """The turn judges, which are asked for their problems whenever the metrics are read."""
         self._lag_ms = Histogram(LAG_BUCKETS_MS)
         self._stages: dict[Stage, Histogram] = {}
 
@@ -102,7 +102,7 @@ class Metrics:
         _count(self.connections_let_go, reason)
 
     def log_left_out(self, lines: int) -> None:
-        """The log was spared so many lines."""
+        """That many log lines were left out."""
         self.log_lines_left_out += lines
 
     def turn(self, report: TurnReport, missed: Iterable[Stage]) -> None:
@@ -116,7 +116,7 @@ class Metrics:
                 histogram.add(duration_ms / 1000)
 
     def speculation_ended(self, outcome: str, tokens: int) -> None:
-        """A speculative reply was kept, or why not; `tokens` is what it had cost until then."""
+        """A speculative reply ended: kept, or why not. `tokens` is what it had cost until then."""
         _count(self.speculative_replies, outcome)
         _count(self.speculative_tokens, outcome, tokens)
 
@@ -125,7 +125,7 @@ class Metrics:
         _count(self.tools, outcome)
 
     def speculative_tool_ended(self, *, used: bool, saved_ms: float) -> None:
-        """A tool that ran speculatively was asked for, and saved so much, or it was not."""
+        """A speculative tool call ended: it was used and saved that much time, or it was wasted."""
         _count(self.speculative_calls, "used" if used else "wasted")
         self.speculative_tools_saved_s += saved_ms / 1000
 
@@ -142,7 +142,7 @@ class Metrics:
         _count(self.guarded, f"{direction}: {rule}")
 
     def queue_dropped(self, queue: str, count: int = 1) -> None:
-        """A bounded queue was full and let go of something."""
+        """A bounded queue was full and dropped something."""
         if count > 0:
             _count(self.queue_drops, queue, count)
 

@@ -1,4 +1,5 @@
-"""What the server keeps of a call: counters and times of every call, an event log of those that the operator wants it of."""
+"""What the server records of a call: counters and times of every call, and an event log of each call for which the operator wants
+one."""
 
 from __future__ import annotations
 
@@ -15,13 +16,13 @@ from voiceagent.store.turns import TurnStore
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Counts, and keeps the times of turns."""
+    """Counts events, and keeps the times of turns."""
 
     metrics: Metrics
     store: TurnStore
 
     def stepped(self, event: Event, actions: tuple[Action, ...]) -> None:
-        """Count what became of speculative replies and of tools that ran speculatively, and what guards withheld."""
+        """Count the outcomes of speculative replies and speculative tool calls, and what guards withheld."""
         for action in actions:
             if isinstance(action, SpeculationEnded):
                 self.metrics.speculation_ended(action.outcome, action.tokens)
@@ -45,7 +46,7 @@ class Measured:
         self.metrics.queue_dropped("client events over the allowance")
 
     def ended(self) -> None:
-        """The server counts that."""
+        """Nothing to do: the server counts that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +60,13 @@ class Logged:
         self.log.record(event, actions)
 
     def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
-        """Times follow from the events."""
+        """Nothing to do: times follow from the events."""
 
     def judged(self, outcome: str) -> None:
-        """What a judge told is an event."""
+        """Nothing to do: a judge's answer is an event."""
 
     def event_refused(self) -> None:
-        """The turn engine knows nothing of it."""
+        """Nothing to do: the turn engine does not know of it."""
 
     def ended(self) -> None:
         """Close the file."""

@@ -1,5 +1,5 @@
 """What a client sends to begin a call: an SDP offer, alone or in a form (RFC 7578) with the settings of its session. A body has
-at most 128 kB and is looked at as a whole; nothing in it is decoded but UTF-8."""
+at most 128 kB and is read as a whole; UTF-8 is the only encoding that is decoded."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from voiceagent.server.problems import Problem
 MAX_PARTS = 8
 MAX_PART_HEAD_BYTES = 2_048
 CHARSETS = ("utf-8", "utf8", "us-ascii", "ascii")
-"""Some others that Python knows take a second for 100 kB."""
+"""The accepted charsets. Some others that Python knows take a second for 100 kB."""
 PLAIN = ("", "7bit", "8bit", "binary", "identity")
 
 
 async def read_offer(request: web.Request) -> tuple[str, dict[str, Any]]:
-    """The SDP offer of a request, and the session settings beside it (empty where there are none). Raises Problem."""
+    """The SDP offer of a request, and the session settings with it (empty if there are none). Raises Problem."""
     if request.content_type not in ("application/sdp", "multipart/form-data"):
         raise Problem(
             415,
@@ -48,7 +48,7 @@ async def read_offer(request: web.Request) -> tuple[str, dict[str, Any]]:
 
 
 def form_fields(body: bytes, content_type: str) -> dict[str, str]:
-    """The fields of a multipart form. Raises Problem for a body that is none, or whose parts are encoded."""
+    """The fields of a multipart form. Raises Problem for a body that is no form, or whose parts are encoded."""
     boundary = _message(content_type).get_boundary()
     if not boundary or len(boundary) > 70:
         raise _unreadable("its content type names no boundary of at most 70 characters")

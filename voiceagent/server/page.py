@@ -36,7 +36,7 @@ HEADERS = {
 
 def serve_page(folder: Path) -> Handler:
     """A handler for `/` and `/{path}`: the files below `folder` of a listed type, as they are when the server starts. They are
-    kept in memory (80 kB): a request for a path that is none costs a look-up, and who reads slowly holds no file open."""
+    kept in memory (80 kB). So a request for an unknown path costs one look-up, and a slow reader holds no file open."""
     files = dict(_read(folder.resolve()))
 
     async def handle(request: web.Request) -> web.StreamResponse:

@@ -1,5 +1,5 @@
-"""How hard the event loop is pressed: how much of the last seconds it was at work, and how late it ran its timers, which pace the
-audio of all calls. Under pressure first nothing is begun that may be thrown away, then no more calls are taken."""
+"""The load of the event loop: how much of the last seconds it was at work, and how late it ran its timers, which pace the audio
+of all calls. Under pressure first nothing speculative is begun, then no more calls are taken."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 WINDOW_BEATS = 30
 """Three seconds of `LoopMonitor`'s beats."""
 LAG_LIMIT_MS = 25.0
-"""Lateness that nine in ten beats must stay below: with 20 ms frames, later ones are heard as gaps."""
+"""Lateness that nine in ten beats must stay below: with 20 ms frames, a later beat is heard as a gap."""
 LATE_LIMIT = 0.1
 """The share of timers that may be a whole frame late."""
 MIN_SETTLED = 4
 MIN_TIMERS = 500
-"""Fewer in the window count as so many: one stall of a server with one call is no trend."""
+"""If the window has fewer timers, this many are assumed: one stall of a server with one call is no trend."""
 BUSY_LIMIT = 0.7
 """The share of its time that the loop may be at work."""
 
@@ -27,13 +27,13 @@ class Beat:
     """How late the beat itself came."""
     timers: int = 0
     late_timers: int = 0
-    """Those that ran 20 ms late or more."""
+    """Timers that ran 20 ms late or more."""
     busy: float = 0.0
     """The share of the time at work, 0 to 1."""
 
 
 class Pressure:
-    """From 1 on, the server is full whatever its number of calls; from `Rules.busy_load` on nothing speculative is begun."""
+    """From 1 on, the server is full whatever its number of calls. From `Rules.busy_load` on, nothing speculative is begun."""
 
     def __init__(self) -> None:
         self.level = 0.0
@@ -52,8 +52,8 @@ class Pressure:
         self.level = max(lags_ms[len(lags_ms) * 9 // 10] / LAG_LIMIT_MS, late / LATE_LIMIT, self.busy / BUSY_LIMIT)
 
     def carries(self, calls: int, settled: int) -> bool:
-        """Whether `calls` fit, when the window's work is that of `settled` ones. Of few it is not: calls that begin and end cost
-        more than those that go on."""
+        """Whether `calls` fit, if the window's work is that of the `settled` ones. With few settled calls it is not, because
+        calls that begin and end cost more than those that go on; then only the level counts."""
         return self.level < 1.0 and (settled < MIN_SETTLED or self.busy * calls <= BUSY_LIMIT * settled)
 
     def why(self) -> str:

@@ -1,5 +1,6 @@
-"""What a client is told when a request fails: OpenAI's error body `{"error": {message, type, code, param}}`, one clear line,
-never a traceback. Handlers raise `Problem`; the middleware turns that, aiohttp's own errors and surprises into answers."""
+"""The answer to a client when a request fails: OpenAI's error body `{"error": {message, type, code, param}}`, one clear line,
+never a traceback. Handlers raise `Problem`. The middleware turns `Problem`, aiohttp's own errors and unexpected ones into
+answers."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ class Problem(VoiceAgentError):
 
 @web.middleware
 async def answer_problems(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Answer every failure of a request with an error body; what was not expected is logged in full and told in brief."""
+    """Answer every failure of a request with an error body. An unexpected error is logged in full and reported in brief."""
     try:
         return await handler(request)
     except Problem as problem:
@@ -50,7 +51,7 @@ async def answer_problems(request: web.Request, handler: Handler) -> web.StreamR
         return _from_http(request, error).response()
     except Exception as error:
         if isinstance(error, ConnectionError) and (request.transport is None or request.transport.is_closing()):
-            return web.Response(status=400)  # who asked has gone, in mid body
+            return web.Response(status=400)  # the client has gone while it sent the body
         log.exception("%s %s failed", request.method, request.path)
         return Problem(500, "internal_error", "The server failed on this request; its log says why.").response()
 

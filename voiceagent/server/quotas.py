@@ -1,5 +1,5 @@
-"""What one client may take of the server, so that it leaves something for the others: calls, calls that are not connected yet,
-offers a second, minutes a day. A client is a key, or an address where there are no keys."""
+"""What one client may take of the server, so that others get their share: calls, calls that are not connected yet, offers a
+second, minutes a day. A client is a key, or an address where there are no keys."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Place:
     _charged_s: float = 0.0
 
     async def connect(self) -> None:
-        """The call is about to be answered, and half-open until it is `connected`. Waits a while where too many of the client's
-        calls are; raises Problem (429) when they still are then."""
+        """The call is about to be answered; it is half-open until it is `connected`. Waits for a while if too many of the
+        client's calls are half-open; raises Problem (429) if they still are then."""
         used = self._used
         try:
             async with asyncio.timeout(CONNECT_WAIT_S):
@@ -71,11 +71,11 @@ class Place:
         return self._connected_s is not None
 
     def is_older_than(self, seconds: float) -> bool:
-        """Whether the call was connected so long ago."""
+        """Whether the call was connected at least that long ago."""
         return self._connected_s is not None and self._clock() - self._connected_s >= seconds
 
     def has_time_left(self) -> bool:
-        """Charge what the call has lasted since the last time; whether its client may go on."""
+        """Charge the time since the last charge; returns whether its client may go on."""
         now_s = self._clock()
         if self.is_connected:
             self._used.seconds.charge(now_s - self._charged_s, now_s)
@@ -96,12 +96,12 @@ class Place:
 
 
 class Quotas:
-    """Counts what each client has."""
+    """Counts what each client has taken."""
 
     def __init__(
         self, settings: QuotaSettings, max_calls: int, *, keys: int = 0, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`keys` is how many keys the server has; where there are several, none may take all places."""
+        """`keys` is how many keys the server has. With several keys, none may take all places."""
         self.calls = settings.calls or (max(1, max_calls * 3 // 4) if keys > 1 else NO_LIMIT)
         self.connecting = settings.connecting or max(4, max_calls // (4 if keys > 1 else 2))
         self.has_minutes = settings.minutes_a_day > 0

@@ -1,5 +1,5 @@
-"""Whether the server can answer calls. The port is bound first and the engines are loaded behind it, so that whoever waits
-for `GET /readyz` gets an answer from the start."""
+"""Whether the server can answer calls. The port is bound first and the engines are loaded behind it, so `GET /readyz` is answered
+from the start."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from voiceagent.server.calls import StartCall
 from voiceagent.server.problems import Problem
 
 Load = Callable[[], AbstractAsyncContextManager[StartCall]]
-"""Loads and warms the engines; what it gives starts calls. Leaving it frees the engines."""
+"""Loads and warms the engines, and gives what starts calls. Leaving it frees the engines."""
 
 
 class Readiness:
@@ -45,7 +45,7 @@ class Readiness:
             await asyncio.gather(self._task, return_exceptions=True)
 
     def start_call(self) -> StartCall:
-        """What starts a call. Raises Problem (503) while calls cannot be answered."""
+        """The object that starts calls. Raises Problem (503) while calls cannot be answered."""
         if self._start_call is None:
             raise Problem(503, "not_ready", self.reason, retry_after_s=2)
         return self._start_call

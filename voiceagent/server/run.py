@@ -24,12 +24,12 @@ log = logging.getLogger(__name__)
 STOP = (signal.SIGINT, signal.SIGTERM)
 DRAIN = signal.SIGUSR1
 ANSWER_GRACE_S = 0.5
-"""So long open requests are waited for, and so long again for what is left of their bodies. Calls end meanwhile."""
+"""How long open requests are waited for, and then again the rest of their bodies. Calls end meanwhile."""
 EXIT_WITHIN_S = 4.5
-"""From the signal on. What has not ended by then (a model that is being loaded) is not waited for."""
+"""Counted from the signal. What has not ended by then (a model that is being loaded) is not waited for."""
 EXIT_LATE = 1
 THREADS = min(32, (os.cpu_count() or 1) + 4)
-"""As many as asyncio takes by itself."""
+"""As many threads as asyncio takes by itself."""
 
 
 async def serve(
@@ -72,14 +72,15 @@ async def serve(
         try:
             await runner.cleanup()
         finally:
-            if stopped_by_caller:  # whose program goes on; else it ends here, and no thread that hangs may keep it
+            if stopped_by_caller:  # the caller's program goes on; otherwise no hanging thread may keep the process
                 late.cancel()
         for number in (*STOP, DRAIN):
             asyncio.get_running_loop().remove_signal_handler(number)
 
 
 def _start_threads() -> None:
-    """All threads that `asyncio.to_thread` may use, now: none is started in a call, and more of them later is a leak."""
+    """Start all threads that `asyncio.to_thread` may use now: none is started during a call, and more of them later are a
+    leak."""
     executor = ThreadPoolExecutor(THREADS, "work")
     asyncio.get_running_loop().set_default_executor(executor)
     all_there = threading.Barrier(THREADS)
@@ -88,7 +89,7 @@ def _start_threads() -> None:
 
 
 def _watch_signals(stop: asyncio.Event, signals: list[int], app: web.Application) -> None:
-    """Set `stop`, and add to `signals`, when one comes."""
+    """When a signal comes, set `stop` and add it to `signals`."""
     loop = asyncio.get_running_loop()
 
     def stop_now(came: int) -> None:
@@ -105,7 +106,7 @@ def _watch_signals(stop: asyncio.Event, signals: list[int], app: web.Application
 
 
 def _exit_at_once(number: int, frame: FrameType | None) -> None:
-    """The second signal. The exit code is the shell's for a program that a signal ended."""
+    """Called for the second signal. The exit code is the shell's for a program that was ended by a signal."""
     os._exit(128 + number)
 
 

@@ -1,5 +1,5 @@
-"""Guessing keys is slow: after a few wrong ones, an address waits for each further answer. A right key never waits, since others
-may share its address (a proxy, an office)."""
+"""Makes guessing keys slow: after a few wrong keys, an address waits for each further answer. A right key never waits, since
+others may share its address (a proxy, an office)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from voiceagent.token_bucket import TokenBucket
 log = logging.getLogger(__name__)
 
 AT_ONCE = 5.0
-"""Wrong keys of an address that are answered at once …"""
+"""How many wrong keys of an address are answered at once."""
 FORGIVEN_PER_S = 0.1
-"""… and how many of them are forgotten in a second."""
+"""How many of them are forgotten in a second."""
 PAUSE_S = 1.0
-"""How long the answer to a further one takes."""
+"""How long the answer to a further wrong key takes."""
 MAX_WAITING = 64
-"""Answers that wait at a time; the others are told to come back later. How many of those an address gets is bound by
-`Connections.wait_s`."""
+"""How many answers may wait at a time; other clients are told to come back later. `Connections.wait_s` limits how many of these
+an address gets."""
 MAX_ADDRESSES = 1024
 LOG_EVERY_S = 10.0
 
@@ -35,7 +35,8 @@ class WrongKeys:
         self._logged_s = float("-inf")
 
     async def given(self, address: str) -> bool:
-        """A wrong key came from `address`: returns when it may be answered; False when it is to be told to come back later."""
+        """A wrong key came from `address`: returns when it may be answered; False when the client is to be told to come back
+        later."""
         self._metrics.wrong_keys += 1
         now_s = asyncio.get_running_loop().time()
         if now_s - self._logged_s >= LOG_EVERY_S:

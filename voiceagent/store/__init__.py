@@ -1,1 +1,1 @@
-"""What outlives a call: turn measurements, nothing else unless configured."""
+"""What is kept after a call: turn measurements, and nothing else unless configured."""

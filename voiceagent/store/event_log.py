@@ -1,5 +1,5 @@
 """A call's event log: every event that the turn engine was given and what it decided, as JSON Lines, so that `voiceagent replay`
-can take the same decisions again. Kept only where the operator asks for it, because it holds what was said. The first line
+can take the same decisions again. It is kept only if the operator asks for it, because it holds what was said. The first line
 holds the rules; every other one is `[event, its fields, [[action, its fields], …]]`."""
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from voiceagent.store.losses import Losses
 FORMAT = 2
 SUFFIX = ".jsonl"
 MAX_LOG_BYTES = 64 * 1024 * 1024
-"""Several hours of talk; what comes after is not kept."""
+"""Several hours of talk; later steps are not kept."""
 BUFFER_BYTES = 64 * 1024
 LOST = "event log steps"
 
 log = logging.getLogger(__name__)
 _ENCODER = msgspec.json.Encoder(enc_hook=float)
-"""Times may be numpy's numbers."""
+"""Times may be NumPy numbers."""
 _CALL_ID = re.compile(r"\w[\w-]{0,79}")
 
 
@@ -47,7 +47,7 @@ class Head(msgspec.Struct, frozen=True):
 
     format: int
     version: str
-    """Of the voiceagent that wrote it."""
+    """The version of voiceagent that wrote it."""
     call_id: str
     rules: Rules
 
@@ -57,32 +57,32 @@ class Recorded:
     """One step of a recorded call."""
 
     line: int
-    """In the file, from 1."""
+    """Its line in the file, from 1."""
     event: Event
     actions: tuple[Action, ...]
 
 
 def event_logs_dir(data_dir: Path) -> Path:
-    """Where the logs lie inside the data folder."""
+    """The folder of the logs inside the data folder."""
     return data_dir / "calls"
 
 
 class EventLog:
-    """Writes the log of one call. A disk that cannot take it costs the rest of the log, which is counted, and never the call."""
+    """Writes the log of one call. If the disk fails, the rest of the log is lost and counted; the call goes on."""
 
     def __init__(
         self, folder: Path, call_id: str, rules: Rules, *, keep: int | None = None, losses: Losses | None = None
     ) -> None:
-        """Begin the log in `folder`, which is made when missing. With `keep` only so many logs stay there, the newest, and those
-        that are still written."""
+        """Begin the log in `folder`, which is made when missing. With `keep` only this many logs stay there: the newest, and
+        those that are still being written."""
         self.path = folder / f"{call_id}{SUFFIX}"
         self._keep = keep
         self._losses = losses or Losses()
         self._left_bytes = MAX_LOG_BYTES
         self._unsaved = 0
-        """Steps that only the buffer holds."""
+        """Steps that are only in the buffer."""
         self._why_lost = ""
-        """Set once the disk has refused something: what follows would be a log with a gap."""
+        """Set once the disk has refused something; later steps would make a log with a gap."""
         try:
             private_folder(folder)
             self._prune(1)
@@ -94,7 +94,7 @@ class EventLog:
             self._write(_ENCODER.encode(Head(FORMAT, __version__, call_id, rules)))
 
     def record(self, event: Event, decided: tuple[Action, ...]) -> None:
-        """Note a step. What is buffered goes to disk when a reply ends."""
+        """Note a step. The buffer goes to disk when a reply ends."""
         if self._left_bytes:
             named = [[type(action).__name__, action] for action in decided]
             self._write(_ENCODER.encode([type(event).__name__, event, named]))
@@ -145,7 +145,7 @@ class EventLog:
         self._losses.add(LOST, max(1, self._unsaved), self._why_lost)
 
     def _prune(self, more: int) -> None:
-        """Make room for `more` logs. Those that are still written stay, in this process and in others."""
+        """Make room for `more` logs. Logs that this or another process still writes stay."""
         if self._keep is None:
             return
         logs = sorted(self.path.parent.glob(f"*{SUFFIX}"), key=_written_s)
@@ -155,7 +155,8 @@ class EventLog:
 
 
 _WRITTEN: set[Path] = set()
-"""The logs that this process writes. Other processes' are known by their locks, which network file systems keep by process."""
+"""The logs that this process writes. Other processes' logs are known by their locks, which network file systems keep by
+process."""
 
 
 def _opened(path: Path) -> BinaryIO:
@@ -176,7 +177,7 @@ def _written_s(path: Path) -> float:
 
 
 def _is_written(path: Path) -> bool:
-    """Whether a call that goes on is written there. Raises OSError."""
+    """Whether a call that goes on is written to this file. Raises OSError."""
     if path in _WRITTEN:
         return True
     try:
@@ -193,7 +194,7 @@ def _is_written(path: Path) -> bool:
 
 
 def find_log(folder: Path, call: str) -> Path:
-    """The file of a call, which is named by its id or is a file itself. Raises EventLogError when there is none."""
+    """The file of a call, given by its id or as a file. Raises EventLogError when there is none."""
     file = Path(call)
     if file.is_file():
         return file
@@ -207,8 +208,8 @@ def find_log(folder: Path, call: str) -> Path:
 
 
 def read_log(file: Path) -> tuple[Head, Iterator[Recorded]]:
-    """A log's head and its steps, read as they are asked for. Raises EventLogError, also while they are read, for a line that
-    is not one; the last line may be cut short, as when the server was killed."""
+    """A log's head and its steps, which are read on demand. Raises EventLogError for an invalid line, also while the steps are
+    read. The last line may be cut short, as when the server was killed."""
     try:
         lines = file.read_bytes().split(b"\n")
         head = msgspec.json.decode(lines[0], type=Head)

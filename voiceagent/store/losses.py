@@ -1,5 +1,5 @@
-"""What was to be kept and could not be, by a full disk or a folder that is not writable: counted, and told in one line in a
-while. A call never waits for it."""
+"""Data that could not be kept, because the disk is full or a folder is not writable. It is counted, and reported in one log line
+from time to time. A call never waits for it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from collections import Counter
 
 TELL_EVERY_S = 60.0
-"""Of one kind; what is lost between is only counted, and told with the next line."""
+"""How often a loss of one kind is logged; losses in between are counted, and reported with the next line."""
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ class Losses:
         self._lock = threading.Lock()
 
     def add(self, kind: str, count: int, why: str) -> None:
-        """So many were lost; `why` is one line that says what to do."""
+        """`count` items were lost; `why` is one line that says what to do."""
         now_s = time.monotonic()
         with self._lock:
             self._counts[kind] += count

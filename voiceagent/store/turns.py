@@ -1,6 +1,6 @@
-"""Turn measurements on disk: a SQLite file with the times of the last 10,000 turns, no words and no audio. Reports come in
-from the event loop and are written by one thread behind a bounded queue; a database that is corrupt, locked or not
-writable costs measurements, which are counted and told (see `losses`), and never a call."""
+"""Turn measurements on disk: a SQLite file with the times of the last 10,000 turns, no words and no audio. Reports come in from
+the event loop and are written by one thread behind a bounded queue. If a database is corrupt, locked or not writable,
+measurements are lost, counted and reported (see `losses`); calls go on."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class TurnStore:
     """Writes turn reports. All methods may be called from the event loop: only `close` waits (at most five seconds)."""
 
     def __init__(self, file: Path, losses: Losses | None = None) -> None:
-        """Start the writer on `file`, which is made with its folder when missing. Raises nothing: what the disk does not take is
+        """Start the writer on `file`, which is made with its folder when missing. Raises nothing: what cannot be written is
         counted in `losses`."""
         self.file = file
         self._losses = losses or Losses()
@@ -122,7 +122,7 @@ class TurnStore:
 
 
 def read_turns(file: Path, *, last: int = MAX_TURNS, call_id: str = "", profile: str = "") -> tuple[TurnReport, ...]:
-    """The newest `last` turns, oldest first; only those of a call or a profile when one is named. Raises StoreError when the
+    """The newest `last` turns, oldest first; only those of a call or a profile if one is named. Raises StoreError when the
     database is missing, corrupt, or of another version."""
     if not file.exists():
         raise StoreError(f"{file}: no turn was measured yet; run `voiceagent serve` and make a call")

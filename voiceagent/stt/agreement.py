@@ -1,5 +1,5 @@
-"""LocalAgreement-2: of a growing utterance that is decoded again and again, the words that two hypotheses in a row agree
-on are stable (Macháček et al., arXiv 2307.14743). Pure. Case and punctuation may flip without breaking agreement."""
+"""LocalAgreement-2: a growing utterance is decoded again and again, and the words on which two hypotheses in a row agree are
+stable (Macháček et al., arXiv 2307.14743). Pure. Case and punctuation may change without breaking agreement."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from voiceagent.stt.stable import StableWords, bare
 
 
 class LocalAgreement(StableWords):
-    """Stable is what the hypothesis before said too, but for a number at the end: its next digits are written into it."""
+    """Words that the previous hypothesis said too are stable, except a number at the end: its next digits are written into it."""
 
     def _settled(self, words: Sequence[str], clear: int) -> int:
         agreed = 0

@@ -1,7 +1,7 @@
-"""AlignAtt: a word is stable when the model's attention places its end well before the end of the audio, because what is still
-to be said cannot change it much (Papi et al., arXiv 2305.11408; for Whisper: Macháček & Polák, arXiv 2506.17077). Pure. One
-hypothesis is enough, so words are stable one decode sooner than by agreement; the price is an alignment with every decode, and
-the risk that a word is settled which the next hypothesis would have corrected."""
+"""AlignAtt: a word is stable when the model's attention places its end well before the end of the audio, because later audio
+cannot change it much (Papi et al., arXiv 2305.11408; for Whisper: Macháček & Polák, arXiv 2506.17077). Pure. One hypothesis is
+enough, so words are stable one decode sooner than by agreement. The price is an alignment with every decode, and the risk that a
+word becomes stable which the next hypothesis would have corrected."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from voiceagent.stt.stable import StableWords
 
 
 class AlignAtt(StableWords):
-    """Stable is what ends clear of the audio's edge."""
+    """Words that end well before the audio does are stable."""
 
     def _settled(self, words: Sequence[str], clear: int) -> int:
         return min(clear, len(words))

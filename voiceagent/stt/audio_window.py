@@ -1,6 +1,6 @@
-"""The part of an utterance's audio that is still needed: frames are added at its end, and what is committed is let go at its
-start, so it stays as short as the longest window. Positions are samples since the utterance's beginning, less what was left
-out."""
+"""The part of an utterance's audio that is still needed. Frames are added at its end, and committed audio is dropped at its
+start, so it stays as short as the longest window. Positions are samples since the utterance's beginning, not counting what was
+left out."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class AudioWindow:
                 self.start += len(head)
 
     def leave_out(self, start: int, end: int) -> None:
-        """Forget what lies from `start` to `end`, both within the window: what lies behind moves up."""
+        """Forget the audio from `start` to `end`, both within the window; the audio behind it moves up."""
         audio = self._joined()
         self._parts = deque([audio[: start - self.start], audio[end - self.start :]])
         self.end -= end - start

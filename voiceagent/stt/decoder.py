@@ -1,6 +1,6 @@
 """Greedy decoding of several stretches of audio in one run of the encoder and one of the decoder (CTranslate2's Whisper takes
-batches). Windows share a run only when they are encoded at the same length, which is why lengths come in steps: a window is
-padded no further beside others than alone, and its text is the same."""
+batches). Windows share a run only when they are encoded at the same length, so lengths come in steps. A window is padded no
+further in a batch than alone, and its text is the same."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from voiceagent.stt.short_whisper import ShortWhisper
 RATE_HZ = 16_000
 SHORTEST_LIMIT_TOKENS = 24
 LOOP_POWERS = (1, 3)
-"""Of the penalty, at the second and the third writing. A short loop needs the cube; it costs words in a long sentence."""
+"""Powers of the penalty at the second and the third writing. A short loop needs the cube, which costs words in a long
+sentence."""
 SURE_OF_LANGUAGE = 0.6
-"""From this probability on a window is taken for another language than the call's."""
+"""From this probability on, a window counts as another language than the call's."""
 PROMPT_CHARACTERS = 200
 PROMPT_STEP_TOKENS = 8
 """Prompts are cut to a multiple of this: in a batch the start of the transcript must stand at the same place."""
@@ -81,12 +82,13 @@ class BatchDecoder:
         self._marks = [self._tokenizer.no_timestamps] if without_timestamps else []
 
     def shape(self, window: Window) -> Shape:
-        """What a window must share with others to be decoded beside them."""
+        """The shape that a window must share with others to be decoded beside them."""
         frames = self.model.frames_to_encode(self.model.frames_of(len(window.audio)))
         return Shape(frames, len(self._prompt(window.prompt)), window.word_times)
 
     def decode(self, windows: Sequence[Window]) -> list[Hypothesis]:
-        """One hypothesis a window, in order. All windows have the same shape. Raises what CTranslate2 raises."""
+        """Decode windows that all have the same shape; returns one hypothesis a window, in order. Raises what CTranslate2
+        raises."""
         frames = self.shape(windows[0]).frames
         encoded = self.model.encode_frames([self.model.features(window.audio) for window in windows], frames)
         languages = self._languages(windows, encoded)
@@ -113,7 +115,7 @@ class BatchDecoder:
         ]
 
     def _languages(self, windows: Sequence[Window], encoded: ctranslate2.StorageView) -> list[str]:
-        """Of each window: what the model takes it for where it is asked and sure, else what it probably is."""
+        """The language of each window: what the model detects where it is asked and sure, else the window's probable language."""
         likely = [window.language or self._language for window in windows]
         if not self._multilingual or not any(window.detect for window in windows):
             return likely
@@ -135,7 +137,7 @@ class BatchDecoder:
     def _written(
         self, windows: Sequence[Window], encoded: ctranslate2.StorageView, prompts: Sequence[Sequence[int]]
     ) -> list[Any]:
-        """One transcript a window; of those that end in a loop, the second or the third."""
+        """One transcript a window; for a transcript that ends in a loop, the second or the third writing."""
         results = self._generate(windows, encoded, prompts, 1.0)
         if self._loop_penalty == 1.0:
             return results
@@ -169,7 +171,7 @@ class BatchDecoder:
         return [token for token in result.sequences_ids[0] if token < self._tokenizer.eot]
 
     def _loops(self, result: Any, window: Window) -> bool:
-        """Whether the transcript was stopped at its limit, or ends in what it just said."""
+        """Whether the transcript was stopped at its limit, or ends in a repetition."""
         tokens = self._text_tokens(result)
         return len(tokens) >= self._limit_tokens(window) or ends_in_a_loop(self._tokenizer.decode(tokens).split())
 
@@ -177,8 +179,8 @@ class BatchDecoder:
         return SHORTEST_LIMIT_TOKENS + int(self._tokens_per_second * len(window.audio) / RATE_HZ)
 
     def _max_length(self, windows: Sequence[Window], prompt_tokens: int) -> int:
-        """What `generate` is told so that the longest window's transcript fits: it takes the prompt off, and never writes
-        more than half of it."""
+        """The `max_length` for `generate` with which the longest window's transcript fits: `generate` subtracts the prompt, and
+        never writes more than half of it."""
         tokens = max(self._limit_tokens(window) for window in windows)
         return min(int(self.model.max_length), max(2 * tokens, prompt_tokens + tokens))
 
@@ -198,7 +200,7 @@ class BatchDecoder:
         return [self._words(ids, alignment) for ids, alignment in zip(tokens, alignments, strict=True)]
 
     def _words(self, tokens: list[int], alignment: Any) -> tuple[RecognisedWord, ...]:
-        """One alignment as words; pieces that stand without a space before them belong to the word before."""
+        """One alignment as words. A piece without a space before it belongs to the previous word."""
         if not tokens:
             return ()
         path = np.array(alignment.alignments).reshape(-1, 2)
@@ -221,12 +223,12 @@ class BatchDecoder:
 
 
 def compression_ratio(text: str) -> float:
-    """How much smaller zlib makes the text: what repeats itself compresses well. 0 for no text."""
+    """How much smaller zlib makes the text: repetitive text compresses well. 0 for no text."""
     data = text.encode()
     return len(data) / len(zlib.compress(data)) if data else 0.0
 
 
 def _mean_log_probability(result: Any) -> float:
-    """Over the tokens and the end of the transcript; CTranslate2's score is the mean without that end."""
+    """The mean over the tokens and the end of the transcript; CTranslate2's score is the mean without that end."""
     length = len(result.sequences_ids[0])
     return float(result.scores[0]) * length / (length + 1)

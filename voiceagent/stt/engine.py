@@ -13,7 +13,7 @@ from voiceagent.stt.options import StreamOptions
 
 
 class DecodeDropped(EngineError):
-    """A partial decode was not made because newer ones took its place; nothing is wrong."""
+    """A partial decode was skipped because newer ones took its place; this is no error."""
 
 
 class SttEngine(Protocol):
@@ -26,7 +26,7 @@ class SttEngine(Protocol):
 
     @property
     def dropped_partials(self) -> int:
-        """How many partial decodes were not made because newer ones took their place."""
+        """How many partial decodes were skipped because newer ones took their place."""
         ...
 
     async def transcribe(
@@ -39,10 +39,10 @@ class SttEngine(Protocol):
         language: str = "",
         urgent: bool = False,
     ) -> Hypothesis:
-        """Decode mono 16 kHz audio in -1..1, shape (samples,). Runs off the event loop. Without `word_times` the words' times
-        may be zero. `language` is what the caller spoke so far; empty: what the engine was told. A `final` decode goes before
-        partial ones, as does a partial that is `urgent`; only a partial that is not may raise DecodeDropped. Cancelling takes
-        it out of the queue. Raises EngineError."""
+        """Decode mono 16 kHz audio in -1..1, shape (samples,). Runs off the event loop. Without `word_times` the words' times may
+        be zero. `language` is what the caller spoke so far; empty: the engine's own setting. A `final` decode goes before partial
+        ones, and so does an `urgent` partial. Only a partial that is not urgent may raise DecodeDropped. Cancelling removes it
+        from the queue. Raises EngineError."""
         ...
 
     async def close(self) -> None:

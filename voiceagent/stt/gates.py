@@ -1,5 +1,5 @@
-"""Refuses what Whisper makes up. On noise and breath it writes fluent text; each gate looks at one trace that such text
-leaves. Pure; the limits belong to a model, so a profile may change them."""
+"""Rejects Whisper's hallucinations. On noise and breath Whisper writes fluent text; each gate looks at one trace that such text
+leaves. Pure. The limits belong to a model, so a profile may change them."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from voiceagent.stt.stable import bare
 
 
 class GateLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Beyond these a hypothesis is taken for a hallucination."""
+    """Beyond these limits a hypothesis counts as a hallucination."""
 
     no_speech_probability: float = 0.6
     """With `doubtful_log_probability`: the model itself doubts that there was speech."""
     doubtful_log_probability: float = -1.0
     log_probability: float = -2.0
-    """Mean over tokens: below it the text is a guess, whatever the rest says."""
+    """Mean over tokens; below it the text is a guess, whatever the other figures say."""
     compression_ratio: float = 2.4
-    """Of the text's UTF-8 by zlib: what repeats itself compresses well."""
+    """Of the text's UTF-8 by zlib: repetitive text compresses well."""
     repeats: int = 4
     """A phrase of one to four words that stands so often in a row is a loop."""
     words_per_second: float = 9.0
-    """With two more, the most words that mouths can say in the voiced audio; espeak-ng at its fastest says 7.5 and two."""
+    """With two words more, the most that mouths can say in the voiced audio; espeak-ng at its fastest says 7.5 and two."""
 
 
 def rejection(hypothesis: Hypothesis, voiced_ms: float, limits: GateLimits) -> str:
-    """Why the hypothesis is not believed: a slug, empty when it is. `voiced_ms` is the speech it was decoded from."""
+    """Why the hypothesis is rejected, as a slug; empty when it is accepted. `voiced_ms` is the speech that it was decoded
+    from."""
     words = [bare(word.text) for word in hypothesis.words]
     if not words:
         return ""
@@ -45,7 +46,7 @@ def rejection(hypothesis: Hypothesis, voiced_ms: float, limits: GateLimits) -> s
 
 
 def longest_loop(words: list[str]) -> int:
-    """How often a phrase of one to four words stands in a row, at most. Digits may repeat: order numbers do."""
+    """How often in a row a phrase of one to four words stands, at most. Digits may repeat: order numbers do."""
     longest = 1
     for size in range(1, 5):
         for start in range(len(words) - size):

@@ -1,4 +1,4 @@
-"""One decode: the window of audio that goes in, and what it says: the words, and the figures by which the gates judge them."""
+"""One decode: the window of audio that goes in; the words that come out, with the figures by which the gates judge them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Window:
     """What was said before it."""
     word_times: bool = False
     thorough: bool = False
-    """It is decoded once more, because it was in doubt."""
+    """The window is decoded once more, because its text was in doubt."""
     language: str = ""
-    """What is probably spoken in it, by its code; empty: what the engine was told."""
+    """The code of the language that is probably spoken in it; empty: the engine's own setting."""
     detect: bool = False
     """Whether the recogniser is to say which language it is."""
 
@@ -37,14 +37,14 @@ class RecognisedWord:
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """One decode's text. The three last figures feed the hallucination gates."""
+    """One decode's text. The last three figures feed the hallucination gates."""
 
     words: tuple[RecognisedWord, ...]
     no_speech_probability: float
     mean_log_probability: float
     compression_ratio: float
     language: str = ""
-    """What the recogniser takes it for; empty where it was told."""
+    """The language that the recogniser detected; empty where it was set."""
 
     @property
     def text(self) -> str:

@@ -1,5 +1,5 @@
-"""Whether a transcript goes round in circles. A published Whisper learned on 30 seconds of audio; given less, it now and then
-does not find its end and says the same again until it is stopped. Pure."""
+"""Detects a transcript that repeats itself. A published Whisper learned on 30 seconds of audio. Given less, it sometimes does not
+find its end, and says the same again until it is stopped. Pure."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ WORD_SAID_THRICE = 3
 
 
 def ends_in_a_loop(words: Sequence[str]) -> bool:
-    """Whether the last phrase was written twice in a row, or the last word three times: people say that too, so it is a reason
-    to decode again and not one to disbelieve. Digits may repeat: telephone numbers do."""
+    """Whether the last phrase was written twice in a row, or the last word three times. People say that too, so it is a reason to
+    decode again and not to reject. Digits may repeat: telephone numbers do."""
     heard = [bare(word) for word in words]
     for size in range(1, len(heard) // 2 + 1):
         phrase = heard[-size:]

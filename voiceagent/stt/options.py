@@ -1,5 +1,5 @@
-"""How an utterance is windowed, and when its words are taken for stable. These are a model's own: a profile sets them as `stream`
-among the options of its recogniser."""
+"""How an utterance is windowed, and when its words count as stable. These options belong to a model: a profile sets them as
+`stream` among the options of its recogniser."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ class StreamOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pad_ms: NotNegative = 200.0
     """Audio kept after the last voiced sample of a decode."""
     longest_pause_ms: Positive = 1000.0
-    """Of a longer one inside an utterance, the middle is not decoded: models stop writing at a long silence."""
+    """The middle of a longer pause inside an utterance is not decoded, because models stop writing at a long silence."""
     sentence_pause_ms: NotNegative = 500.0
-    """A pause this long behind a sentence is a cut: the sentence is committed, and what follows is decoded without its audio."""
+    """A pause this long behind a sentence is a cut: the sentence is committed, and later audio is decoded without the
+    sentence's."""
     cut_pause_ms: NotNegative = 1000.0
     """The same in the middle of a sentence."""
     trim_after_s: Positive = 12.0
-    """A window longer than this lets go of the audio of its committed words."""
+    """A longer window drops the audio of its committed words."""
     max_buffer_s: Positive = 120.0
-    """The oldest audio beyond this is lost: decodes have not come for that long."""
+    """Audio older than this is lost: there was no decode for that long."""
     limits: GateLimits = GateLimits()
-    """Beyond these a decode is not believed."""
+    """Beyond these limits a decode is rejected."""

@@ -1,6 +1,6 @@
 """The queue in front of a recogniser's worker threads. Windows that wait at the same time and fit each other are decoded in one
-run. Finals go first, and one worker takes nothing else, so they never wait for a partial; a partial that had to wait behind too
-much is dropped, because a newer one of the same call is on its way; work whose asker has gone is never done."""
+run. Finals go first, and one worker takes only finals, so they never wait for a partial. A partial that had to wait behind too
+much is dropped, because a newer one of the same call is on its way. Work that nobody waits for any more is never done."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class DecodeQueue(Generic[W, R]):
             thread.start()
 
     async def run(self, window: W, *, final: bool) -> R:
-        """Decode `window` in a worker and return its result. Cancelling takes waiting work out of the queue. Raises DecodeDropped
+        """Decode `window` in a worker and return its result. Cancelling removes waiting work from the queue. Raises DecodeDropped
         for a partial that made room for others, EngineError when too many finals wait or the queue is closed."""
         work: Work[W, R] = Work(window, self._group(window), Future())
         with self._changed:
@@ -85,7 +85,7 @@ class DecodeQueue(Generic[W, R]):
         return len(self._finals) + len(self._partials)
 
     async def close(self) -> None:
-        """Drop what waits and let the workers finish what they do."""
+        """Drop the waiting work, and let the workers finish their current run."""
         with self._changed:
             self._closed = True
             for work in [*self._finals, *self._partials]:
@@ -108,7 +108,8 @@ class DecodeQueue(Generic[W, R]):
             waiting.extend(kept)
 
     def _take(self, partials_too: bool) -> list[Work[W, R]]:
-        """The next run: the oldest final, else the oldest partial, and those of its kind that fit it. Empty: closed."""
+        """The next run: the oldest final, else the oldest partial, with those of its kind that fit it. Empty when the queue is
+        closed."""
         with self._changed:
             while not self._closed:
                 if taken := self._alike(self._finals) or (self._alike(self._partials) if partials_too else []):

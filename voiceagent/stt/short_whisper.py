@@ -1,6 +1,6 @@
-"""A Whisper that encodes the audio there is. faster-whisper pads every stretch of audio to 30 seconds of features
-before the encoder; CTranslate2's encoder takes any length, and for a two-second turn that is 20 to 50 times cheaper.
-`ShortWhisper` drops the padding again, all but a margin, just before encoding; everything else is faster-whisper's.
+"""A Whisper that encodes only the audio there is. faster-whisper pads every stretch of audio to 30 seconds of features before the
+encoder. CTranslate2's encoder takes any length, and for a two-second turn a short input is 20 to 50 times cheaper. `ShortWhisper`
+drops the padding again, except a margin, just before encoding; everything else is faster-whisper's.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MICRO_MIN_FRAMES = 50
 MICRO_MARGIN_FRAMES = 10
 """Padding the bundled model is given after the audio, in feature frames."""
 MAX_FRAMES = 3000
-"""The longest input of a published model's encoder: CTranslate2 refuses more."""
+"""The longest input of a published model's encoder; CTranslate2 refuses more."""
 MIN_SAMPLES = 640
 """Audio shorter than this is padded with silence: the features need a whole window."""
 

@@ -1,7 +1,7 @@
-"""The words of a growing utterance that are not taken back any more, and the last hypothesis beyond them. Pure. Every hypothesis
-starts again at the utterance's first word, so each is laid against the stable words first: case, punctuation, and a word more
-or less in the stable part shift nothing. Which of the words behind them become stable next is a policy: `agreement.py`,
-`alignatt.py`."""
+"""The words of a growing utterance that will not change any more, and the last hypothesis beyond them. Pure. Every hypothesis
+starts again at the utterance's first word, so it is first aligned with the stable words. Differences of case or punctuation, and
+a word more or less in the stable part, shift nothing. A policy decides which of the following words become stable next:
+`agreement.py`, `alignatt.py`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 SHIFT = 3
 CLOSING = ".,?!"
-"""What a recogniser ends every text with; whether a sentence ended there shows when more words come."""
+"""Marks with which a recogniser ends every text. Whether a sentence really ended there shows when more words come."""
 
 
 def bare(word: str) -> str:
@@ -26,8 +26,8 @@ class StableWords(ABC):
         self.unstable = list(unstable)
 
     def update(self, words: Sequence[str], clear: int = 0) -> int:
-        """Take the next hypothesis of the whole window, of whose words the first `clear` end well before the audio does.
-        Returns how many of `words` are stable now, counted from the first; stable words are never taken back."""
+        """Take the next hypothesis of the whole window; its first `clear` words end well before the audio does. Returns how many
+        of `words` are stable now, counted from the first. Stable words are never taken back."""
         behind = self._behind_stable(words)
         settled = behind + self._settled(words[behind:], max(0, clear - behind))
         self.stable += words[behind:settled]
@@ -41,7 +41,7 @@ class StableWords(ABC):
         """How many of the words behind the stable ones become stable."""
 
     def _behind_stable(self, words: Sequence[str]) -> int:
-        """Where `words` goes on behind the stable words: the split whose left side resembles them most."""
+        """Where `words` continues after the stable words: at the split whose left side resembles them most."""
         stable = [bare(word) for word in self.stable]
         heard = [bare(word) for word in words]
         last = len(stable)

@@ -1,6 +1,6 @@
-"""One call's streaming transcription: frames of the open utterance in, stable and unstable words out as it grows, and
-the committed text at its end. Silence is never decoded; audio whose words are committed is let go, so neither
-memory nor the time of a decode grows with the utterance."""
+"""One call's streaming transcription: frames of the open utterance in, stable and unstable words out as it grows, and the
+committed text at its end. Silence is never decoded. Audio whose words are committed is dropped, so neither memory nor the time of
+a decode grows with the utterance."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ log = logging.getLogger(__name__)
 RATE_HZ = 16_000
 SAMPLES_PER_MS = RATE_HZ // 1000
 MIN_CUT_S = 3.0
-"""A cut that frees less audio is not worth it."""
+"""A cut must free at least this much audio."""
 EDGE_S = 1.0
 """Words this near to the end of a full window may be cut in half: they are decoded again."""
 CUT_BEHIND_MS = 100
-"""Where a pause is cut, after its beginning: a soft next word begins up to 300 ms before the VAD hears it."""
+"""A pause is cut this long after its beginning: a soft next word begins up to 300 ms before the VAD hears it."""
 PAUSE_TAIL = 0.8
-"""Of a shortened pause, what stands before the next word, for the same reason."""
+"""How much of a shortened pause is kept before the next word, for the same reason."""
 SENTENCE_ENDS = (".", "?", "!")
 PROMPT_WORDS = 40
 """Committed words that are handed to the next decode."""
@@ -52,8 +52,8 @@ class PartialText:
 
 @dataclass(frozen=True, slots=True)
 class FinalText:
-    """The utterance's text; empty when there were no words. `rejected` names the gate that refused some, `language` what the
-    recogniser takes it for, where it was not told."""
+    """The utterance's text; empty when there were no words. `rejected` names the gate that rejected some; `language` is what the
+    recogniser detected, if it was not told."""
 
     utterance_id: int
     text: str
@@ -63,7 +63,7 @@ class FinalText:
 
 
 class _Extra(TypedDict, total=False):
-    """What is told a recogniser only where there is something to tell."""
+    """Arguments that a recogniser is given only where there is something to say."""
 
     language: str
     urgent: bool
@@ -73,7 +73,7 @@ class UtteranceTranscriber:
     """Transcribes one call, an utterance at a time."""
 
     def __init__(self, engine: SttEngine, options: StreamOptions | None = None, language: str = "") -> None:
-        """`options`: the engine's own, unless given; `language`: what the caller spoke so far, where it may be any."""
+        """`options`: the engine's own, unless given; `language`: what the caller spoke so far, if it may be any language."""
         self.options = options or engine.stream
         self._language = language
         self._engine = engine
@@ -89,7 +89,7 @@ class UtteranceTranscriber:
         self._final: tuple[int, asyncio.Task[FinalText]] | None = None
 
     def begin(self, utterance_id: int, audio: NDArray[np.int16]) -> None:
-        """A new utterance: mono 16 kHz audio from just before its onset up to now, shape (samples,)."""
+        """Begin a new utterance: mono 16 kHz audio from just before its onset up to now, shape (samples,)."""
         self._drop_final()
         self._clear()
         self._utterance_id = utterance_id
@@ -97,8 +97,8 @@ class UtteranceTranscriber:
         self._voiced_end = self._audio.end
 
     def feed(self, frame: NDArray[np.int16], silence_ms: float) -> None:
-        """The utterance's next audio, shape (samples,), and how long it has been silent at the end of it. New speech drops a
-        final that was begun, or keeps it for good when the pause was long enough to cut there."""
+        """Add the utterance's next audio, shape (samples,), and how long it has been silent at its end. New speech drops a final
+        that was begun. If the pause was long enough to cut there, the final is kept for good."""
         pause_samples = self._audio.end - self._voiced_end
         self._audio.append(frame)
         voiced_end = self._audio.end - int(silence_ms * SAMPLES_PER_MS)
@@ -111,8 +111,9 @@ class UtteranceTranscriber:
             self._audio.let_go(self._audio.start + excess)
 
     async def partial(self, *, urgent: bool = False) -> PartialText | None:
-        """Decode the utterance so far, where it is urgent before the partials of others; None when nothing was said since the
-        last decode, when the decode gave way to newer ones, or when the utterance moved on to its final. Raises EngineError."""
+        """Decode the utterance so far; an urgent decode goes before the partials of other calls. None when nothing was said since
+        the last decode, when the decode made room for newer ones, or when the utterance moved on to its final. Raises
+        EngineError."""
         if self._voiced_end <= self._decoded_end or self._final is not None:
             return None
         self._decoded_end = self._voiced_end
@@ -140,9 +141,9 @@ class UtteranceTranscriber:
         return PartialText(self._utterance_id, text, " ".join(self._words.unstable), decode_ms)
 
     async def final(self) -> FinalText | None:
-        """Decode the whole utterance. Asked again without new speech in between, it gives the same answer for nothing: so it
-        can be begun in the pause, before it is known that the caller has finished. None when new speech or a new
-        utterance made it worthless. Raises EngineError."""
+        """Decode the whole utterance. A second request without new speech in between returns the same answer at no cost, so the
+        decode can begin in the pause, before it is known that the caller has finished. None when new speech or a new utterance
+        made it worthless. Raises EngineError."""
         end = self._voiced_end
         if self._final is None or self._final[0] != end or self._final[1].cancelled() or _failed(self._final[1]):
             self._drop_final()
@@ -152,7 +153,7 @@ class UtteranceTranscriber:
         return None if task.cancelled() else task.result()
 
     async def close(self) -> None:
-        """Cancel what runs and free the audio."""
+        """Cancel running decodes and free the audio."""
         final = self._final
         self._drop_final()
         self._clear()
@@ -160,7 +161,7 @@ class UtteranceTranscriber:
             await asyncio.wait([final[1]])
 
     def _keep_final(self, pause_samples: int) -> None:
-        """Commit the words of a final that new speech would drop, if a sentence ended with it or the pause was long: what comes
+        """Commit the words of a final that new speech would drop, if a sentence ended with it or the pause was long. Later audio
         is decoded without the audio before it."""
         if self._final is None or not self._final[1].done() or self._final[1].cancelled() or _failed(self._final[1]):
             return
@@ -174,7 +175,7 @@ class UtteranceTranscriber:
         self._audio.let_go(self._voiced_end + min(pause_samples // 2, CUT_BEHIND_MS * SAMPLES_PER_MS))
 
     def _shorten_pause(self, pause_samples: int) -> int:
-        """Leave out the middle of a long pause that has just ended; how many samples it was."""
+        """Leave out the middle of a long pause that has just ended; returns how many samples were left out."""
         longest = int(self.options.longest_pause_ms * SAMPLES_PER_MS)
         end = self._voiced_end + pause_samples - int(longest * PAUSE_TAIL)
         start = max(self._audio.start, end - max(0, pause_samples - longest))
@@ -223,8 +224,7 @@ class UtteranceTranscriber:
         return FinalText(utterance_id, " ".join(committed), (time.perf_counter() - began) * 1000, rejected, language)
 
     def _trim(self, words: Sequence[RecognisedWord], stable: int, window_s: float, *, full: bool) -> None:
-        """Let go of the audio of stable words, cut in the longest pause between them; of a window that is full, of all
-        but its end."""
+        """Drop the audio of stable words, cut in the longest pause between them. If the window is full, drop all but its end."""
         pauses = [(words[i].start_s - words[i - 1].end_s, i) for i in range(1, stable) if words[i - 1].end_s >= MIN_CUT_S]
         if pauses:
             _, count = max(pauses)
@@ -242,7 +242,7 @@ class UtteranceTranscriber:
 
 
 def _settled(words: Sequence[RecognisedWord], window_s: float) -> tuple[int, float]:
-    """Of a window that ends inside speech: how many words stand clear of its end, and where the last of them ends."""
+    """For a window that ends inside speech: how many words end clear of its end, and where the last of them ends."""
     clear = [word for word in words if word.end_s <= window_s - EDGE_S]
     cut_s = clear[-1].end_s if clear else window_s - EDGE_S
     return len(clear), max(cut_s, window_s / 2)

@@ -1,6 +1,6 @@
-"""Whisper through faster-whisper (CTranslate2), encoding only the audio there is. One decode is one greedy pass with
-a bounded number of tokens: what it makes up is refused by the gates, not decoded again at a higher temperature. A final in doubt
-may be decoded once more, with more padding and several beams."""
+"""Whisper through faster-whisper (CTranslate2), encoding only the audio there is. One decode is one greedy pass with a bounded
+number of tokens. Hallucinations are rejected by the gates, not decoded again at a higher temperature. A final in doubt may be
+decoded once more, with more padding and several beams."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 RATE_HZ = 16_000
 ENGLISH = "en"
-"""All that a Whisper without languages understands."""
+"""The only language of a Whisper without languages."""
 NEEDED_FILES = ("model.bin", "config.json", "tokenizer.json")
 
 
@@ -37,11 +37,12 @@ class WhisperOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Options of a profile's `stt`."""
 
     language: str = ENGLISH
-    """A code of Whisper's, or `auto`: finals are taken for what the model is sure of. The agent's `language` sets it."""
+    """A language code of Whisper's, or `auto`: a final takes the language of which the model is sure. The agent's `language` sets
+    it."""
     device: str = "cpu"
     compute_type: str = "default"
     cpu_threads: int = 1
-    """For each decode: small models are slower with two."""
+    """Threads for each decode; small models are slower with two."""
     workers: int = 1
     """Threads that decode; one more decodes finals only."""
     max_batch: int = 8
@@ -49,13 +50,13 @@ class WhisperOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     margin_frames: int = 256
     """Padding after the audio, in feature frames: published models loop with less, the bundled one wants 10."""
     margin_fill: float = 0.0
-    """What stands in that padding, in the features' own scale: 0 is mid-way between silence and loud speech."""
+    """The value of that padding, in the features' own scale: 0 is mid-way between silence and loud speech."""
     min_frames: int = 50
     step_frames: int = 100
     """Audio is padded to a multiple of it, so that windows of similar length can share a run."""
     beam_size: int = 1
     suppress_tokens: list[int] | None = None
-    """None: faster-whisper's default, none of the symbols that nobody speaks."""
+    """None: faster-whisper's default, which excludes the symbols that nobody speaks."""
     without_timestamps: bool = True
     use_prompt: bool = False
     """Whether committed words that left the audio are given to the model as its prompt."""
@@ -65,8 +66,8 @@ class WhisperOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     loop_penalty: Annotated[float, msgspec.Meta(ge=1.0, le=2.0)] = 1.1
     """A transcript that ends in a loop is written again with this repetition penalty, and then with its cube; 1: never."""
     doubt_below: float | None = None
-    """A final whose mean log-probability is lower is decoded again, where nobody waits; None: none is. What the gates refuse is
-    no speech, and is not."""
+    """A final whose mean log-probability is lower is decoded again, off the critical path; None: no final is. Text that the gates
+    reject is no speech, and is not decoded again."""
     doubt_margin_frames: int = 1500
     """Padding of that second decode; it is filled with 0."""
     doubt_beam_size: int = 3
@@ -105,7 +106,7 @@ class WhisperEngine:
         )
 
     def _known_language(self, model: ShortWhisper, path: Path) -> str:
-        """The code of the language that is spoken, or probably is. Raises ConfigError."""
+        """The code of the language that is set, or probable. Raises ConfigError."""
         language = FIRST_LANGUAGE if self.options.language == AUTO else self.options.language
         if not model.model.is_multilingual and self.options.language != ENGLISH:
             raise ConfigError(

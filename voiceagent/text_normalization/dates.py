@@ -47,7 +47,7 @@ def iso(match: re.Match[str]) -> str | None:
 
 
 def numeric(match: re.Match[str], *, day_first: bool) -> str | None:
-    """11/21/2026 or 21/11/2026: where both could be the month it goes by the settings. With dots the day stands first."""
+    """11/21/2026 or 21/11/2026. If both numbers could be the month, the setting decides. With dots the day stands first."""
     first, second = int(match["first"]), int(match["second"])
     if (day_first or match["sign"] == "." or first > 12) and second <= 12:
         first, second = second, first

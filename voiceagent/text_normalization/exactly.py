@@ -1,4 +1,5 @@
-"""What must be understood to the letter: codes, addresses, telephone numbers, letter by letter and digit by digit. Pure."""
+"""Spells out what must be understood to the letter: codes, addresses, telephone numbers, letter by letter and digit by digit.
+Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import re
 from voiceagent.text_normalization.numerals import by_digits
 
 LONGEST = 80
-"""Characters that are spelt out; what is longer nobody could follow."""
+"""The most characters that are spelt out; nobody could follow more."""
 SIGNS = {
     "@": "at",
     ".": "dot",
@@ -77,7 +78,7 @@ def telephone(text: str) -> str:
 
 
 def exactly(text: str) -> str:
-    """What is marked to be said exactly: an address as one, everything else spelt."""
+    """Text that is marked to be said exactly: an address is read as one, everything else is spelt."""
     if re.fullmatch(r"[^\s@]+@[^\s@]+\.[^\s@]+|(?:https?://|www\.)\S+", text):
         return address(text)
     if re.fullmatch(r"\+?[\d\s()-]{7,}", text):

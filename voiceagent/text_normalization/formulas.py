@@ -67,7 +67,7 @@ def as_written(formula: str) -> str:
 
 
 def _structured(formula: str, fraction: str, root: str, power: Callable[[str], str]) -> str:
-    """The innermost groups first, and so outwards."""
+    """Resolve the innermost groups first, then the outer ones."""
     for _ in range(MOST_PASSES):
         before = formula
         formula = _POWER.sub(lambda match: f" {power(match[1] if match[1] is not None else match[2])} ", formula)

@@ -1,5 +1,5 @@
-"""What stands inside a line: each function says what a line goes on with, and how many characters that took; None while more must
-be read to know what it is. Pure."""
+"""Constructs inside a line. Each function says what the line goes on with, and how many characters that took; None while more
+text is needed to know it. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from voiceagent.text_normalization.markup import angle, bracketed, citation, lin
 
 LONGEST_FORMULA = 500
 LONGEST_IN_LINE = 120
-"""Of a formula between single dollar signs, which may be money."""
+"""The most characters of a formula between single dollar signs, which may be money."""
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#\d{1,6}|#[xX][0-9A-Fa-f]{1,6});")
 _PART_OF_ENTITY = re.compile(r"&(?:#?[A-Za-z0-9]{0,8})")
 _COMMAND = re.compile(r"\\([A-Za-z]+)")

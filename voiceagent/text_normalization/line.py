@@ -8,36 +8,36 @@ _CLOSERS = "\"'”’)]*»"
 _STOPS = ".!?…:;,—–-"
 _NO_SPACE_BEFORE = ".,!?;:…)"
 _KEPT = 8
-"""Characters of what was said that are looked at again."""
+"""Characters of the said text that are looked at again."""
 
 
 class Line:
-    """Where the words go, and what is known of the line that they stand in."""
+    """Takes the words, and keeps what is known of their line."""
 
     def __init__(self, formula: Callable[[str], str]) -> None:
         """`formula` reads a formula."""
         self.formula = formula
         self.out: list[str] = []
-        """What can be given out."""
+        """The text that can be given out."""
         self.last = ""
-        """The end of what was said."""
+        """The end of the said text."""
         self.stop_due = False
-        """It is no sentence: it gets a full stop at its end."""
+        """The line is no sentence, so it gets a full stop at its end."""
         self.begin()
 
     def begin(self) -> None:
         """A new line."""
         self.at_start = True
         self.before = "\n"
-        """The character before what is read now."""
+        """The character before the current one."""
         self.space = self.comma = self.dropped = self.marked = False
         self.row = self.stop_due = False
         self.brackets = 0
         self.code = 0
-        """How many backticks opened the code that is being read."""
+        """How many backticks opened the current code."""
 
     def say(self, text: str) -> None:
-        """These characters, after the space or comma that is due."""
+        """Say these characters, after a space or comma that is due."""
         pause = self.dropped and self.space and self.last[-1:].isalnum() and text[0].isupper()
         if (self.comma or pause) and self.last and self.last[-1] not in "\n(" + _STOPS and text[0] not in _STOPS:
             self.out.append(",")
@@ -49,7 +49,7 @@ class Line:
         self.last = (self.last + text)[-_KEPT:]
 
     def drop(self, length: int, *, comma: bool = False) -> int:
-        """Leave out what is no word; a pause may stand for it."""
+        """Leave out characters that are no word; a pause may stand for them."""
         self.dropped = True
         self.comma |= comma
         return length

@@ -1,4 +1,4 @@
-"""How a line of Markdown begins: what its first characters make of it. Pure; says None while more must be read to know."""
+"""How a line of Markdown begins, judged by its first characters. Pure; None while more text is needed to know it."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from enum import Enum, auto
 from voiceagent.text_normalization.signs import BULLETS, is_arrow, is_sign
 
 LONGEST_RULE = 400
-"""Characters of a line of marks alone: beyond that it is taken for text."""
+"""The most characters of a line of marks alone; a longer one is text."""
 
 
 class Kind(Enum):
     """What a line is, or begins with."""
 
     TEXT = auto()
-    """Nothing more stands before its words."""
+    """Only its words follow."""
     MARK = auto()
     """A quote's or a bold's mark: what follows begins the line again."""
     SIGN = auto()
@@ -32,12 +32,12 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LineStart:
-    """What is found, in so many characters."""
+    """The kind of line, and how many characters its beginning takes."""
 
     kind: Kind
     length: int = 0
     number: str = ""
-    """Of a numbered item."""
+    """The number of a numbered item."""
 
 
 _MARKS = re.compile(r"[-*_=|:+ \t]+")
@@ -53,7 +53,7 @@ _TEXT = LineStart(Kind.TEXT)
 
 
 def line_start(text: str, final: bool) -> LineStart | None:
-    """What `text`, which is not empty and begins with no white space, begins with; `final`: nothing follows it."""
+    """How `text` begins; it is not empty and begins with no white space. `final`: no text follows it."""
     first = text[0]
     if first in "-*_=|:+":
         return _marks(text, final)

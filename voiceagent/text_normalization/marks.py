@@ -1,5 +1,5 @@
-"""`<verbatim>AB-48271</verbatim>` in a phrase or a tool's result: these very characters are to be said exactly. The marks go no
-further than this: the model, the captions and the history are given the plain text, the voice remembers what was marked. Pure."""
+"""`<verbatim>AB-48271</verbatim>` in a phrase or a tool's result: these very characters are to be said exactly. The marks are
+removed here: the model, the captions and the history are given the plain text, and the voice remembers what was marked. Pure."""
 
 from __future__ import annotations
 

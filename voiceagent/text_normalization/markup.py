@@ -1,5 +1,5 @@
 """Marks inside a line: links, citations, tags of HTML, addresses, formulas. Each is looked for at the beginning of a text; None
-means that more must be read to know. Pure."""
+means that more text is needed to know. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LONGEST_TARGET = 2000
 LONGEST_TAG = 300
 LONGEST_ADDRESS = 600
 LONGEST_SAID = 40
-"""Characters of a web address that somebody would read out; of a longer one the site is said."""
+"""The most characters of a web address that are read out; of a longer one only the site is said."""
 _CITATION = re.compile(r"\[(?:\^[^\]\s]{1,30}|\d{1,3}(?:\s?[,–-]\s?\d{1,3}){0,8})\]")
 _PART_OF_CITATION = re.compile(r"\[(?:\^[^\]\s]{0,30}|[\d\s,–-]{0,40})")
 _TAG = re.compile(r"</?([A-Za-z][\w:-]*)(?:\s+[\w:-]+\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s>]+)|\s+hidden|\s+disabled)*\s*/?>")
@@ -26,7 +26,7 @@ _PART_OF_STRUCK = re.compile(r"~~[^~\n]{0,200}~?")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What stands there, in so many characters; 0: nothing of its kind."""
+    """A construct, and how many characters it takes; 0: nothing of its kind is here."""
 
     length: int
     text: str = ""
@@ -39,7 +39,8 @@ class Found:
 
 
 def bracketed(text: str, opener: str, closer: str, final: bool) -> int | None:
-    """The length of the group that `text` begins with, inner ones included; what never ends is the opener alone."""
+    """The length of the bracket group that `text` begins with, including inner ones; for a group that never ends, the opener
+    alone."""
     depth = 0
     for index, character in enumerate(text[:LONGEST_TARGET]):
         depth += (character == opener) - (character == closer)
@@ -125,7 +126,7 @@ def _between_angles(whole: str, inner: str) -> Found:
 
 
 def address(text: str, final: bool) -> Found | None:
-    """A web address, or one behind `mailto:`, as it is said; without the punctuation after it."""
+    """A web address, or one behind `mailto:`, as it is said, without the punctuation after it."""
     match = re.match(r"[^\s<>|\"`“”\]]{0,600}", text)
     written = match.group() if match else ""
     if len(written) == len(text) and not final and len(text) < LONGEST_ADDRESS:
@@ -138,7 +139,7 @@ def address(text: str, final: bool) -> Found | None:
 
 
 def shortened(written: str) -> str:
-    """A web address that is long, or has more than a path, by its site."""
+    """A web address; one that is long, or has more than a path, is shortened to its site."""
     if "@" in written.partition("/")[0] or (len(written) <= LONGEST_SAID and not re.search(r"[?#%=&]", written)):
         return written
     site = _SITE.match(written)
@@ -146,7 +147,7 @@ def shortened(written: str) -> str:
 
 
 def span(text: str, final: bool, most: int) -> Found | None:
-    """`$…$`, where that is no money: its formula; length 0 where it is."""
+    """The formula of `$…$`; length 0 where that is money."""
     money = bool(_MONEY.match(text))
     for index in range(1, min(len(text), most)):
         character = text[index]

@@ -6,11 +6,11 @@ from num2words import num2words
 
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 MOST_DIGITS = 15
-"""Of a number that is read as one."""
+"""The most digits of a number that is read as one."""
 
 
 def cardinal(digits: str) -> str:
-    """A number as it is written, "1,250" or "3.14", in words; its fraction digit by digit. Too long a one is read by digits."""
+    """A written number, "1,250" or "3.14", in words; its fraction is read digit by digit, and so is a number that is too long."""
     whole, _, fraction = digits.replace(",", "").partition(".")
     if len(whole) > MOST_DIGITS:
         return " ".join(DIGITS[int(digit)] for digit in whole + fraction)

@@ -1,5 +1,5 @@
-"""What a language model writes, as a person would read it out: Markdown, HTML, LaTeX and emoji become words, commas and line
-ends. Text flows in in pieces that may be cut anywhere, and out as soon as it is known not to be markup. Pure."""
+"""Turns what a language model writes into what a person would read out: Markdown, HTML, LaTeX and emoji become words, commas and
+line ends. Text may come in pieces that are cut anywhere. It goes out as soon as it is known not to be markup. Pure."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ class Prose:
     """One per generation."""
 
     def __init__(self, code: str = "", formula: Callable[[str], str] = as_written) -> None:
-        """`code` is said in place of the first fenced code; formulas are said as `formula` reads them."""
+        """`code` is said in place of the first fenced code; `formula` reads formulas."""
         self._code_phrase = code
         self._line = Line(formula)
         self._begun = False
         self._rest = ""
         self._fence = ""
-        """What closes the code that is being left out."""
+        """The mark that closes the code that is being left out."""
 
     def feed(self, text: str) -> str:
-        """What can be said with this piece."""
+        """Add this piece; returns what can be said now."""
         self._rest += text.replace("\r", "")
         return self._read(final=False)
 
     def finish(self) -> str:
-        """What is left: nothing follows. The next piece begins anew."""
+        """No more text follows: returns the rest. The next piece begins anew."""
         said = self._read(final=True)
         line = self._line
         if not line.at_start and line.stop_due:
@@ -77,7 +77,7 @@ class Prose:
         return self._go_on(self._line, self._rest, final)
 
     def _begin(self, final: bool) -> int | None:
-        """Leave out who speaks, where the model says so."""
+        """Leave out the speaker's name, where the model writes one."""
         if not final:
             if len(self._rest) <= 4 and not self._rest.strip("* \n"):
                 return None

@@ -157,7 +157,7 @@ def number(match: re.Match[str]) -> str:
 
 
 def _plain(digits: str) -> str:
-    """A number alone: a year where it may be one; by digits where it is long or begins with a zero, as codes do."""
+    """A number alone: read as a year where it may be one; by digits where it is long or begins with a zero, as codes do."""
     if digits.isdigit():
         if len(digits) >= 5 or (len(digits) > 1 and digits.startswith("0")):
             return by_digits(digits)

@@ -1,5 +1,5 @@
-"""Written text to spoken text, word for word: each piece knows the written words that it stands for, so that captions and history
-keep what is written while the voice says what is meant. Pure."""
+"""Turns written text into spoken text, word for word. Each piece knows the written words that it stands for, so captions and
+history keep what is written while the voice says what is meant. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from voiceagent.text_normalization.numerals import cardinal
 Form = tuple[re.Pattern[str], Callable[[re.Match[str]], str | None]]
 
 MOST_CHARACTERS = 1800
-"""Of a clause as it is said: more no voice takes, and it is left as it is written."""
+"""The most characters of a spoken clause. No voice takes more; a longer clause is left as it is written."""
 _OPENERS = re.compile(r"(?:[\"'“‘\[]|\((?!\d{3}\)\s?\d))*")
 _TAIL = re.compile(r"[.,!?;:…\"'”’)\]]*(?=\s|$)")
 _POSSESSIVE = re.compile(r"['’][sS](?=[.,!?;:…\"'”’)\]]*(?:\s|$))")
@@ -44,11 +44,11 @@ def _code(match: re.Match[str]) -> str | None:
 
 _TITLES = {"Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Dr": "Doctor", "Prof": "Professor"}
 _TITLE = re.compile(r"(Mr|Mrs|Ms|Dr|Prof)\.?(?=\s+[A-Z])")
-"""Their full stop would end a sentence before a word of the lexicon."""
+"""Abbreviations whose full stop would end a sentence before a word of the lexicon."""
 
 
 def _forms(*, day_first: bool) -> tuple[Form, ...]:
-    """English, the longest form first."""
+    """The forms of English, the longest first."""
     return (
         (_EMAIL, lambda match: address(match.group())),
         (_WEB, lambda match: address(match.group())),
@@ -111,7 +111,7 @@ class Reading:
         self._words = _any_of(self._lexicon, re.IGNORECASE)
 
     def spoken(self, text: str, verbatim: Collection[str] = ()) -> SpokenText:
-        """Text as it is said. What is in `verbatim` is said exactly, wherever it stands."""
+        """Text as it is said. Strings in `verbatim` are said exactly, wherever they stand."""
         words = text.split()
         text = " ".join(words)
         ends = [end - 1 for end in itertools.accumulate(len(word) + 1 for word in words)]

@@ -13,14 +13,15 @@ class SpeechSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How text becomes speech."""
 
     written_forms: bool = True
-    """Whether written forms (money, dates, units …) are read out, where the agent's language is one whose forms are known
-    (English); else they are left to the voice."""
+    """Whether written forms (money, dates, units …) are read out, if the forms of the agent's language are known (English); else
+    they are left to the voice."""
     day_first: bool = False
     """Whether 3/4/2026 is the third of April."""
     code: str | None = None
-    """Said in place of the first block of code in an answer; empty: nothing is. Left out: what the agent's language has."""
+    """Said in place of the first block of code in an answer; empty: nothing is said. Left out: the line of the agent's
+    language."""
     lexicon: Mapping[str, str] = {}
-    """Words, or several, by their pronunciation in IPA; case does not matter."""
+    """Words, or groups of words, by their pronunciation in IPA; case does not matter."""
     clips: Mapping[str, str] = {}
     """WAV files relative to `agent.yaml`, by the name of a phrase (`greeting`) or the words that they say."""
 

@@ -23,7 +23,8 @@ _SIGNS = (
     (0x1F000, 0x1FAFF),
     (0xE0020, 0xE007F),
 )
-"""First and last code points of pictographs and of what only shapes them (Unicode 16: emoji, dingbats, box drawing, joiners)."""
+"""First and last code points of pictographs and of characters that only shape them (Unicode 16: emoji, dingbats, box drawing,
+joiners)."""
 _ARROWS = ((0x2190, 0x21FF), (0x2794, 0x27BE), (0x2900, 0x297F), (0x2B00, 0x2B11))
 BULLETS = "•◦‣▪▫●○■□▶►➤➢➔✓✔✅☑☐☒·–—"
 FLAGS = ("\U0001f1e6", "\U0001f1ff")
@@ -50,7 +51,7 @@ def is_sign(character: str) -> bool:
 
 
 def face(text: str, final: bool) -> int | None:
-    """How many characters at the beginning of `text`, where a word begins, are a face; None while that cannot be known."""
+    """How many characters at the beginning of `text`, where a word begins, are a face; None while more text is needed to know."""
     word = re.match(r"\S*", text)
     reach = word.end() if word else 0
     if reach >= LONGEST_FACE:

@@ -1,5 +1,5 @@
-"""Tools the model may call: Python functions by decorator, MCP servers, webhooks and the client's own; run off the critical
-path and bounded in time."""
+"""Tools that the model may call: Python functions by decorator, MCP servers, webhooks and the client's own. They run off the
+critical path and have a time limit."""
 
 from voiceagent.tools.decorator import tool
 from voiceagent.tools.hints import Digits, Email, Phone, Spelled

@@ -1,5 +1,5 @@
-"""Arguments that a language model wrote, checked by the schema of a tool: leniently where a model is, in bounded time, and off
-the event loop where it takes longer than a moment."""
+"""Checks arguments that a language model wrote against the schema of a tool. The check is lenient where models are imprecise,
+takes bounded time, and leaves the event loop if it takes longer than a moment."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from voiceagent.tools.plain_schema import Room, plain, short
 from voiceagent.tools.tool import ToolError, json_object
 
 LOOP_CHECKS = 120
-"""On the event loop: a check takes some 10 µs, a message about it longer the longer the arguments are. What takes more goes to
-a thread."""
+"""How many checks may run on the event loop. One takes some 10 µs; a message about it takes longer for longer arguments. More
+checks go to a thread."""
 MAX_CHECKS = 10_000
 LONG_CHARACTERS = 2000
-"""Arguments of so many more characters make each check twice, thrice … as dear: messages quote them."""
+"""For each so many characters of arguments, a check costs as much again, because messages quote the arguments."""
 
 
 class TooMuchToCheck(Exception):
@@ -33,15 +33,15 @@ class ArgumentSchema:
     """The schema of a tool's arguments, and their check."""
 
     def __init__(self, schema: object, *, own_patterns: bool = False, room: Room | None = None) -> None:
-        """`schema` as it was given; `pattern` counts only with `own_patterns`: whoever runs the tool checks it anyway. It takes
-        its part of `room`. Raises ValueError, whose text says what is wrong with it."""
+        """`schema` is the schema as given. `pattern` counts only with `own_patterns`; otherwise whoever runs the tool checks it.
+        The schema takes its part of `room`. Raises ValueError, whose text says what is wrong with it."""
         self.parameters: Mapping[str, Any] = plain(schema, own_patterns=own_patterns, room=room)
         self._properties: Mapping[str, Any] = self.parameters["properties"]
         self._required = frozenset(self.parameters.get("required", ()))
         self._validator = _Counting(self.parameters)
 
     async def check(self, arguments: str) -> dict[str, Any]:
-        """See `parse`; what takes more than a moment runs in a thread."""
+        """See `parse`; a check that takes more than a moment runs in a thread."""
         try:
             return self._parsed(arguments, LOOP_CHECKS)
         except TooMuchToCheck:
@@ -63,7 +63,7 @@ class ArgumentSchema:
         token = _budget.set(_Budget(checks, 1 + len(arguments) // LONG_CHARACTERS))
         try:
             problem = best_match(self._validator.iter_errors(given))
-        except (OverflowError, RecursionError) as error:  # a multiple of 0.01 is looked for in a number that no float holds
+        except (OverflowError, RecursionError) as error:  # for a multiple of 0.01, the number may exceed what a float holds
             raise ToolError("Wrong arguments: a number is too large, or they nest too deep.") from error
         finally:
             _budget.reset(token)
@@ -74,7 +74,7 @@ class ArgumentSchema:
 
 
 class _Budget:
-    """Of one check of arguments."""
+    """The budget of one check of arguments."""
 
     def __init__(self, left: int, price: int) -> None:
         self.left = left
@@ -91,7 +91,7 @@ _budget: ContextVar[_Budget] = ContextVar("budget")
 
 
 def _unique(value: Any, instance: Any) -> int:
-    """Lists of what has an order are sorted, all others compared each with each."""
+    """Lists whose items can be ordered are sorted; others are compared item by item."""
     if not isinstance(instance, list) or not value:
         return 0
     ordered = all(isinstance(item, str) for item in instance) or all(isinstance(item, int | float) for item in instance)
@@ -111,7 +111,7 @@ _COSTS: Mapping[str, Callable[[Any, Any], int]] = {
     **dict.fromkeys(("anyOf", "oneOf", "allOf", "prefixItems"), lambda value, instance: len(value)),
     "uniqueItems": _unique,
 }
-"""What a keyword costs besides one check, by its value and what is checked."""
+"""What a keyword costs besides one check, from its value and the value being checked."""
 
 
 def _counted(keyword: str, check: Callable[..., Any]) -> Callable[..., Iterator[Any]]:

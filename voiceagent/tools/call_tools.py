@@ -1,5 +1,5 @@
-"""The tools of one call: the agent's, and those that this call's client offers and runs itself. A client's tool never takes
-the name of one of the agent's, and is always taken to leave something behind."""
+"""The tools of one call: the agent's, and those that this call's client offers and runs itself. A client's tool never takes the
+name of one of the agent's, and always counts as a tool with effects."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from voiceagent.tools.toolset import ToolSet
 
 MAX_CLIENT_TOOLS = 32
 MAX_AT_CLIENT = 8
-"""Runs that a client may be asked for at a time: one that never answers must not take the places of other calls' tools."""
+"""How many runs a client may be asked for at a time. A client that never answers must not take the places of other calls'
+tools."""
 MAX_DESCRIPTION_CHARACTERS = 2000
 MAX_CLIENT_BYTES = 65_536
-"""Of JSON, that all tools of a client take together with their schemas' references resolved: the language model reads them in
+"""The most JSON in bytes of all tools of a client, with their schemas' references resolved: the language model reads them in
 every turn."""
 WRAPPING_BYTES = 100
-"""Of JSON around a tool's name, description and schema."""
+"""Bytes of JSON around a tool's name, description and schema."""
 MAX_CLIENT_PARTS = 1000
-"""And of parts in their schemas: each takes its time of the event loop."""
+"""The most parts in their schemas: each takes time of the event loop."""
 
 
 class CallTools:
@@ -40,8 +41,8 @@ class CallTools:
         self._at_client = agents.runner(MAX_AT_CLIENT)
 
     def offer(self, tools: object) -> list[dict[str, Any]]:
-        """Take the client's tools, as the protocol's `session.tools` writes them, instead of those it offered before; gives them
-        as the session shows them. Raises ProtocolError, and then nothing has changed."""
+        """Take the client's tools, in the form of the protocol's `session.tools`, in place of those that it offered before.
+        Returns them as the session shows them. Raises ProtocolError, and then nothing has changed."""
         if not isinstance(tools, list) or len(tools) > MAX_CLIENT_TOOLS:
             raise ProtocolError(f"session.tools must be a list of at most {MAX_CLIENT_TOOLS} tools.")
         offered: dict[str, _Offered] = {}
@@ -61,24 +62,24 @@ class CallTools:
         return [tool.shown for tool in self._offered.values()]
 
     def schemas(self) -> list[dict[str, Any]]:
-        """The OpenAI function objects of all tools: the agent's first, because they stay."""
+        """The OpenAI function objects of all tools; the agent's come first, because they stay."""
         mine = self.agents.names
         return [*self.agents.schemas(), *(tool.schema for name, tool in self._offered.items() if name not in mine)]
 
     def policy(self, name: str) -> ToolPolicy:
-        """What a tool runs by."""
+        """The policy of a tool."""
         return ToolPolicy() if self._clients(name) else self.agents.policy(name)
 
     async def run(self, call_id: str, name: str, arguments: str, timeout_s: float) -> ToolOutcome:
-        """Run a tool, `call_id` being the model's request, by the rules of `ToolSet.run`. A client's tool is run by whoever
-        `answer`s."""
+        """Run a tool by the rules of `ToolSet.run`; `call_id` is the model's request. A run of a client's tool waits until
+        `answer` is called for it."""
         tool = self._clients(name)
         if tool is None:
             return await self.agents.run(name, arguments, timeout_s)
         return await self._at_client.run(_AtTheClient(tool, call_id, self._waiting), arguments, timeout_s)
 
     def answer(self, call_id: str, output: str) -> bool:
-        """The client's result of the request; whether somebody waited for it."""
+        """Take the client's result of the request. Returns whether somebody waited for it."""
         waiting = self._waiting.pop(call_id, None)
         if waiting is None or waiting.done():
             return False

@@ -1,5 +1,5 @@
-"""`@tool`: a Python function becomes a tool that the model may call. The JSON schema comes from the signature and the
-docstring, so there is one place to change; arguments that do not fit it never reach the function."""
+"""`@tool` makes a Python function a tool that the model may call. The JSON schema comes from the signature and the docstring, so
+there is one place to change. Arguments that do not fit the schema never reach the function."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class FunctionTool(Tool, Generic[P, R]):
         parameters: Mapping[str, Any],
         arguments: type[msgspec.Struct],
     ) -> None:
-        """`arguments` is `parameters` as a type, one field per parameter."""
+        """`arguments` is `parameters` as a type, with one field per parameter."""
         self.name = name
         self.description = description
         self.function = function
@@ -90,7 +90,7 @@ def _lenient(value: Any, expected: Any) -> Any:
 
 
 def _bare(annotation: Any) -> Any:
-    """The type below `Annotated` and `| None`."""
+    """The type inside `Annotated` and `| None`."""
     if typing.get_origin(annotation) is Annotated:
         return _bare(typing.get_args(annotation)[0])
     members = [a for a in typing.get_args(annotation) if a is not type(None)]
@@ -122,14 +122,14 @@ def tool(
     confirm: str = "",
     timeout_s: float | None = None,
 ) -> FunctionTool[P, R] | Callable[[Callable[P, R]], FunctionTool[P, R]]:
-    """Make a function (plain or `async`) a tool. Parameters need annotations: `str`, `int`, `float`, `bool`, `Literal`, lists
-    and dicts of them, or `| None`; `Annotated[int, "how many guests"]` describes one, so does an `Args:` section in the
-    docstring, whose first paragraph is the tool's description. What has a default may be left out by the model. The
-    result is given to the model as JSON.
+    """Make a function (plain or `async`) a tool. Parameters need annotations: `str`, `int`, `float`, `bool`, `Literal`, lists and
+    dicts of them, or `| None`. `Annotated[int, "how many guests"]` or an `Args:` section in the docstring describes a parameter.
+    The docstring's first paragraph is the tool's description. The model may leave out a parameter with a default. The result is
+    given to the model as JSON.
 
     `effect`: what a run leaves behind. `filler`: what may be said while it runs. `confirm`: a question to ask first, such as
-    `"Shall I book a table for {people}?"`. `timeout_s`: the longest run, instead of the agent's `turn.tool_timeout_s`.
-    Raises ConfigError when no schema can be made, or a setting cannot be used."""
+    `"Shall I book a table for {people}?"`. `timeout_s`: the longest run, instead of the agent's `turn.tool_timeout_s`. Raises
+    ConfigError when no schema can be made, or a setting cannot be used."""
     policy = ToolPolicy(effect, (filler,) if isinstance(filler, str) and filler else tuple(filler), confirm, timeout_s)
     if function is None:
         return lambda f: _make(f, name or f.__name__, policy)
@@ -181,7 +181,7 @@ def _annotated(hint: Any, described: str) -> Any:
 
 
 def _inline(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a flat struct without `$ref`, titles and defaults: what a model's prompt needs, no more."""
+    """The schema of a flat struct without `$ref`, titles and defaults: only what a model's prompt needs."""
     definitions = schema.get("$defs", {})
     found: dict[str, Any] = definitions[schema["$ref"].rsplit("/", 1)[-1]]
 

@@ -13,7 +13,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def checked_url(owner: str, url: str) -> str:
-    """The address. Raises ConfigError unless it is an http(s) URL without a name and password in it."""
+    """The address. Raises ConfigError unless it is an http(s) URL without user name and password."""
     try:
         return check_address(url, secrets_go="name the variable that holds it with headers_env")
     except ValueError as error:
@@ -24,7 +24,7 @@ def headers_from(owner: str, headers_env: Mapping[str, str]) -> dict[str, str]:
     """Each header from the environment variable that is named for it. Raises ConfigError when one is not set."""
     headers: dict[str, str] = {}
     for header, variable in headers_env.items():
-        if not _VARIABLE.fullmatch(variable):  # it may be the secret itself
+        if not _VARIABLE.fullmatch(variable):  # the name may be the secret itself
             raise ConfigError(f"{owner}: the header {header} names no environment variable; expected a name such as API_TOKEN")
         value = os.environ.get(variable, "")
         if not value or not value.isprintable():

@@ -1,4 +1,4 @@
-"""What a tool's argument is, for `Annotated`, where its type does not tell: callers are given the time to say all of it.
+"""Hints for `Annotated`. They say what a tool's argument is if its type does not, so that callers get the time to say all of it.
 
 def find(order: Annotated[str, Digits(5)], mail: Annotated[str, Email], name: Annotated[str, Spelled]) -> ...
 """

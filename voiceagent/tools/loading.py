@@ -15,8 +15,8 @@ from voiceagent.tools.decorator import FunctionTool
 
 
 def load_tools(name: str, base_dir: Path) -> list[FunctionTool[..., Any]]:
-    """The tools of `name`: a path that ends in `.py`, relative to `base_dir`, or a module's dotted name. In the order they are
-    defined. Raises ConfigError: not found, fails to import, holds no tools."""
+    """The tools of `name`, in the order of their definition. `name` is a path that ends in `.py`, relative to `base_dir`, or a
+    module's dotted name. Raises ConfigError: not found, fails to import, holds no tools."""
     module = _load_file(base_dir / name) if name.endswith(".py") else _load_module(name)
     found: list[FunctionTool[..., Any]] = []
     for value in vars(module).values():

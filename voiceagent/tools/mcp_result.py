@@ -1,4 +1,4 @@
-"""What an MCP server answered, as what the model is told."""
+"""Turns the answer of an MCP server into what the model is told."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ MAX_PROBLEM_CHARACTERS = 300
 
 
 def read_result(tool: str, result: CallToolResult) -> Any:
-    """The structured result where there is one; else the text, as JSON if it is some. Pictures and sounds cannot be said and are
-    left out. Raises ToolError when the server says that the tool failed."""
+    """The structured result if there is one; else the text, read as JSON where it is JSON. Pictures and sounds cannot be said and
+    are left out. Raises ToolError when the server says that the tool failed."""
     text = "\n".join(block.text for block in result.content if isinstance(block, TextContent)).strip()
     if result.is_error:
         why = text.removeprefix(f"Error executing tool {tool}: ")

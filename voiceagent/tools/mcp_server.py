@@ -1,5 +1,5 @@
-"""An MCP server as a source of tools: connected once, kept connected, its tools read when it connects and whenever it says that
-they changed. While it is away its tools stay, and answer with one readable sentence."""
+"""An MCP server as a source of tools. It is connected once and kept connected; its tools are read when it connects and whenever
+it reports a change. While it is away its tools stay, and answer with one readable sentence."""
 
 from __future__ import annotations
 
@@ -33,24 +33,25 @@ log = logging.getLogger(__name__)
 FIRST_BACK_OFF_S = 0.25
 LONGEST_BACK_OFF_S = 30.0
 STEADY_S = 10.0
-"""A connection that lasted so long was a good one: the next back-off begins anew."""
+"""A connection that lasted this long was a good one: the next back-off begins anew."""
 CLOSING_S = 8.0
-"""So long a program may take to end; then it is let go of."""
+"""How long a program may take to end; after that it is abandoned."""
 AGAIN_WITHIN_S = 3.0
-"""A call without effect whose connection was lost is made again if there is a new one within this."""
+"""If a connection is lost during a call without effect, the call is made again over a new connection that comes up within this
+time."""
 MAX_PAGES = 16
 MAX_DESCRIPTION_CHARACTERS = 2000
 MAX_SERVER_PARTS = 16_000
 MAX_SERVER_BYTES = 262_144
-"""Of JSON, that the schemas of a server's tools take together with their references resolved."""
+"""The most JSON in bytes of the schemas of a server's tools, with their references resolved."""
 
 
 class McpTool(Tool):
     """One tool of a server."""
 
     def __init__(self, server: McpServer, described: McpToolDescription, settings: RuleSettings, room: Room) -> None:
-        """Takes its part of `room`. Raises ConfigError when the settings do not fit the tool, ValueError when its schema cannot
-        be used."""
+        """The tool takes its part of `room`. Raises ConfigError when the settings do not fit the tool, ValueError when its schema
+        cannot be used."""
         self.name = re.sub(r"[^A-Za-z0-9_-]", "_", described.name)[:64]
         if not NAME.fullmatch(self.name):
             raise ValueError(f"its name {described.name!r:.80} does not begin with a letter")
@@ -72,7 +73,7 @@ class McpTool(Tool):
         return await self._schema.check(arguments)
 
     async def run(self, given: dict[str, Any], threads: Threads) -> Any:
-        """Have the server run it. Raises ToolError."""
+        """Let the server run it. Raises ToolError."""
         return await self._server.call(self._called, given, again=self.policy.effect != "external")
 
 
@@ -104,8 +105,8 @@ class McpServer(ToolSource):
         self._keeper: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Start to connect, and wait until the first attempt has ended, well or not. Raises ConfigError when the entry does not
-        fit the server."""
+        """Start to connect, and wait until the first attempt has ended, successful or not. Raises ConfigError when the entry does
+        not fit the server."""
         tried: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._keeper = asyncio.create_task(self._keep(tried), name=self._who)
         await asyncio.wait([self._keeper, tried], return_when=asyncio.FIRST_COMPLETED)
@@ -126,8 +127,8 @@ class McpServer(ToolSource):
         await asyncio.gather(keeper, return_exceptions=True)
 
     async def call(self, tool: str, given: dict[str, Any], *, again: bool) -> Any:
-        """Have the server run a tool. If the connection is lost meanwhile, it is run once more over a new one, if `again` or if
-        it cannot have been run yet. Raises ToolError."""
+        """Let the server run a tool. If the connection is lost meanwhile, the call is made once more over a new one, if `again`
+        is set or if the tool cannot have run yet. Raises ToolError."""
         for last in (False, True):
             client = self._client
             if client is None:
@@ -149,7 +150,7 @@ class McpServer(ToolSource):
         raise ToolError(f"The tool {tool} cannot be reached just now.")
 
     def _lost(self, client: Client) -> None:
-        """Whoever notices says so; only the present connection counts."""
+        """Called by whoever notices that a connection is lost; only the present connection counts."""
         if client is self._client:
             self._client = None
             self._connected.clear()
@@ -219,12 +220,12 @@ class McpServer(ToolSource):
                 watcher.cancel()
 
     async def _told(self, message: object) -> None:
-        """Servers of before 2026-07-28 tell of changes unasked."""
+        """Servers older than 2026-07-28 report changes without being asked."""
         if isinstance(message, ToolListChangedNotification):
             self._changed.set()
 
     async def _listen(self, client: Client) -> None:
-        """Servers since then tell of changes over a stream that is asked for; its end is the connection's."""
+        """Servers since then report changes over a stream that the client opens; the stream's end is the connection's end."""
         try:
             async with client.listen(tools_list_changed=True) as changes:
                 async for _ in changes:
@@ -251,7 +252,8 @@ class McpServer(ToolSource):
                 log.info("%s: its tools changed, there are %d", self._who, len(self._tools))
 
     def _taken(self, described: list[McpToolDescription], *, strict: bool) -> tuple[Tool, ...]:
-        """The tools that the entry takes. `strict` raises ConfigError where the entry does not fit; otherwise that is logged."""
+        """The tools that the entry takes. With `strict`, an entry that does not fit raises ConfigError; otherwise it is
+        logged."""
         offered = [tool.name for tool in described]
         for name in (*self._settings.only, *self._settings.rules):
             if name not in offered:
@@ -281,7 +283,7 @@ class McpServer(ToolSource):
 
 
 async def _described(client: Client) -> list[McpToolDescription]:
-    """All that the server offers, so far as there is room."""
+    """All tools that the server offers, as far as there is room."""
     described: list[McpToolDescription] = []
     cursor: str | None = None
     for _ in range(MAX_PAGES):
@@ -294,13 +296,13 @@ async def _described(client: Client) -> list[McpToolDescription]:
 
 
 def _says_refused(error: MCPError) -> bool:
-    """Whether the server does not know the session, so that nothing of the request was done: it was started anew. There is no one
-    code for that, servers of the official packages use these."""
+    """Whether the server does not know the session, because it was restarted. Then it has done nothing of the request. There is
+    no single code for that; these are the codes of servers built on the official packages."""
     return error.code in (INVALID_REQUEST, REQUEST_TIMEOUT) and "session" in error.message.lower()
 
 
 def _reason(error: BaseException) -> str:
-    """The one line at the bottom of a group of errors."""
+    """The one line inside a group of errors."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     lines = str(error).splitlines()

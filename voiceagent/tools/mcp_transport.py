@@ -1,5 +1,5 @@
 """How an MCP server is reached: a program over its standard input and output, or an address by streamable HTTP. Either way the
-end of what the server says is told at once, not only to the next call."""
+end of the connection is noticed at once, and not only by the next call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mcp.shared.message import SessionMessage
 
 CONNECT_TIMEOUT_S = 10.0
 SILENCE_TIMEOUT_S = 300.0
-"""A server that streams sends a sign of life more often than this."""
+"""A server that streams sends something more often than this."""
 
 Message = SessionMessage | Exception
 Streams = tuple[Any, Any]
@@ -25,7 +25,7 @@ Streams = tuple[Any, Any]
 
 
 class _UntilEnd:
-    """A stream of messages that says when it ends. It is what the mcp package calls a ReadStream."""
+    """A stream of messages that reports its end. It is what the mcp package calls a ReadStream."""
 
     def __init__(self, stream: Any, ended: Callable[[], None]) -> None:
         self._stream = stream
@@ -66,14 +66,14 @@ class _UntilEnd:
 
 @asynccontextmanager
 async def watched(transport: AbstractAsyncContextManager[Streams], ended: Callable[[], None]) -> AsyncIterator[Streams]:
-    """The transport, with `ended` called when nothing more will come."""
+    """The transport; it calls `ended` when no more messages will come."""
     async with transport as (incoming, outgoing):
         yield _UntilEnd(incoming, ended), outgoing
 
 
 def program(command: tuple[str, ...], environment: dict[str, str], folder: Path) -> AbstractAsyncContextManager[Streams]:
-    """Start a program in `folder` and speak with it; `python` is the one that we run with. What it writes to standard error
-    joins ours."""
+    """Start a program in `folder` and connect to it; `python` means the interpreter that we run with. Its standard error goes to
+    ours."""
     executable = sys.executable if command[0] == "python" else command[0]
     parameters = StdioServerParameters(command=executable, args=list(command[1:]), env=environment, cwd=folder)
     return stdio_client(parameters, errlog=sys.stderr)
@@ -81,7 +81,7 @@ def program(command: tuple[str, ...], environment: dict[str, str], folder: Path)
 
 @asynccontextmanager
 async def address(url: str, headers: dict[str, str]) -> AsyncIterator[Streams]:
-    """Speak with what answers at `url`."""
+    """Connect to the server at `url`."""
     timeout = httpx2.Timeout(CONNECT_TIMEOUT_S, read=SILENCE_TIMEOUT_S)
     async with (
         httpx2.AsyncClient(headers=headers, timeout=timeout) as client,

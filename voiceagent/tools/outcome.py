@@ -1,4 +1,4 @@
-"""What the model is told of a run: always JSON, never too long, whatever the tool gave."""
+"""The result of a run for the model: always JSON, never too long, whatever the tool returned."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class ToolOutcome:
 
 
 def failed(sentence: str) -> ToolOutcome:
-    """The tool could not do it, and why."""
+    """The tool failed, for this reason."""
     return ToolOutcome(_text({"error": sentence}), False)
 
 
 def succeeded(result: Any) -> ToolOutcome:
-    """A tool's result; what is no object stands under `result`. What is no JSON, or too long, becomes an error."""
+    """A tool's result. A result that is no object is put under `result`. One that is no JSON, or too long, becomes an error."""
     if not isinstance(result, dict):
         result = {"result": result}
     try:
@@ -42,7 +42,7 @@ def succeeded(result: Any) -> ToolOutcome:
 
 
 def _text(result: Any) -> str:
-    """JSON in whole characters: of a string that was cut inside a surrogate pair (JavaScript counts in halves of them) the half
+    """JSON in complete characters. JavaScript counts in halves of surrogate pairs, so a string may be cut inside one; that half
     can be neither sent nor tokenised. Raises TypeError, ValueError, RecursionError."""
     text = json.dumps(result, ensure_ascii=False, allow_nan=False)
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -1,7 +1,7 @@
-"""JSON schemas that others wrote, of MCP servers, webhooks and clients, made plain before the model is shown them and before
-arguments are checked by them. A plain schema is a finite tree: references are resolved, nothing is fetched, and what could take
-for ever (recursion, other people's regular expressions) is left out or refused. References let a small text stand for a huge
-tree: what it grows to is counted while it grows, and that stops where there is no more room."""
+"""Makes JSON schemas of MCP servers, webhooks and clients plain, before the model sees them and before arguments are checked by
+them. A plain schema is a finite tree. References are resolved and nothing is fetched. What could take for ever (recursion, other
+people's regular expressions) is left out or refused. With references a small text can stand for a huge tree, so its size is
+counted while it grows, and the work stops when there is no more room."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from json.encoder import encode_basestring_ascii
 from typing import Any
 
 MAX_SCHEMA_CHARACTERS = 16_000
-"""Of one schema as it is written."""
+"""The most characters of one schema as it is written."""
 MAX_PARTS = 1000
-"""Of one schema with its references resolved."""
+"""The most parts of one schema with its references resolved."""
 MAX_PLAIN_BYTES = 65_536
-"""And its JSON, which a language model reads in every turn."""
+"""The most bytes of its JSON, which a language model reads in every turn."""
 MAX_DEPTH = 16
 MAX_STEPS = 64
-"""Of a reference."""
+"""The most steps of a reference."""
 MAX_PROBLEM_CHARACTERS = 300
 
 _TYPES = frozenset({"object", "array", "string", "integer", "number", "boolean", "null"})
@@ -28,15 +28,15 @@ _TYPES = frozenset({"object", "array", "string", "integer", "number", "boolean",
 
 @dataclass(slots=True)
 class Room:
-    """What schemas may still take, together with what stood in the same room before."""
+    """How much space is left for schemas that share one limit."""
 
     left_parts: int
     left_bytes: int
     of: str
-    """Whose it is and how much there was, for the refusal: `all of a client's tools together may take …`."""
+    """Whose room it is and how large it was, for the refusal: `all of a client's tools together may take …`."""
 
     def take(self, parts: int, size_bytes: int) -> None:
-        """Raises ValueError when there is not so much room."""
+        """Raises ValueError when there is not enough room."""
         self.left_parts -= parts
         self.left_bytes -= size_bytes
         if self.left_parts < 0 or self.left_bytes < 0:
@@ -44,7 +44,7 @@ class Room:
 
 
 def room_of_one() -> Room:
-    """For a schema by itself."""
+    """The room of a schema by itself."""
     return Room(MAX_PARTS, MAX_PLAIN_BYTES, f"one schema may take {MAX_PARTS} parts and {MAX_PLAIN_BYTES} bytes")
 
 
@@ -77,15 +77,15 @@ _KEPT: Mapping[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _count),
     "uniqueItems": lambda value: isinstance(value, bool),
 }
-"""The keywords that are kept, and what their values must be: the meta-schema's own check takes a hundred times as long, on the
-event loop of all calls."""
+"""The keywords that are kept, and the values that they must have. The meta-schema's own check takes a hundred times as long, on
+the event loop of all calls."""
 _ONE = frozenset({"items", "additionalProperties", "not"})
 _LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 
 
 def plain(schema: object, *, own_patterns: bool = False, room: Room | None = None) -> dict[str, Any]:
-    """The schema of a tool's arguments, plain, of type object and with `properties`; it is taken from `room` besides. Raises
-    ValueError, whose text says what is wrong with it, and then it has taken nothing."""
+    """The plain schema of a tool's arguments, of type object and with `properties`. Its size is taken from `room` too. Raises
+    ValueError, whose text says what is wrong with it; then nothing was taken from `room`."""
     if not isinstance(schema, dict):
         raise ValueError(f"is a {type(schema).__name__}, expected a JSON schema of type object")
     try:
@@ -169,6 +169,6 @@ def _expression(value: Any) -> str:
 
 
 def short(text: str) -> str:
-    """One line of it, cut where it is long."""
+    """The text as one line, cut if it is long."""
     line = " ".join(text.split())
     return line if len(line) <= MAX_PROBLEM_CHARACTERS else line[:MAX_PROBLEM_CHARACTERS] + " …"

@@ -1,5 +1,5 @@
-"""What the conversation must know of a tool before it runs: what it leaves behind, what may be said meanwhile, what must be
-asked first, and how long it may take. The same for every source of tools."""
+"""What the conversation must know of a tool before it runs: its effect, what may be said meanwhile, what must be asked first, and
+how long it may take. It is the same for every source of tools."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_TIMEOUT_S = 600.0
 
 @dataclass(frozen=True, slots=True)
 class ToolPolicy:
-    """What its author says of a tool."""
+    """The author's settings for a tool."""
 
     effect: Effect = "external"
     fillers: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class ToolPolicy:
 
 
 def check_policy(tool: str, policy: ToolPolicy, arguments: Collection[str]) -> None:
-    """Raises ConfigError when the policy of `tool`, which takes `arguments`, holds what cannot be used."""
+    """Raises ConfigError when the policy of `tool`, which takes `arguments`, cannot be used."""
     if policy.effect not in typing.get_args(Effect):
         raise ConfigError(f"tool {tool}: effect {policy.effect!r} is not one of {', '.join(typing.get_args(Effect))}")
     if len(policy.fillers) > MAX_FILLERS:

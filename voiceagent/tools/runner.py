@@ -1,5 +1,6 @@
-"""Runs tools: bounded in number and in time. A run belongs to the runner, not to who asked for it: when nobody waits for it any
-more, one that leaves nothing behind is ended, and any other goes on to its end, because half a booking is worse than one."""
+"""Runs tools, with limits on their number and time. A run belongs to the runner, not to the reply that asked for it. When nobody
+waits for it any more, a run without effect is ended. Any other run goes on to its end, because half a booking is worse than a
+whole one."""
 
 from __future__ import annotations
 
@@ -16,24 +17,24 @@ log = logging.getLogger(__name__)
 
 MAX_RUNNING = 32
 CLOSING_GRACE_S = 2.0
-"""So long a run may go on while the server stops."""
+"""How long a run may go on while the server stops."""
 
 _TOO_MANY = "Too many tools are running, try again later."
 
 
 class ToolRunner:
-    """The runs of all calls, or those at one call's client."""
+    """The runs of all calls, or the runs at one call's client."""
 
     def __init__(self, ended: Callable[[str], None] = lambda outcome: None, most: int = MAX_RUNNING) -> None:
-        """`ended` counts what became of each: ok, failed, wrong_arguments, too_slow, too_many, cancelled. Beyond `most` at a time
-        none is begun."""
+        """`ended` counts the outcome of each run: ok, failed, wrong_arguments, too_slow, too_many, cancelled. At most `most` runs
+        go on at a time."""
         self._ended = ended
         self._most = most
         self._threads = Threads()
         self._runs: set[asyncio.Task[ToolOutcome]] = set()
 
     async def run(self, tool: Tool, arguments: str, timeout_s: float) -> ToolOutcome:
-        """Run a tool with a JSON object of arguments, for its own longest run or else `timeout_s`. Never raises but for
+        """Run a tool with a JSON object of arguments, for its own longest run or else `timeout_s`. Raises nothing except on
         cancellation, which ends only a run without effect."""
         try:
             given = await tool.check(arguments)
@@ -81,7 +82,7 @@ class ToolRunner:
         return outcome
 
     async def close(self) -> None:
-        """Let no further function start, and end what runs after a short grace."""
+        """Let no further function start, and after a short grace period end the runs that are left."""
         self._threads.close()
         runs = set(self._runs)
         if runs:

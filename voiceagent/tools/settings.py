@@ -55,8 +55,8 @@ class McpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
     @property
     def label(self) -> str:
-        """What messages, and so the log, call it: an address without what may be a password or a token in it, a
-        program without its options."""
+        """Its name in messages and in the log: an address without parts that may be a password or a token, a program without its
+        options."""
         return shown(self.url).partition("//")[2] or " ".join(takewhile(lambda word: word[:1] != "-", self.command))[:80]
 
 

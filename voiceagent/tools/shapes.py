@@ -1,5 +1,5 @@
-"""What the values of a tool's arguments look like, read off its JSON schema (2020-12): `pattern`, `format`, lengths and `enum`.
-Only the plain patterns that people write for codes are understood; no pattern is ever run."""
+"""The form of the values of a tool's arguments, read off its JSON schema (2020-12): `pattern`, `format`, lengths and `enum`. Only
+the plain patterns that people write for codes are understood; no pattern is ever run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from voiceagent.turn_taking.language import bare_words
 from voiceagent.turn_taking.patience import Shape
 
 MAX_SHAPES = 32
-"""Of one tool."""
+"""The most shapes of one tool."""
 MAX_PATTERN_CHARACTERS = 100
 _PHONES = frozenset({"phone", "tel", "telephone", "phone-number"})
 _ATOM = re.compile(r"(?P<digit>\\d|\[0-9\])|(?P<other>\[[A-Za-z0-9-]+\]|\\w|[A-Za-z0-9-])")
@@ -19,7 +19,7 @@ _TIMES = re.compile(r"\{(\d{1,3})(?:,(\d{0,3}))?\}|([+*?])")
 
 
 def shapes(parameters: Mapping[str, Any]) -> tuple[Shape, ...]:
-    """Of a tool's `parameters`, an object's schema; those that tell something."""
+    """The shapes of a tool's `parameters`, an object's schema; arguments whose schema says nothing are left out."""
     properties = parameters.get("properties")
     found = (_shape(name, schema) for name, schema in properties.items()) if isinstance(properties, Mapping) else iter(())
     return tuple(shape for shape in found if shape is not None)[:MAX_SHAPES]
@@ -40,7 +40,7 @@ def _shape(name: str, schema: Any) -> Shape | None:
 
 
 def _code(schema: Mapping[str, Any], hints: frozenset[str]) -> Shape | None:
-    """A code of so many characters."""
+    """A code of that many characters."""
     pattern = schema.get("pattern")
     if isinstance(pattern, str) and len(pattern) <= MAX_PATTERN_CHARACTERS:
         atoms = list(_atoms(pattern.removeprefix("^").removesuffix("$")))
@@ -59,8 +59,8 @@ def _of_atoms(atoms: Sequence[tuple[bool, int, int]], hints: frozenset[str]) -> 
 
 
 def _atoms(pattern: str) -> Iterator[tuple[bool, int, int] | None]:
-    """Whether each part of a plain pattern is of digits alone, and how often it may stand, 0 for any number; None where a part is
-    not understood."""
+    """For each part of a plain pattern: whether it is of digits alone, and how often it may stand (0: any number). None if a part
+    is not understood."""
     at = 0
     while at < len(pattern):
         atom = _ATOM.match(pattern, at)

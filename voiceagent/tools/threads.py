@@ -1,5 +1,5 @@
-"""Threads for tools that are plain functions. A function cannot be ended from outside: one that outlives its time keeps its
-thread until it returns, and is counted until then."""
+"""Threads for tools that are plain functions. A function cannot be ended from outside. One that exceeds its time keeps its thread
+until it returns, and is counted until then."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ T = TypeVar("T")
 
 WORKERS = 8
 MAX_WAITING = 24
-"""So many functions may wait for a thread, more are refused."""
+"""How many functions may wait for a thread; more are refused."""
 
 
 class TooManyRunning(Exception):
-    """All threads are taken, and so are the places to wait for one."""
+    """All threads are taken, and all places to wait for one."""
 
 
 class Threads:

@@ -1,5 +1,5 @@
-"""What a tool is, wherever it comes from: a name, a description and a schema that the model is told, a policy that the
-conversation keeps, a check of the model's arguments, and a run. A source is what brings tools and owns what they need."""
+"""The interface of a tool, wherever it comes from: a name, a description and a schema for the model, a policy for the
+conversation, a check of the model's arguments, and a run. A source brings tools and owns what they need."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from voiceagent.tools.policy import ToolPolicy
 from voiceagent.tools.threads import Threads
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
-"""What a tool may be called: every language model's interface takes such a name."""
+"""The allowed names of a tool: every language model's interface takes them."""
 
 MAX_TOOLS = 128
-"""So many tools an agent may have; a model chooses badly among far fewer."""
+"""How many tools an agent may have; a model chooses badly even among far fewer."""
 
 MAX_ARGUMENT_CHARACTERS = 32_000
 
@@ -44,7 +44,7 @@ class Tool(ABC):
 
     @abstractmethod
     def parse(self, arguments: str) -> dict[str, Any]:
-        """Check a JSON object of arguments, lenient where a model is: numbers in quotes, null for what is left out.
+        """Check a JSON object of arguments. The check is lenient where models are: numbers in quotes, null for missing values.
         Raises ToolError in words that the model can act on."""
 
     async def check(self, arguments: str) -> dict[str, Any]:
@@ -53,23 +53,23 @@ class Tool(ABC):
 
     @abstractmethod
     async def run(self, given: dict[str, Any], threads: Threads) -> Any:
-        """Run it with checked arguments; what holds a thread runs in `threads`. The result is to become JSON. Raises ToolError
-        in words that the model can act on; anything else is a mistake of the tool."""
+        """Run it with checked arguments; blocking work runs in `threads`. The result must be convertible to JSON. Raises
+        ToolError in words that the model can act on; any other exception is a mistake of the tool."""
 
 
 class ToolSource:
-    """Brings tools: those that it was given, unless a kind of source finds them itself."""
+    """Brings tools: the given ones, unless a subclass finds them itself."""
 
     def __init__(self, tools: Sequence[Tool] = ()) -> None:
         self._tools = tuple(tools)
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools as they now are, in a stable order."""
+        """The current tools, in a stable order."""
         return self._tools
 
     async def open(self) -> None:
-        """Connect to what the tools need. Raises ConfigError when the source can never work as it is set up."""
+        """Connect to what the tools need. Raises ConfigError when the source can never work with its settings."""
 
     async def close(self) -> None:
         """Free it."""

@@ -1,5 +1,5 @@
 """The tools of an agent: named in `agent.yaml`, opened once, run for every call. Whatever a tool does (raises, hangs, returns
-what is no JSON), the outcome is JSON that the model can read, and the call goes on."""
+something that is no JSON), the outcome is JSON that the model can read, and the call goes on."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ UNKNOWN = ToolPolicy(effect="none")
 
 
 class ToolSet:
-    """Tools by name. Where two sources bring the same name later on, the one named first in agent.yaml keeps it."""
+    """Tools by name. If two sources later bring the same name, the source named first in agent.yaml keeps it."""
 
     def __init__(
         self, tools: Iterable[Tool] = (), sources: Iterable[ToolSource] = (), ended: Callable[[str], None] = lambda outcome: None
     ) -> None:
-        """`ended` counts what became of each run, see `ToolRunner`. Raises ConfigError when two tools bear the same name."""
+        """`ended` counts the outcome of each run, see `ToolRunner`. Raises ConfigError when two tools have the same name."""
         self._sources = (ToolSource(tuple(tools)), *sources)
         self._ended = ended
         self._runner = ToolRunner(ended)
@@ -43,13 +43,13 @@ class ToolSet:
     def from_config(
         cls, entries: Sequence[str | ToolEntry], base_dir: str | Path, ended: Callable[[str], None] = lambda outcome: None
     ) -> ToolSet:
-        """What `agent.yaml` names: files (relative to `base_dir`) and modules, MCP servers, webhooks. An MCP server's tools are
-        known only after `open`. Raises ConfigError."""
+        """The tools that `agent.yaml` names: files (relative to `base_dir`) and modules, MCP servers, webhooks. An MCP server's
+        tools are known only after `open`. Raises ConfigError."""
         return cls(sources=[_source(entry, Path(base_dir)) for entry in entries], ended=ended)
 
     async def open(self) -> None:
-        """Connect to what the tools need, once for all calls. A server that is not up yet is tried again and again, and
-        its tools are known once it is. Raises ConfigError; then everything is closed."""
+        """Connect to what the tools need, once for all calls. A server that is not up yet is tried again and again; its tools are
+        known once it is up. Raises ConfigError; then everything is closed."""
         try:
             async with asyncio.TaskGroup() as group:
                 for source in self._sources:
@@ -69,19 +69,20 @@ class ToolSet:
         return [tool.schema for tool in self._tools().values()]
 
     def policy(self, name: str) -> ToolPolicy:
-        """What a tool runs by. A tool that is not known leaves nothing behind: running it only tells the model so."""
+        """The policy of a tool. An unknown tool counts as one without effect: running it only tells the model that it is
+        unknown."""
         tool = self._tools().get(name)
         return tool.policy if tool else UNKNOWN
 
     def values(self, name: str) -> tuple[Shape, ...]:
-        """What a tool's arguments look like, as far as its schema tells."""
+        """The form of a tool's argument values, as far as its schema says."""
         tool = self._tools().get(name)
         return shapes(tool.parameters) if tool else ()
 
     async def run(self, name: str, arguments: str, timeout_s: float) -> ToolOutcome:
-        """Run a tool with a JSON object of arguments, for its own longest run or else `timeout_s`. Never raises but for
-        cancellation; then a run that may have an effect goes on to its end, any other is ended. What is known to be secret is
-        taken out of the result: a service that fails may repeat what it was sent."""
+        """Run a tool with a JSON object of arguments, for its own longest run or else `timeout_s`. Raises nothing except on
+        cancellation; then a run that may have an effect goes on to its end, and any other is ended. Known secrets are removed
+        from the result, because a service that fails may repeat what it was sent."""
         tools = self._tools()
         tool = tools.get(name)
         if tool is None:
@@ -92,7 +93,8 @@ class ToolSet:
         return replace(outcome, output=redacted(outcome.output))
 
     def runner(self, most: int) -> ToolRunner:
-        """Runs tools that are not of this set by the same rules, so many at a time; what became of them is counted with ours."""
+        """A runner for tools outside this set, with the same rules and a limit of its own; their outcomes are counted together
+        with this set's."""
         return ToolRunner(self._ended, most)
 
     async def close(self) -> None:

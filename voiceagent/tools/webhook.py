@@ -1,4 +1,4 @@
-"""A tool that is one HTTP request: the checked arguments are posted as a JSON object, the JSON answer is the result."""
+"""A tool that is one HTTP request: the checked arguments are posted as a JSON object; the JSON answer is the result."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class WebhookTool(Tool):
         self._client: httpx2.AsyncClient | None = None
 
     def open(self) -> None:
-        """Be ready for requests. How long one may take is the run's affair."""
+        """Open the connections. The run sets how long a request may take."""
         timeout = httpx2.Timeout(None, connect=CONNECT_TIMEOUT_S)
         self._client = httpx2.AsyncClient(headers=self._headers, timeout=timeout, follow_redirects=False)
 
@@ -62,7 +62,7 @@ class WebhookTool(Tool):
         return await self._schema.check(arguments)
 
     async def run(self, given: dict[str, Any], threads: Threads) -> Any:
-        """Post the arguments. Raises ToolError for whatever is not a JSON answer with a status of success."""
+        """Post the arguments. Raises ToolError for every answer that is not JSON with a status of success."""
         if self._client is None:
             raise ToolError(f"The tool {self.name} is not available.")
         request = self._client.build_request("POST", self._url, json=given)

@@ -1,5 +1,6 @@
-"""Speaks a sentence with the parts of a cut voice: the text part once, then the flow and the vocoder in windows of frames that
-overlap by what each must see. The joined chunks are the audio of the whole sentence, sample for sample."""
+"""Speaks a sentence with the parts of a cut voice: the text part once, then the flow and the vocoder in windows of frames.
+Windows overlap by the margin that each part must see. The joined chunks are the audio of the whole sentence, sample for
+sample."""
 
 from __future__ import annotations
 
@@ -16,19 +17,19 @@ from voiceagent.tts.receptive_field import Margin, NotSplittableError
 from voiceagent.tts.split import SplitModel
 
 FIRST_FRAMES = 8
-"""Of the first chunk: about 90 ms of audio at 22 kHz, all that is needed before the caller hears something."""
+"""Frames of the first chunk: about 90 ms of audio at 22 kHz. The caller waits for no more than these."""
 MOST_FRAMES = 96
-"""Of any chunk: about a second. While it is computed, other calls wait and the reply cannot be stopped."""
+"""Most frames of any chunk: about a second. While it is computed, other calls wait and the reply cannot be stopped."""
 FLOW_FRAMES = 128
-"""Of the flow at a time, at most, beyond what the chunk needs."""
+"""Most frames that the flow computes at a time beyond what the chunk needs."""
 
 Floats = NDArray[np.float32]
 Tensors = Mapping[str, NDArray[Any]]
 
 
 def spans(frames: int) -> Iterator[tuple[int, int]]:
-    """The chunks of a sentence, `(from, to)` in frames: each up to twice as long as the one before it, so that it is ready before
-    that was played, and up to `MOST_FRAMES`. A rest shorter than half a chunk joins the last one."""
+    """The chunks of a sentence, `(from, to)` in frames. Each is up to twice as long as the one before it, so that it is ready
+    before that one was played, and has at most `MOST_FRAMES`. A rest shorter than half a chunk joins the last one."""
     start, size = 0, FIRST_FRAMES
     while start < frames:
         end = frames if frames - start < size * 3 // 2 else start + size
@@ -45,7 +46,7 @@ class Window:
 
     @classmethod
     def around(cls, start: int, end: int, margin: Margin, frames: int) -> Window:
-        """The stretch and its margins, as far as the sentence goes: beyond its edges the graph's own padding is right."""
+        """The stretch and its margins, within the sentence: beyond the sentence's edges the graph's own padding is right."""
         return cls(max(0, start - margin.before), min(frames, end + margin.after))
 
 
@@ -63,7 +64,7 @@ class ChunkedVoice:
         self.aligned = parts.durations is not None
 
     def likeness_db(self, inputs: Tensors) -> float:
-        """How near the joined chunks of a sentence come to the whole of it. Raises NotSplittableError."""
+        """How near the joined chunks of a sentence come to the whole sentence, in dB. Raises NotSplittableError."""
         try:
             tensors = self.begin(inputs).tensors
             joined = np.concatenate(list(Sentence(self, tensors).chunks()))
@@ -72,7 +73,7 @@ class ChunkedVoice:
             raise NotSplittableError(f"a part of it cannot be run ({_line(error)})") from error
 
     def begin(self, inputs: Tensors) -> Sentence:
-        """Everything of a sentence that cannot be done in chunks."""
+        """Compute everything of a sentence that cannot be done in chunks."""
         tensors = dict(zip(self._outputs, self._text.run(None, dict(inputs)), strict=True))
         return Sentence(self, tensors)
 
@@ -109,7 +110,7 @@ class Sentence:
 
     def __init__(self, voice: ChunkedVoice, tensors: dict[str, NDArray[Any]]) -> None:
         self.tensors = tensors
-        """What the text part gave."""
+        """The text part's outputs."""
         self._voice = voice
         flow = voice.parts.flow
         source = tensors[(flow or voice.parts.vocoder).name]
@@ -123,21 +124,21 @@ class Sentence:
         self._latent = source if flow is None else np.empty((1, 0, 0), np.float32)
 
     def latent(self, window: Window) -> Floats:
-        """A window of the latent; the flow goes as far as it must, and then some."""
+        """A window of the latent. The flow computes as far as the window needs, and somewhat further."""
         while self._latent.shape[-1] < window.end:
             ready = self._latent.shape[-1]
-            ahead = min(ready * 3, FLOW_FRAMES)  # of the first chunk nothing: it is waited for
+            ahead = min(ready * 3, FLOW_FRAMES)  # nothing ahead for the first chunk: the caller waits for it
             end = min(self.frames, max(window.end, ready + ahead))
             piece = self._voice.flow(self, ready, end)
             self._latent = np.concatenate([self._latent, piece], axis=-1) if ready else piece
         return self._latent[..., window.start : window.end]
 
     def whole(self) -> Floats:
-        """All of it at once."""
+        """The whole sentence at once."""
         return self._voice.decode(self, 0, self.frames)
 
     def chunks(self) -> Iterator[Floats]:
-        """All of it, chunk by chunk."""
+        """The whole sentence, chunk by chunk."""
         for start, end in spans(self.frames):
             yield self._voice.decode(self, start, end)
 
@@ -164,7 +165,7 @@ def _line(error: Exception) -> str:
 
 
 def signal_to_noise_db(wanted: Floats, found: Floats) -> float:
-    """How far below the wanted audio the difference of the found one is; infinite where they are the same."""
+    """How far the difference of the found audio lies below the wanted audio; infinite where they are the same."""
     if wanted.shape != found.shape:
         return -np.inf
     noise = float(np.sum((wanted.astype(np.float64) - found) ** 2))

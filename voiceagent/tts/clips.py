@@ -1,5 +1,5 @@
-"""Canned clips: a phrase as a recording. The turn engine speaks clauses, so a clip is cut where its phrase is, in the silences
-nearest to where each clause should end; clause after clause it is the whole recording again."""
+"""Clips: a phrase as a recording. The turn engine speaks clauses, so the recording is cut into the clauses of its phrase, in the
+silences nearest to where each clause should end. Played clause after clause, it is the whole recording again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from voiceagent.turn_taking.languages import language
 
 LONGEST_S = 60
 SEARCH_S = 0.4
-"""So far from where a clause should end its silence is looked for."""
+"""How far from the expected end of a clause its silence is searched, in seconds."""
 WINDOW_S = 0.02
 
 Pcm = NDArray[np.int16]
@@ -36,8 +36,8 @@ class Clip:
 def load_clips(
     files: Mapping[str, str], phrases: Mapping[str, str], base_dir: str, rate_hz: int, code: str = "en"
 ) -> dict[str, Clip]:
-    """The clips of an agent, in the language of that code, by the clauses that they say. A key of `files` names one of
-    `phrases`, or is the words themselves. Raises ConfigError."""
+    """The clips of an agent, in the language of that code, by the clauses that they say. A key of `files` is the name of one of
+    `phrases`, or the words themselves. Raises ConfigError."""
     clips: dict[str, Clip] = {}
     for name, file in files.items():
         text = phrases.get(name, name)

@@ -27,9 +27,9 @@ class TtsEngine(Protocol):
     sample_rate_hz: int
 
     def synthesise(self, text: str) -> AsyncGenerator[SpeechChunk, None]:
-        """Speak a clause; chunks come in order, the first as early as the engine can. Words cover the whole text in order
-        (their `text`s, joined by spaces, equal the clause with its white space collapsed). Closing the generator stops the
-        work. Raises EngineError."""
+        """Speak a clause. Chunks come in order, the first as early as the engine can. Words cover the whole text in order (their
+        `text`s, joined by spaces, equal the clause with its white space collapsed). Closing the generator stops the work. Raises
+        EngineError."""
         ...
 
     async def close(self) -> None:
@@ -38,5 +38,5 @@ class TtsEngine(Protocol):
 
 
 def reads_ipa(engine: TtsEngine) -> bool:
-    """Whether the engine speaks phonemes that stand in the text, between `IPA_BEGIN` and `IPA_END`; it says so itself."""
+    """Whether the engine speaks phonemes in the text, between `IPA_BEGIN` and `IPA_END`. The engine says so itself."""
     return bool(getattr(engine, "reads_ipa", False))

@@ -1,4 +1,5 @@
-"""A voice's ONNX graph as something to cut: who makes a tensor, who reads it, and the model between two sets of tensors."""
+"""A voice's ONNX graph, for cutting: which node makes a tensor, which nodes read it, and the model between two sets of
+tensors."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ class Graph:
         self.weights = {tensor.name: tensor for tensor in model.graph.initializer}
         self.maker = {name: at for at, node in enumerate(self.nodes) for name in node.output if name}
         self.constants = set(self.weights)
-        """Tensors that depend on no input and no chance."""
+        """Tensors that depend on neither an input nor randomness."""
         for node in self.nodes:
             if not node.op_type.startswith("Random") and all(name in self.constants for name in reads(node)):
                 self.constants.update(node.output)

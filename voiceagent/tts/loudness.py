@@ -1,5 +1,5 @@
-"""A voice's audio to PCM at one level. Neither a chunk nor a sentence is scaled by its own peak: the gain is set once, when the
-voice is loaded, so that chunks join and a reply does not change its loudness between sentences. Pure."""
+"""Turns a voice's audio to PCM at one level. The gain is set once, when the voice is loaded. Neither a chunk nor a sentence is
+scaled by its own peak, so chunks join, and a reply does not change its loudness between sentences. Pure."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 
 LOUD_PART = 0.99
 CREST = 2.0
-"""By how much the peaks of speech stand above what `LOUD_PART` of its samples stay below: 2 to 2.8, measured."""
+"""How far the peaks of speech stand above the level that `LOUD_PART` of its samples stay below: 2 to 2.8, measured."""
 MOST_GAIN = 100.0
 KNEE_AT_MOST = 0.9
 
 
 @dataclass(frozen=True, slots=True)
 class Loudness:
-    """`gain` brings a voice's ordinary peaks to `peak`, of full scale; louder moments are bent, never cut off."""
+    """`gain` brings a voice's ordinary peaks to `peak`, as a part of full scale. Louder moments are compressed, never clipped."""
 
     gain: float
     peak: float
 
     @classmethod
     def of(cls, sample: NDArray[np.float32], peak: float) -> Loudness:
-        """Measured on a few spoken words, shape (samples,). Silence is not made loud."""
+        """Measured on a few spoken words, shape (samples,). Silence is not amplified."""
         level = float(np.quantile(np.abs(sample), LOUD_PART)) * CREST if len(sample) else 0.0
         return cls(min(peak / level, MOST_GAIN) if level > 0 else 0.0, peak)
 

@@ -1,5 +1,5 @@
-"""Piper voices (piper-tts, GPL-3.0: a plugin, and the only module that imports it). A clause becomes chunks of its sentences, the
-first of each small, with the times of its words taken from the voice's own phoneme durations."""
+"""Piper voices (piper-tts, GPL-3.0: a plugin, and the only module that imports it). A clause becomes chunks of its sentences. The
+first chunk of each sentence is small. The times of the words come from the voice's own phoneme durations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ T = TypeVar("T")
 MAX_CHARACTERS = 2000
 MAX_WAITING = 64
 PROBE = "1 2 3 4 5."
-"""Spoken when a voice is loaded, in whatever language it has: to try it out, to warm it up and to measure its loudness."""
+"""Spoken when a voice is loaded, in whatever language it has, to test it, to warm it up and to measure its loudness."""
 
 
 class PiperOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,7 +45,7 @@ class PiperOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     noise_w_scale: float | None = None
     speaker_id: int | None = None
     volume: float = 0.8
-    """Ordinary peaks, of full scale."""
+    """The level of ordinary peaks, as a part of full scale."""
     threads: int = 1
 
 
@@ -116,7 +116,7 @@ class PiperEngine:
         await asyncio.to_thread(self._worker.shutdown, wait=True, cancel_futures=True)
 
     def _phonemes(self, text: str) -> list[list[str]]:
-        """Phonemes by sentence. Piper's mark for phonemes in the text is `[[ ]]`, which a language model's text must not be."""
+        """Phonemes by sentence. Piper marks phonemes in the text by `[[ ]]`; a language model's text must not be read as such."""
         text = text.replace("[[", "[ [").replace("]]", "] ]").replace(IPA_BEGIN, "[[").replace(IPA_END, "]]")
         sentences: list[list[str]] = self._piper.phonemize(text)
         return [sentence for sentence in sentences if sounds(sentence)]
@@ -125,7 +125,7 @@ class PiperEngine:
         return sum(sounds(sentence) for sentence in self._phonemes(word))
 
     def _inputs(self, phonemes: Sequence[str]) -> Inputs:
-        """What the voice's model reads; what is not set stands in the voice's configuration."""
+        """The inputs of the voice's model; an option that is not set comes from the voice's configuration."""
         config, options = self._piper.config, self.options
         ids = self._piper.phonemes_to_ids(list(phonemes))
         scales = (

@@ -1,4 +1,4 @@
-"""How much of its input a piece of a voice must see to make a stretch of its output, read off its graph: convolutions look to
+"""How much of its input a piece of a voice must see to make a stretch of its output, derived from its graph. Convolutions look to
 both sides, transposed ones raise the rate, everything else stays where it is in time."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ POINTWISE = frozenset(
     {"Add", "Sub", "Mul", "Div", "Neg", "Exp", "Sqrt", "Pow", "Clip", "Tanh", "Sigmoid", "LeakyRelu", "Relu", "Softplus"}
     | {"Identity", "Cast", "Unsqueeze", "Squeeze", "Split", "Slice", "Concat", "Gather", "Shape", "ConstantOfShape"}
 )
-"""Operators that do not look along the time axis in a vocoder or a flow: those on shapes and channels included."""
+"""Operators that do not look along the time axis in a vocoder or a flow, including those on shapes and channels."""
 
 
 class NotSplittableError(VoiceAgentError):
@@ -25,20 +25,20 @@ class NotSplittableError(VoiceAgentError):
 
 @dataclass(frozen=True, slots=True)
 class Margin:
-    """How much more of a tensor than the wanted stretch must be there, in samples of that tensor."""
+    """How much more of a tensor than the wanted stretch is needed, in samples of that tensor."""
 
     before: int = 0
     after: int = 0
 
     def joined(self, other: Margin) -> Margin:
-        """Enough for both."""
+        """A margin that is enough for both."""
         return Margin(max(self.before, other.before), max(self.after, other.after))
 
 
 @dataclass(frozen=True, slots=True)
 class Upsampling:
-    """One step of the vocoder's way from frames to samples. Its input can be trimmed to `margin`: what lies further out was only
-    needed by earlier steps."""
+    """One step of the vocoder's way from frames to samples. Its input can be trimmed to `margin`: only earlier steps needed what
+    lies further out."""
 
     rate: int
     """Samples a frame of latent before the step."""
@@ -52,9 +52,9 @@ class Upsampling:
 
 def receptive_field(graph: Graph, region: Sequence[int], start: str, end: str) -> tuple[Margin, tuple[Upsampling, ...]]:
     """How much of the tensor `start` the tensor `end` needs around a stretch, and the upsamplings between, in order. Raises
-    NotSplittableError where a node looks along time in a way that is not known here."""
+    NotSplittableError where a node looks along time in an unknown way."""
     steps = {start: 0}
-    """Tensor to how many upsamplings it is behind; constants and side inputs have none: they do not run along time."""
+    """Behind how many upsamplings each tensor is. Constants and side inputs are missing, because they do not run along time."""
     strides: list[int] = []
     for at in region:
         node = graph.nodes[at]

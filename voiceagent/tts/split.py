@@ -27,9 +27,9 @@ class Part:
     name: str
     output: str
     margin: Margin
-    """How many frames it must see around those that are wanted."""
+    """How many frames it must see around the wanted ones."""
     side_inputs: tuple[str, ...]
-    """What else it reads, as the text part's outputs are called."""
+    """Its other inputs, by the names of the text part's outputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def split(model: onnx.ModelProto, *, flow: bool = True) -> SplitModel:
 
 
 def with_durations(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The voice with a second output that says how many frames each id lasts, where that could be found; changed in place."""
+    """The voice with a second output that says how many frames each id lasts, if that could be found; changed in place."""
     durations = find_durations(Graph(model))
     if durations and all(output.name != durations for output in model.graph.output):
         model.graph.output.append(onnx.ValueInfoProto(name=durations))
@@ -101,7 +101,7 @@ def find_latent(graph: Graph) -> str:
 
 
 def find_durations(graph: Graph) -> str | None:
-    """How many frames each id lasts: a second output, or what is rounded up to whole frames."""
+    """How many frames each id lasts: a second output, or the tensor that is rounded up to whole frames."""
     outputs = graph.model.graph.output
     if len(outputs) > 1:
         return str(outputs[1].name)
@@ -110,7 +110,7 @@ def find_durations(graph: Graph) -> str | None:
 
 
 def find_prior(graph: Graph, latent: str, durations: str | None) -> str:
-    """Where the noise has been added, before the flow."""
+    """The tensor behind the point where noise is added, before the flow."""
     decided = graph.behind([durations]) if durations else set()
     noises = [at for at in graph.behind([latent]) - decided if graph.nodes[at].op_type.startswith("Random")]
     if len(noises) != 1:

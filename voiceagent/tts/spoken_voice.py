@@ -1,5 +1,5 @@
-"""A voice that reads: around any speech synthesiser, it turns a clause as it is written into what is said, and the words of what
-is said back into those that were written. It is a `TtsEngine` itself."""
+"""Puts text normalization around any speech synthesiser. It turns a written clause into what is said, and the spoken words back
+into the written ones. It is a `TtsEngine` itself."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from voiceagent.turn_taking.languages import language
 READ = "en"
 """The language whose written forms are known."""
 MOST_VERBATIM = 64
-"""Strings to be said exactly that a call remembers; the oldest is forgotten."""
+"""How many strings to be said exactly a call remembers; the oldest is forgotten."""
 
 
 class Speech:
@@ -34,7 +34,7 @@ class Speech:
         language: str = "en",
         voices: Mapping[str, TtsEngine] | None = None,
     ) -> None:
-        """`phrases` are the agent's by name. Clips are read from `base_dir`. `voices` are those for other languages, by code.
+        """`phrases` are the agent's, by name. Clips are read from `base_dir`. `voices` are voices for other languages, by code.
         Raises ConfigError."""
         self._engine, self._voices = engine, dict(voices or {})
         self._settings, self._language = settings, language
@@ -47,7 +47,7 @@ class Speech:
             self.voice(code)
 
     def prose(self, code: str = "") -> Prose:
-        """What makes a generation's text speakable, as it comes, in the language of that code; empty: the agent's."""
+        """Makes a generation's text speakable as it streams in, in the language of that code; empty: the agent's."""
         code = code or self._language
         instead = language(code).sayings.code if self._settings.code is None else self._settings.code
         return Prose(instead, in_english if self._is_read(code) else as_written)
@@ -60,7 +60,7 @@ class Speech:
         return SpokenVoice(engine, self._reading(code, reads_ipa(engine)), clips, self._marked)
 
     def _reading(self, code: str, ipa: bool) -> Reading:
-        """Made once: a lexicon may be long."""
+        """Each reading is made once, because a lexicon may be long."""
         forms = READ if self._is_read(code) else ""
         if (forms, ipa) not in self._readings:
             lexicon = self._settings.lexicon if ipa else {}
@@ -83,12 +83,12 @@ class SpokenVoice:
         self._verbatim = dict.fromkeys(verbatim)
 
     def switch_to(self, other: SpokenVoice) -> None:
-        """Go on in another language; what is to be said exactly stays known."""
+        """Go on in another language; the strings to be said exactly stay known."""
         self.sample_rate_hz = other.sample_rate_hz
         self._engine, self._reading, self._clips = other._engine, other._reading, other._clips
 
     def take_marks(self, text: str) -> str:
-        """Remember what is marked `<verbatim>` in the text; the text without the marks."""
+        """Remember what is marked `<verbatim>` in the text; returns the text without the marks."""
         for found in marked(text):
             self._verbatim.pop(found, None)
             self._verbatim[found] = None
@@ -113,8 +113,8 @@ class SpokenVoice:
 
 
 class WrittenWords:
-    """Turns the spoken words of a clause, as they come, into its written words. A written word is told with the last of its
-    spoken words: before that nobody can have heard it to its end."""
+    """Turns the spoken words of a clause, as they come, into its written words. A written word is complete with the last of its
+    spoken words: before that, nobody can have heard all of it."""
 
     def __init__(self, spoken: SpokenText) -> None:
         self._pieces = list(reversed(spoken.pieces))

@@ -14,7 +14,7 @@ from voiceagent.tts.words import Group, Place, sounds
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A clause before it is spoken: its words, its phonemes by sentence, and which are which."""
+    """A clause before it is spoken: its words, its phonemes by sentence, and which phonemes each word has."""
 
     words: tuple[str, ...]
     sentences: tuple[tuple[str, ...], ...]
@@ -22,7 +22,8 @@ class Plan:
     places: tuple[Place, ...]
 
     def words_of(self, sentence: int, ends_ms: NDArray[np.float64]) -> list[SpokenWord]:
-        """The words that begin in a sentence, whose phonemes begin at `ends_ms`, shape (phonemes + 1,), the last its end."""
+        """The words that begin in a sentence, whose phonemes begin at `ends_ms`, shape (phonemes + 1,); the last value is the
+        end."""
 
         def time_ms(group: int, part: float) -> float:
             first, last = self.groups[group].first, self.groups[group].last
@@ -40,8 +41,8 @@ class Plan:
 def phoneme_ends(
     phonemes: Sequence[str], id_map: Mapping[str, Sequence[int]], id_samples: NDArray[np.int64] | None, ids: int, samples: int
 ) -> NDArray[np.float64]:
-    """Where each phoneme begins, in samples, and after the last where it ends, shape (phonemes + 1,). Exact where the voice
-    tells how long each of its `ids` ids lasts, else the sentence's `samples` divided among the sounds."""
+    """Where each phoneme begins, in samples, and where the last one ends, shape (phonemes + 1,). Exact where the voice tells how
+    long each of its `ids` ids lasts; else the sentence's `samples` are divided among the sounds."""
     pad = len(id_map.get("_", ()))
     counts = [len(id_map[phoneme]) + pad if phoneme in id_map else 0 for phoneme in phonemes]
     before = len(id_map.get("^", ())) + pad

@@ -1,4 +1,4 @@
-"""A Piper voice's model, however it can be spoken: in chunks where its graph can be cut, else a sentence at a time."""
+"""A Piper voice's model. It is spoken in chunks where its graph can be cut, else a sentence at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Floats = NDArray[np.float32]
 Inputs = Mapping[str, NDArray[Any]]
 """Piper's: `input` int64 (1, ids), `input_lengths` int64 (1,), `scales` float32 (3,); with several speakers `sid` int64 (1,)."""
 LEAST_DB = 40.0
-"""How near the joined chunks must come to the whole sentence; where the graph is understood they are the same."""
+"""How near the joined chunks must come to the whole sentence, in dB; where the cut is right they are the same."""
 
 
 class Sentence(Protocol):
@@ -68,13 +68,13 @@ class WholeSentence:
         self._audio = audio
 
     def chunks(self) -> Iterator[Floats]:
-        """One."""
+        """The audio, in one chunk."""
         yield self._audio
 
 
 def load_voice(model: Path, config: Mapping[str, Any], options: onnxruntime.SessionOptions, probe: Inputs) -> Voice:
-    """The voice in `model`. That it can be spoken in chunks is tried out on `probe`, a second or two of speech. A voice whose
-    configuration says `"streams": false` is spoken whole; one that cannot be cut is too, with a warning. Raises what onnx and
+    """Load the voice in `model`. `probe`, a second or two of speech, tests whether it can be spoken in chunks. A voice whose
+    configuration says `"streams": false` is spoken whole; so is one that cannot be cut, with a warning. Raises what onnx and
     onnxruntime raise on a file that is none of theirs."""
     hop_samples = int(config.get("hop_length", 256))
     if config.get("streams") is False:

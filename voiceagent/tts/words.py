@@ -1,5 +1,5 @@
-"""Which part of a clause's phonemes each of its words is. espeak-ng phonemises whole sentences: it spells numbers out into
-several words and runs others together, so words and phoneme groups are matched by length, in order. Pure."""
+"""Which part of a clause's phonemes belongs to which word. espeak-ng phonemises whole sentences: it spells numbers out into
+several words and runs others together. So words and phoneme groups are matched by length, in order. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def sounds(phonemes: Sequence[str]) -> int:
 
 
 def groups_of(sentences: Sequence[Sequence[str]]) -> list[Group]:
-    """The phoneme groups of all sentences, in order; punctuation alone is no group, and ends none."""
+    """The phoneme groups of all sentences, in order. Punctuation alone is no group, and does not end one."""
     found: list[Group] = []
     for number, phonemes in enumerate(sentences):
         start = 0
@@ -43,8 +43,8 @@ def groups_of(sentences: Sequence[Sequence[str]]) -> list[Group]:
 
 
 def match(lengths: Sequence[int], groups: Sequence[Group]) -> list[tuple[int, int]]:
-    """For each word, of which `lengths` says how many sounds it has alone, the groups `(from, to)` that it is. A word
-    run together with the one before it has `from == to`; every group belongs to a word."""
+    """For each word, the phoneme groups `(from, to)` that belong to it. `lengths` says how many sounds each word has alone. A
+    word that is run together with the one before it has `from == to`; every group belongs to a word."""
     if len(lengths) == len(groups):
         return [(i, i + 1) for i in range(len(groups))]
     words, total = len(lengths), len(groups)
@@ -81,8 +81,8 @@ Place = tuple[int, float, int, float]
 
 
 def places_of(lengths: Sequence[int], groups: Sequence[Group]) -> list[Place]:
-    """Where each word lies among the groups, in order. Words run together divide their last group by their lengths; words
-    that make no sound take no time."""
+    """Where each word lies among the groups, in order. Words that are run together divide their last group by their lengths;
+    words without a sound take no time."""
     spans = match(lengths, groups)
     places: list[Place] = []
     while len(places) < len(spans):

@@ -1,5 +1,5 @@
-"""What a turn judge must offer to a call: a pause in the caller's speech in, the chance that it is the end of their turn out.
-What comes of it is not its business: the turn engine weighs the judges' chances with what else it knows of the pause."""
+"""The interface of a turn judge: a pause in the caller's speech in, the chance that it is the end of their turn out. The judge
+decides nothing: the turn engine weighs the judges' chances with what else it knows of the pause."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from voiceagent.llm.engine import LlmSession, ToolSchema
 
 RATE_HZ = 16_000
 MAX_AUDIO_S = 8
-"""Of the pause and what was said before it, so much is kept for the judges."""
+"""How much audio is kept for the judges, the pause and the speech before it together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,9 +25,9 @@ class JudgedPause:
     audio: NDArray[np.int16]
     """Mono, 16 kHz, at most the last `MAX_AUDIO_S`; it ends with the pause so far."""
     words: str = ""
-    """The utterance so far as it was recognised; empty while that is unknown."""
+    """The utterance's words as recognised so far; empty while they are unknown."""
     messages: Sequence[Message] = ()
-    """The prompt as the agent's language model would get it, the last message being the caller's words."""
+    """The prompt that the agent's language model would get; the last message is the caller's words."""
     tools: Sequence[ToolSchema] = ()
     """The tools that the prompt offers."""
     language_model: LlmSession | None = None
@@ -44,17 +44,17 @@ class TurnJudge(Protocol):
 
     @property
     def needs_words(self) -> bool:
-        """Whether it is asked when the words are known, not when the pause begins."""
+        """Whether it is asked when the words are known, instead of when the pause begins."""
         ...
 
     async def judge(self, pause: JudgedPause) -> float | None:
-        """The chance, 0 to 1, that the caller has finished; None where it cannot tell. Cancelling it frees what waits for it.
-        Raises EngineError."""
+        """The chance, 0 to 1, that the caller has finished; None if it cannot tell. Cancelling it ends the wait. Raises
+        EngineError."""
         ...
 
     @property
     def problems(self) -> Mapping[str, int]:
-        """What went wrong and was made good, and how often; by a slug."""
+        """How often which problem occurred and was handled, by slug."""
         ...
 
     async def close(self) -> None:

@@ -1,6 +1,7 @@
-"""Whisper's log-mel spectrogram of the last 8 s, as Smart Turn learned it: the wave padded in front, brought to mean 0 and
-variance 1, 400-sample Hann windows every 160, 80 Slaney mels, the logarithm cut 8 decades below its peak (transformers,
-`WhisperFeatureExtractor` with `do_normalize`). The padding is one value all over, so one of its windows stands for all."""
+"""Whisper's log-mel spectrogram of the last 8 s, in the form on which Smart Turn was trained. The wave is padded in front and
+brought to mean 0 and variance 1; then come 400-sample Hann windows every 160 samples, 80 Slaney mels, and the logarithm, cut 8
+decades below its peak (transformers, `WhisperFeatureExtractor` with `do_normalize`). The padding has one value everywhere, so one
+of its windows stands for all."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ FILTERS: NDArray[np.float64] = np.asarray(FeatureExtractor.get_mel_filters(RATE_
 
 
 def log_mel(audio: NDArray[np.int16]) -> NDArray[np.float32]:
-    """The features of mono 16 kHz audio, of which the last 8 s count; shape (80, 800)."""
+    """The features of mono 16 kHz audio; only the last 8 s count; shape (80, 800)."""
     heard = audio[-SAMPLES:]
     padding = SAMPLES - len(heard)
     wave = np.zeros(SAMPLES, np.float32)
@@ -42,6 +43,6 @@ def log_mel(audio: NDArray[np.int16]) -> NDArray[np.float32]:
 
 
 def _windows_of_padding(padding: int) -> int:
-    """How many windows, from the first on, hold nothing but padding; the first ones mirror it."""
+    """How many of the first windows hold nothing but padding; the very first ones mirror it."""
     whole = padding - WINDOW // 2
     return whole // HOP + 1 if whole > 0 else 0

@@ -1,5 +1,6 @@
-"""The judge by meaning: the agent's own language model, which has read the caller's words anyway. How likely does a sentence end
-behind them, or the turn, rather than go on? The recogniser's closing marks are taken off first: it puts them behind anything."""
+"""The judge by meaning: the agent's own language model, which has read the caller's words anyway. It estimates how likely a
+sentence, or the turn, ends behind these words rather than goes on. The recogniser's closing marks are removed first, because it
+writes them behind anything."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ NAME = "meaning"
 CLAUSE_MARKS = frozenset(
     ",;:\u00b7\u055d\u060c\u061b\u07f8\u1363\u1364\u1365\u1366\u1802\u1808\u3001\ufe50\ufe51\ufe54\uff0c\uff1a\uff1b\uff64"
 )
-"""What separates clauses (Unicode's Terminal_Punctuation without Sentence_Terminal, the scripts that recognisers write)."""
+"""Marks that separate clauses (Unicode's Terminal_Punctuation without Sentence_Terminal, for the scripts that recognisers
+write)."""
 
 
 class Meaning:
@@ -27,7 +29,7 @@ class Meaning:
     needs_words = True
 
     async def judge(self, pause: JudgedPause) -> float | None:
-        """See `TurnJudge.judge`: None without words, and where the language model cannot tell."""
+        """See `TurnJudge.judge`: None without words, and if the language model cannot tell."""
         words = without_closing_marks(pause.messages[-1].content) if pause.messages else ""
         if not words or pause.language_model is None:
             return None
@@ -36,11 +38,11 @@ class Meaning:
 
     @property
     def problems(self) -> dict[str, int]:
-        """See `TurnJudge.problems`: the language model's are its own."""
+        """See `TurnJudge.problems`. Problems of the language model are reported by the model itself."""
         return {}
 
     async def close(self) -> None:
-        """See `TurnJudge.close`: the language model is not its own."""
+        """See `TurnJudge.close`. The language model belongs to others, so it stays open."""
 
 
 def without_closing_marks(text: str) -> str:

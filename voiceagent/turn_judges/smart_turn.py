@@ -1,6 +1,6 @@
-"""The judge by ear: Smart Turn v3 (github.com/pipecat-ai/smart-turn, BSD-2), a Whisper-tiny encoder in 8 bits that listens to the
-last 8 s of the caller, their melody and pace as much as their words, in any language. One thread serves all calls, some 40 ms a
-judgement; what would have to wait too long is not judged at all."""
+"""The judge by ear: Smart Turn v3 (github.com/pipecat-ai/smart-turn, BSD-2), a Whisper-tiny encoder in 8 bits. It listens to the
+last 8 s of the caller, to melody and pace as much as to words, in any language. One thread serves all calls, some 40 ms a
+judgement. A judgement that would wait too long is not made."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from voiceagent.turn_judges.log_mel import log_mel
 
 NAME = "ear"
 INPUT, OUTPUT = "input_features", "logits"
-"""The output's name notwithstanding it is a probability."""
+"""Despite its name, the output is a probability."""
 MAX_WAITING = 6
-"""So many judgements take a quarter of a second: by then the pause has been decided without."""
+"""How many judgements may wait. Together they take a quarter of a second; after that the pause has been decided without them."""
 
 
 class SmartTurnOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Options of a profile's `turn`."""
 
     threads: int = 1
-    """Of one judgement."""
+    """CPU threads of one judgement."""
 
 
 class SmartTurn:
@@ -47,7 +47,7 @@ class SmartTurn:
         self._asked = 0
         self._closed = False
         self.refused = 0
-        """Judgements that would have had to wait too long."""
+        """Judgements that were not made, because they would have waited too long."""
 
     async def judge(self, pause: JudgedPause) -> float | None:
         """See `TurnJudge.judge`."""

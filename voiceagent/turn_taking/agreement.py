@@ -1,4 +1,4 @@
-"""Yes or no: whether the caller agrees to just what was asked. Pure."""
+"""Yes or no: whether the caller agrees to exactly what was asked. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MAX_YES_WORDS = 8
 
 
 def agrees(said: str, language: Language) -> bool:
-    """Whether that is a plain yes: nothing but words and phrases of agreement, so that "yes, but for five" is none."""
+    """Whether the words are a plain yes: nothing but words and phrases of agreement, so "yes, but for five" is none."""
     words = bare_words(said)
     if not words or len(words) > MAX_YES_WORDS:
         return False
@@ -19,7 +19,7 @@ def agrees(said: str, language: Language) -> bool:
 
 
 def _without(words: list[str], phrases: frozenset[tuple[str, ...]]) -> tuple[list[str], int]:
-    """The words that stand in no phrase, the longest phrase first, and how many phrases there were."""
+    """The words that belong to no phrase, the longest phrase removed first, and how many phrases there were."""
     left, found, at = list[str](), 0, 0
     longest_first = sorted(phrases, key=len, reverse=True)
     while at < len(words):

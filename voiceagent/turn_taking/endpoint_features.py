@@ -1,4 +1,4 @@
-"""What a pause looks like in numbers, in any language: what the judges say, how the words end, and how the voice did. Classes of
+"""Describes a pause in numbers, in any language: what the judges say, how the words end, and how the voice ended. Classes of
 words come as data. Pure."""
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from voiceagent.turn_taking.pause import PauseEvidence
 
 JUDGES = ("ear", "meaning")
 SURE = {"ear": 0.01, "meaning": 1e-4}
-"""A judge is never surer than this: beyond it, chances say no more."""
+"""A judge's chance is limited to this: chances beyond it carry no more information."""
 SENTENCE_MARKS, QUESTION_MARKS, OPEN_MARKS = ".!。！।", "?？؟", ",，、-–—:;…"
 MOST_VALUE = 12
-"""Digits and letters of a value beyond which more say no more."""
+"""Digits and letters of a value; more of them carry no more information."""
 LONG_MS, MOST_WORDS, SHORT_WORDS = 4000.0, 12, 3
-"""Speech and words beyond which more say no more; words of a short answer."""
+"""Speech and words beyond which more carry no more information; the words of a short answer."""
 _BETWEEN_LETTERS = re.compile(r"(?<=\b\w)[-.](?=\w\b)")
 
 
 def features(evidence: PauseEvidence, language: Language) -> dict[str, float]:
-    """The evidence as numbers; a judge that is missing is marked, and weighs nothing else."""
+    """The evidence as numbers. A missing judge is marked, and has no other weight."""
     text = evidence.words.strip()
     words = bare_words(_BETWEEN_LETTERS.sub(" ", text))
     found = {"bias": 1.0, **judged(evidence.judged), **_voice(evidence)}
@@ -49,7 +49,7 @@ def judged(said: Mapping[str, float]) -> dict[str, float]:
 
 
 def log_odds(chance: float, surest: float) -> float:
-    """Of a chance, which is taken for no surer than that."""
+    """The log-odds of a chance, which is limited to `SURE`."""
     held = min(1 - surest, max(surest, chance))
     return math.log(held / (1 - held))
 
@@ -77,12 +77,12 @@ def _mark(text: str) -> dict[str, float]:
 
 
 def _ending(words: list[str], language: Language) -> dict[str, float]:
-    """Whether the last word is one that something follows."""
+    """Whether the last word is one that another word must follow."""
     return {"unfinished": float(any(words[-1] in members for members in language.unfinished.values()))}
 
 
 def _value(words: list[str], language: Language) -> dict[str, float]:
-    """Whether a value stands at the end that may go on: digits, number words, single letters, words of spelling."""
+    """Whether the words end with a value that may go on: digits, number words, single letters, words of spelling."""
     size = 0
     for word in reversed(words):
         if not _is_of_value(word, language):
@@ -99,7 +99,7 @@ def _is_of_value(word: str, language: Language) -> bool:
 
 
 def _length(count: int, ear: float, asked: str) -> dict[str, float]:
-    """How many words there are: a few are an answer rather than a request, and tell the ear little."""
+    """How many words there are: a few are an answer rather than a request, and tell the judge by ear little."""
     words = math.log(min(MOST_WORDS, count))
     asks = _asks(asked)
     return {
@@ -118,7 +118,7 @@ def _answer(words: list[str], asked: str, language: Language) -> dict[str, float
 
 
 def _asks(asked: str) -> float:
-    """1 where what the agent said last is a question."""
+    """1 if the agent's last words are a question."""
     return float(asked.rstrip()[-1:] in tuple(QUESTION_MARKS))
 
 

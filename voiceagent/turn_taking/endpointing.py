@@ -1,5 +1,5 @@
-"""Whether a pause is the end of the turn: from what the turn judges say, the words so far, whether the agent had asked, and how
-the voice ended. A logistic regression over `endpoint_features`; its weights come from `models/train/turns/fit.py`. Pure."""
+"""Whether a pause is the end of the turn, judged by the turn judges, the words so far, whether the agent had asked, and how the
+voice ended. It is a logistic regression over `endpoint_features`; its weights come from `models/train/turns/fit.py`. Pure."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from voiceagent.turn_taking.pause import PauseEvidence
 
 @dataclass(frozen=True, slots=True)
 class EndpointingDelays:
-    """Silence, counted from the end of speech."""
+    """Silences, counted from the end of speech."""
 
     eager_ms: float
-    """After which an answer may be begun."""
+    """The silence after which an answer may be begun."""
     endpoint_ms: float
-    """After which the turn is committed."""
+    """The silence after which the turn is committed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class EndpointModel:
     """Weights of `features`, and how completeness becomes an endpointing delay.
 
     Hesitations are log-normally long: of those that have begun, a share S(t) lasts longer than t. If the caller has finished with
-    a probability of p when the pause begins and is still silent after t, then the odds are p : (1-p)·S(t). The hold is the t at
-    which the chance that the caller goes on has come down to `risk`."""
+    a probability of p when the pause begins and is still silent after t, then the odds are p : (1-p)·S(t). The delay is the t at
+    which the chance that the caller goes on has fallen to `risk`."""
 
     weights: Mapping[str, float] = field(default_factory=lambda: TRAINED)
     risk: float = RISK
@@ -41,7 +41,7 @@ class EndpointModel:
     spread: float = SPREAD
     """Deviation of the logarithm of their length (Campione & Véronis 2002 have 0.6)."""
     speculate_from: float = SPECULATE_FROM
-    """From this completeness on an answer is begun as soon as the words are known."""
+    """From this completeness on, an answer is begun as soon as the words are known."""
 
     def completeness(self, evidence: PauseEvidence, language: Language) -> float:
         """The probability, 0 to 1, that the caller has finished."""
@@ -50,11 +50,11 @@ class EndpointModel:
         return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, score))))
 
     def delays(self, evidence: PauseEvidence, language: Language, *, shortest_ms: float, longest_ms: float) -> EndpointingDelays:
-        """How long the pause may be."""
+        """How long the pause must last."""
         return self.delays_for(self.completeness(evidence, language), shortest_ms, longest_ms)
 
     def delays_for(self, complete: float, shortest_ms: float, longest_ms: float) -> EndpointingDelays:
-        """How long a pause may be after which the caller has finished with a probability of `complete`."""
+        """How long a pause must last if the caller has finished with a probability of `complete`."""
         endpoint_ms = max(shortest_ms, min(longest_ms, self._delay_ms(complete)))
         return EndpointingDelays(0.0 if complete >= self.speculate_from else endpoint_ms / 2, endpoint_ms)
 
@@ -66,5 +66,5 @@ class EndpointModel:
 
 
 PATIENCE: Mapping[Progress, float] = {"": 0.0, "open": -4.0, "growing": -1.5, "whole": 1.5}
-"""What is added to the log-odds of having finished, by how far a value that was asked for has come."""
+"""Added to the log-odds of having finished, by the progress of a value that was asked for."""
 NORMAL = NormalDist()

@@ -1,5 +1,5 @@
-"""What turn-taking must know of a language: which words agree, refuse, command or only show that somebody listens, and which
-leave a sentence open. Data; a file of `languages/` holds one. Pure."""
+"""What turn-taking must know of a language: which words agree, refuse, command or are only backchannels, and which leave a
+sentence open. Data; each file of `languages/` holds one language. Pure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 WordClass = Literal["filler", "joiner", "determiner", "preposition", "auxiliary", "pronoun", "verb"]
-"""A closed class of words, of which a sentence hardly ends with one."""
+"""A closed class of words with which a sentence hardly ever ends."""
 
 _MARK = re.compile(r"[^\w\s]|_")
 
@@ -43,7 +43,7 @@ def number_words(ones: str, tens: str, others: Mapping[str, int]) -> Mapping[str
 
 @dataclass(frozen=True, slots=True)
 class Sayings:
-    """What an agent says by itself where its settings do not say otherwise."""
+    """What an agent says by itself, unless its settings say otherwise."""
 
     check_in: str = ""
     farewell: str = ""
@@ -53,21 +53,21 @@ class Sayings:
     blocked_output: str = ""
     """Instead of a reply that a guard withheld."""
     blocked_input: str = ""
-    """To words that a guard withheld."""
+    """In answer to words that a guard withheld."""
     code: str = ""
     """In place of a block of code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """What the language model is told beside the instructions and what was said."""
+    """What the language model is told besides the instructions and the conversation."""
 
     summary: str = ""
-    """In front of the summary of what was said before."""
+    """Put in front of the summary of the earlier conversation."""
     sum_up: str = ""
     """Asks for that summary."""
     context: str = ""
-    """In front of what documents say."""
+    """Put in front of what documents say."""
     tool_interrupted: str = ""
     """In place of a result: the tool was ended with its reply."""
     tool_pending: str = ""
@@ -82,16 +82,16 @@ class Prompts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Language:
-    """One. Words are as `bare_words` writes them."""
+    """One language. Words are as `bare_words` writes them."""
 
     code: str
     """ISO 639-1; empty where none is known."""
     name: str
     """In English."""
     yes: frozenset[str] = frozenset()
-    """Words of which one alone agrees."""
+    """Words that agree alone."""
     beside_yes: frozenset[str] = frozenset()
-    """Words that change nothing about a yes."""
+    """Words that do not change a yes."""
     yes_phrases: frozenset[tuple[str, ...]] = frozenset()
     """Phrases that agree although their words do not."""
     no: frozenset[str] = frozenset()
@@ -99,15 +99,15 @@ class Language:
     commands: frozenset[str] = frozenset()
     """Words that take the floor wherever they stand."""
     command_phrases: frozenset[tuple[str, ...]] = frozenset()
-    """And words that do so in a row: alone they may be what recognisers make of a "hm"."""
+    """Phrases that take the floor. Their words alone do not, because recognisers may write them for a "hm"."""
     backchannels: frozenset[str] = frozenset()
-    """Words of which a backchannel is made."""
+    """Words that make up backchannels."""
     openers: frozenset[str] = frozenset()
-    """Words with which people begin a sentence: alone they are the start of one."""
+    """Words with which people begin a sentence; alone, such a word is the start of one."""
     unfinished: Mapping[WordClass, frozenset[str]] = field(default_factory=dict)
-    """Closed classes of words that something follows; the first that holds a word counts."""
+    """Closed classes of words that another word must follow; the first class that holds a word counts."""
     question_words: frozenset[str] = frozenset()
-    """What asks for something else than yes or no."""
+    """Words that ask for something else than yes or no."""
     numbers: Mapping[str, int] = field(default_factory=dict)
     """Words for 0 to 99, without those made of two, and for a hundred and a thousand."""
     repeats: Mapping[str, int] = field(default_factory=dict)
@@ -115,9 +115,9 @@ class Language:
     spelling: frozenset[str] = frozenset()
     """Words that are said while something is spelled: "at", "dot", "double"."""
     email_signs: frozenset[str] = frozenset()
-    """What the sign between an e-mail address's halves is called."""
+    """Names of the sign between the halves of an e-mail address."""
     dots: frozenset[str] = frozenset()
-    """What a full stop in an address is called."""
+    """Names of a full stop in an address."""
     abbreviations: frozenset[str] = frozenset()
     """Words in small letters whose full stop ends no sentence."""
     sayings: Sayings = Sayings()
@@ -125,9 +125,9 @@ class Language:
 
     @property
     def is_known(self) -> bool:
-        """Whether there are words at all: else judges and voice decide."""
+        """Whether the words of this language are known; otherwise judges and voice decide."""
         return bool(self.code)
 
 
 UNKNOWN = Language("", "")
-"""Any other one."""
+"""Any other language."""

@@ -13,19 +13,19 @@ Leaning = Literal["unknown", "listening", "taking"]
 
 MAX_BACKCHANNEL_WORDS = 4
 MIN_VOICED_MS = 250.0
-"""A word that is found in less speech than this is not believed yet: recognisers hear words in coughs."""
+"""A word that is found in less speech than this does not count yet: recognisers hear words in coughs."""
 SHORT_WORD_MS = 600.0
 SHORT_MS = 800.0
-"""One word, or two with a backchannel among them, in so little speech are a backchannel too: what people mumble
-while they listen is what recognisers get wrong most, and it may come out as any word."""
+"""In so little speech, one word is a backchannel too, and so are two with a backchannel among them. Recognisers are worst at what
+people mumble while they listen, and may write any word for it."""
 FASTEST_PAIR_MS = 300.0
-"""And so are any two words in less than they take to say."""
+"""Any two words in less time than they take to say are a backchannel too."""
 ECHO_WORDS = 2
-"""So many words in a row that the agent has just said are its echo."""
+"""This many words in a row that the agent has just said are its echo."""
 REMEMBERED_WORDS = 40
-"""Of the agent's words, so many before what the caller heard last may come back as an echo."""
+"""How many of the agent's words, before the last one heard, may come back as an echo."""
 EARLY_ANSWER_WORDS = 4
-"""Of a question, so many words before its end it may be answered."""
+"""How many words before its end a question may be answered."""
 _SENTENCE_END = re.compile(r"[.!?…。？！।؟۔]+[\"'”’)\]]*\s*")
 _QUESTION_END = re.compile(r"[?？؟][\"'”’)\]]*$")
 
@@ -35,13 +35,13 @@ class Overlap:
     """What is known of speech over the agent's."""
 
     words: str
-    """As far as they were recognised."""
+    """The words as far as they were recognised."""
     voiced_ms: float
-    """How long it has lasted, or its speech where that is known; 0 where neither is."""
+    """How long the sound has lasted, or the speech in it if that is known; 0 if neither is."""
     silent: bool
     """Whether the caller has fallen silent again, so that `words` is all of it."""
     heard: str
-    """The agent's reply, as far as the caller heard it; empty where nothing of it was heard."""
+    """The agent's reply, as far as the caller heard it; empty if nothing of it was heard."""
     unheard: str
     """The rest of it."""
 
@@ -53,8 +53,8 @@ class Overlap:
 
     @property
     def may_echo(self) -> list[str]:
-        """The agent's words that may come back to its ear: those of late that were heard. An answer repeats the words of its
-        question, so those of the sentence that asks are none."""
+        """The agent's words that may come back as an echo: the latest heard ones. An answer repeats the words of its question, so
+        the words of the sentence that asks do not count."""
         heard = self.heard
         if self.asked:
             ends = [match.end() for match in _SENTENCE_END.finditer(heard) if match.end() < len(heard.rstrip())]
@@ -63,9 +63,9 @@ class Overlap:
 
 
 def classify(overlap: Overlap, language: Language) -> Verdict:
-    """Whether the agent goes on, yields the floor, or cannot know yet; never `wait` once the caller is silent. As long as nothing
-    of the reply was heard there is nothing to listen to or to echo: any words are the caller's turn. So are any in a language
-    whose words are not known."""
+    """Whether the agent goes on, yields the floor, or cannot know yet; never `wait` once the caller is silent. While nothing of
+    the reply was heard, there is nothing to listen to or to echo, so any words are the caller's turn. So are any words in a
+    language whose words are not known."""
     words = bare_words(overlap.words)
     undecided: Verdict = "continue" if overlap.silent else "wait"
     if not words or is_echo(words, overlap.may_echo):
@@ -81,8 +81,8 @@ def classify(overlap: Overlap, language: Language) -> Verdict:
 
 
 def leaning(words: str, overlap: Overlap, language: Language) -> Leaning:
-    """What the first words of speech that goes on look like. One alone says little: it may be half of a word, or a mumble that
-    was taken for one."""
+    """What the first words of speech that goes on look like. A single word says little: it may be half of a word, or a mumble
+    that was recognised as one."""
     known = bare_words(words)
     if not known:
         return "unknown"
@@ -94,14 +94,14 @@ def leaning(words: str, overlap: Overlap, language: Language) -> Leaning:
 
 
 def is_command(words: list[str], language: Language) -> bool:
-    """Whether they tell the agent to stop, whatever else they say."""
+    """Whether the words tell the agent to stop, whatever else they say."""
     if not language.commands.isdisjoint(words):
         return True
     return any(tuple(words[at : at + len(phrase)]) == phrase for phrase in language.command_phrases for at in range(len(words)))
 
 
 def _is_listening(words: list[str], overlap: Overlap, language: Language) -> bool:
-    """Whether the caller only shows that they listen, as far as is known; a few words may still become more."""
+    """Whether the words so far are only a backchannel. A few words may still become more."""
     if len(words) <= MAX_BACKCHANNEL_WORDS and language.backchannels.issuperset(words):
         return True
     if len(words) > 2 or not 0 < overlap.voiced_ms < SHORT_MS:
@@ -114,6 +114,6 @@ def _is_listening(words: list[str], overlap: Overlap, language: Language) -> boo
 
 
 def is_echo(words: list[str], said: list[str]) -> bool:
-    """Whether the words, two or more, stand in a row in what the agent said."""
+    """Whether the words, two or more, occur in a row in what the agent said."""
     size = len(words)
     return size >= ECHO_WORDS and any(said[start : start + size] == words for start in range(len(said) - size + 1))

@@ -1,5 +1,6 @@
-"""Patience from what is asked: a value that a tool still needs tells how much of it has been said. Half a number, half an e-mail
-address or a name that is being spelled wait for more; a value that is whole does not. Pure."""
+"""Patience for a value that was asked for: the form of a value that a tool still needs tells how much of it has been said. After
+half a number, half an e-mail address or part of a name that is being spelled, the agent waits for more; after a complete value it
+does not. Pure."""
 
 from __future__ import annotations
 
@@ -12,16 +13,16 @@ from voiceagent.turn_taking.language import Language, bare_words
 
 Kind = Literal["digits", "characters", "email", "phone", "choice"]
 Progress = Literal["", "open", "growing", "whole"]
-"""Of a value: nothing is known, more must come, more may come, nothing more can."""
+"""The progress of a value: nothing is known, more must come, more may come, nothing more can."""
 
 SHOWING: frozenset[Kind] = frozenset({"digits", "characters", "phone"})
-"""An ordinary word ends no such value."""
+"""Values that an ordinary word cannot end."""
 SPELLED = 2
-"""So many single letters or digits in a row are spelled or dictated."""
+"""This many single letters or digits in a row are spelled or dictated."""
 PHONE_DIGITS = 7
-"""A telephone number has at least so many."""
+"""The fewest digits of a telephone number."""
 TEN, TWENTY, HUNDRED = 10, 20, 100
-"""Tens and units are said together, as in "forty-two"; a hundred or more is not dictated."""
+"""Tens and units are said together, as in "forty-two"; numbers from a hundred on are not dictated."""
 MAX_CHOICE_WORDS = 6
 """A longer utterance says more than the choice in it."""
 _EMAIL = re.compile(r"\S+@\S+\.[a-z]{2,}\W*$", re.IGNORECASE)
@@ -31,28 +32,29 @@ _PIECES = re.compile(r"[^\W\d_]+|\d+|[@.]")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a value that a tool takes looks like."""
+    """The form of a value that a tool takes."""
 
     kind: Kind
     least: int = 0
-    """Of digits or characters; 0: any number."""
+    """The fewest digits or characters; 0: any number."""
     most: int = 0
-    """0: any number."""
+    """The most; 0: any number."""
     hints: frozenset[str] = frozenset()
-    """Words that its name and its description hold."""
+    """Words of its name and its description."""
     choices: tuple[str, ...] = ()
 
 
 def pending(shapes: Iterable[Shape], asked: str) -> tuple[Shape, ...]:
-    """Those that the agent's question is about; where it names none of them, those that show in how they are said."""
+    """The values that the agent's question is about; if it names none of them, those that are recognised by the way they are
+    said."""
     known = tuple(shapes)
     words = frozenset(bare_words(asked))
     return tuple(shape for shape in known if shape.hints & words) or tuple(shape for shape in known if shape.kind in SHOWING)
 
 
 def progress(words: str, shapes: Sequence[Shape], language: Language) -> Progress:
-    """How far a value has come with which the words so far end. What may be one of several is whole only if it is so for each
-    that it may be."""
+    """The progress of a value at the end of the words so far. If it may be one of several values, it is complete only if it is
+    for each of them."""
     found = {_of(words, shape, language) for shape in shapes}
     likeliest: tuple[Progress, ...] = ("open", "growing", "whole")
     return next((one for one in likeliest if one in found), "")
@@ -71,7 +73,7 @@ def _of(words: str, shape: Shape, language: Language) -> Progress:
 
 
 def _enough(count: int, least: int, most: int) -> Progress:
-    """One digit may be any number; from `SPELLED` on a value is being dictated. `most` is 0 where it may be of any length."""
+    """One digit may be any number; from `SPELLED` digits on, a value is being dictated. `most` is 0 if any length is allowed."""
     if count < SPELLED:
         return ""
     if count < least:
@@ -99,10 +101,10 @@ def _choice(words: str, shape: Shape) -> Progress:
 
 
 def _dictated(words: str, language: Language) -> list[str]:
-    """The single letters and digits, in order, with which the words end: "B, four 72" is b, 4, 7, 2."""
+    """The single letters and digits, in order, at the end of the words: "B, four 72" gives b, 4, 7, 2."""
     found: list[str] = []
     after = 0
-    """What the number word behind the piece means."""
+    """The value of the number word behind the piece."""
     for piece in reversed(_PIECES.findall(words.casefold())):
         if piece in ".@":
             continue
@@ -119,7 +121,7 @@ def _dictated(words: str, language: Language) -> list[str]:
 
 
 def _parts(piece: str, language: Language) -> list[str] | None:
-    """A dictated piece as characters; None where it is an ordinary word."""
+    """A dictated piece as characters; None if it is an ordinary word."""
     if piece.isdigit() or len(piece) == 1:
         return list(piece)
     value = language.numbers.get(piece)

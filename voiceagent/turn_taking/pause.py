@@ -13,7 +13,7 @@ class Prosody:
     """How the voice ended before a pause (`audio.prosody`)."""
 
     pitch_fall_st: float | None = None
-    """Semitones by which the pitch at the very end lies below the rest; negative where it rose, None when that is unknown."""
+    """Semitones by which the pitch at the very end lies below the rest. Negative if it rose; None if it is unknown."""
     energy_fall_db: float = 0.0
     """Decibels by which the last 100 ms lie below the rest."""
 
@@ -30,6 +30,6 @@ class PauseEvidence:
     """Speech of the utterance so far, pauses left out."""
     prosody: Prosody
     value: Progress = ""
-    """How far a value that was asked for has come."""
+    """The progress of a value that was asked for."""
     judged: Mapping[str, float] = field(default_factory=dict)
-    """How likely it is that the caller has finished, 0 to 1, by each turn judge that has said so already; by its name."""
+    """How likely it is that the caller has finished, 0 to 1, from each turn judge that has answered; by its name."""

@@ -1,4 +1,4 @@
-"""Which language the caller speaks, where it may be any: the recogniser's opinion of each turn, with inertia, so that one
+"""Which language the caller speaks, if it may be any. It follows the recogniser's opinion of each turn, but slowly, so that one
 misheard word or a foreign name changes nothing. Pure."""
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from voiceagent.turn_taking.language import bare_words
 
 AUTO = "auto"
-"""In place of a code: whatever the recogniser hears."""
+"""The setting in place of a code: whatever the recogniser hears."""
 FIRST_LANGUAGE = "en"
-"""Is assumed then until it is heard."""
+"""The language that is assumed at the beginning."""
 SWITCH_TURNS, SWITCH_WORDS = 2, 3
-"""So many turns in a row, each of so many words or more, in another language change it."""
+"""The language changes after so many turns in a row in another language, each of so many words or more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,10 @@ class SpokenLanguage:
     code: str = ""
     other: str = ""
     turns: int = 0
-    """In the other one, in a row."""
+    """Turns in the other language, in a row."""
 
     def after(self, heard: str, words: str) -> SpokenLanguage:
-        """What it is after a turn of these words, which the recogniser takes for language `heard`; empty: it does not say."""
+        """The state after a turn of these words, which the recogniser takes for language `heard`; empty: it does not say."""
         if not heard or len(bare_words(words)) < SWITCH_WORDS:
             return self
         if heard == self.code:

@@ -1,5 +1,5 @@
-"""Finds the caller's speech: frames of 20 ms in, onset and progress out. webrtcvad (2 µs a frame) or a jump of the level
-opens a gate, Silero confirms behind it and alone decides while speech lasts; silence costs no Silero. All spans are
+"""Finds the caller's speech: frames of 20 ms in, onset and progress out. webrtcvad (2 µs a frame) or a jump of the level opens a
+gate. Behind the gate Silero confirms the onset, and it alone decides while speech lasts. Silence costs no Silero. All spans are
 counted in samples, so late packets stretch nothing; only `onset_ms` and `last_voiced_ms` are on the call's clock."""
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ SAMPLES_PER_MS = RATE_HZ // 1000
 HISTORY_WINDOWS = 4
 GATE_HANG_WINDOWS = 10
 QUIETEST = 10 ** (-60 / 20)
-"""RMS of full scale below which nothing opens the gate."""
+"""RMS, as a part of full scale, below which nothing opens the gate."""
 FLOOR_RATE = 0.05
 ABOVE_FLOOR = 1.5
 JUMP = 4.0
-"""A level this many times the noise opens the gate too: webrtcvad is late on a soft fricative."""
+"""A level this many times the noise opens the gate too, because webrtcvad is late on a soft fricative."""
 KEPT_FRAMES = -(-(HISTORY_WINDOWS + 1) * WINDOW_SAMPLES // FRAME_SAMPLES) + 1
-"""Audio in frames that is kept for Silero: the windows before the gate opened, and what is no whole window yet."""
+"""Frames of audio that are kept for Silero: the windows before the gate opened, and the incomplete window."""
 MAX_LATE_SAMPLES = RATE_HZ // 5
-"""Silero lets go of a word at most this late: voiced audio is never placed further before its last window."""
+"""Silero notices the end of a word at most this late: no voiced audio is placed further before its last window."""
 
 
 _SCALE = np.float32(1 / 32768)
@@ -44,16 +44,16 @@ class DetectorOptions:
     threshold: float = 0.5
     """Silero's probability from which a window is speech."""
     sure: float = 0.6
-    """And from which the newest 32 ms alone confirm an onset; above 1 they never do."""
+    """Probability from which the newest 32 ms alone confirm an onset; above 1 they never do."""
     release: float = 0.35
-    """And below which it is not, once speech has begun."""
+    """Probability below which a window is no speech, once speech has begun."""
     preroll_ms: float = 200.0
     """Audio before the onset that `SpeechOnset` carries."""
     max_refine_ms: float = 80.0
     """How far webrtcvad may move an onset before Silero's first window."""
     below_peak_db: float = 30.0
-    """Audio this far below the utterance's loudest, or near the noise before it, is not voiced: Silero lets go of a
-    word late."""
+    """Audio this far below the utterance's loudest, or near the noise before it, is not voiced. It is needed because Silero
+    notices the end of a word late."""
 
 
 class SpeechProgress(msgspec.Struct, frozen=True):
@@ -73,8 +73,8 @@ class SpeechOnset(SpeechProgress, frozen=True):
     onset_ms: float
     """When the first voiced sample was received, on the call's clock."""
     audio: NDArray[np.int16]
-    """Mono 16 kHz from `preroll_ms` before the onset up to and with this frame, shape (samples,); less where the utterance before
-    ended within that time."""
+    """Mono 16 kHz from `preroll_ms` before the onset up to and including this frame, shape (samples,). It is shorter if the
+    utterance before ended within that time."""
 
 
 class SpeechDetector:
@@ -91,16 +91,16 @@ class SpeechDetector:
         self._frames: deque[tuple[int, float, bool, NDArray[np.int16]]] = deque(maxlen=int(kept_ms // 20))
         self._levels: deque[tuple[int, float]] = deque(maxlen=16)
         self._audio = np.zeros(KEPT_FRAMES * FRAME_SAMPLES, np.float32)
-        """What was received last, in -1..1."""
+        """The audio received last, in -1..1."""
         self._received = 0
         self._windowed = 0
-        """The end of the newest whole window."""
+        """The end of the newest complete window."""
         self._heard = 0
         """The end of the newest window that Silero judged."""
         self._gate_windows = 0
         self._floor = QUIETEST
         self._earlier = 0
-        """Where the last voiced block of the utterance before ends."""
+        """The end of the last voiced block of the utterance before."""
         self._forget_speech()
 
     @property
@@ -109,7 +109,7 @@ class SpeechDetector:
         return self._speaking
 
     def end(self) -> None:
-        """The utterance was endpointed: the next speech is a new onset, whose audio has nothing that was voiced in this one."""
+        """The utterance was endpointed. The next speech is a new onset; its audio has nothing that was voiced in this one."""
         self._earlier = self._last_voiced
         self._forget_speech()
 
@@ -171,14 +171,14 @@ class SpeechDetector:
         self._gate_windows = GATE_HANG_WINDOWS
 
     def _probability(self, start: int) -> float:
-        """Silero's, for the window from `start` on."""
+        """Silero's probability for the window that starts at `start`."""
         self.silero_windows += 1
         self._heard = start + WINDOW_SAMPLES
         first = len(self._audio) - (self._received - start)
         return self._silero.probability(self._audio[first : first + WINDOW_SAMPLES])
 
     def _count_run(self, probability: float, start: int) -> None:
-        """A run of speech windows: begun by a sure one, kept by any that is not surely silence."""
+        """Count a run of speech windows. A sure window begins it; any window that is not surely silence continues it."""
         if probability >= self.options.threshold:
             if not self._run:
                 self._run_start = start
@@ -231,12 +231,13 @@ class SpeechDetector:
             self._last_voiced_ms = self._clock_ms(last)
 
     def _audible(self) -> float:
-        """The level from which a block of this utterance is voiced: near its peak, and clear of the noise before it."""
+        """The level from which a block of this utterance is voiced: near its peak, and clearly above the noise before it."""
         quiet = self._peak * 10 ** (-self.options.below_peak_db / 20)
         return max(quiet, min(self._floor * ABOVE_FLOOR, self._peak / 4))
 
     def _refined_onset(self) -> int:
-        """Silero's first window, moved back over frames that webrtcvad calls speech, or forward over silence in it."""
+        """The start of Silero's first window, moved back over frames that webrtcvad calls speech, or forward over silence in
+        it."""
         earliest = self._run_start - self.options.max_refine_ms * SAMPLES_PER_MS
         onset = self._run_start
         for end, _, gated, _ in reversed(self._frames):

@@ -1,6 +1,5 @@
-"""Silero VAD as a stream: windows of 32 ms in, a speech probability out. The ONNX file is the one that comes inside
-faster-whisper; the session is shared by all calls, the recurrent state belongs to each.
-(github.com/snakers4/silero-vad, MIT)"""
+"""Silero VAD as a stream: windows of 32 ms in, a speech probability out. The ONNX file is the one inside faster-whisper. All
+calls share the session; each has its own recurrent state. (github.com/snakers4/silero-vad, MIT)"""
 
 from __future__ import annotations
 
@@ -72,7 +71,7 @@ class SileroStream:
 
     def peek(self, audio: NDArray[np.float32]) -> float:
         """The probability that a window is speech which ends before the next one is complete: `CONTEXT_SAMPLES` and the window,
-        shape (576,). Nothing is remembered of it."""
+        shape (576,). It does not change the state."""
         return float(self._run(audio)[0].reshape(-1)[0])
 
     def _run(self, audio: NDArray[np.float32]) -> Any:

@@ -1,4 +1,4 @@
-"""The languages that turn-taking knows words of, one file each."""
+"""The languages whose words turn-taking knows, one file each."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ LANGUAGES: Mapping[str, Language] = {one.code: one for one in (ENGLISH, GERMAN, 
 
 
 OTHER = replace(UNKNOWN, sayings=ENGLISH.sayings, prompts=ENGLISH.prompts)
-"""Of a language without a file; an agent in it says, and tells its model, what its settings name, or English."""
+"""Used for a language without a file. An agent in it says, and tells its model, what its settings name, or English."""
 
 
 def language(code: str) -> Language:
-    """That language, or `OTHER` where there is no file of it."""
+    """The language of that code, or `OTHER` if there is no file of it."""
     return LANGUAGES.get(code, OTHER)
