@@ -6,7 +6,8 @@ import pytest
 
 from tests.conversation.world import WORD_MS, World
 from voiceagent.conversation import actions as act
-from voiceagent.conversation.state import Phase, Rules
+from voiceagent.conversation.rules import Rules
+from voiceagent.conversation.state import Phase
 from voiceagent.turn_taking.manners import Manners
 
 STORY = "Once upon a time there was a small house by the sea."
@@ -150,7 +151,7 @@ def test_a_reply_that_ends_while_somebody_coughs_is_over_and_nothing_stays_soft(
     world.speech()
     world.play_all()
     assert [ending.status for ending in world.endings()] == ["completed"]
-    assert world.state.voice == "full"
+    assert world.state.replies.voice == "full"
     world.pause_with("")
     world.endpoint()
     assert world.state.phase is Phase.IDLE

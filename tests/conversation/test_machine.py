@@ -12,7 +12,8 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
 from voiceagent.conversation.machine import TABLE, Row
-from voiceagent.conversation.state import Phase, Rules, ToolRule
+from voiceagent.conversation.rules import Limits, Phrases, Rules, SpeculationRules, ToolRule
+from voiceagent.conversation.state import Phase
 
 
 def test_a_turn_is_heard_answered_and_remembered() -> None:
@@ -35,7 +36,7 @@ def test_the_first_clause_is_spoken_before_the_reply_is_complete() -> None:
 
 
 def test_the_greeting_is_said_without_the_language_model() -> None:
-    world = begun(greeting="Hello, how can I help you?")
+    world = begun(phrases=Phrases(greeting="Hello, how can I help you?"))
     assert not world.generations
     world.play_all()
     assert world.assistant_texts() == ["Hello, how can I help you?"]
@@ -222,7 +223,7 @@ def test_a_speculative_reply_that_holds_is_on_the_line_with_the_commit() -> None
     world.synthesise_all()
     world.frames(5)
     assert not world.beginnings()
-    assert world.state.history == ()
+    assert world.state.memory.history == ()
     world.endpoint()
     assert len(world.actions) - world.actions.index(act.ResumeReply(1)) <= 2
     world.frame()
@@ -302,7 +303,7 @@ def test_only_the_first_clause_of_a_speculative_reply_is_synthesised() -> None:
 
 
 def test_a_turn_has_a_budget_of_speculative_replies() -> None:
-    world = begun(max_speculative_replies=2)
+    world = begun(speculation=SpeculationRules(max_replies=2))
     world.speech()
     for number in range(4):
         world.pause_with("Book a table" + " and" * number)
@@ -333,7 +334,7 @@ def test_stable_words_are_read_ahead() -> None:
 
 
 def test_what_is_known_is_read_when_the_call_begins_and_after_each_reply() -> None:
-    world = begun(instructions="Be brief.", greeting="Hello, how can I help you?")
+    world = begun(instructions="Be brief.", phrases=Phrases(greeting="Hello, how can I help you?"))
     first = next(action for action in world.actions if isinstance(action, act.Prefill))
     assert [m.content for m in first.messages] == ["Be brief."]
     world.play_all()
@@ -348,7 +349,7 @@ def test_what_is_known_is_read_when_the_call_begins_and_after_each_reply() -> No
 
 
 def test_a_failed_generation_is_apologised_for() -> None:
-    world = begun(apology="Sorry.")
+    world = begun(phrases=Phrases(apology="Sorry."))
     world.say("Hello.")
     world.fail()
     world.play_all()
@@ -357,7 +358,7 @@ def test_a_failed_generation_is_apologised_for() -> None:
 
 
 def test_a_model_that_says_nothing_in_time_is_given_up() -> None:
-    world = begun(apology="Sorry.")
+    world = begun(phrases=Phrases(apology="Sorry."))
     world.say("Hello.")
     world.fire("reply")
     world.settle()
@@ -375,7 +376,7 @@ def test_a_missing_final_transcript_falls_back_to_the_partial() -> None:
 
 
 def test_a_silent_caller_is_asked_once_and_then_the_call_ends() -> None:
-    world = begun(silence_timeout_ms=1000.0, check_in="Hello?", farewell="Goodbye.")
+    world = begun(limits=Limits(silence_timeout_ms=1000.0), phrases=Phrases(check_in="Hello?", farewell="Goodbye."))
     world.fire("silence")
     world.play_all()
     world.fire("silence")
@@ -406,7 +407,7 @@ def test_a_cancelled_reply_leaves_the_caller_the_floor() -> None:
 
 
 def test_a_hang_up_ends_the_reply_and_clears_every_timer() -> None:
-    world = begun(greeting="Hello.")
+    world = begun(phrases=Phrases(greeting="Hello."))
     world.feed(ev.HangUp(world.now_ms, "hangup"))
     world.settle()
     assert world.state.phase is Phase.ENDED

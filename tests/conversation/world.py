@@ -8,7 +8,8 @@ from typing import Any
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
-from voiceagent.conversation.state import Rules, State
+from voiceagent.conversation.rules import Rules
+from voiceagent.conversation.state import State
 from voiceagent.turn_taking.pause import Prosody
 
 FRAME_MS = 20.0
@@ -297,10 +298,10 @@ class World:
         return [action for action in self.actions if isinstance(action, act.Failure)]
 
     def assistant_texts(self) -> list[str]:
-        return [m.content for m in self.state.history if m.role == "assistant" and m.content]
+        return [m.content for m in self.state.memory.history if m.role == "assistant" and m.content]
 
     def user_texts(self) -> list[str]:
-        return [m.content for m in self.state.history if m.role == "user"]
+        return [m.content for m in self.state.memory.history if m.role == "user"]
 
 
 def begun(**rules: Any) -> World:

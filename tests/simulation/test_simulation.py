@@ -3,14 +3,19 @@ from collections import Counter
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.replay import replay
-from voiceagent.conversation.state import Rules
+from voiceagent.conversation.rules import EndpointingRules, Phrases, Rules, SpeculationRules
 from voiceagent.simulation.call import COMMITTED, EFFECTS
 from voiceagent.simulation.playout import SimulatedPlayout
 from voiceagent.simulation.run import simulate, simulate_one, with_tools
 from voiceagent.simulation.tally import Tally
 from voiceagent.turn_taking.endpointing import EndpointModel
 
-RULES = Rules(language="en", instructions="Be brief.", greeting="Hello, how can I help you?", endpointing=EndpointModel())
+RULES = Rules(
+    language="en",
+    instructions="Be brief.",
+    phrases=Phrases(greeting="Hello, how can I help you?"),
+    endpointing=EndpointingRules(model=EndpointModel()),
+)
 
 
 def test_every_rule_holds_in_two_thousand_calls_and_every_decision_occurs() -> None:
@@ -43,7 +48,7 @@ def test_processes_share_the_work_and_the_sum_is_the_same() -> None:
 
 
 def test_without_speculative_replies_none_is_made() -> None:
-    tally = simulate(Rules(language="en", max_speculative_replies=0), 100, jobs=1)
+    tally = simulate(Rules(language="en", speculation=SpeculationRules(max_replies=0)), 100, jobs=1)
     assert tally.broken == []
     assert "the speculative reply was" not in tally.decisions
 

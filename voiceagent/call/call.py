@@ -146,7 +146,7 @@ class Call:
     @property
     def _judges(self) -> Sequence[TurnJudge]:
         """None where the silence that ends a turn is fixed."""
-        return self._parts.engines.turn if self.state.rules.endpointing is not None else ()
+        return self._parts.engines.turn if self.state.rules.endpointing.model is not None else ()
 
     def _judged(self, outcome: str) -> None:
         for observer in self._observers:
@@ -249,7 +249,7 @@ class Call:
             self._measured(report)
 
     def _learn(self, started: act.ToolStarted) -> None:
-        said = next((message.content for message in reversed(self.state.history) if message.role == "user"), "")
+        said = next((message.content for message in reversed(self.state.memory.history) if message.role == "user"), "")
         self._predicting.learn(started, said)
 
     def _carry_out(self, action: act.AnyAction) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Chunk
-from voiceagent.conversation.state import Phase, Rules
+from voiceagent.conversation.rules import Rules
+from voiceagent.conversation.state import Phase
 from voiceagent.simulation.playout import FRAME_MS, WORD_MS, Clause
 from voiceagent.simulation.script import HAS_EFFECTS, LOOKS_UP, Turn, Utterance, script
 from voiceagent.simulation.tally import Tally
@@ -426,7 +427,7 @@ class SimulatedCall(VirtualCall):
             self._broken(f"timers are left over: {sorted({*self.timers, *self.state.timers})}")
         if self.state.reply is not None:
             self._broken("a reply is left over")
-        said = [message.content for message in self.state.history if message.role == "assistant" and message.content]
+        said = [message.content for message in self.state.memory.history if message.role == "assistant" and message.content]
         heard = [text for _, text in sorted(self._over.items()) if text]
         if " ".join(said) != " ".join(heard):
             self._broken(f"history holds {said}, the caller heard {heard}")

@@ -10,7 +10,7 @@ from typing import Any
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
-from voiceagent.conversation.state import Rules
+from voiceagent.conversation.rules import Rules
 from voiceagent.simulation.playout import Clause, SimulatedPlayout
 
 Record = Callable[[ev.Event, tuple[act.Action, ...]], None]
