@@ -32,7 +32,7 @@ def asked(words: str, *chunks: Chunk) -> Message:
     return Message("user", words, context=chunks, context_head=ENGLISH.prompts.context)
 
 
-def find(world: World, *chunks: Chunk) -> list[act.Action]:
+def find(world: World, *chunks: Chunk) -> tuple[act.AnyAction, ...]:
     return world.feed(ev.ContextFound(world.now_ms, world.utterance, chunks))
 
 
@@ -52,7 +52,7 @@ def test_chunks_are_read_ahead_as_they_come_and_stay_where_they_are() -> None:
     (prefill,) = find(world, BREAKFAST)
     assert isinstance(prefill, act.Prefill)
     assert prefill.messages[-1] == asked("When is breakfast", BREAKFAST)
-    assert find(world, BREAKFAST) == [], "it is there already"
+    assert find(world, BREAKFAST) == (), "it is there already"
     world.partial("When is breakfast on")
     find(world, SUNDAY)
     world.pause_with("When is breakfast on Sunday?")
@@ -103,7 +103,7 @@ def test_context_of_an_utterance_that_was_none_is_forgotten() -> None:
     find(world, PARKING)
     world.endpoint()
     world.final("")
-    assert find(world, SUNDAY) == [], "too late"
+    assert find(world, SUNDAY) == (), "too late"
     world.speech()
     assert world.state.caller_turn.context == ()
 

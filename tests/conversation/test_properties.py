@@ -181,11 +181,11 @@ def come_to_rest(world: World) -> World:
 class Kept(World):
     """Remembers the caller's words that must be answered: all but those over a reply of which something was heard."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def __init__(self, rules: Rules) -> None:
+        super().__init__(rules)
         self.said: list[str] = []
 
-    def feed(self, event: ev.Event) -> list[act.Action]:
+    def feed(self, event: ev.Event) -> tuple[act.AnyAction, ...]:
         reply = self.state.reply
         over_a_reply = reply is not None and not reply.assumed_text and reply.heard
         actions = super().feed(event)

@@ -1,4 +1,7 @@
 from collections import Counter
+from functools import partial
+
+from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
@@ -39,6 +42,22 @@ def test_a_number_names_a_call() -> None:
     assert first.events == len(steps)
     assert all(step.same for step in replay(with_tools(RULES), steps))
     assert simulate_one(RULES, 18) != first
+
+
+def test_nothing_of_a_filler_is_played_beyond_the_word_at_which_it_gives_way() -> None:
+    rules = replace(RULES, phrases=replace(RULES.phrases, fillers=("One moment, I am looking for it.",)))
+    ends: dict[tuple[int, int, int], float] = {}
+
+    def note(number: int, event: ev.Event, actions: tuple[act.AnyAction, ...]) -> None:
+        if isinstance(event, ev.Played) and (number, event.reply_id, event.clause) in ends:
+            assert event.played_ms <= ends[number, event.reply_id, event.clause]
+        for action in actions:
+            if isinstance(action, act.EndClauseAt):
+                ends[number, action.reply_id, action.clause] = action.end_ms
+
+    for number in range(100):
+        assert simulate_one(rules, number, partial(note, number)).broken == []
+    assert ends
 
 
 def test_processes_share_the_work_and_the_sum_is_the_same() -> None:

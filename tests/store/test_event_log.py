@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from tests.conversation.world import World
-from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.replay import replay
 from voiceagent.conversation.rules import EndpointingRules, Phrases, Rules, SpeculationRules
@@ -21,22 +20,10 @@ RULES = Rules(
 )
 
 
-class Logging(World):
-    """A world whose steps are recorded."""
-
-    log: EventLog | None = None
-
-    def feed(self, event: ev.Event) -> list[act.Action]:
-        actions = super().feed(event)
-        if self.log is not None:
-            self.log.record(event, tuple(actions))
-        return actions
-
-
 def a_call(folder: Path, call_id: str = "rtc_1", keep: int = 5) -> EventLog:
     """A greeting, a speculative reply that is kept, a tool, an interruption, a hang-up."""
-    world = Logging(RULES)
-    world.log = EventLog(folder, call_id, RULES, keep=keep)
+    log = EventLog(folder, call_id, RULES, keep=keep)
+    world = World(RULES, log.record)
     world.begin()
     world.play_all()
     world.speech()
@@ -50,8 +37,8 @@ def a_call(folder: Path, call_id: str = "rtc_1", keep: int = 5) -> EventLog:
     world.say("No, wait.")
     world.settle()
     world.feed(ev.HangUp(world.now_ms, "hangup"))
-    world.log.close()
-    return world.log
+    log.close()
+    return log
 
 
 def test_a_recorded_call_is_decided_the_same_again(tmp_path: Path) -> None:
