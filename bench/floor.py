@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator, Sequence
 
 from bench.floor_curve import AUDIBLE_MS, AUDIBLE_SHARE, STOP_P50_MS, STOP_P95_MS, Scored, draw, policies
-from bench.virtual_call import RATE_HZ, Overlap, Pcm, Remembered, VirtualCall, over_speech
+from bench.virtual_call import RATE_HZ, Overlap, Pcm, Remembered, SpokenOver, over_speech
 from models.train.overlap_sounds import Sound, sounds, trimmed, with_hiss
 from voiceagent.config import TurnSettings
 from voiceagent.engines import load_stt
@@ -86,7 +86,7 @@ async def score(engine: Remembered, heard: Sequence[Coded], manners: Manners) ->
     """All trials with one of the manners."""
     found: list[tuple[Sound, Overlap]] = []
     for sound, audio in heard:
-        outcome = await VirtualCall(engine, manners).overlap_coded(audio, len(sound.pcm) * 1000 / RATE_HZ)
+        outcome = await SpokenOver(engine, manners).overlap_coded(audio, len(sound.pcm) * 1000 / RATE_HZ)
         found.append((sound, outcome))
     return Scored(found)
 

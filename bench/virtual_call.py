@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass
 from dataclasses import replace as changed
 from hashlib import sha256
@@ -26,9 +26,10 @@ from voiceagent.call.tasks import CallTasks
 from voiceagent.config import AgentConfig, Phrases
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation import machine
 from voiceagent.guard.checks import load_guards
 from voiceagent.media.leg import InboundFrame
+from voiceagent.simulation.playout import Clause
+from voiceagent.simulation.virtual_call import VirtualCall
 from voiceagent.stt.engine import SttEngine
 from voiceagent.stt.hypothesis import Hypothesis
 from voiceagent.tools.toolset import ToolSet
@@ -123,14 +124,14 @@ class Remembered:
 
 
 class _Clock(CallClock):
-    """Moved by hand."""
+    """The virtual call's."""
 
-    def __init__(self) -> None:
+    def __init__(self, call: VirtualCall) -> None:
         super().__init__()
-        self.time_ms = 0.0
+        self._call = call
 
     def now_ms(self) -> float:
-        return self.time_ms
+        return self._call.now_ms
 
     def at_ms(self, monotonic_ms: float) -> float:
         return monotonic_ms
@@ -155,33 +156,20 @@ class _Tasks(CallTasks):
             await asyncio.wait(self._running)
 
 
-class VirtualCall:
+class SpokenOver(VirtualCall):
     """One call; `overlap` plays a sound into the agent's reply."""
 
-    def __init__(
-        self,
-        engine: SttEngine,
-        manners: Manners | None = None,
-        *,
-        reply: str = REPLY,
-        follow: Callable[[str], None] = lambda line: None,
-    ) -> None:
-        """`manners`: the agent's, where they are not the default; `follow` is told every event and action, a line each."""
+    def __init__(self, engine: SttEngine, manners: Manners | None = None, *, reply: str = REPLY) -> None:
+        """`manners`: the agent's, where they are not the default."""
         self._engine = engine
         self._agent = AgentConfig(phrases=Phrases(greeting=reply))
-        self._checks = load_guards(self._agent.guard).input
-        self._follow = follow
-        self._clock = _Clock()
         rules = rules_of(self._agent, ToolSet())
-        self._state = machine.start(rules if manners is None else msgspec.structs.replace(rules, manners=manners))
-        self._clauses: list[tuple[int, int, float]] = []
-        self._played_ms = 0.0
+        super().__init__(rules if manners is None else msgspec.structs.replace(rules, manners=manners))
+        self._checks = load_guards(self._agent.guard).input
         self._level = 1.0
-        self._held = False
         self._levels: list[float] = []
         self._decoded: deque[tuple[float, ev.Event]] = deque()
         """Words, and when they are known."""
-        self._timers: dict[str, float] = {}
         self._dropped_ms: float | None = None
         self._words = ""
         self._voiced_ms = 0.0
@@ -195,10 +183,9 @@ class VirtualCall:
         """The same with what `over_speech` made of the sound."""
         async with asyncio.TaskGroup() as group:
             tasks = _Tasks(group)
-            self._hearing = Hearing(
-                CallScope("call", self._clock, tasks, self._post), self._engine, self._agent.turn, self._checks
-            )
-            self._step(ev.CallStarted(0.0))
+            scope = CallScope("call", _Clock(self), tasks, self._post)
+            self._hearing = Hearing(scope, self._engine, self._agent.turn, self._checks)
+            self.feed(ev.CallStarted(0.0))
             await self._hearing.run(self._frames(heard, tasks))
             tasks.cancel_all()
         dropped_ms = None if self._dropped_ms is None else self._dropped_ms - before_ms
@@ -207,74 +194,38 @@ class VirtualCall:
 
     async def _frames(self, heard: Pcm, tasks: _Tasks) -> AsyncIterator[InboundFrame]:
         for start in range(0, len(heard) - FRAME_SAMPLES + 1, FRAME_SAMPLES):
-            self._clock.time_ms += FRAME_MS
-            yield InboundFrame(heard[start : start + FRAME_SAMPLES], self._clock.time_ms, False)
+            self.now_ms += FRAME_MS
+            yield InboundFrame(heard[start : start + FRAME_SAMPLES], self.now_ms, False)
             await tasks.idle()
-            while self._decoded and self._decoded[0][0] <= self._clock.time_ms:
-                self._step(changed(self._decoded.popleft()[1], at_ms=self._clock.time_ms))
-            self._play()
-            for name in [name for name, due_ms in self._timers.items() if due_ms <= self._clock.time_ms]:
-                del self._timers[name]
-                self._step(ev.TimerFired(self._clock.time_ms, name))
-
-    def _play(self) -> None:
-        """The agent's next frame."""
-        if self._held or not self._clauses:
+            while self._decoded and self._decoded[0][0] <= self.now_ms:
+                self.feed(changed(self._decoded.popleft()[1], at_ms=self.now_ms))
             self._levels.append(0.0)
-            return
-        self._levels.append(self._level)
-        reply_id, clause, duration_ms = self._clauses[0]
-        self._played_ms = min(duration_ms, self._played_ms + FRAME_MS)
-        played_ms = self._played_ms
-        if played_ms >= duration_ms:
-            self._clauses.pop(0)
-            self._played_ms = 0.0
-        self._step(ev.Played(self._clock.time_ms, reply_id, clause, played_ms))
+            self.frame()
+            for name in [name for name, due_ms in self.timers.items() if due_ms <= self.now_ms]:
+                self.fire(name)
 
     def _post(self, event: ev.Event) -> None:
         if isinstance(event, ev.Transcript | ev.FinalTranscript):
             self._decoded.append((event.at_ms + DECODE_MS, event))
         else:
-            self._step(event)
+            self.feed(event)
 
-    def _step(self, event: ev.Event) -> None:
-        if not isinstance(event, ev.Played | ev.ClauseAudio):
-            self._follow(f"{self._clock.time_ms:6.0f}  {event}")
+    def feed(self, event: ev.Event) -> tuple[act.AnyAction, ...]:
+        """See `VirtualCall.feed`."""
         if isinstance(event, ev.FinalTranscript):
             self._words = event.text
         elif isinstance(event, ev.SpeechPaused):
             self._voiced_ms = event.voiced_ms
-        self._state, actions = machine.step(self._state, event)
-        for action in actions:
-            self._carry_out(action)
+        return super().feed(event)
 
-    def _carry_out(self, action: act.Action) -> None:
-        now_ms = self._clock.time_ms
+    def asked(self, action: act.AnyAction) -> None:
+        """See `VirtualCall.asked`."""
         match action:
             case act.Speak(reply_id, clause, text):
                 words = tuple(ev.SpokenWord(word, i * WORD_MS, (i + 1) * WORD_MS) for i, word in enumerate(text.split()))
-                self._clauses.append((reply_id, clause, len(words) * WORD_MS))
-                self._step(ev.ClauseAudio(now_ms, reply_id, clause, len(words) * WORD_MS, words))
-            case act.PauseReply():
-                self._note("held")
-                self._held = True
+                self.synthesised(reply_id, clause, words, len(words) * WORD_MS)
             case act.Attenuate(_, gain_db):
-                self._note(f"{gain_db:.0f} dB")
                 self._level = 10 ** (gain_db / 20)
-            case act.ResumeReply(_, clause, from_ms):
-                self._note("goes on")
-                self._held, self._level = False, 1.0
-                self._played_ms = from_ms if clause >= 0 else self._played_ms
-            case act.CancelReply(reply_id):
-                self._note("dropped")
-                self._dropped_ms = now_ms if self._dropped_ms is None else self._dropped_ms
-                self._held, self._level = False, 1.0
-                self._clauses.clear()
-                self._step(ev.PlayoutStopped(now_ms, reply_id, -1, 0.0))
-            case act.SetTimer(name, due_ms):
-                self._timers[name] = due_ms
-            case act.ClearTimer(name):
-                self._timers.pop(name, None)
             case act.Transcribe(utterance_id):
                 self._hearing.transcribe(utterance_id)
             case act.SetEndpointing():
@@ -284,8 +235,18 @@ class VirtualCall:
             case act.DiscardUtterance(utterance_id):
                 self._hearing.discard(utterance_id)
 
-    def _note(self, what: str) -> None:
-        self._follow(f"{self._clock.time_ms:6.0f}  → {what}")
+    def sent(self, clause: Clause) -> None:
+        """See `VirtualCall.sent`."""
+        self._levels[-1] = self._level
+
+    def resumed(self, action: act.ResumeReply) -> None:
+        """See `VirtualCall.resumed`."""
+        self._level = 1.0
+
+    def cancelled(self, reply_id: int) -> None:
+        """See `VirtualCall.cancelled`."""
+        self._level = 1.0
+        self._dropped_ms = self.now_ms if self._dropped_ms is None else self._dropped_ms
 
 
 def over_speech(sound: Pcm, before_ms: float = 1000.0, after_ms: float = 3000.0) -> Pcm:

@@ -15,7 +15,7 @@ import yaml
 from voiceagent.addresses import check_address
 from voiceagent.capacity.settings import AdmissionSettings
 from voiceagent.context.settings import ContextEntry
-from voiceagent.conversation.state import Rules
+from voiceagent.conversation.rules import Rules
 from voiceagent.errors import ConfigError
 from voiceagent.guard.settings import GuardSettings
 from voiceagent.media.ice import IceSettings
@@ -51,13 +51,13 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     endpointing: str = ""
     """A file with the agent's own endpointing weights (relative to agent.yaml). It is used unless there are turn judges that it
     does not weigh."""
-    min_endpointing_delay_ms: Milliseconds = int(RULES.min_endpointing_delay_ms)
+    min_endpointing_delay_ms: Milliseconds = int(RULES.endpointing.min_delay_ms)
     """The silence that ends an utterance which is plainly complete."""
-    max_endpointing_delay_ms: Milliseconds = int(RULES.max_endpointing_delay_ms)
+    max_endpointing_delay_ms: Milliseconds = int(RULES.endpointing.max_delay_ms)
     """The silence that ends any utterance."""
-    max_speculative_replies: Annotated[int, msgspec.Meta(ge=0, le=10)] = RULES.max_speculative_replies
+    max_speculative_replies: Annotated[int, msgspec.Meta(ge=0, le=10)] = RULES.speculation.max_replies
     """How many replies a turn may begin before it is known that the caller has finished. 0: none, and no prefill."""
-    max_speculative_tool_calls: Annotated[int, msgspec.Meta(ge=0, le=16)] = RULES.max_speculative_tool_calls
+    max_speculative_tool_calls: Annotated[int, msgspec.Meta(ge=0, le=16)] = RULES.speculation.max_tool_calls
     """How many tools without effect a turn may run before it is known that the caller has finished. 0: none."""
     overlap: Literal["eager", "duck", "wait"] = "eager"
     """What the agent does as soon as somebody speaks over it: falls silent, speaks softly, or goes on. With the last, sounds that
@@ -66,23 +66,23 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Speech shorter than this is not an utterance."""
     partial_interval_ms: Milliseconds = 180
     """How often the open utterance is decoded again; less often if a decode takes more than three tenths of that."""
-    silence_timeout_s: Seconds = RULES.silence_timeout_ms / 1000
+    silence_timeout_s: Seconds = RULES.limits.silence_timeout_ms / 1000
     """Silence of both sides before the agent asks whether the caller is there; the same again ends the call. 0: never."""
-    max_call_s: Seconds = RULES.max_call_ms / 1000
+    max_call_s: Seconds = RULES.limits.max_call_ms / 1000
     """The longest call. 0: no limit."""
-    reply_timeout_s: Seconds = RULES.reply_timeout_ms / 1000
+    reply_timeout_s: Seconds = RULES.limits.reply_timeout_ms / 1000
     """A reply without any output for this long is given up with an apology. 0: never."""
-    filler_after_ms: Milliseconds = int(RULES.filler_after_ms)
+    filler_after_ms: Milliseconds = int(RULES.limits.filler_after_ms)
     """A tool without a result after this time is bridged with one of `phrases.fillers` or of its own. 0: never."""
     tool_timeout_s: Timeout = 10.0
     """A tool that runs longer is ended, and the model is told so."""
-    max_chunks: Annotated[int, msgspec.Meta(ge=0, le=50)] = RULES.max_chunks
+    max_chunks: Annotated[int, msgspec.Meta(ge=0, le=50)] = RULES.memory.max_chunks
     """How many pieces of documents a turn's prompt may take in."""
-    max_chunk_characters: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = RULES.max_chunk_characters
+    max_chunk_characters: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = RULES.memory.max_chunk_characters
     """How many characters they may have together."""
     context_timeout_ms: Milliseconds = 30
     """How long an answer may wait for what documents say about the last words."""
-    max_tool_rounds: Annotated[int, msgspec.Meta(ge=0, le=32)] = RULES.max_tool_rounds
+    max_tool_rounds: Annotated[int, msgspec.Meta(ge=0, le=32)] = RULES.limits.max_tool_rounds
     """How often one reply may go back to the model with tool results."""
     judges: Annotated[tuple[OwnJudge, ...], msgspec.Meta(max_length=8)] | None = None
     """What judges whether a pause is the end of the caller's turn, in place of the profile's judges; `[]`: words and voice
@@ -159,7 +159,7 @@ class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     long_history_tokens: Annotated[int, msgspec.Meta(ge=0)] | None = None
     """A conversation of more, by estimate, instructions and tools not counted, loses its older half between turns. 0: only where
     the model's context is full. None: what the profile's language model names, else 6000."""
-    summarise: bool = RULES.summarise
+    summarise: bool = RULES.memory.summarise
     """Whether the language model sums that half up."""
 
     def __post_init__(self) -> None:

@@ -18,7 +18,7 @@ from tests.store.test_turns import turn
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.state import Rules
+from voiceagent.conversation.rules import Rules
 from voiceagent.store.event_log import EventLog
 from voiceagent.store.losses import Losses
 from voiceagent.store.turns import TurnStore

@@ -53,7 +53,7 @@ def test_an_agents_own_weights_are_used_where_no_judge_is_that_they_do_not_weigh
 
 def test_a_fixed_silence_needs_no_weights(tmp_path: Path) -> None:
     agent = AgentConfig(turn=TurnSettings(endpointing="nowhere.json", fixed_endpointing_delay_ms=500), base_dir=str(tmp_path))
-    assert rules_of(agent, ToolSet()).endpointing is None
+    assert rules_of(agent, ToolSet()).endpointing.model is None
 
 
 def test_the_demo_brings_its_own(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_history_is_as_long_as_the_agent_says_else_the_model_and_fits_the_cont
     wanted: int | None, limits: HistoryLimits, most: int
 ) -> None:
     agent = AgentConfig(instructions="x" * 398, llm=LlmSettings(long_history_tokens=wanted))  # with "[]" of no tools 100 tokens
-    assert rules_of(agent, ToolSet(), (), limits).long_history_tokens == most
+    assert rules_of(agent, ToolSet(), (), limits).memory.long_history_tokens == most
 
 
 @pytest.mark.parametrize(

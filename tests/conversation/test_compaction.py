@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tests.conversation.world import World
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.state import Rules
+from voiceagent.conversation.rules import MemoryRules, Rules
 from voiceagent.turn_taking.languages.en import ENGLISH
 
+SHORT, SUMMED_UP = MemoryRules(long_history_tokens=80), MemoryRules(long_history_tokens=80, summarise=True)
 
-def talked(turns: int, **rules: Any) -> World:
+
+def talked(turns: int, memory: MemoryRules = SHORT) -> World:
     """A call of so many turns of about 20 tokens each."""
-    world = World(Rules(language="en", instructions="Be brief.", long_history_tokens=80, **rules))
+    world = World(Rules(language="en", instructions="Be brief.", memory=memory))
     world.begin()
     for number in range(turns):
         turn(world, number)
@@ -37,7 +37,7 @@ def test_the_older_half_is_left_out_between_turns_and_the_rest_read_ahead() -> N
 
 
 def test_a_summary_takes_the_place_of_what_it_sums_up_between_turns_only() -> None:
-    world = talked(5, summarise=True)
+    world = talked(5, SUMMED_UP)
     (asked,) = [action for action in world.actions if isinstance(action, act.Summarise)]
     assert len(world.user_texts()) == 5, "nothing is lost while it is made"
     world.speech()
@@ -56,14 +56,14 @@ def test_a_summary_takes_the_place_of_what_it_sums_up_between_turns_only() -> No
 
 
 def test_a_summary_that_comes_while_nobody_speaks_is_put_in_at_once() -> None:
-    world = talked(5, summarise=True)
+    world = talked(5, SUMMED_UP)
     actions = world.feed(ev.Summarised(world.now_ms, "They counted turns."))
     assert [type(action) for action in actions] == [act.Prefill]
     assert len(world.user_texts()) == 2
 
 
 def test_a_caller_who_interrupts_every_reply_still_has_a_history_that_is_shortened() -> None:
-    world = World(Rules(language="en", instructions="Be brief.", long_history_tokens=80))
+    world = World(Rules(language="en", instructions="Be brief.", memory=SHORT))
     world.begin()
     world.speech()
     for number in range(8):
@@ -87,7 +87,7 @@ def test_a_single_turn_that_is_longer_than_the_limit_stays_alone() -> None:
 
 
 def test_without_a_limit_nothing_is_left_out() -> None:
-    world = World(Rules(language="en", long_history_tokens=0))
+    world = World(Rules(language="en", memory=MemoryRules(long_history_tokens=0)))
     world.begin()
     for number in range(20):
         turn(world, number)

@@ -10,7 +10,7 @@ from tests.conversation.world import World
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Chunk, Message
-from voiceagent.conversation.state import Rules
+from voiceagent.conversation.rules import MemoryRules, Rules
 from voiceagent.llm.prompt import ChatPrompt
 from voiceagent.models.registry import resolve
 from voiceagent.resources import demo_agent_file
@@ -32,7 +32,7 @@ def asked(words: str, *chunks: Chunk) -> Message:
     return Message("user", words, context=chunks, context_head=ENGLISH.prompts.context)
 
 
-def find(world: World, *chunks: Chunk) -> list[act.Action]:
+def find(world: World, *chunks: Chunk) -> tuple[act.AnyAction, ...]:
     return world.feed(ev.ContextFound(world.now_ms, world.utterance, chunks))
 
 
@@ -52,7 +52,7 @@ def test_chunks_are_read_ahead_as_they_come_and_stay_where_they_are() -> None:
     (prefill,) = find(world, BREAKFAST)
     assert isinstance(prefill, act.Prefill)
     assert prefill.messages[-1] == asked("When is breakfast", BREAKFAST)
-    assert find(world, BREAKFAST) == [], "it is there already"
+    assert find(world, BREAKFAST) == (), "it is there already"
     world.partial("When is breakfast on")
     find(world, SUNDAY)
     world.pause_with("When is breakfast on Sunday?")
@@ -61,8 +61,8 @@ def test_chunks_are_read_ahead_as_they_come_and_stay_where_they_are() -> None:
     world.answer("Until noon.")
     world.endpoint()
     world.play_all()
-    assert world.state.history[0] == asked("When is breakfast on Sunday?", BREAKFAST, SUNDAY)
-    assert world.state.context == ()
+    assert world.state.memory.history[0] == asked("When is breakfast on Sunday?", BREAKFAST, SUNDAY)
+    assert world.state.caller_turn.context == ()
 
 
 def test_a_speculative_reply_is_remembered_with_what_it_was_prompted_with() -> None:
@@ -72,7 +72,9 @@ def test_a_speculative_reply_is_remembered_with_what_it_was_prompted_with() -> N
     world.silence()
     find(world, BREAKFAST)
     world.endpoint()
-    assert world.state.history[-1] == Message("user", "When is breakfast?"), "it came too late for the kept speculative reply"
+    assert world.state.memory.history[-1] == Message("user", "When is breakfast?"), (
+        "it came too late for the kept speculative reply"
+    )
 
 
 def test_what_was_told_is_not_told_again() -> None:
@@ -85,14 +87,14 @@ def test_what_was_told_is_not_told_again() -> None:
         world.final(said)
         world.answer("From seven.")
         world.play_all()
-    assert [message.context for message in world.state.history if message.role == "user"] == [(BREAKFAST,), ()]
+    assert [message.context for message in world.state.memory.history if message.role == "user"] == [(BREAKFAST,), ()]
 
 
 def test_the_room_for_context_is_bounded() -> None:
-    world = begun(max_chunks=2, max_chunk_characters=60)
+    world = begun(memory=MemoryRules(max_chunks=2, max_chunk_characters=60))
     world.speech()
     find(world, Chunk("a", "x" * 50), Chunk("b", "y" * 20), Chunk("c", "z" * 10), Chunk("d", "z"))
-    assert [chunk.source for chunk in world.state.context] == ["a", "c"]
+    assert [chunk.source for chunk in world.state.caller_turn.context] == ["a", "c"]
 
 
 def test_context_of_an_utterance_that_was_none_is_forgotten() -> None:
@@ -101,9 +103,9 @@ def test_context_of_an_utterance_that_was_none_is_forgotten() -> None:
     find(world, PARKING)
     world.endpoint()
     world.final("")
-    assert find(world, SUNDAY) == [], "too late"
+    assert find(world, SUNDAY) == (), "too late"
     world.speech()
-    assert world.state.context == ()
+    assert world.state.caller_turn.context == ()
 
 
 def test_a_question_that_is_taken_up_again_keeps_its_context_in_front() -> None:

@@ -6,7 +6,8 @@ import pytest
 
 from tests.conversation.world import WORD_MS, World
 from voiceagent.conversation import actions as act
-from voiceagent.conversation.state import Phase, Rules
+from voiceagent.conversation.rules import Rules
+from voiceagent.conversation.state import Phase
 from voiceagent.turn_taking.manners import Manners
 
 STORY = "Once upon a time there was a small house by the sea."
@@ -33,9 +34,9 @@ def test_a_reply_that_is_spoken_over_is_said_softly_and_loud_again_after_a_noise
     world = telling(DUCK)
     world.speech()
     assert world.gains == {1: -12.0}
-    sent_ms = world.queue[0].sent_ms
+    sent_ms = world.playout.queue[0].sent_ms
     world.frames(5)
-    assert world.queue[0].sent_ms == sent_ms + 100
+    assert world.playout.queue[0].sent_ms == sent_ms + 100
     world.pause_with("")
     assert world.gains == {1: 0.0}
     assert not done(world, act.PauseReply)
@@ -59,9 +60,9 @@ def test_speech_that_lasts_pauses_the_reply_and_words_drop_it(manners: Manners) 
     world = telling(manners)
     world.speech()
     world.overlap(280.0)
-    assert not world.held
+    assert not world.playout.paused
     world.overlap(300.0)
-    assert world.held == {1}
+    assert world.playout.paused == {1}
     world.now_ms += 400
     world.partial("Tell me about the weather")
     assert world.dropped == {1}
@@ -72,7 +73,7 @@ def test_first_words_that_are_no_backchannel_pause_the_reply() -> None:
     world.speech()
     world.now_ms += 100
     world.partial("I need")
-    assert world.held == {1}
+    assert world.playout.paused == {1}
     assert not world.drops
 
 
@@ -82,14 +83,14 @@ def test_first_words_that_are_one_give_it_time() -> None:
     world.now_ms += 100
     world.partial("Okay")
     world.overlap(500.0)
-    assert not world.held
+    assert not world.playout.paused
 
 
 def test_a_reply_of_which_nothing_was_heard_is_not_begun_over_the_caller() -> None:
     world = telling(DUCK, frames=0)
     world.speech()
     world.frames(3)
-    assert world.held == {1}
+    assert world.playout.paused == {1}
     assert not world.played
 
 
@@ -97,7 +98,7 @@ def test_soon_after_a_noise_that_paused_it_the_reply_goes_on_from_the_beginning_
     world = telling(DUCK)
     world.speech()
     world.overlap(300.0)
-    assert world.queue[0].sent_ms % WORD_MS
+    assert world.playout.queue[0].sent_ms % WORD_MS
     world.pause_with("")
     assert world.timers["go_on"] == world.now_ms - 100 + 240
     world.fire("go_on")
@@ -122,10 +123,10 @@ def test_after_a_backchannel_that_paused_it_the_reply_waits_a_little() -> None:
     world.speech()
     world.overlap(300.0)
     world.pause_with("Good.")
-    assert world.held == {1}
+    assert world.playout.paused == {1}
     assert world.timers["go_on"] == world.now_ms - 100 + 500
     world.fire("go_on")
-    assert not world.held
+    assert not world.playout.paused
     assert world.state.phase is Phase.SPEAKING
     world.play_all()
     assert world.assistant_texts() == [STORY]
@@ -138,7 +139,7 @@ def test_an_interruption_that_begins_with_a_backchannel_does_not_bring_the_old_r
     world.pause_with("Good.")
     world.speech()
     assert "go_on" not in world.timers
-    assert world.held == {1}
+    assert world.playout.paused == {1}
     world.now_ms += 400
     world.partial("In Venice, please")
     assert world.dropped == {1}
@@ -150,7 +151,7 @@ def test_a_reply_that_ends_while_somebody_coughs_is_over_and_nothing_stays_soft(
     world.speech()
     world.play_all()
     assert [ending.status for ending in world.endings()] == ["completed"]
-    assert world.state.voice == "full"
+    assert world.state.replies.voice == "full"
     world.pause_with("")
     world.endpoint()
     assert world.state.phase is Phase.IDLE

@@ -7,7 +7,7 @@ import pytest
 from tests.conversation.world import World
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.state import Rules, ToolRule
+from voiceagent.conversation.rules import Limits, Phrases, Rules, ToolRule
 from voiceagent.turn_taking.languages.de import GERMAN
 from voiceagent.turn_taking.languages.en import ENGLISH
 
@@ -57,11 +57,11 @@ def test_a_yes_of_the_language_confirms(words: str, runs: bool) -> None:
 
 
 def test_what_the_agent_says_by_itself_is_in_its_language_unless_its_rules_say_otherwise() -> None:
-    world = begun("de", silence_timeout_ms=1000)
+    world = begun("de", limits=Limits(silence_timeout_ms=1000))
     world.fire("silence")
     world.play_all()
     assert world.assistant_texts() == ["Sind Sie noch da?"]
-    world = begun("de", silence_timeout_ms=1000, check_in="Noch da?")
+    world = begun("de", limits=Limits(silence_timeout_ms=1000), phrases=Phrases(check_in="Noch da?"))
     world.fire("silence")
     world.play_all()
     assert world.assistant_texts() == ["Noch da?"]
@@ -79,7 +79,7 @@ def test_what_the_model_is_told_beside_is_in_the_language_of_the_call_unless_the
     world.call_tool("book", '{"people": 2}')
     world.generated()
     world.play_all()
-    assert [message.content for message in world.state.history if message.role == "tool"] == [told]
+    assert [message.content for message in world.state.memory.history if message.role == "tool"] == [told]
 
 
 def said_in(world: World, language: str, text: str) -> None:
@@ -96,7 +96,7 @@ def changes(world: World) -> list[str]:
 
 
 def test_an_agent_of_any_language_follows_the_caller_after_two_turns() -> None:
-    world = begun("auto", silence_timeout_ms=1000)
+    world = begun("auto", limits=Limits(silence_timeout_ms=1000))
     said_in(world, "de", "Ich brauche bitte Hilfe.")
     assert not changes(world)
     said_in(world, "de", "Mein Internet geht nicht.")
@@ -117,12 +117,12 @@ def test_a_result_that_comes_after_the_language_changed_is_told_in_the_place_tha
     world.settle()
     world.answer("All right.")
     world.play_all()
-    assert ENGLISH.prompts.tool_running in [message.content for message in world.state.history]
+    assert ENGLISH.prompts.tool_running in [message.content for message in world.state.memory.history]
     for words in ("Ich brauche bitte Hilfe.", "Mein Internet geht nicht."):
         said_in(world, "de", words)
     assert changes(world) == ["de"]
     world.finish_tool('{"booked": true}')
-    assert [message.content for message in world.state.history if message.role == "tool"] == ['{"booked": true}']
+    assert [message.content for message in world.state.memory.history if message.role == "tool"] == ['{"booked": true}']
 
 
 def test_an_agent_of_one_language_stays_with_it() -> None:

@@ -12,7 +12,8 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
 from voiceagent.conversation.machine import TABLE, Row
-from voiceagent.conversation.state import Phase, Rules, ToolRule
+from voiceagent.conversation.rules import Limits, Phrases, Rules, SpeculationRules, ToolRule
+from voiceagent.conversation.state import Phase
 
 
 def test_a_turn_is_heard_answered_and_remembered() -> None:
@@ -35,7 +36,7 @@ def test_the_first_clause_is_spoken_before_the_reply_is_complete() -> None:
 
 
 def test_the_greeting_is_said_without_the_language_model() -> None:
-    world = begun(greeting="Hello, how can I help you?")
+    world = begun(phrases=Phrases(greeting="Hello, how can I help you?"))
     assert not world.generations
     world.play_all()
     assert world.assistant_texts() == ["Hello, how can I help you?"]
@@ -55,10 +56,10 @@ def test_a_barge_in_drops_the_rest_of_the_reply() -> None:
     world = speaking(3)
     world.frames(5)
     world.speech()
-    assert world.held == {1}
+    assert world.playout.paused == {1}
     world.partial("Stop")
-    assert world.drops == [1]
-    assert not world.queue
+    assert list(world.drops) == [1]
+    assert not world.playout.queue
     world.settle()
     world.endpoint()
     world.final("Stop.")
@@ -127,13 +128,13 @@ def test_words_after_a_tool_with_an_effect_are_a_message_of_their_own() -> None:
 @pytest.mark.parametrize("words", ["", "Mm-hm.", "Okay.", "yeah right", "Once upon a"])
 def test_what_does_not_take_the_floor_leaves_the_reply_where_it_was_held(words: str) -> None:
     world = speaking(3)
-    sent_ms = world.queue[0].sent_ms
+    sent_ms = world.playout.queue[0].sent_ms
     world.speech()
     world.frames(10)
-    assert world.queue[0].sent_ms == sent_ms
+    assert world.playout.queue[0].sent_ms == sent_ms
     world.pause_with(words)
     world.fire("go_on")
-    assert not world.held
+    assert not world.playout.paused
     assert world.state.phase is Phase.SPEAKING
     world.play_all()
     assert world.assistant_texts() == ["Once upon a time there was a fox."]
@@ -147,7 +148,7 @@ def test_words_of_their_own_take_the_floor(words: str) -> None:
     world.speech()
     world.now_ms += 400
     world.partial(words)
-    assert world.drops == [1]
+    assert list(world.drops) == [1]
 
 
 def test_a_word_found_in_little_speech_is_not_believed_yet() -> None:
@@ -157,14 +158,14 @@ def test_a_word_found_in_little_speech_is_not_believed_yet() -> None:
     assert not world.drops
     world.pause_with("")
     world.fire("go_on")
-    assert not world.held
+    assert not world.playout.paused
 
 
 def test_a_yes_to_the_question_that_is_being_asked_answers_it() -> None:
     world = speaking(3, "Shall I book the table for you?")
     world.speech()
     world.pause_with("Yes.")
-    assert world.drops == [1]
+    assert list(world.drops) == [1]
     world.settle()
     world.endpoint()
     assert world.user_texts()[-1] == "Yes."
@@ -176,7 +177,7 @@ def test_a_yes_long_before_the_question_is_asked_is_a_backchannel() -> None:
     world.pause_with("Yes.")
     assert not world.drops
     world.fire("go_on")
-    assert not world.held
+    assert not world.playout.paused
 
 
 def test_engines_under_load_still_decode_what_a_held_reply_waits_for() -> None:
@@ -185,7 +186,7 @@ def test_engines_under_load_still_decode_what_a_held_reply_waits_for() -> None:
     world.pause(load=1.0)
     world.final("Mm-hm.")
     world.fire("go_on")
-    assert not world.held
+    assert not world.playout.paused
     assert not world.finals
 
 
@@ -194,7 +195,7 @@ def test_speech_that_nobody_understands_takes_the_floor_after_a_while() -> None:
     world.speech()
     world.partial("")
     world.fire("overlap")
-    assert world.drops == [1]
+    assert list(world.drops) == [1]
 
 
 def test_a_reply_in_the_making_goes_on_after_a_noise() -> None:
@@ -222,7 +223,7 @@ def test_a_speculative_reply_that_holds_is_on_the_line_with_the_commit() -> None
     world.synthesise_all()
     world.frames(5)
     assert not world.beginnings()
-    assert world.state.history == ()
+    assert world.state.memory.history == ()
     world.endpoint()
     assert len(world.actions) - world.actions.index(act.ResumeReply(1)) <= 2
     world.frame()
@@ -302,7 +303,7 @@ def test_only_the_first_clause_of_a_speculative_reply_is_synthesised() -> None:
 
 
 def test_a_turn_has_a_budget_of_speculative_replies() -> None:
-    world = begun(max_speculative_replies=2)
+    world = begun(speculation=SpeculationRules(max_replies=2))
     world.speech()
     for number in range(4):
         world.pause_with("Book a table" + " and" * number)
@@ -333,7 +334,7 @@ def test_stable_words_are_read_ahead() -> None:
 
 
 def test_what_is_known_is_read_when_the_call_begins_and_after_each_reply() -> None:
-    world = begun(instructions="Be brief.", greeting="Hello, how can I help you?")
+    world = begun(instructions="Be brief.", phrases=Phrases(greeting="Hello, how can I help you?"))
     first = next(action for action in world.actions if isinstance(action, act.Prefill))
     assert [m.content for m in first.messages] == ["Be brief."]
     world.play_all()
@@ -348,7 +349,7 @@ def test_what_is_known_is_read_when_the_call_begins_and_after_each_reply() -> No
 
 
 def test_a_failed_generation_is_apologised_for() -> None:
-    world = begun(apology="Sorry.")
+    world = begun(phrases=Phrases(apology="Sorry."))
     world.say("Hello.")
     world.fail()
     world.play_all()
@@ -357,7 +358,7 @@ def test_a_failed_generation_is_apologised_for() -> None:
 
 
 def test_a_model_that_says_nothing_in_time_is_given_up() -> None:
-    world = begun(apology="Sorry.")
+    world = begun(phrases=Phrases(apology="Sorry."))
     world.say("Hello.")
     world.fire("reply")
     world.settle()
@@ -375,7 +376,7 @@ def test_a_missing_final_transcript_falls_back_to_the_partial() -> None:
 
 
 def test_a_silent_caller_is_asked_once_and_then_the_call_ends() -> None:
-    world = begun(silence_timeout_ms=1000.0, check_in="Hello?", farewell="Goodbye.")
+    world = begun(limits=Limits(silence_timeout_ms=1000.0), phrases=Phrases(check_in="Hello?", farewell="Goodbye."))
     world.fire("silence")
     world.play_all()
     world.fire("silence")
@@ -406,7 +407,7 @@ def test_a_cancelled_reply_leaves_the_caller_the_floor() -> None:
 
 
 def test_a_hang_up_ends_the_reply_and_clears_every_timer() -> None:
-    world = begun(greeting="Hello.")
+    world = begun(phrases=Phrases(greeting="Hello."))
     world.feed(ev.HangUp(world.now_ms, "hangup"))
     world.settle()
     assert world.state.phase is Phase.ENDED
@@ -447,7 +448,7 @@ def test_late_events_of_another_reply_change_nothing() -> None:
         ev.FinalTranscript(0, 9, "no"),
         ev.TimerFired(0, "nothing"),
     ):
-        assert world.feed(event) == []
+        assert world.feed(event) == ()
         assert world.state == before
 
 

@@ -12,7 +12,8 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
 from voiceagent.conversation.history import Chunk
-from voiceagent.conversation.state import Phase, Rules, ToolRule
+from voiceagent.conversation.rules import Limits, Phrases, Rules, ToolRule
+from voiceagent.conversation.state import Phase
 from voiceagent.turn_taking.languages.en import ENGLISH
 from voiceagent.turn_taking.manners import MANNERS
 from voiceagent.turn_taking.pause import Prosody
@@ -94,13 +95,10 @@ def run(opening: Opening, script: list[tuple[str, str]], kind: type[World] = Wor
     world = kind(
         Rules(
             language="en",
-            greeting=greeting,
+            phrases=Phrases(greeting=greeting, apology="Sorry.", fillers=FILLERS),
             manners=MANNERS[manners],
-            silence_timeout_ms=1000,
-            max_tool_rounds=2,
-            apology="Sorry.",
+            limits=Limits(silence_timeout_ms=1000, max_tool_rounds=2),
             tools=TOOLS,
-            fillers=FILLERS,
         )
     )
     world.begin()
@@ -151,7 +149,7 @@ def test_no_effect_comes_of_an_uncommitted_reply_nor_twice_of_one(opening: Openi
     payments = [action for action in world.actions if isinstance(action, act.RunTool) and action.name == "pay"]
     assert all(action.call_id.endswith("_confirmed") for action in payments)
     assert not world.speculative_calls
-    assert not world.state.speculative_calls
+    assert not world.state.speculation.tool_calls
 
 
 @given(openings, scripts)
@@ -183,11 +181,11 @@ def come_to_rest(world: World) -> World:
 class Kept(World):
     """Remembers the caller's words that must be answered: all but those over a reply of which something was heard."""
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def __init__(self, rules: Rules) -> None:
+        super().__init__(rules)
         self.said: list[str] = []
 
-    def feed(self, event: ev.Event) -> list[act.Action]:
+    def feed(self, event: ev.Event) -> tuple[act.AnyAction, ...]:
         reply = self.state.reply
         over_a_reply = reply is not None and not reply.assumed_text and reply.heard
         actions = super().feed(event)
@@ -206,14 +204,14 @@ def test_every_word_of_the_caller_ends_in_history_or_in_the_next_request(opening
     while world.drops:
         world.settle()
     assert isinstance(world, Kept)
-    assert sorted(" ".join([*world.user_texts(), world.state.unanswered]).split()) == sorted(world.said)
+    assert sorted(" ".join([*world.user_texts(), world.state.caller_turn.unanswered]).split()) == sorted(world.said)
 
 
 @given(openings, callers_scripts)
 @settings(max_examples=400, deadline=None)
 def test_every_committed_text_gets_a_reply_or_a_failure(opening: Opening, script: list[tuple[str, str]]) -> None:
     world = come_to_rest(run(opening, script))
-    assert not world.state.unanswered
+    assert not world.state.caller_turn.unanswered
     asked = [action.messages for action in world.actions if isinstance(action, act.Generate)]
     prompted = [messages[-1].content for messages in asked if messages[-1].role == "user"]
     assert set(world.user_texts()) <= set(prompted)
@@ -225,7 +223,7 @@ def test_every_committed_text_gets_a_reply_or_a_failure(opening: Opening, script
 def test_no_decode_is_waited_for_without_a_time_out(opening: Opening, script: list[tuple[str, str]]) -> None:
     world = run(opening, script)
     if world.state.phase is Phase.FINALISING:
-        assert world.state.awaiting_final
+        assert world.state.caller_turn.awaiting_final
         assert "final" in world.timers
 
 
@@ -306,12 +304,14 @@ any_event = st.one_of(
 
 
 def decisions(events: list[ev.Event]) -> list[tuple[act.Action, ...]]:
-    state = machine.start(Rules(language="en", greeting="Hello.", tools=TOOLS, fillers=FILLERS, manners=MANNERS["duck"]))
+    state = machine.start(
+        Rules(language="en", phrases=Phrases(greeting="Hello.", fillers=FILLERS), tools=TOOLS, manners=MANNERS["duck"])
+    )
     taken: list[tuple[act.Action, ...]] = []
     for event in [ev.CallStarted(0.0), *events]:
         state, actions = machine.step(state, event)
-        assert state.reply is None or state.cancelling is None
-        assert state.voice == "full" or (state.reply is not None and not state.reply.assumed_text)
+        assert state.reply is None or state.replies.cancelling is None
+        assert state.replies.voice == "full" or (state.reply is not None and not state.reply.assumed_text)
         assert state.reply is None or state.phase not in (Phase.NEW, Phase.IDLE, Phase.ENDED)
         assert state.reply is None or not state.reply.assumed_text or state.phase in (Phase.HEARING, Phase.FINALISING)
         taken.append(actions)

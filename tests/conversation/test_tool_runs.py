@@ -9,7 +9,8 @@ import pytest
 from tests.conversation.world import World, begun
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.state import Phase, ToolRule
+from voiceagent.conversation.rules import Limits, Phrases, SpeculationRules, ToolRule
+from voiceagent.conversation.state import Phase
 from voiceagent.turn_taking.languages.en import ENGLISH
 
 
@@ -24,7 +25,7 @@ def test_a_tool_result_goes_back_to_the_model() -> None:
     assert prompt == [("user", "Weather in Paris?"), ("assistant", ""), ("tool", '{"weather": "sunny"}')]
     world.answer("It is sunny.")
     world.play_all()
-    assert [m.role for m in world.state.history] == ["user", "assistant", "tool", "assistant"]
+    assert [m.role for m in world.state.memory.history] == ["user", "assistant", "tool", "assistant"]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_a_speculative_reply_looks_up_what_leaves_nothing_behind_and_speaks_with
     assert not world.tools
     world.generated()
     world.play_all()
-    assert [m.role for m in world.state.history] == ["user", "assistant", "tool", "assistant"]
+    assert [m.role for m in world.state.memory.history] == ["user", "assistant", "tool", "assistant"]
     assert speculative_tool_finished(world) == [(True, 30.0)]
 
 
@@ -144,7 +145,7 @@ def test_a_prediction_that_nobody_asks_for_is_cancelled() -> None:
 
 
 def test_a_turn_has_a_budget_of_lookups() -> None:
-    world = begun(tools=FIND, max_speculative_tool_calls=3)
+    world = begun(tools=FIND, speculation=SpeculationRules(max_tool_calls=3))
     world.speech()
     world.partial("Order 0 or 1 or 2 or 3 or so")
     for number in range(4):
@@ -198,7 +199,7 @@ def told(world: World) -> list[str]:
 
 
 def waiting(**rules: Any) -> World:
-    world = begun(fillers=("Let me check that.", "One moment."), **rules)
+    world = begun(phrases=Phrases(fillers=("Let me check that.", "One moment.")), **rules)
     world.say("Where is order 48271?")
     world.call_tool("book")
     world.generated()
@@ -227,7 +228,8 @@ def test_a_slow_tool_is_bridged_once_with_lines_that_vary() -> None:
 
 def test_a_tool_that_is_known_to_be_slow_is_bridged_so_long_after_the_callers_words() -> None:
     world = begun(
-        fillers=("One moment.",), tools={"book": ToolRule(typical_ms=3000.0), "find": ToolRule("none", typical_ms=800.0)}
+        phrases=Phrases(fillers=("One moment.",)),
+        tools={"book": ToolRule(typical_ms=3000.0), "find": ToolRule("none", typical_ms=800.0)},
     )
     world.now_ms = 5000.0
     world.say("Book it.")  # which ended 500 ms before its endpoint
@@ -236,7 +238,7 @@ def test_a_tool_that_is_known_to_be_slow_is_bridged_so_long_after_the_callers_wo
 
 
 def test_a_tool_that_ran_ahead_and_is_nearly_done_is_given_its_time() -> None:
-    world = begun(fillers=("One moment.",), tools={"find": ToolRule("none", typical_ms=800.0)})
+    world = begun(phrases=Phrases(fillers=("One moment.",)), tools={"find": ToolRule("none", typical_ms=800.0)})
     world.speech()
     world.partial("Find it please")
     world.predict("find")
@@ -310,7 +312,7 @@ def test_what_must_be_confirmed_is_asked_for_by_the_engine_and_runs_on_a_yes() -
     world.finish_tool()
     world.answer("It is booked.")
     world.play_all()
-    assert [m.role for m in world.state.history] == [
+    assert [m.role for m in world.state.memory.history] == [
         "user",
         "assistant",
         "tool",
@@ -362,9 +364,9 @@ def test_a_tool_with_effects_runs_on_after_an_interruption_and_its_result_is_tol
     world.generated()
     world.say("And tell me the time.")
     world.settle()
-    assert "still running" in world.state.history[2].content
+    assert "still running" in world.state.memory.history[2].content
     world.finish_tool('{"reference": "A1"}')
-    assert world.state.history[2].content == '{"reference": "A1"}'
+    assert world.state.memory.history[2].content == '{"reference": "A1"}'
     assert [action.output for action in world.actions if isinstance(action, act.ToolEnded)] == ['{"reference": "A1"}']
 
 
@@ -381,12 +383,12 @@ def test_a_tool_that_was_interrupted_is_told_as_interrupted() -> None:
     world.play_all()
     world.say("Never mind.")
     world.settle()
-    assert [m.role for m in world.state.history] == ["user", "assistant", "tool", "user"]
-    assert "interrupted" in world.state.history[2].content
+    assert [m.role for m in world.state.memory.history] == ["user", "assistant", "tool", "user"]
+    assert "interrupted" in world.state.memory.history[2].content
 
 
 def test_a_reply_may_not_call_tools_for_ever() -> None:
-    world = begun(max_tool_rounds=2, apology="Sorry.")
+    world = begun(limits=Limits(max_tool_rounds=2), phrases=Phrases(apology="Sorry."))
     world.say("Loop.")
     for _ in range(3):
         world.call_tool()
@@ -413,7 +415,7 @@ BOTH = {"find": ToolRule("none"), "book": ToolRule("external")}
 
 def waiting_for_one_of_two(**rules: Any) -> World:
     """Two tools run at the same time; the first has ended, and the wait for the second is long enough to be heard."""
-    world = begun(tools=BOTH, fillers=("Let me see.",), **rules)
+    world = begun(tools=BOTH, phrases=Phrases(fillers=("Let me see.",)), **rules)
     world.say("Find one and book it.")
     world.call_tool("find", '{"what": "one"}')
     world.call_tool("book", '{"day": "Friday"}')
@@ -462,7 +464,7 @@ def test_a_beginning_of_no_words_leaves_room_for_a_filler() -> None:
 
 
 def test_a_first_result_that_comes_after_the_filler_is_told_too() -> None:
-    world = begun(tools=BOTH, fillers=("Let me see.",))
+    world = begun(tools=BOTH, phrases=Phrases(fillers=("Let me see.",)))
     world.say("Find one and book it.")
     world.call_tool("find", '{"what": "one"}')
     world.call_tool("book", '{"day": "Friday"}')
@@ -482,7 +484,7 @@ def test_an_interrupted_beginning_leaves_a_tool_with_effects_running() -> None:
     world.frames(3 * 10)
     world.say("No, wait.")
     world.settle()
-    told = [(m.role, m.content) for m in world.state.history[1:5]]
+    told = [(m.role, m.content) for m in world.state.memory.history[1:5]]
     assert told == [
         ("assistant", ""),
         ("tool", '{"found": "one"}'),
@@ -490,7 +492,7 @@ def test_an_interrupted_beginning_leaves_a_tool_with_effects_running() -> None:
         ("tool", ENGLISH.prompts.tool_running),
     ]
     world.finish_tool('{"booked": true}')
-    assert world.state.history[4].content == '{"booked": true}'
+    assert world.state.memory.history[4].content == '{"booked": true}'
 
 
 def test_a_result_that_comes_while_nobody_speaks_is_told_in_the_place_that_was_kept_for_it() -> None:
@@ -504,7 +506,7 @@ def test_a_result_that_comes_while_nobody_speaks_is_told_in_the_place_that_was_k
     world.play_all()
     assert world.state.phase is Phase.IDLE
     world.finish_tool('{"booked": true}')
-    assert world.state.history[4].content == '{"booked": true}'
+    assert world.state.memory.history[4].content == '{"booked": true}'
 
 
 def test_a_wait_that_nothing_can_be_said_for_is_silent() -> None:

@@ -2,70 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation import machine
-from voiceagent.conversation.state import Rules, State
+from voiceagent.conversation.rules import Rules
+from voiceagent.simulation.playout import FRAME_MS, Clause
+from voiceagent.simulation.virtual_call import Record, VirtualCall
 from voiceagent.turn_taking.pause import Prosody
 
-FRAME_MS = 20.0
 WORD_MS = 200.0
 
 
-@dataclass
-class Audio:
-    """A clause that stands in the playout queue."""
+class World(VirtualCall):
+    """Remembers what is asked of everybody until a test lets them do it, and fails where nobody may be asked for that."""
 
-    reply_id: int
-    clause: int
-    words: tuple[str, ...]
-    sent_ms: float = 0.0
+    def __init__(self, rules: Rules | None = None, record: Record | None = None) -> None:
+        super().__init__(rules or Rules(language="en"), record)
+        self.actions: list[act.AnyAction] = []
+        self.to_speak: list[act.Speak] = []
+        self.generations: list[act.Generate] = []
+        self.tools: list[act.RunTool] = []
+        self.effects: set[tuple[int, str, str]] = set()
+        self.speculative_calls: list[act.RunSpeculativeTool] = []
+        self.drops: dict[int, tuple[int, float]] = {}
+        """Replies that were cancelled, with what was sent of them; the leg has not said so yet."""
+        self.dropped: set[int] = set()
+        self.played: dict[int, list[str]] = {}
+        self.finals: list[int] = []
+        self.gains: dict[int, float] = {}
+        self.utterance = 0
+        self.pause_id = 0
+        self._words: dict[tuple[int, int], list[str]] = {}
 
-    @property
-    def duration_ms(self) -> float:
-        return len(self.words) * WORD_MS
-
-
-@dataclass
-class World:
-    """Feeds events, remembers actions, and plays audio as a leg would."""
-
-    rules: Rules = field(default_factory=lambda: Rules(language="en"))
-    now_ms: float = 0.0
-    state: State = field(init=False)
-    actions: list[act.Action] = field(default_factory=list)
-    queue: list[Audio] = field(default_factory=list)
-    to_speak: list[act.Speak] = field(default_factory=list)
-    generations: list[act.Generate] = field(default_factory=list)
-    tools: list[act.RunTool] = field(default_factory=list)
-    effects: set[tuple[int, str, str]] = field(default_factory=set)
-    speculative_calls: list[act.RunSpeculativeTool] = field(default_factory=list)
-    drops: list[int] = field(default_factory=list)
-    dropped: set[int] = field(default_factory=set)
-    played: dict[int, list[str]] = field(default_factory=dict)
-    positions: dict[int, tuple[int, float]] = field(default_factory=dict)
-    finals: list[int] = field(default_factory=list)
-    timers: dict[str, float] = field(default_factory=dict)
-    held: set[int] = field(default_factory=set)
-    gains: dict[int, float] = field(default_factory=dict)
-    holds: act.SetEndpointing | None = None
-    utterance: int = 0
-    pause_id: int = 0
-
-    def __post_init__(self) -> None:
-        self.state = machine.start(self.rules)
-
-    def feed(self, event: ev.Event) -> list[act.Action]:
-        self.state, actions = machine.step(self.state, event)
-        for action in actions:
-            self._carry_out(action)
+    def feed(self, event: ev.Event) -> tuple[act.AnyAction, ...]:
+        actions = super().feed(event)
         self.actions.extend(actions)
-        return list(actions)
+        return actions
 
-    def _carry_out(self, action: act.Action) -> None:
+    def asked(self, action: act.AnyAction) -> None:
         match action:
             case act.Generate():
                 self.generations.append(action)
@@ -81,47 +56,44 @@ class World:
                 self.effects.add(effect)
                 self.tools.append(action)
             case act.RunSpeculativeTool():
-                assert self.rules.tools[action.name].effect == "none", "a tool with effects ran speculatively"
+                assert self.state.rules.tools[action.name].effect == "none", "a tool with effects ran speculatively"
                 self.speculative_calls.append(action)
             case act.CancelSpeculativeTool():
                 self.speculative_calls = [run for run in self.speculative_calls if run.speculative_id != action.speculative_id]
-            case act.PauseReply():
-                self.held.add(action.reply_id)
-            case act.ResumeReply():
-                self.held.discard(action.reply_id)
-                self._go_back(action)
             case act.Attenuate():
                 assert action.reply_id not in self.dropped, "a dropped reply made softer"
                 self.gains[action.reply_id] = action.gain_db
-            case act.EndClauseAt():
-                cut = next((a for a in self.queue if (a.reply_id, a.clause) == (action.reply_id, action.clause)), None)
-                if cut is not None:
-                    assert action.end_ms >= cut.sent_ms or not action.end_ms, "cut in what was sent"
-                    cut.words = cut.words[: int(action.end_ms // WORD_MS)]
-                    if not cut.words:
-                        self.queue.remove(cut)
-            case act.SetEndpointing():
-                self.holds = action
-            case act.CancelReply():
-                assert action.reply_id not in self.dropped, "dropped twice"
-                self.dropped.add(action.reply_id)
-                self.drops.append(action.reply_id)
-                self.queue = [audio for audio in self.queue if audio.reply_id != action.reply_id]
-            case act.SetTimer():
-                self.timers[action.name] = action.due_ms
-            case act.ClearTimer():
-                del self.timers[action.name]
             case act.Transcribe():
                 self.finals.append(action.utterance_id)
 
-    def _go_back(self, release: act.ResumeReply) -> None:
-        """A word that was cut is said again."""
-        if release.clause < 0:
+    def resumed(self, action: act.ResumeReply) -> None:
+        if action.clause < 0:
             return
-        audio = self.queue[0]
-        assert (audio.reply_id, audio.clause) == (release.reply_id, release.clause), "back into what is not being said"
-        assert 0 <= audio.sent_ms - release.from_ms < WORD_MS, "back by more than the word that was cut"
-        audio.sent_ms = release.from_ms
+        audio = self.playout.queue[0]
+        assert (audio.reply_id, audio.clause) == (action.reply_id, action.clause), "back into what is not being said"
+        assert 0 <= audio.sent_ms - action.from_ms < WORD_MS, "back by more than the word that was cut"
+
+    def cutting(self, action: act.EndClauseAt) -> None:
+        sent_ms = [
+            clause.sent_ms
+            for clause in self.playout.queue
+            if (clause.reply_id, clause.clause) == (action.reply_id, action.clause)
+        ]
+        assert not action.end_ms or all(action.end_ms >= ms for ms in sent_ms), "cut in what was sent"
+
+    def cancelled(self, reply_id: int) -> None:
+        assert reply_id not in self.dropped, "dropped twice"
+        self.dropped.add(reply_id)
+
+    def stopping(self, reply_id: int, clause: int, sent_ms: float) -> None:
+        self.drops[reply_id] = (clause, sent_ms)
+
+    def sent(self, clause: Clause) -> None:
+        assert clause.reply_id in self.announced(), "a frame of a reply that nobody was told of was sent"
+        assert clause.reply_id not in self.dropped, "a frame of a dropped reply was sent"
+        heard = self.played.setdefault(clause.reply_id, [])
+        if clause.sent_ms % WORD_MS == 0:
+            heard.append(self._words[clause.reply_id, clause.clause][int(clause.sent_ms // WORD_MS) - 1])
 
     # --- what a test lets happen ---
 
@@ -188,33 +160,21 @@ class World:
     def synthesise(self) -> None:
         if self.to_speak:
             speak = self.to_speak.pop(0)
-            if speak.reply_id in self.dropped:
-                return
-            audio = Audio(speak.reply_id, speak.clause, tuple(speak.text.split()))
-            self.queue.append(audio)
-            words = tuple(ev.SpokenWord(w, i * WORD_MS, (i + 1) * WORD_MS) for i, w in enumerate(audio.words))
-            self.feed(ev.ClauseAudio(self.now_ms, audio.reply_id, audio.clause, audio.duration_ms, words))
+            if speak.reply_id not in self.dropped:
+                spoken = self._spoken(speak, speak.text.split())
+                self.synthesised(speak.reply_id, speak.clause, spoken, len(spoken) * WORD_MS)
+
+    def _spoken(self, speak: act.Speak, words: list[str]) -> tuple[ev.SpokenWord, ...]:
+        self._words[speak.reply_id, speak.clause] = words
+        return tuple(ev.SpokenWord(word, i * WORD_MS, (i + 1) * WORD_MS) for i, word in enumerate(words))
 
     def synthesise_all(self) -> None:
         while self.to_speak:
             self.synthesise()
 
     def frame(self) -> None:
-        """One 20 ms frame leaves the leg."""
         self.now_ms += FRAME_MS
-        if not self.queue or self.queue[0].reply_id in self.held:
-            return
-        audio = self.queue[0]
-        assert audio.reply_id in self.announced(), "a frame of a reply that nobody was told of was sent"
-        assert audio.reply_id not in self.dropped, "a frame of a dropped reply was sent"
-        audio.sent_ms += FRAME_MS
-        heard = self.played.setdefault(audio.reply_id, [])
-        if audio.sent_ms % WORD_MS == 0:
-            heard.append(audio.words[int(audio.sent_ms // WORD_MS) - 1])
-        if audio.sent_ms >= audio.duration_ms:
-            self.queue.pop(0)
-        self.positions[audio.reply_id] = (audio.clause, audio.sent_ms)
-        self.feed(ev.Played(self.now_ms, audio.reply_id, audio.clause, audio.sent_ms))
+        super().frame()
 
     def frames(self, count: int) -> None:
         for _ in range(count):
@@ -222,15 +182,14 @@ class World:
 
     def play_all(self) -> None:
         self.synthesise_all()
-        while self.queue and self.queue[0].reply_id not in self.held:
+        while self.playout.next_ms() is not None:
             self.frame()
 
     def settle(self) -> None:
         """The leg reports what of a dropped reply it sent."""
         if self.drops:
-            reply_id = self.drops.pop(0)
-            clause, played_ms = self.positions.get(reply_id, (-1, 0.0))
-            self.feed(ev.PlayoutStopped(self.now_ms, reply_id, clause, played_ms))
+            reply_id = next(iter(self.drops))
+            self.stopped(reply_id, *self.drops.pop(reply_id))
 
     def call_tool(self, name: str = "book", arguments: str = "{}") -> None:
         if self.generations:
@@ -268,19 +227,17 @@ class World:
         if not self.to_speak or self.to_speak[0].reply_id in self.dropped:
             return
         speak = self.to_speak.pop(0)
-        audio = Audio(speak.reply_id, speak.clause, tuple(speak.text.split()[:1]))
-        self.queue.append(audio)
-        word = ev.SpokenWord(audio.words[0], 0.0, WORD_MS)
-        self.feed(ev.ClauseAudio(self.now_ms, audio.reply_id, audio.clause, audio.duration_ms, (word,), complete=False))
-        if audio.reply_id in self.announced():
+        spoken = self._spoken(speak, speak.text.split()[:1])
+        self.synthesised(speak.reply_id, speak.clause, spoken, WORD_MS, complete=False)
+        if speak.reply_id in self.announced():
             self.frames(int(WORD_MS / FRAME_MS))
-        self.queue = [other for other in self.queue if other is not audio]
-        self.feed(ev.ClauseFailed(self.now_ms, audio.reply_id, audio.clause, "broken"))
+        self.playout.cut(speak.reply_id, speak.clause, 0.0, self.leg_ms)
+        self.feed(ev.ClauseFailed(self.now_ms, speak.reply_id, speak.clause, "broken"))
 
     def fire(self, name: str) -> None:
         if name in self.timers:
-            self.now_ms = max(self.now_ms, self.timers.pop(name))
-            self.feed(ev.TimerFired(self.now_ms, name))
+            self.now_ms = max(self.now_ms, self.timers[name])
+            super().fire(name)
 
     # --- what a test looks at ---
 
@@ -297,10 +254,10 @@ class World:
         return [action for action in self.actions if isinstance(action, act.Failure)]
 
     def assistant_texts(self) -> list[str]:
-        return [m.content for m in self.state.history if m.role == "assistant" and m.content]
+        return [m.content for m in self.state.memory.history if m.role == "assistant" and m.content]
 
     def user_texts(self) -> list[str]:
-        return [m.content for m in self.state.history if m.role == "user"]
+        return [m.content for m in self.state.memory.history if m.role == "user"]
 
 
 def begun(**rules: Any) -> World:

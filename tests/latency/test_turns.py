@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
-from voiceagent.conversation.state import Rules
+from voiceagent.conversation.rules import EndpointingRules, Rules
 from voiceagent.latency.spans import Stage, TurnReport
 from voiceagent.latency.turns import TurnMeter
 from voiceagent.turn_taking.endpointing import EndpointModel
@@ -100,7 +100,7 @@ def test_an_interruption_that_was_taken_for_a_backchannel_first_is_measured_from
 
 def test_what_a_slow_decode_costs_is_booked_on_the_decode() -> None:
     meter = TurnMeter("call", "embedded")
-    state = machine.start(Rules(endpointing=EndpointModel(risk=0.9), language="en"))
+    state = machine.start(Rules(endpointing=EndpointingRules(model=EndpointModel(risk=0.9)), language="en"))
     reports = []
     for event in (
         ev.CallStarted(0.0),

@@ -1,16 +1,24 @@
 from collections import Counter
+from functools import partial
+
+from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.replay import replay
-from voiceagent.conversation.state import Rules
+from voiceagent.conversation.rules import EndpointingRules, Phrases, Rules, SpeculationRules
 from voiceagent.simulation.call import COMMITTED, EFFECTS
 from voiceagent.simulation.playout import SimulatedPlayout
 from voiceagent.simulation.run import simulate, simulate_one, with_tools
 from voiceagent.simulation.tally import Tally
 from voiceagent.turn_taking.endpointing import EndpointModel
 
-RULES = Rules(language="en", instructions="Be brief.", greeting="Hello, how can I help you?", endpointing=EndpointModel())
+RULES = Rules(
+    language="en",
+    instructions="Be brief.",
+    phrases=Phrases(greeting="Hello, how can I help you?"),
+    endpointing=EndpointingRules(model=EndpointModel()),
+)
 
 
 def test_every_rule_holds_in_two_thousand_calls_and_every_decision_occurs() -> None:
@@ -36,6 +44,22 @@ def test_a_number_names_a_call() -> None:
     assert simulate_one(RULES, 18) != first
 
 
+def test_nothing_of_a_filler_is_played_beyond_the_word_at_which_it_gives_way() -> None:
+    rules = replace(RULES, phrases=replace(RULES.phrases, fillers=("One moment, I am looking for it.",)))
+    ends: dict[tuple[int, int, int], float] = {}
+
+    def note(number: int, event: ev.Event, actions: tuple[act.AnyAction, ...]) -> None:
+        if isinstance(event, ev.Played) and (number, event.reply_id, event.clause) in ends:
+            assert event.played_ms <= ends[number, event.reply_id, event.clause]
+        for action in actions:
+            if isinstance(action, act.EndClauseAt):
+                ends[number, action.reply_id, action.clause] = action.end_ms
+
+    for number in range(100):
+        assert simulate_one(rules, number, partial(note, number)).broken == []
+    assert ends
+
+
 def test_processes_share_the_work_and_the_sum_is_the_same() -> None:
     done: list[int] = []
     assert simulate(RULES, 1000, first=50, jobs=2, progress=done.append) == simulate(RULES, 1000, first=50, jobs=1)
@@ -43,7 +67,7 @@ def test_processes_share_the_work_and_the_sum_is_the_same() -> None:
 
 
 def test_without_speculative_replies_none_is_made() -> None:
-    tally = simulate(Rules(language="en", max_speculative_replies=0), 100, jobs=1)
+    tally = simulate(Rules(language="en", speculation=SpeculationRules(max_replies=0)), 100, jobs=1)
     assert tally.broken == []
     assert "the speculative reply was" not in tally.decisions
 

@@ -7,34 +7,23 @@ import numpy as np
 import pytest
 
 from tests.conversation.world import World
-from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.replay import replay
-from voiceagent.conversation.state import Rules
+from voiceagent.conversation.rules import EndpointingRules, Phrases, Rules, SpeculationRules
 from voiceagent.store import event_log
 from voiceagent.store.event_log import EventLog, EventLogError, find_log, read_log
 from voiceagent.turn_taking.endpointing import EndpointModel
 from voiceagent.turn_taking.pause import Prosody
 
-RULES = Rules(language="en", greeting="Hello.", endpointing=EndpointModel(speculate_from=0.0))
-
-
-class Logging(World):
-    """A world whose steps are recorded."""
-
-    log: EventLog | None = None
-
-    def feed(self, event: ev.Event) -> list[act.Action]:
-        actions = super().feed(event)
-        if self.log is not None:
-            self.log.record(event, tuple(actions))
-        return actions
+RULES = Rules(
+    language="en", phrases=Phrases(greeting="Hello."), endpointing=EndpointingRules(model=EndpointModel(speculate_from=0.0))
+)
 
 
 def a_call(folder: Path, call_id: str = "rtc_1", keep: int = 5) -> EventLog:
     """A greeting, a speculative reply that is kept, a tool, an interruption, a hang-up."""
-    world = Logging(RULES)
-    world.log = EventLog(folder, call_id, RULES, keep=keep)
+    log = EventLog(folder, call_id, RULES, keep=keep)
+    world = World(RULES, log.record)
     world.begin()
     world.play_all()
     world.speech()
@@ -48,8 +37,8 @@ def a_call(folder: Path, call_id: str = "rtc_1", keep: int = 5) -> EventLog:
     world.say("No, wait.")
     world.settle()
     world.feed(ev.HangUp(world.now_ms, "hangup"))
-    world.log.close()
-    return world.log
+    log.close()
+    return log
 
 
 def test_a_recorded_call_is_decided_the_same_again(tmp_path: Path) -> None:
@@ -65,9 +54,12 @@ def test_a_recorded_call_is_decided_the_same_again(tmp_path: Path) -> None:
 
 def test_another_rule_is_another_decision(tmp_path: Path) -> None:
     head, steps = read_log(a_call(tmp_path).path)
-    again = replay(Rules(greeting="Hello.", max_speculative_replies=0), ((step.event, step.actions) for step in steps))
+    again = replay(
+        Rules(phrases=Phrases(greeting="Hello."), speculation=SpeculationRules(max_replies=0)),
+        ((step.event, step.actions) for step in steps),
+    )
     assert not all(step.same for step in again)
-    assert head.rules.max_speculative_replies == 3
+    assert head.rules.speculation.max_replies == 3
 
 
 def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
@@ -120,6 +112,8 @@ def test_a_folder_that_cannot_be_made_costs_one_line_and_no_call(tmp_path: Path,
         ("", "is not an event log"),
         ("hello\n", "is not an event log"),
         ('{"format":9,"version":"7.0","call_id":"c","rules":{}}\n', "has format 9, of voiceagent 7.0"),
+        ('{"format":1,"version":"0","call_id":"c","rules":{"greeting":"Hello."}}\n', "has format 1, of voiceagent 0"),
+        ('{"format":2,"version":"0","call_id":"c","rules":{"greeting":"Hello."}}\n', "unknown field `greeting`"),
     ],
 )
 def test_what_is_no_log_is_one_line(tmp_path: Path, text: str, problem: str) -> None:
@@ -174,7 +168,7 @@ def test_the_log_of_a_call_that_goes_on_is_never_removed(tmp_path: Path) -> None
 
 def test_the_log_of_another_servers_call_is_not_removed_while_it_goes_on(tmp_path: Path) -> None:
     program = (
-        "import sys, pathlib; from voiceagent.store.event_log import EventLog; from voiceagent.conversation.state import Rules;"
+        "import sys, pathlib; from voiceagent.store.event_log import EventLog; from voiceagent.conversation.rules import Rules;"
     )
     program += "log = EventLog(pathlib.Path(sys.argv[1]), 'rtc_1', Rules(), keep=1); print('open', flush=True); sys.stdin.read()"
     command = [sys.executable, "-c", program, str(tmp_path)]

@@ -149,7 +149,7 @@ class Call:
     @property
     def _judges(self) -> Sequence[TurnJudge]:
         """None where the silence that ends a turn is fixed."""
-        return self._parts.engines.turn if self.state.rules.endpointing is not None else ()
+        return self._parts.engines.turn if self.state.rules.endpointing.model is not None else ()
 
     def _judged(self, outcome: str) -> None:
         for observer in self._observers:

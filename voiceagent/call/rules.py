@@ -9,9 +9,10 @@ from pathlib import Path
 
 import msgspec
 
+from voiceagent import config
 from voiceagent.config import AgentConfig
 from voiceagent.conversation.history import CHARACTERS_PER_TOKEN
-from voiceagent.conversation.state import Rules, ToolRule
+from voiceagent.conversation.rules import EndpointingRules, Limits, MemoryRules, Phrases, Rules, SpeculationRules, ToolRule
 from voiceagent.errors import ConfigError
 from voiceagent.llm.engine import HistoryLimits
 from voiceagent.text_normalization.marks import unmarked
@@ -33,29 +34,31 @@ def rules_of(agent: AgentConfig, tools: ToolSet, judges: Sequence[TurnJudge] = (
     return Rules(
         language=agent.language,
         instructions=agent.instructions,
-        greeting=unmarked(agent.phrases.greeting),
-        check_in=_plain(agent.phrases.check_in),
-        farewell=_plain(agent.phrases.farewell),
-        apology=_plain(agent.phrases.apology),
+        phrases=_phrases(agent.phrases),
         prompts={name: line for name, line in msgspec.structs.asdict(agent.prompts).items() if line is not None},
-        silence_timeout_ms=agent.turn.silence_timeout_s * 1000.0,
-        max_call_ms=agent.turn.max_call_s * 1000.0,
-        reply_timeout_ms=agent.turn.reply_timeout_s * 1000.0,
-        max_tool_rounds=agent.turn.max_tool_rounds,
-        endpointing=endpointing_of(agent, judges) if fixed_ms is None else None,
-        min_endpointing_delay_ms=agent.turn.min_endpointing_delay_ms if fixed_ms is None else min(FIXED_EAGER_MS, fixed_ms),
-        max_endpointing_delay_ms=agent.turn.max_endpointing_delay_ms if fixed_ms is None else fixed_ms,
-        judges=fixed_ms is None and any(judge.needs_words for judge in judges),
-        max_speculative_replies=agent.turn.max_speculative_replies,
-        manners=MANNERS[agent.turn.overlap],
-        max_speculative_tool_calls=agent.turn.max_speculative_tool_calls,
-        long_history_tokens=_long_history_tokens(agent, tools, limits),
-        summarise=agent.llm.summarise,
-        max_chunks=agent.turn.max_chunks,
-        max_chunk_characters=agent.turn.max_chunk_characters,
-        filler_after_ms=agent.turn.filler_after_ms,
-        fillers=None if agent.phrases.fillers is None else tuple(map(unmarked, agent.phrases.fillers)),
+        limits=_limits(agent.turn),
         tools={name: _tool_rule(tools, name) for name in tools.names},
+        endpointing=_endpointing(agent, judges) if fixed_ms is None else _fixed_endpointing(fixed_ms),
+        speculation=SpeculationRules(
+            max_replies=agent.turn.max_speculative_replies, max_tool_calls=agent.turn.max_speculative_tool_calls
+        ),
+        memory=MemoryRules(
+            max_chunks=agent.turn.max_chunks,
+            max_chunk_characters=agent.turn.max_chunk_characters,
+            long_history_tokens=_long_history_tokens(agent, tools, limits),
+            summarise=agent.llm.summarise,
+        ),
+        manners=MANNERS[agent.turn.overlap],
+    )
+
+
+def _phrases(phrases: config.Phrases) -> Phrases:
+    return Phrases(
+        greeting=unmarked(phrases.greeting),
+        check_in=_plain(phrases.check_in),
+        farewell=_plain(phrases.farewell),
+        apology=_plain(phrases.apology),
+        fillers=None if phrases.fillers is None else tuple(map(unmarked, phrases.fillers)),
     )
 
 
@@ -63,7 +66,7 @@ def _long_history_tokens(agent: AgentConfig, tools: ToolSet, limits: HistoryLimi
     """What the agent says, else what its language model names; no more than the model's context has room for."""
     most = agent.llm.long_history_tokens
     if most is None:
-        most = limits.history_tokens or DEFAULTS.long_history_tokens
+        most = limits.history_tokens or DEFAULTS.memory.long_history_tokens
     if limits.prompt_tokens is None:
         return most
     head_tokens = (len(agent.instructions) + len(json.dumps(tools.schemas()))) / CHARACTERS_PER_TOKEN
@@ -73,6 +76,29 @@ def _long_history_tokens(agent: AgentConfig, tools: ToolSet, limits: HistoryLimi
 
 def _plain(phrase: str | None) -> str | None:
     return None if phrase is None else unmarked(phrase)
+
+
+def _limits(turn: config.TurnSettings) -> Limits:
+    return Limits(
+        silence_timeout_ms=turn.silence_timeout_s * 1000.0,
+        max_call_ms=turn.max_call_s * 1000.0,
+        reply_timeout_ms=turn.reply_timeout_s * 1000.0,
+        filler_after_ms=turn.filler_after_ms,
+        max_tool_rounds=turn.max_tool_rounds,
+    )
+
+
+def _endpointing(agent: AgentConfig, judges: Sequence[TurnJudge]) -> EndpointingRules:
+    return EndpointingRules(
+        model=endpointing_of(agent, judges),
+        min_delay_ms=agent.turn.min_endpointing_delay_ms,
+        max_delay_ms=agent.turn.max_endpointing_delay_ms,
+        judges=any(judge.needs_words for judge in judges),
+    )
+
+
+def _fixed_endpointing(delay_ms: float) -> EndpointingRules:
+    return EndpointingRules(min_delay_ms=min(FIXED_EAGER_MS, delay_ms), max_delay_ms=delay_ms)
 
 
 def _tool_rule(tools: ToolSet, name: str) -> ToolRule:

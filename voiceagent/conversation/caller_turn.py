@@ -12,7 +12,7 @@ from voiceagent.conversation.generation import begin
 from voiceagent.conversation.reply_lifecycle import FINAL, SILENCE, cancel, go_idle
 from voiceagent.conversation.speculation import next_prompt, prefill, said_so_far, settle_speculation, speculate
 from voiceagent.conversation.speculative_tools import run_predicted
-from voiceagent.conversation.state import NextReply, Pause, Phase
+from voiceagent.conversation.state import NextReply, Pause, Phase, Silence, Utterance
 from voiceagent.conversation.step import Step
 from voiceagent.turn_taking.endpointing import EndpointingDelays
 from voiceagent.turn_taking.overlap import Overlap, Verdict, classify, leaning
@@ -25,104 +25,105 @@ _HEARD = (Phase.HEARING, Phase.FINALISING)
 
 def speech_started(step: Step, event: ev.SpeechStarted) -> None:
     """An utterance began. What the agent says goes on or is held by its manners; whether it yields is decided later."""
-    if event.utterance_id <= step.state.utterance_id:
+    if event.utterance_id <= step.state.utterance.utterance_id:
         return
     step.clear_timers([SILENCE])
     if step.spoken() is None:
         cancel(step, "resumed")
     else:
         floor.meet(step, event.utterance_id)
-    step.put(phase=Phase.HEARING, utterance_id=event.utterance_id, onset_ms=event.onset_ms, pause=None)
-    step.put(partial="", stable="", context=step.state.context if step.state.unanswered else ())
-    step.put(next_reply=None, check_ins=0, ending="")
+    step.put(phase=Phase.HEARING, utterance=Utterance(event.utterance_id, event.onset_ms), silence=Silence())
+    if not step.state.caller_turn.unanswered:
+        step.put_caller_turn(context=())
+    step.put_replies(next_reply=None)
     step.do(act.CallerStarted(event.utterance_id, event.onset_ms))
 
 
 def transcript(step: Step, event: ev.Transcript) -> None:
     """The open utterance has more words."""
-    if event.utterance_id != step.state.utterance_id:
+    if event.utterance_id != step.state.utterance.utterance_id:
         return
-    before, words = step.state.partial, " ".join(f"{event.stable} {event.unstable}".split())
-    step.put(partial=words, stable=event.stable)
+    before, words = step.state.utterance.partial, " ".join(f"{event.stable} {event.unstable}".split())
+    step.put_utterance(partial=words, stable=event.stable)
     step.do(act.CallerPartial(event.utterance_id, event.stable, event.unstable))
     if step.spoken() is not None:
-        _judge(step, words, event.at_ms - step.state.onset_ms, silent=False)
+        _judge(step, words, event.at_ms - step.state.utterance.onset_ms, silent=False)
     elif step.state.phase is Phase.HEARING and words != before:
         prefill(step, event.stable, words)
 
 
 def context_found(step: Step, event: ev.ContextFound) -> None:
     """Documents have something on what is being said: let it be read while more is said."""
-    if event.utterance_id != step.state.utterance_id or not take_in(step, event.chunks):
+    if event.utterance_id != step.state.utterance.utterance_id or not take_in(step, event.chunks):
         return
-    if step.state.phase is Phase.HEARING and step.state.pause is None:
-        prefill(step, step.state.stable, step.state.partial)
+    if step.state.phase is Phase.HEARING and step.state.utterance.pause is None:
+        prefill(step, step.state.utterance.stable, step.state.utterance.partial)
 
 
 def tool_predicted(step: Step, event: ev.ToolPredicted) -> None:
     """By the words so far a tool will be asked for."""
-    if event.utterance_id == step.state.utterance_id and step.spoken() is None:
+    if event.utterance_id == step.state.utterance.utterance_id and step.spoken() is None:
         run_predicted(step, event.name, event.arguments)
 
 
 def speech_paused(step: Step, event: ev.SpeechPaused) -> None:
     """It fell silent. Until its words are known nothing ends it but the longest endpointing delay. Busy engines decode only what
     a held reply waits for, and leave the rest to the endpoint."""
-    if event.utterance_id != step.state.utterance_id:
+    if event.utterance_id != step.state.utterance.utterance_id:
         return
-    decoding = event.load < step.state.rules.busy_load or step.spoken() is not None
+    decoding = event.load < step.state.rules.speculation.busy_load or step.spoken() is not None
     pause = Pause(event.pause_id, event.speech_end_ms, event.voiced_ms, event.prosody, event.load, decoding)
-    step.put(pause=pause)
+    step.put_utterance(pause=pause)
     if decoding:
-        _set_endpointing(
-            step, EndpointingDelays(step.state.rules.max_endpointing_delay_ms, step.state.rules.max_endpointing_delay_ms)
-        )
+        longest_ms = step.state.rules.endpointing.max_delay_ms
+        _set_endpointing(step, EndpointingDelays(longest_ms, longest_ms))
         step.do(act.Transcribe(event.utterance_id))
     else:
-        _set_endpointing(step, _delays(step, pause, step.state.partial))
+        _set_endpointing(step, _delays(step, pause, step.state.utterance.partial))
 
 
 def overlap_heard(step: Step, event: ev.OverlapHeard) -> None:
     """There is more of what the caller says over the agent."""
-    if event.utterance_id == step.state.utterance_id and step.spoken() is not None:
-        words = leaning(step.state.partial, _overlap(step, step.state.partial, event.voiced_ms), step.language)
-        floor.more_heard(step, event.voiced_ms, event.silence_ms, words)
+    if event.utterance_id == step.state.utterance.utterance_id and step.spoken() is not None:
+        words = step.state.utterance.partial
+        leans = leaning(words, _overlap(step, words, event.voiced_ms), step.language)
+        floor.more_heard(step, event.voiced_ms, event.silence_ms, leans)
 
 
 def speech_resumed(step: Step, event: ev.SpeechResumed) -> None:
     """It was a pause: a reply that was begun in it is cancelled."""
-    if event.utterance_id != step.state.utterance_id:
+    if event.utterance_id != step.state.utterance.utterance_id:
         return
-    step.put(pause=None)
+    step.put_utterance(pause=None)
     if step.speculative() is not None:
         cancel(step, "resumed")
 
 
 def turn_judged(step: Step, event: ev.TurnJudged) -> None:
     """A judge has said more about the pause: how long it may be is reckoned anew."""
-    pause = step.state.pause
-    if event.utterance_id != step.state.utterance_id or pause is None or pause.pause_id != event.pause_id:
+    pause = step.state.utterance.pause
+    if event.utterance_id != step.state.utterance.utterance_id or pause is None or pause.pause_id != event.pause_id:
         return
-    step.put(pause=replace(pause, judged={**pause.judged, event.judge: event.chance}))
+    step.put_utterance(pause=replace(pause, judged={**pause.judged, event.judge: event.chance}))
     if step.spoken() is None and pause.text is not None:
         _decide(step, pause.text)
 
 
 def silence_reached(step: Step, event: ev.SilenceReached) -> None:
     """The pause is long enough to begin a reply."""
-    pause = step.state.pause
-    if event.utterance_id == step.state.utterance_id and pause is not None and pause.pause_id == event.pause_id:
+    pause = step.state.utterance.pause
+    if event.utterance_id == step.state.utterance.utterance_id and pause is not None and pause.pause_id == event.pause_id:
         speculate(step)
 
 
 def endpoint(step: Step, event: ev.Endpoint) -> None:
     """The caller has finished: commit the words, or wait for them."""
-    if event.utterance_id != step.state.utterance_id:
+    if event.utterance_id != step.state.utterance.utterance_id:
         return
-    pause = step.state.pause
-    step.put(
-        phase=Phase.FINALISING, asked_ms=event.speech_end_ms, awaiting_final=step.state.awaiting_final | {event.utterance_id}
-    )
+    pause = step.state.utterance.pause
+    step.put(phase=Phase.FINALISING)
+    awaiting_final = step.state.caller_turn.awaiting_final | {event.utterance_id}
+    step.put_caller_turn(awaiting_final=awaiting_final, ended_ms=event.speech_end_ms)
     step.do(act.CallerStopped(event.utterance_id, event.speech_end_ms))
     if pause is not None and pause.text is not None:
         _commit(step, event.utterance_id, pause.text, pause.refusal, pause.language)
@@ -130,31 +131,32 @@ def endpoint(step: Step, event: ev.Endpoint) -> None:
         return
     if pause is None or not pause.decoding:
         step.do(act.Transcribe(event.utterance_id))
-    step.set_timer(FINAL, step.state.rules.final_timeout_ms)
+    step.set_timer(FINAL, step.state.rules.limits.final_timeout_ms)
 
 
 def _limit_wait(step: Step) -> None:
     """Earlier utterances' words are still to come, and their timer may have gone off while the caller spoke."""
     if step.state.phase is Phase.FINALISING and FINAL not in step.state.timers:
-        step.set_timer(FINAL, step.state.rules.final_timeout_ms)
+        step.set_timer(FINAL, step.state.rules.limits.final_timeout_ms)
 
 
 def final(step: Step, event: ev.FinalTranscript) -> None:
     """The words up to the pause are known."""
-    pause = step.state.pause
-    if event.utterance_id == step.state.utterance_id and pause is not None and pause.pause_id != event.pause_id:
+    pause = step.state.utterance.pause
+    if event.utterance_id == step.state.utterance.utterance_id and pause is not None and pause.pause_id != event.pause_id:
         return
-    if event.utterance_id in step.state.awaiting_final:
+    if event.utterance_id in step.state.caller_turn.awaiting_final:
         _commit(step, event.utterance_id, event.text, event.refusal, event.language)
-    elif event.utterance_id == step.state.utterance_id and step.state.phase is Phase.HEARING:
+    elif event.utterance_id == step.state.utterance.utterance_id and step.state.phase is Phase.HEARING:
         _words_in_pause(step, event)
 
 
 def _words_in_pause(step: Step, event: ev.FinalTranscript) -> None:
-    if step.state.pause is None:
+    before = step.state.utterance
+    if before.pause is None:
         return
-    pause = replace(step.state.pause, text=event.text, refusal=event.refusal, language=event.language)
-    step.put(pause=pause, partial=event.text or step.state.partial)
+    pause = replace(before.pause, text=event.text, refusal=event.refusal, language=event.language)
+    step.put_utterance(pause=pause, partial=event.text or before.partial)
     if step.spoken() is not None:
         _judge(step, event.text, pause.voiced_ms, silent=True)
         return
@@ -164,15 +166,15 @@ def _words_in_pause(step: Step, event: ev.FinalTranscript) -> None:
 
 def _ask_judges(step: Step) -> None:
     """Those that go by words may begin."""
-    pause = step.state.pause
-    if not step.state.rules.judges or pause is None or not pause.text or pause.refusal is not None:
+    pause = step.state.utterance.pause
+    if not step.state.rules.endpointing.judges or pause is None or not pause.text or pause.refusal is not None:
         return
-    step.do(act.JudgeTurn(step.state.utterance_id, pause.pause_id, next_prompt(step, pause.text)))
+    step.do(act.JudgeTurn(step.state.utterance.utterance_id, pause.pause_id, next_prompt(step, pause.text)))
 
 
 def _decide(step: Step, words: str) -> None:
     """The pause's words are known: how long it may be, and whether an answer is begun at once."""
-    pause = step.state.pause
+    pause = step.state.utterance.pause
     if pause is None:
         return
     delays = _delays(step, pause, words)
@@ -183,23 +185,24 @@ def _decide(step: Step, words: str) -> None:
 
 def _commit(step: Step, utterance_id: int, text: str, refusal: ev.Refusal | None = None, language: str = "") -> None:
     """An endpointed utterance has its words."""
-    step.put(awaiting_final=step.state.awaiting_final - {utterance_id})
-    if utterance_id == step.state.utterance_id:
-        step.put(pause=None)
+    step.put_caller_turn(awaiting_final=step.state.caller_turn.awaiting_final - {utterance_id})
+    if utterance_id == step.state.utterance.utterance_id:
+        step.put_utterance(pause=None)
     step.do(act.CallerFinal(utterance_id, text))
     if step.spoken() is not None:
         if _verdict(step, text, 0.0, silent=True) == "continue":
-            if step.state.phase is Phase.FINALISING and not step.state.awaiting_final:
-                _carry_on(step, text, step.state.asked_ms)
+            if step.state.phase is Phase.FINALISING and not step.state.caller_turn.awaiting_final:
+                _carry_on(step, text, step.state.caller_turn.ended_ms)
             return
         cancel(step, "interrupted")
-    step.put(unanswered=" ".join(f"{step.state.unanswered} {text}".split()), refusal=refusal or step.state.refusal)
+    before = step.state.caller_turn
+    step.put_caller_turn(unanswered=" ".join(f"{before.unanswered} {text}".split()), refusal=refusal or before.refusal)
     _note_language(step, language, text)
-    if step.state.phase is not Phase.FINALISING or step.state.awaiting_final:
+    if step.state.phase is not Phase.FINALISING or step.state.caller_turn.awaiting_final:
         return
     step.clear_timers([FINAL])
-    if not settle_speculation(step, step.state.unanswered):
-        begin(step, NextReply("answer") if step.state.unanswered else NextReply("resume"))
+    if not settle_speculation(step, step.state.caller_turn.unanswered):
+        begin(step, NextReply("answer") if step.state.caller_turn.unanswered else NextReply("resume"))
 
 
 def _note_language(step: Step, heard: str, words: str) -> None:
@@ -215,24 +218,23 @@ def _note_language(step: Step, heard: str, words: str) -> None:
 
 
 def _delays(step: Step, pause: Pause, words: str) -> EndpointingDelays:
-    rules = step.state.rules
-    if rules.endpointing is None or not words:
-        return EndpointingDelays(rules.min_endpointing_delay_ms, rules.max_endpointing_delay_ms)
+    rules = step.state.rules.endpointing
+    if rules.model is None or not words:
+        return EndpointingDelays(rules.min_delay_ms, rules.max_delay_ms)
     asked, said = _asked(step), said_so_far(step, words)
-    values = pending((shape for rule in rules.tools.values() for shape in rule.values), asked)
+    values = pending((shape for rule in step.state.rules.tools.values() for shape in rule.values), asked)
     value = progress(said, values, step.language)
     evidence = PauseEvidence(said, asked, pause.voiced_ms, pause.prosody, value, pause.judged)
-    shortest_ms, longest_ms = rules.min_endpointing_delay_ms, rules.max_endpointing_delay_ms
-    return rules.endpointing.delays(evidence, step.language, shortest_ms=shortest_ms, longest_ms=longest_ms)
+    return rules.model.delays(evidence, step.language, shortest_ms=rules.min_delay_ms, longest_ms=rules.max_delay_ms)
 
 
 def _set_endpointing(step: Step, delays: EndpointingDelays) -> None:
-    step.do(act.SetEndpointing(step.state.utterance_id, delays.eager_ms, delays.endpoint_ms))
+    step.do(act.SetEndpointing(step.state.utterance.utterance_id, delays.eager_ms, delays.endpoint_ms))
 
 
 def _asked(step: Step) -> str:
     """The agent's last words that the caller heard."""
-    return next((message.content for message in reversed(step.state.history) if message.role == "assistant"), "")
+    return next((message.content for message in reversed(step.state.memory.history) if message.role == "assistant"), "")
 
 
 # --- speech over the agent's --------------------------------------------------------------------------------------------
@@ -255,13 +257,13 @@ def _judge(step: Step, words: str, voiced_ms: float, *, silent: bool) -> None:
     verdict = _verdict(step, words, voiced_ms, silent=silent)
     if verdict == "yield":
         cancel(step, "interrupted")
-        pause = step.state.pause
+        pause = step.state.utterance.pause
         if pause is not None and pause.text is not None:
             _ask_judges(step)
             _decide(step, pause.text)
     elif verdict == "continue":
-        end_ms = step.state.pause.speech_end_ms if step.state.pause is not None else step.at_ms
-        utterance_id = step.state.utterance_id
+        utterance_id, pause = step.state.utterance.utterance_id, step.state.utterance.pause
+        end_ms = pause.speech_end_ms if pause is not None else step.at_ms
         step.do(act.DiscardUtterance(utterance_id), act.CallerStopped(utterance_id, end_ms), act.CallerFinal(utterance_id, words))
         _carry_on(step, words, end_ms)
     else:
@@ -271,20 +273,21 @@ def _judge(step: Step, words: str, voiced_ms: float, *, silent: bool) -> None:
 def _carry_on(step: Step, words: str, end_ms: float) -> None:
     """The agent keeps the floor."""
     step.clear_timers([FINAL])
-    step.put(pause=None)
+    step.put_utterance(pause=None)
     floor.keep(step, words, end_ms)
 
 
 def overlap_lasts(step: Step) -> None:
     """The caller has been speaking over the agent for long, and nobody understood a word: it is theirs."""
-    if step.state.phase is Phase.HEARING and step.state.pause is None:
+    if step.state.phase is Phase.HEARING and step.state.utterance.pause is None:
         cancel(step, "interrupted")
 
 
 def final_is_late(step: Step) -> None:
     """The recogniser does not answer: take the words that were known."""
-    for utterance_id in sorted(step.state.awaiting_final):
-        _commit(step, utterance_id, step.state.partial if utterance_id == step.state.utterance_id else "")
+    for utterance_id in sorted(step.state.caller_turn.awaiting_final):
+        latest = step.state.utterance
+        _commit(step, utterance_id, latest.partial if utterance_id == latest.utterance_id else "")
 
 
 # --- what the client types and asks for ---------------------------------------------------------------------------------
@@ -292,14 +295,15 @@ def final_is_late(step: Step) -> None:
 
 def text_received(step: Step, event: ev.TextReceived) -> None:
     """A typed message waits for a reply, spoken or asked for."""
-    unanswered = " ".join(f"{step.state.unanswered} {event.text}".split())
-    step.put(unanswered=unanswered, refusal=event.refusal or step.state.refusal, asked_ms=event.at_ms)
+    before = step.state.caller_turn
+    unanswered = " ".join(f"{before.unanswered} {event.text}".split())
+    step.put_caller_turn(unanswered=unanswered, refusal=event.refusal or before.refusal, ended_ms=event.at_ms)
     take_in(step, event.context)
 
 
 def reply_requested(step: Step, event: ev.ReplyRequested) -> None:
     """Answer now."""
-    if not step.state.unanswered and not step.state.history:
+    if not step.state.caller_turn.unanswered and not step.state.memory.history:
         step.do(act.Failure("nothing_to_answer", "response.create came before the caller said or typed anything"))
         return
     cancel(step, "interrupted")
@@ -311,7 +315,8 @@ def reply_cancelled(step: Step, event: ev.ReplyCancelled) -> None:
     if step.speculative() is not None:
         return
     cancel(step, "cancelled")
-    step.put(next_reply=None, ending="")
+    step.put_replies(next_reply=None)
+    step.put_silence(ending="")
     if step.state.phase not in _HEARD:
         go_idle(step)
 

@@ -12,29 +12,29 @@ from voiceagent.conversation.step import Step
 def compact(step: Step) -> None:
     """Nobody speaks: put in the summary that was waited for, or see whether the history is too long."""
     state = step.state
-    if state.summarised is not None:
-        _replace(step, state.summarised)
+    if state.memory.summarised is not None:
+        _replace(step, state.memory.summarised)
         return
-    most = state.rules.long_history_tokens
-    if state.summarising or not most or estimated_tokens(state.history) <= most:
+    most = state.rules.memory.long_history_tokens
+    if state.memory.summarising or not most or estimated_tokens(state.memory.history) <= most:
         return
-    border = turn_border(state.history, 0.5)
+    border = turn_border(state.memory.history, 0.5)
     if not border:
         return
-    step.put(summarising=border)
-    if not state.rules.summarise:
+    step.put_memory(summarising=border)
+    if not state.rules.memory.summarise:
         _replace(step, "")
         return
-    told = (Message("system", state.summary),) if state.summary else ()
-    step.do(act.Summarise((*told, *state.history[:border], Message("user", step.prompts.sum_up))))
+    told = (Message("system", state.memory.summary),) if state.memory.summary else ()
+    step.do(act.Summarise((*told, *state.memory.history[:border], Message("user", step.prompts.sum_up))))
 
 
 def take_summary(step: Step, event: ev.Summarised) -> None:
     """It is put in between turns, and between turns only."""
-    if step.state.summarising:
-        step.put(summarised=event.text)
+    if step.state.memory.summarising:
+        step.put_memory(summarised=event.text)
 
 
 def _replace(step: Step, summary: str) -> None:
-    border = step.state.summarising
-    step.put(history=step.state.history[border:], summary=summary, summarising=0, summarised=None)
+    border = step.state.memory.summarising
+    step.put_memory(history=step.state.memory.history[border:], summary=summary, summarising=0, summarised=None)

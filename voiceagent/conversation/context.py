@@ -12,15 +12,15 @@ from voiceagent.conversation.step import Step
 def take_in(step: Step, chunks: Iterable[Chunk]) -> bool:
     """Add what is new to the turn's context, as far as there is room; whether anything was. What an earlier turn was told is
     still in the history and not told again."""
-    state = step.state
-    told = {chunk for message in state.history for chunk in message.context}
-    kept = list(state.context)
-    left = state.rules.max_chunk_characters - sum(len(chunk.text) for chunk in kept)
+    rules, before = step.state.rules.memory, step.state.caller_turn.context
+    told = {chunk for message in step.state.memory.history for chunk in message.context}
+    kept = list(before)
+    left = rules.max_chunk_characters - sum(len(chunk.text) for chunk in kept)
     for chunk in chunks:
-        if len(kept) < state.rules.max_chunks and len(chunk.text) <= left and chunk not in told and chunk not in kept:
+        if len(kept) < rules.max_chunks and len(chunk.text) <= left and chunk not in told and chunk not in kept:
             kept.append(chunk)
             left -= len(chunk.text)
-    if len(kept) == len(state.context):
+    if len(kept) == len(before):
         return False
-    step.put(context=tuple(kept))
+    step.put_caller_turn(context=tuple(kept))
     return True

@@ -17,25 +17,25 @@ def meet(step: Step, utterance_id: int) -> None:
         return
     step.clear_timers([GO_ON])
     step.do(act.Attend(utterance_id))
-    step.set_timer(OVERLAP, step.state.rules.overlap_ms)
+    step.set_timer(OVERLAP, step.state.rules.limits.overlap_ms)
     if manners.onset == "pause" or not reply.started:
         pause(step)
-    elif manners.onset == "duck" and step.state.voice == "full":
-        step.put(voice="ducked")
+    elif manners.onset == "duck" and step.state.replies.voice == "full":
+        step.put_replies(voice="ducked")
         step.do(act.Attenuate(reply.reply_id, manners.duck_db))
 
 
 def more_heard(step: Step, voiced_ms: float, silence_ms: float, words: Leaning) -> None:
     """There is more of the caller's speech: perhaps enough to fall silent."""
-    if step.state.voice != "paused" and step.state.rules.manners.pauses(voiced_ms, silence_ms, words):
+    if step.state.replies.voice != "paused" and step.state.rules.manners.pauses(voiced_ms, silence_ms, words):
         pause(step)
 
 
 def pause(step: Step) -> None:
     """Fall silent."""
     reply = step.spoken()
-    if reply is not None and step.state.voice != "paused":
-        step.put(voice="paused")
+    if reply is not None and step.state.replies.voice != "paused":
+        step.put_replies(voice="paused")
         step.do(act.PauseReply(reply.reply_id))
 
 
@@ -49,7 +49,7 @@ def keep(step: Step, words: str, end_ms: float) -> None:
     step.put(phase=Phase.SPEAKING if reply.started else Phase.THINKING)
     manners = step.state.rules.manners
     left_ms = end_ms + (manners.quiet_ms if words else manners.nothing_ms) - step.at_ms
-    if reply.started and step.state.voice == "paused" and left_ms > 0:
+    if reply.started and step.state.replies.voice == "paused" and left_ms > 0:
         step.set_timer(GO_ON, left_ms)
     else:
         go_on(step)
@@ -57,8 +57,8 @@ def keep(step: Step, words: str, end_ms: float) -> None:
 
 def go_on(step: Step) -> None:
     """Say the rest at the full level; a word that was cut is said again from its beginning."""
-    reply, before = step.spoken(), step.state.voice
-    step.put(voice="full")
+    reply, before = step.spoken(), step.state.replies.voice
+    step.put_replies(voice="full")
     if reply is None:
         return
     if before == "paused":

@@ -33,16 +33,17 @@ from voiceagent.turn_taking.agreement import agrees
 def begin(step: Step, wanted: NextReply) -> None:
     """Start the wanted reply, or remember it until the cancelled one has settled."""
     step.clear_timers([SILENCE])
-    step.put(phase=Phase.THINKING, next_reply=wanted)
-    if step.state.cancelling is not None:
+    step.put(phase=Phase.THINKING)
+    step.put_replies(next_reply=wanted)
+    if step.state.replies.cancelling is not None:
         return
-    step.put(next_reply=None)
-    text = step.state.unheard_text if wanted.kind == "resume" else wanted.text
+    step.put_replies(next_reply=None)
+    text = step.state.replies.unheard_text if wanted.kind == "resume" else wanted.text
     if wanted.kind == "answer":
         _answer(step)
     elif text:
         _say(step, text)
-    elif step.state.unanswered:
+    elif step.state.caller_turn.unanswered:
         _answer(step)
     else:
         go_idle(step)
@@ -50,15 +51,15 @@ def begin(step: Step, wanted: NextReply) -> None:
 
 def _answer(step: Step) -> None:
     """Let the language model answer what the caller said."""
-    said = step.state.unanswered
+    said = step.state.caller_turn.unanswered
     if said:
-        take_turn(step, said, step.state.context)
-    reply = new_reply(step, Reply(step.state.next_reply_id, step.state.turn, answers_user=bool(said)))
+        take_turn(step, said, step.state.caller_turn.context)
+    reply = new_reply(step, Reply(step.state.replies.next_reply_id, step.state.memory.turns, answers_user=bool(said)))
     announce(step, reply)
-    asked = step.state.confirming
-    step.put(confirming=None)
-    if step.state.refusal is not None:
-        _refuse(step, reply, step.state.refusal)
+    asked = step.state.replies.confirming
+    step.put_replies(confirming=None)
+    if step.state.caller_turn.refusal is not None:
+        _refuse(step, reply, step.state.caller_turn.refusal)
     elif asked is not None and agrees(said, step.language):
         confirmed = replace_call(asked, call_id=f"{asked.call_id}_confirmed")
         step.put(reply=reply.with_tool(confirmed))
@@ -70,7 +71,8 @@ def _answer(step: Step) -> None:
 def _refuse(step: Step, reply: Reply, refusal: ev.Refusal) -> None:
     """The language model may not read what was said: answer it with the guard's line."""
     reply, pieces = reply.with_text(refusal.line, step.language, final=True)
-    step.put(reply=reply, refusal=None)
+    step.put(reply=reply)
+    step.put_caller_turn(refusal=None)
     step.do(act.GuardHit(reply.reply_id, "input", refusal.rule))
     speak(step, reply, pieces)
     check_complete(step)
@@ -78,7 +80,7 @@ def _refuse(step: Step, reply: Reply, refusal: ev.Refusal) -> None:
 
 def _say(step: Step, text: str) -> None:
     """Say given text without the language model."""
-    reply = new_reply(step, Reply(step.state.next_reply_id, 0))
+    reply = new_reply(step, Reply(step.state.replies.next_reply_id, 0))
     announce(step, reply)
     reply, pieces = reply.with_text(text, step.language, final=True)
     step.put(reply=reply)
@@ -134,27 +136,27 @@ def output_blocked(step: Step, event: ev.OutputBlocked) -> None:
 
 def playout_stopped(step: Step, event: ev.PlayoutStopped) -> None:
     """The cancelled reply has settled: what was heard of it is known."""
-    cancelled = step.state.cancelling
+    cancelled = step.state.replies.cancelling
     if cancelled is None or cancelled.reply_id != event.reply_id:
         return
-    step.put(cancelling=None)
+    step.put_replies(cancelling=None)
     if not cancelled.assumed_text:
         _settle(step, cancelled.with_played(event.clause, event.played_ms))
-    if step.state.next_reply is not None:
-        begin(step, step.state.next_reply)
+    if step.state.replies.next_reply is not None:
+        begin(step, step.state.replies.next_reply)
     elif step.state.phase is Phase.HEARING:
         compact(step)
 
 
 def _settle(step: Step, cancelled: Reply) -> None:
-    history = step.state.history
+    history = step.state.memory.history
     interrupted = cancelled.status == "interrupted"
     if interrupted and cancelled.answers_user and not cancelled.heard and not left_effects(step, cancelled):
-        step.put(history=history[:-1], unanswered=" ".join(f"{history[-1].content} {step.state.unanswered}".split()))
-        since, asked = step.state.context, history[-1].context
-        step.put(context=asked)
-        take_in(step, since)
+        asked, since = history[-1], step.state.caller_turn
+        step.put_memory(history=history[:-1])
+        step.put_caller_turn(unanswered=" ".join(f"{asked.content} {since.unanswered}".split()), context=asked.context)
+        take_in(step, since.context)
     else:
-        step.put(history=history + with_running(step, cancelled).messages(step.prompts, as_heard=True))
-        step.put(unheard_text=cancelled.unheard if interrupted else "")
+        step.put_memory(history=history + with_running(step, cancelled).messages(step.prompts, as_heard=True))
+        step.put_replies(unheard_text=cancelled.unheard if interrupted else "")
     step.do(act.ReplyEnded(cancelled.reply_id, cancelled.status, cancelled.heard, cancelled.unheard))

@@ -6,14 +6,14 @@ nothing: that is how every race is settled. Beside the phase the state holds mac
 
 - The reply (`State.reply`). There is at most one. It is speculative (`Reply.assumed_text`, begun in a pause and known to nobody)
   until its turn is committed, live until it was heard to its end, and then history. Events of other replies' ids are ignored.
-- Cancelling (`State.cancelling`). A cancelled reply leaves `reply` at once and settles when the leg reports what of it was really
-  sent (`PlayoutStopped`). Only then do its heard words enter the history, and only then does the next reply start
-  (`State.next_reply`): a prompt never holds words that the caller did not hear.
-- The pause (`State.pause`). It is set while the open utterance is silent, and collects its words and what judges say of it.
-- The voice (`State.voice`). While the caller speaks over it, a reply is said in full, softer or not at all (`floor`), until it is
-  known whether that was meant to stop it (`overlap`).
-- Confirmation (`State.confirming`). A tool that needs a yes waits here, from the question to the caller's next committed words.
-- Ending (`State.ending`). It is set while a farewell is said; the call ends after it, unless the caller speaks."""
+- Cancelling (`Replies.cancelling`). A cancelled reply leaves `reply` at once and settles when the leg reports what of it was
+  really sent (`PlayoutStopped`). Only then do its heard words enter the history, and only then does the next reply start
+  (`Replies.next_reply`): a prompt never holds words that the caller did not hear.
+- The pause (`Utterance.pause`). It is set while the open utterance is silent, and collects its words and what judges say of it.
+- The voice (`Replies.voice`). While the caller speaks over it, a reply is said in full, softer or not at all (`floor`), until it
+  is known whether that was meant to stop it (`overlap`).
+- Confirmation (`Replies.confirming`). A tool that needs a yes waits here, from the question to the caller's next committed words.
+- Ending (`Silence.ending`). It is set while a farewell is said; the call ends after it, unless the caller speaks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from voiceagent.conversation import caller_turn, compaction, floor, generation, 
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.generation import begin
 from voiceagent.conversation.reply_lifecycle import CALL_LIMIT, FILLER, FINAL, GO_ON, OVERLAP, REPLY, SILENCE, cancel, end
-from voiceagent.conversation.state import LIVE, NextReply, Phase, Rules, State
+from voiceagent.conversation.rules import Rules
+from voiceagent.conversation.state import LIVE, NextReply, Phase, State
 from voiceagent.conversation.step import Step
 from voiceagent.turn_taking.spoken_language import AUTO, FIRST_LANGUAGE, SpokenLanguage
 
@@ -49,10 +50,10 @@ def step(state: State, event: ev.Event) -> tuple[State, tuple[act.AnyAction, ...
 
 
 def _call_started(step: Step, event: ev.CallStarted) -> None:
-    step.set_timer(CALL_LIMIT, step.state.rules.max_call_ms)
-    if step.state.rules.greeting:
+    step.set_timer(CALL_LIMIT, step.state.rules.limits.max_call_ms)
+    if step.state.rules.phrases.greeting:
         reply_lifecycle.make_room(step)
-        begin(step, NextReply("say", step.state.rules.greeting))
+        begin(step, NextReply("say", step.state.rules.phrases.greeting))
     else:
         reply_lifecycle.go_idle(step)
 
@@ -96,11 +97,11 @@ def _reply_is_late(step: Step) -> None:
 
 def _nobody_spoke(step: Step) -> None:
     sayings = step.sayings
-    if step.state.check_ins == 0 and sayings.check_in:
-        step.put(check_ins=1)
+    if step.state.silence.check_ins == 0 and sayings.check_in:
+        step.put_silence(check_ins=1)
         begin(step, NextReply("say", sayings.check_in))
     elif sayings.farewell:
-        step.put(ending="silence")
+        step.put_silence(ending="silence")
         begin(step, NextReply("say", sayings.farewell))
     else:
         end(step, "silence")

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from voiceagent.conversation import machine
 from voiceagent.conversation.actions import Action
 from voiceagent.conversation.events import Event
-from voiceagent.conversation.state import Phase, Rules
+from voiceagent.conversation.rules import Rules
+from voiceagent.conversation.state import Phase
 
 
 @dataclass(frozen=True, slots=True)

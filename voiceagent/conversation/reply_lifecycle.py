@@ -24,19 +24,21 @@ FLOOR_IS_THE_AGENTS = (Phase.THINKING, Phase.SPEAKING)
 
 def new_reply(step: Step, reply: Reply) -> Reply:
     """Make it the live one, and forget what an interrupted one left to say."""
-    step.put(reply=reply, next_reply_id=reply.reply_id + 1)
+    step.put(reply=reply)
+    step.put_replies(next_reply_id=reply.reply_id + 1)
     return reply
 
 
 def take_turn(step: Step, said: str, context: tuple[Chunk, ...]) -> None:
     """The caller's words enter the history, with what was found for them: a turn began."""
-    step.put(history=(*step.state.history, step.asked(said, context)), turn=step.state.turn + 1)
-    step.put(unanswered="", context=())
+    step.put_memory(history=(*step.state.memory.history, step.asked(said, context)), turns=step.state.memory.turns + 1)
+    step.put_caller_turn(unanswered="", context=())
 
 
 def announce(step: Step, reply: Reply) -> None:
     """The reply answers a committed turn: tell the client."""
-    step.put(unheard_text="", speculative_replies=0, speculative_tokens=0)
+    step.put_replies(unheard_text="")
+    step.put_speculation(replies=0, tokens=0)
     step.do(act.ReplyStarted(reply.reply_id, reply.turn))
 
 
@@ -47,14 +49,15 @@ def generate(step: Step, reply: Reply) -> None:
     messages = (*known_history(step), *asked, *reply.messages(step.prompts, as_heard=False))
     step.do(act.Generate(reply.reply_id, messages, bool(reply.assumed_text)))
     if not reply.assumed_text:
-        step.set_timer(REPLY, step.state.rules.reply_timeout_ms)
+        step.set_timer(REPLY, step.state.rules.limits.reply_timeout_ms)
 
 
 def known_history(step: Step) -> tuple[Message, ...]:
     """The beginning of every prompt: the instructions and what was said."""
-    earlier = f"{step.prompts.summary} {step.state.summary}" if step.state.summary else ""
+    memory = step.state.memory
+    earlier = f"{step.prompts.summary} {memory.summary}" if memory.summary else ""
     instructions = "\n\n".join(part for part in (step.state.rules.instructions, earlier) if part)
-    return (*((Message("system", instructions),) if instructions else ()), *step.state.history)
+    return (*((Message("system", instructions),) if instructions else ()), *memory.history)
 
 
 def speak(step: Step, reply: Reply, pieces: tuple[str, ...]) -> None:
@@ -71,15 +74,16 @@ def cancel(step: Step, status: str) -> None:
     """Cancel the live reply, speculative or not, if there is one; it settles with `PlayoutStopped`."""
     reply = step.state.reply
     step.clear_timers([REPLY, OVERLAP, FILLER, GO_ON])
-    step.put(voice="full")
+    step.put_replies(voice="full")
     if reply is None:
         return
     if not reply.assumed_text and not (status == "interrupted" and gist_heard(reply)):
-        step.put(confirming=None)
-    step.put(reply=None, cancelling=replace(reply, status=status, generating=False))
+        step.put_replies(confirming=None)
+    step.put(reply=None)
+    step.put_replies(cancelling=replace(reply, status=status, generating=False))
     step.do(act.CancelReply(reply.reply_id))
     if reply.assumed_text:
-        step.put(speculative_tokens=step.state.speculative_tokens + reply.tokens)
+        step.put_speculation(tokens=step.state.speculation.tokens + reply.tokens)
         step.do(act.SpeculationEnded(reply.reply_id, status, reply.tokens))
     else:
         end_speculative_calls(step)
@@ -90,7 +94,7 @@ def go_idle(step: Step) -> None:
     end_speculative_calls(step)
     step.put(phase=Phase.IDLE)
     make_room(step)
-    step.set_timer(SILENCE, step.state.rules.silence_timeout_ms)
+    step.set_timer(SILENCE, step.state.rules.limits.silence_timeout_ms)
 
 
 def make_room(step: Step) -> None:
@@ -98,7 +102,7 @@ def make_room(step: Step) -> None:
     language model that sleeps wakes for it."""
     compact(step)
     known = known_history(step)
-    if known and step.state.rules.max_speculative_replies:
+    if known and step.state.rules.speculation.max_replies:
         step.do(act.Prefill(known))
 
 
@@ -109,11 +113,13 @@ def check_complete(step: Step) -> None:
         return
     done = replace(reply, status="completed" if reply.status == "live" else reply.status)
     step.clear_timers([REPLY, OVERLAP, FILLER, GO_ON])
-    step.put(reply=None, voice="full", history=step.state.history + done.messages(step.prompts, as_heard=True))
+    step.put(reply=None)
+    step.put_replies(voice="full")
+    step.put_memory(history=step.state.memory.history + done.messages(step.prompts, as_heard=True))
     end_speculative_calls(step)
     step.do(act.ReplyEnded(done.reply_id, done.status, done.heard, done.unheard))
-    if step.state.ending:
-        end(step, step.state.ending)
+    if step.state.silence.ending:
+        end(step, step.state.silence.ending)
     elif step.state.phase in FLOOR_IS_THE_AGENTS:
         go_idle(step)
 
@@ -123,7 +129,8 @@ def end(step: Step, reason: str) -> None:
     cancel(step, "ended" if step.speculative() else "cancelled")
     end_speculative_calls(step)
     step.clear_timers(step.state.timers)
-    step.put(phase=Phase.ENDED, next_reply=None)
+    step.put(phase=Phase.ENDED)
+    step.put_replies(next_reply=None)
     step.do(act.End(reason))
 
 

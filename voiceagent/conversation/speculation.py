@@ -20,34 +20,28 @@ PREDICTABLE_WORDS = 3
 
 def said_so_far(step: Step, text: str) -> str:
     """What would be answered if `text` were committed now."""
-    return " ".join(f"{step.state.unanswered} {text}".split())
+    return " ".join(f"{step.state.caller_turn.unanswered} {text}".split())
 
 
 def affordable(step: Step, load: float) -> bool:
     """Whether the turn's budget and the engines' load leave room for work that may be thrown away."""
-    state = step.state
-    rules = state.rules
-    return (
-        state.speculative_replies < rules.max_speculative_replies
-        and state.speculative_tokens < rules.max_speculative_tokens
-        and load < rules.busy_load
-    )
+    begun, most = step.state.speculation, step.state.rules.speculation
+    return begun.replies < most.max_replies and begun.tokens < most.max_tokens and load < most.busy_load
 
 
 def speculate(step: Step) -> None:
     """Begin to answer what was said before the pause, as if it were the end."""
-    state = step.state
-    if state.pause is None or not state.pause.text or state.reply is not None or state.cancelling is not None:
+    state, pause = step.state, step.state.utterance.pause
+    if pause is None or not pause.text or state.reply is not None or state.replies.cancelling is not None:
         return
-    if state.confirming is not None or state.awaiting_final or not affordable(step, state.pause.load):
+    if state.replies.confirming is not None or state.caller_turn.awaiting_final or not affordable(step, pause.load):
         return
-    if state.pause.refusal is not None or state.refusal is not None:
+    if pause.refusal is not None or state.caller_turn.refusal is not None:
         return
-    text = said_so_far(step, state.pause.text)
-    reply = new_reply(
-        step, Reply(state.next_reply_id, state.turn + 1, assumed_text=text, context=state.context, answers_user=True)
-    )
-    step.put(speculative_replies=state.speculative_replies + 1)
+    text, context = said_so_far(step, pause.text), state.caller_turn.context
+    reply = Reply(state.replies.next_reply_id, state.memory.turns + 1, assumed_text=text, context=context, answers_user=True)
+    new_reply(step, reply)
+    step.put_speculation(replies=state.speculation.replies + 1)
     step.do(act.PauseReply(reply.reply_id))
     generate(step, reply)
 
@@ -67,7 +61,7 @@ def keep(step: Step, reply: Reply) -> None:
                 step.do(act.ToolEnded(kept.reply_id, run.call.call_id, run.call.name, run.output, run.ok))
     step.do(act.ResumeReply(kept.reply_id))
     if kept.generating and not kept.tokens:
-        step.set_timer(REPLY, step.state.rules.reply_timeout_ms)
+        step.set_timer(REPLY, step.state.rules.limits.reply_timeout_ms)
     next_round(step)
 
 
@@ -98,18 +92,18 @@ def prefill(step: Step, stable: str, words: str) -> None:
     state = step.state
     if (
         state.reply is not None
-        or state.cancelling is not None
-        or not state.rules.max_speculative_replies
-        or state.refusal is not None
+        or state.replies.cancelling is not None
+        or not state.rules.speculation.max_replies
+        or state.caller_turn.refusal is not None
     ):
         return
     predicts = may_predict(step) and any(rule.worth_predicting for rule in state.rules.tools.values())
     if predicts and len(words.split()) >= PREDICTABLE_WORDS:
-        step.do(act.Prefill(next_prompt(step, words), state.utterance_id))
+        step.do(act.Prefill(next_prompt(step, words), state.utterance.utterance_id))
     elif stable:
         step.do(act.Prefill(next_prompt(step, stable)))
 
 
 def next_prompt(step: Step, text: str) -> tuple[Message, ...]:
     """The next prompt as far as it is known, if the caller says no more than `text`."""
-    return (*known_history(step), step.asked(said_so_far(step, text), step.state.context))
+    return (*known_history(step), step.asked(said_so_far(step, text), step.state.caller_turn.context))

@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import ToolCall, read_arguments
-from voiceagent.conversation.state import SpeculativeToolCall, ToolRule
+from voiceagent.conversation.rules import ToolRule
+from voiceagent.conversation.state import SpeculativeToolCall
 from voiceagent.conversation.step import Step
 from voiceagent.turn_taking.language import bare_words
 
@@ -61,21 +62,21 @@ def same_call(one: ToolCall, other: ToolCall) -> bool:
 def known(step: Step, name: str, arguments: str) -> SpeculativeToolCall | None:
     """The turn's run of that tool with those arguments."""
     wanted = normalised(arguments)
-    return next((run for run in step.state.speculative_calls if run.name == name and run.arguments == wanted), None)
+    return next((run for run in step.state.speculation.tool_calls if run.name == name and run.arguments == wanted), None)
 
 
 def run_predicted(step: Step, name: str, arguments: str) -> None:
     """By the words so far a tool will be asked for. Run it at once where its arguments stand in what was said, though a word may
     turn out otherwise; else when it is predicted twice in a row."""
-    before, now = step.state.predicted, (name, normalised(arguments))
-    step.put(predicted=now)
-    if not may_go_on(arguments, step.state.partial) and (now == before or _were_said(step, arguments)):
+    before, now = step.state.speculation.predicted, (name, normalised(arguments))
+    step.put_speculation(predicted=now)
+    if not may_go_on(arguments, step.state.utterance.partial) and (now == before or _were_said(step, arguments)):
         run_speculatively(step, name, arguments, keep=KEPT_FOR_REPLIES)
 
 
 def may_predict(step: Step) -> bool:
     """Whether the turn's budget leaves room for what is only predicted."""
-    return len(step.state.speculative_calls) + KEPT_FOR_REPLIES < step.state.rules.max_speculative_tool_calls
+    return len(step.state.speculation.tool_calls) + KEPT_FOR_REPLIES < step.state.rules.speculation.max_tool_calls
 
 
 def may_go_on(arguments: str, words: str) -> bool:
@@ -92,8 +93,8 @@ def _were_said(step: Step, arguments: str) -> bool:
     given = read_arguments(arguments)
     if given is None:
         return False
-    before = " ".join(message.content for message in step.state.history[-REMEMBERED_MESSAGES:])
-    said = bare_words(f"{before} {step.state.unanswered} {step.state.partial}")
+    before = " ".join(message.content for message in step.state.memory.history[-REMEMBERED_MESSAGES:])
+    said = bare_words(f"{before} {step.state.caller_turn.unanswered} {step.state.utterance.partial}")
     return all(word in said for value in given.values() for word in bare_words(str(value)))
 
 
@@ -101,11 +102,11 @@ def run_speculatively(step: Step, name: str, arguments: str, *, keep: int = 0) -
     """Run it now, if it has no effect, has not run already and the turn's budget allows; `keep` runs of that are kept for
     others."""
     state = step.state
-    if rule_of(step, name).effect != "none" or len(state.speculative_calls) + keep >= state.rules.max_speculative_tool_calls:
+    if rule_of(step, name).effect != "none" or len(state.speculation.tool_calls) + keep >= state.rules.speculation.max_tool_calls:
         return
     if known(step, name, arguments) is None:
-        run = SpeculativeToolCall(state.next_speculative_id, name, normalised(arguments), step.at_ms)
-        step.put(speculative_calls=(*state.speculative_calls, run), next_speculative_id=run.speculative_id + 1)
+        run = SpeculativeToolCall(state.speculation.next_id, name, normalised(arguments), step.at_ms)
+        step.put_speculation(tool_calls=(*state.speculation.tool_calls, run), next_id=run.speculative_id + 1)
         step.do(act.RunSpeculativeTool(run.speculative_id, name, arguments))
 
 
@@ -124,7 +125,8 @@ def take(step: Step, name: str, arguments: str) -> bool:
 def finish(step: Step, event: ev.SpeculativeToolFinished) -> bool:
     """Note its result; False when nobody knows it any more."""
     run = next(
-        (run for run in step.state.speculative_calls if run.speculative_id == event.speculative_id and run.output is None), None
+        (run for run in step.state.speculation.tool_calls if run.speculative_id == event.speculative_id and run.output is None),
+        None,
     )
     if run is None:
         return False
@@ -134,18 +136,18 @@ def finish(step: Step, event: ev.SpeculativeToolFinished) -> bool:
 
 def end_speculative_calls(step: Step) -> None:
     """The turn is over, or none it was."""
-    for run in step.state.speculative_calls:
+    for run in step.state.speculation.tool_calls:
         if run.output is None:
             step.do(act.CancelSpeculativeTool(run.speculative_id))
         if not run.used:
             step.do(act.SpeculativeToolEnded(run.speculative_id, run.name, False, 0.0))
-    if step.state.speculative_calls or step.state.predicted is not None:
-        step.put(speculative_calls=(), predicted=None)
+    if step.state.speculation.tool_calls or step.state.speculation.predicted is not None:
+        step.put_speculation(tool_calls=(), predicted=None)
 
 
 def _put(step: Step, run: SpeculativeToolCall) -> None:
-    step.put(
-        speculative_calls=tuple(
-            run if other.speculative_id == run.speculative_id else other for other in step.state.speculative_calls
+    step.put_speculation(
+        tool_calls=tuple(
+            run if other.speculative_id == run.speculative_id else other for other in step.state.speculation.tool_calls
         )
     )

@@ -35,6 +35,30 @@ class Step:
         """Change fields of the state."""
         self.state = replace(self.state, **changes)
 
+    def put_memory(self, **changes: Any) -> None:
+        """Change fields of that part of the state, as each of the following does."""
+        self.put(memory=replace(self.state.memory, **changes))
+
+    def put_caller_turn(self, **changes: Any) -> None:
+        """See `put_memory`."""
+        self.put(caller_turn=replace(self.state.caller_turn, **changes))
+
+    def put_utterance(self, **changes: Any) -> None:
+        """See `put_memory`."""
+        self.put(utterance=replace(self.state.utterance, **changes))
+
+    def put_replies(self, **changes: Any) -> None:
+        """See `put_memory`."""
+        self.put(replies=replace(self.state.replies, **changes))
+
+    def put_speculation(self, **changes: Any) -> None:
+        """See `put_memory`."""
+        self.put(speculation=replace(self.state.speculation, **changes))
+
+    def put_silence(self, **changes: Any) -> None:
+        """See `put_memory`."""
+        self.put(silence=replace(self.state.silence, **changes))
+
     def set_timer(self, name: str, after_ms: float) -> None:
         """Start a timer; 0 means none is wanted."""
         if after_ms > 0:
@@ -55,12 +79,12 @@ class Step:
     @property
     def sayings(self) -> Sayings:
         """What the agent says by itself, in the caller's language where its rules leave that to it."""
-        rules, own = self.state.rules, self.language.sayings
+        phrases, own = self.state.rules.phrases, self.language.sayings
         return Sayings(
-            check_in=own.check_in if rules.check_in is None else rules.check_in,
-            farewell=own.farewell if rules.farewell is None else rules.farewell,
-            apology=own.apology if rules.apology is None else rules.apology,
-            fillers=own.fillers if rules.fillers is None else rules.fillers,
+            check_in=own.check_in if phrases.check_in is None else phrases.check_in,
+            farewell=own.farewell if phrases.farewell is None else phrases.farewell,
+            apology=own.apology if phrases.apology is None else phrases.apology,
+            fillers=own.fillers if phrases.fillers is None else phrases.fillers,
         )
 
     @property

@@ -39,8 +39,8 @@ def run_tool(step: Step, reply: Reply, call: ToolCall) -> None:
     question = confirmation(step, call)
     if not question:
         start_tool(step, reply, call)
-    elif step.state.confirming is None:
-        step.put(confirming=call)
+    elif step.state.replies.confirming is None:
+        step.put_replies(confirming=call)
         step.do(act.ToolStarted(reply.reply_id, call.call_id, call.name, call.arguments))
         _tool_ended(step, call, step.prompts.tool_not_confirmed, ok=True)
     else:
@@ -65,12 +65,12 @@ def start_tool(step: Step, reply: Reply, call: ToolCall) -> None:
 def _bridge_after_ms(step: Step, reply: Reply, call: ToolCall) -> float:
     """How long from now the wait for a tool is to be bridged. Where its past runs tell that it will be, what counts is how long
     the caller has been waiting."""
-    after_ms = step.state.rules.filler_after_ms
+    after_ms = step.state.rules.limits.filler_after_ms
     run = known(step, call.name, call.arguments)
     left_ms = rule_of(step, call.name).typical_ms - (step.at_ms - run.started_ms if run is not None else 0.0)
     if not after_ms or left_ms < after_ms or reply.clauses:
         return after_ms
-    return max(1.0, after_ms - (step.at_ms - step.state.asked_ms))
+    return max(1.0, after_ms - (step.at_ms - step.state.caller_turn.ended_ms))
 
 
 def _asked_before(step: Step, call: ToolCall) -> ToolRun | None:
@@ -125,14 +125,14 @@ def tool_finished(step: Step, event: ev.ToolFinished) -> None:
 
 def tell_late(step: Step, event: ev.ToolFinished) -> None:
     """A tool with effects ran on after its reply was cancelled: put its result in the place that was kept for it."""
-    cancelled = step.state.cancelling
+    cancelled = step.state.replies.cancelling
     if cancelled is not None and cancelled.reply_id == event.reply_id:
-        step.put(cancelling=cancelled.with_tool_output(event.call_id, event.output, event.ok))
-    history = step.state.history
+        step.put_replies(cancelling=cancelled.with_tool_output(event.call_id, event.output, event.ok))
+    history = step.state.memory.history
     late = [i for i, m in enumerate(history) if m.tool_call_id == event.call_id and m.stands_in]
     if late:
         told = replace_message(history[late[0]], content=event.output, stands_in=False)
-        step.put(history=(*history[: late[0]], told, *history[late[0] + 1 :]))
+        step.put_memory(history=(*history[: late[0]], told, *history[late[0] + 1 :]))
         calls = [call for message in history for call in message.tool_calls if call.call_id == event.call_id]
         step.do(act.ToolEnded(event.reply_id, event.call_id, calls[0].name, event.output, event.ok))
 
@@ -161,9 +161,9 @@ def next_round(step: Step) -> None:
     elif reply.tools_pending:
         if FILLER not in step.state.timers:
             bridge(step, reply)
-    elif step.state.confirming is not None and not reply.assumed_text:
-        _ask(step, reply, step.state.confirming)
-    elif sum(not part.early for part in reply.rounds) > step.state.rules.max_tool_rounds:
+    elif step.state.replies.confirming is not None and not reply.assumed_text:
+        _ask(step, reply, step.state.replies.confirming)
+    elif sum(not part.early for part in reply.rounds) > step.state.rules.limits.max_tool_rounds:
         fail(step, "too_many_tools", f"the reply asked for tools {len(reply.rounds)} times in a row")
     else:
         generate(step, replace(reply, rounds=(*reply.rounds, Round())))
@@ -188,9 +188,9 @@ def bridge(step: Step, reply: Reply) -> None:
     """The wait is long enough to be heard: begin with what is known, if anything is, else say a filler. Each once a wait."""
     last = reply.rounds[-1]
     known_by_now = any(run.output is not None and run.ok for run in last.tools)
-    if reply.assumed_text or not step.state.rules.filler_after_ms:
+    if reply.assumed_text or not step.state.rules.limits.filler_after_ms:
         return
-    if known_by_now and not reply.generating and not last.early and step.state.confirming is None:
+    if known_by_now and not reply.generating and not last.early and step.state.replies.confirming is None:
         _begin_with_known(step, reply, last)
     elif not (reply.generating and last.early) and not reply.said_meanwhile and all(clause.over for clause in reply.clauses):
         _fill(step, reply)
@@ -208,7 +208,8 @@ def _fill(step: Step, reply: Reply) -> None:
     waiting = [run.call.name for run in reply.rounds[-1].tools if run.output is None]
     lines = next(filter(None, (rule_of(step, name).fillers for name in waiting)), step.sayings.fillers)
     if lines:
-        text = lines[step.state.fillers_said % len(lines)]
+        text = lines[step.state.replies.fillers_said % len(lines)]
         reply = reply.with_filler(text)
-        step.put(reply=reply, fillers_said=step.state.fillers_said + 1)
+        step.put(reply=reply)
+        step.put_replies(fillers_said=step.state.replies.fillers_said + 1)
         speak(step, reply, (text,))

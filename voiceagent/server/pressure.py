@@ -33,7 +33,8 @@ class Beat:
 
 
 class Pressure:
-    """From 1 on, the server is full whatever its number of calls. From `Rules.busy_load` on, nothing speculative is begun."""
+    """From 1 on, the server is full whatever its number of calls. From `SpeculationRules.busy_load` on, nothing speculative is
+    begun."""
 
     def __init__(self) -> None:
         self.level = 0.0

@@ -1,4 +1,4 @@
-"""One simulated call: a generated caller, and engines with generated delays and faults, around a virtual call. What is decided
+"""One simulated call: a generated caller, and engines with generated delays and faults, around a timed call. What is decided
 goes to a `Tally`, beside what should have been."""
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from collections.abc import Callable
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Chunk
-from voiceagent.conversation.state import Phase, Rules
+from voiceagent.conversation.rules import Rules
+from voiceagent.conversation.state import Phase
 from voiceagent.simulation.playout import FRAME_MS, WORD_MS, Clause
 from voiceagent.simulation.script import HAS_EFFECTS, LOOKS_UP, Turn, Utterance, script
 from voiceagent.simulation.tally import Tally
-from voiceagent.simulation.virtual_call import Record, VirtualCall
+from voiceagent.simulation.timed_call import TimedCall
+from voiceagent.simulation.virtual_call import Record
 from voiceagent.turn_taking.language import bare_words
 from voiceagent.turn_taking.overlap import EARLY_ANSWER_WORDS
 from voiceagent.turn_taking.pause import Prosody
@@ -41,7 +43,7 @@ TWO_TOOLS = (LOOKS_UP, HAS_EFFECTS)
 EFFECTS, COMMITTED, NOT_COMMITTED = "an effect came of", "a committed reply", "a dropped or uncommitted reply"
 
 
-class SimulatedCall(VirtualCall):
+class SimulatedCall(TimedCall):
     """Made for one call; `run` takes it to its end."""
 
     def __init__(self, rules: Rules, seed: int, tally: Tally, record: Record | None = None) -> None:
@@ -82,11 +84,11 @@ class SimulatedCall(VirtualCall):
         self._tally.decided("the call ended", self.ended or "not at all")
         self._check_end()
 
-    def feed(self, event: ev.Event) -> None:
+    def feed(self, event: ev.Event) -> tuple[act.AnyAction, ...]:
         """See `VirtualCall.feed`."""
         if not self.ended:
             self._tally.events += 1
-        super().feed(event)
+        return super().feed(event)
 
     def _broken(self, rule: str) -> None:
         self._tally.broken.append(f"call {self._seed}: {rule}")
@@ -127,9 +129,10 @@ class SimulatedCall(VirtualCall):
                     "tokens of speculative replies", "kept" if action.outcome == "kept" else "wasted", action.tokens
                 )
 
-    def fired(self, name: str) -> None:
-        """See `VirtualCall.fired`."""
+    def fire(self, name: str) -> None:
+        """See `VirtualCall.fire`."""
         self._tally.decided("a timer ran out", name)
+        super().fire(name)
 
     # --- the engines ---
 
@@ -202,7 +205,7 @@ class SimulatedCall(VirtualCall):
         words = speak.text.split()
         spoken = tuple(ev.SpokenWord(word, i * WORD_MS, (i + 1) * WORD_MS) for i, word in enumerate(words))
         duration_ms = len(words) * WORD_MS
-        self.say(speak.reply_id, speak.clause, spoken, duration_ms)
+        self.synthesised(speak.reply_id, speak.clause, spoken, duration_ms)
 
     # --- the leg ---
 
@@ -235,7 +238,7 @@ class SimulatedCall(VirtualCall):
         self._dead.add(reply_id)
 
     def stopping_ms(self) -> float:
-        """See `VirtualCall.stopping_ms`."""
+        """See `TimedCall.stopping_ms`."""
         return self._rng.uniform(0, 5)
 
     def _judged(self, verdict: str) -> None:
@@ -426,7 +429,7 @@ class SimulatedCall(VirtualCall):
             self._broken(f"timers are left over: {sorted({*self.timers, *self.state.timers})}")
         if self.state.reply is not None:
             self._broken("a reply is left over")
-        said = [message.content for message in self.state.history if message.role == "assistant" and message.content]
+        said = [message.content for message in self.state.memory.history if message.role == "assistant" and message.content]
         heard = [text for _, text in sorted(self._over.items()) if text]
         if " ".join(said) != " ".join(heard):
             self._broken(f"history holds {said}, the caller heard {heard}")

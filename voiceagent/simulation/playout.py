@@ -24,35 +24,45 @@ class SimulatedPlayout:
     """Plays in virtual time: whoever owns it calls `due` at the times that `next_ms` names."""
 
     def __init__(self) -> None:
-        self._queue: deque[Clause] = deque()
-        self._paused: set[int] = set()
+        self.queue: deque[Clause] = deque()
+        self.paused: set[int] = set()
+        """Replies of which no frame is sent."""
         self._since_ms: float | None = None
         """Up to when `sent_ms` of the first clause is reckoned, while it plays."""
         self._last: dict[int, tuple[int, float]] = {}
 
     def add(self, reply_id: int, clause: int, duration_ms: float, now_ms: float) -> None:
         """Queue a clause."""
-        self._queue.append(Clause(reply_id, clause, duration_ms))
+        self.queue.append(Clause(reply_id, clause, duration_ms))
         self._run(now_ms)
 
     def pause(self, reply_id: int, now_ms: float) -> None:
         """Send no frame of it."""
         self._reckon(now_ms)
-        self._paused.add(reply_id)
+        self.paused.add(reply_id)
         self._run(now_ms)
 
     def resume(self, reply_id: int, now_ms: float, from_ms: float | None = None) -> None:
         """Go on with it, from the beginning of a word of the first clause."""
-        self._paused.discard(reply_id)
-        if from_ms is not None and self._queue and self._queue[0].reply_id == reply_id:
-            self._queue[0].sent_ms = min(from_ms, self._queue[0].sent_ms)
+        self.paused.discard(reply_id)
+        if from_ms is not None and self.queue and self.queue[0].reply_id == reply_id:
+            self.queue[0].sent_ms = min(from_ms, self.queue[0].sent_ms)
+        self._run(now_ms)
+
+    def cut(self, reply_id: int, clause: int, end_ms: float, now_ms: float) -> None:
+        """Send nothing of a clause beyond `end_ms`, or beyond what was sent of it."""
+        self._reckon(now_ms)
+        for queued in self.queue:
+            if (queued.reply_id, queued.clause) == (reply_id, clause):
+                queued.duration_ms = min(queued.duration_ms, max(end_ms, queued.sent_ms))
+        self.queue = deque(queued for queued in self.queue if queued.sent_ms < queued.duration_ms)
         self._run(now_ms)
 
     def cancel(self, reply_id: int, now_ms: float) -> tuple[int, float]:
         """Forget it; the clause and the position up to which it was sent."""
         self._reckon(now_ms)
-        self._queue = deque(clause for clause in self._queue if clause.reply_id != reply_id)
-        self._paused.discard(reply_id)
+        self.queue = deque(clause for clause in self.queue if clause.reply_id != reply_id)
+        self.paused.discard(reply_id)
         self._run(now_ms)
         return self._last.pop(reply_id, (-1, 0.0))
 
@@ -60,7 +70,7 @@ class SimulatedPlayout:
         """When there is something to report: the first frame, the end of a word; None while nothing plays."""
         if self._since_ms is None:
             return None
-        first = self._queue[0]
+        first = self.queue[0]
         step = FRAME_MS if not first.sent_ms else WORD_MS - first.sent_ms % WORD_MS
         return self._since_ms + min(step, first.duration_ms - first.sent_ms)
 
@@ -69,9 +79,9 @@ class SimulatedPlayout:
         if self._since_ms is None:
             return None
         self._reckon(now_ms)
-        first = self._queue[0]
+        first = self.queue[0]
         if first.sent_ms >= first.duration_ms:
-            self._queue.popleft()
+            self.queue.popleft()
             self._since_ms = None
             self._run(now_ms)
         return first
@@ -79,7 +89,7 @@ class SimulatedPlayout:
     def _reckon(self, now_ms: float) -> None:
         if self._since_ms is None:
             return
-        first = self._queue[0]
+        first = self.queue[0]
         frames = int((now_ms - self._since_ms) / FRAME_MS + 1e-6)
         first.sent_ms = min(first.duration_ms, first.sent_ms + frames * FRAME_MS)
         self._since_ms += frames * FRAME_MS
@@ -87,7 +97,7 @@ class SimulatedPlayout:
             self._last[first.reply_id] = (first.clause, first.sent_ms)
 
     def _run(self, now_ms: float) -> None:
-        plays = bool(self._queue) and self._queue[0].reply_id not in self._paused
+        plays = bool(self.queue) and self.queue[0].reply_id not in self.paused
         if not plays:
             self._since_ms = None
         elif self._since_ms is None:

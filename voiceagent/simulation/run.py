@@ -9,7 +9,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from voiceagent.conversation.state import Rules, ToolRule
+from voiceagent.conversation.rules import Rules, ToolRule
 from voiceagent.simulation.call import SimulatedCall
 from voiceagent.simulation.script import HAS_EFFECTS, LOOKS_UP
 from voiceagent.simulation.tally import Tally

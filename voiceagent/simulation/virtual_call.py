@@ -1,111 +1,99 @@
-"""A call in virtual time: the real turn engine, a heap of due times as the only clock, timers, and a leg that plays clauses and
-says what was sent. Who calls and which engines answer is up to a subclass, which is given every action that is not the leg's."""
+"""A call in virtual time: the real turn engine, timers, and a leg that plays clauses and says what was sent. What is decided is
+carried out here and nowhere else. Whoever owns it moves its time, lets frames be sent and timers run out; a subclass is given
+every action that is not the leg's or a timer's, and is told what the leg does."""
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable
-from typing import Any
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
-from voiceagent.conversation.state import Rules
-from voiceagent.simulation.playout import Clause, SimulatedPlayout
+from voiceagent.conversation.rules import Rules
+from voiceagent.simulation.playout import FRAME_MS, Clause, SimulatedPlayout
 
-Record = Callable[[ev.Event, tuple[act.Action, ...]], None]
+Record = Callable[[ev.Event, tuple[act.AnyAction, ...]], None]
 
 
 class VirtualCall:
-    """One call; `run_until` moves its clock."""
+    """One call, moved by hand."""
 
     def __init__(self, rules: Rules, record: Record | None = None) -> None:
         """`record` is given every event and what was decided on it."""
         self.state = machine.start(rules)
         self.now_ms = 0.0
+        self.leg_ms = 0.0
+        """Up to when the leg has sent what it had."""
         self.ended = ""
         """Why the call ended; empty while it goes on."""
         self.timers: dict[str, float] = {}
-        self.order = 0
-        """So many things were put off so far; what is due at the same time is done in that order."""
+        self.playout = SimulatedPlayout()
         self._record = record
-        self._due: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
-        self._playout = SimulatedPlayout()
-        self._playing = 0
 
-    def run_until(self, end_ms: float) -> None:
-        """Do what is due until then, or until the call ends or nothing is due any more."""
-        while self._due and not self.ended and self.now_ms < end_ms:
-            self.now_ms, _, do, args = heapq.heappop(self._due)
-            do(*args)
-
-    def after(self, ms: float, do: Callable[..., None], *args: Any) -> None:
-        """Put something off."""
-        self.order += 1
-        heapq.heappush(self._due, (self.now_ms + max(0.0, ms), self.order, do, args))
-
-    def feed(self, event: ev.Event) -> None:
-        """Let the turn engine decide on an event, and carry out what it decides; nothing once the call has ended."""
-        if self.ended:
-            return
+    def feed(self, event: ev.Event) -> tuple[act.AnyAction, ...]:
+        """Let the turn engine decide on an event, and carry out what it decides."""
         self.state, actions = machine.step(self.state, event)
         if self._record is not None:
             self._record(event, actions)
         for action in actions:
             self._carry_out(action)
+        return actions
 
     def _carry_out(self, action: act.AnyAction) -> None:
         match action:
             case act.PauseReply():
-                self._playout.pause(action.reply_id, self.now_ms)
+                self.playout.pause(action.reply_id, self.leg_ms)
             case act.ResumeReply():
                 self.resumed(action)
-                self._playout.resume(action.reply_id, self.now_ms, action.from_ms if action.clause >= 0 else None)
-                self._play()
+                self.playout.resume(action.reply_id, self.leg_ms, action.from_ms if action.clause >= 0 else None)
+                self.played_next()
+            case act.EndClauseAt():
+                self.cutting(action)
+                self.playout.cut(action.reply_id, action.clause, action.end_ms, self.leg_ms)
+                self.played_next()
             case act.CancelReply():
                 self.cancelled(action.reply_id)
-                clause, sent_ms = self._playout.cancel(action.reply_id, self.now_ms)
-                self._play()
-                self.after(self.stopping_ms(), self._stopped, action.reply_id, clause, sent_ms)
+                clause, sent_ms = self.playout.cancel(action.reply_id, self.leg_ms)
+                self.played_next()
+                self.stopping(action.reply_id, clause, sent_ms)
             case act.SetTimer():
                 self.timers[action.name] = action.due_ms
-                self.after(action.due_ms - self.now_ms, self._fire, action.name, action.due_ms)
+                self.timer_set(action.name, action.due_ms)
             case act.ClearTimer():
-                self.timers.pop(action.name, None)
+                del self.timers[action.name]
             case act.End():
                 self.ended = action.reason
             case _:
                 self.asked(action)
 
-    def say(self, reply_id: int, clause: int, words: tuple[ev.SpokenWord, ...], duration_ms: float) -> None:
-        """A clause was synthesised: queue its audio."""
-        self.feed(ev.ClauseAudio(self.now_ms, reply_id, clause, duration_ms, words))
-        self._playout.add(reply_id, clause, duration_ms, self.now_ms)
-        self._play()
+    def synthesised(
+        self, reply_id: int, clause: int, words: tuple[ev.SpokenWord, ...], duration_ms: float, complete: bool = True
+    ) -> None:
+        """A clause, or its beginning, was synthesised: queue its audio."""
+        self.feed(ev.ClauseAudio(self.now_ms, reply_id, clause, duration_ms, words, complete))
+        self.playout.add(reply_id, clause, duration_ms, self.leg_ms)
+        self.played_next()
 
-    def _play(self) -> None:
-        self._playing += 1
-        due_ms = self._playout.next_ms()
-        if due_ms is not None:
-            self.after(due_ms - self.now_ms, self._played, self._playing)
+    def frame(self) -> None:
+        """The leg sends a frame, if it has one."""
+        self.leg_ms += FRAME_MS
+        self.report()
 
-    def _played(self, playing: int) -> None:
-        if playing != self._playing:
-            return
-        sent = self._playout.due(self.now_ms)
+    def report(self) -> None:
+        """The leg says what it has sent by now."""
+        sent = self.playout.due(self.leg_ms)
         if sent is not None:
             self.sent(sent)
             self.feed(ev.Played(self.now_ms, sent.reply_id, sent.clause, sent.sent_ms))
-        self._play()
 
-    def _stopped(self, reply_id: int, clause: int, sent_ms: float) -> None:
+    def stopped(self, reply_id: int, clause: int, sent_ms: float) -> None:
+        """The leg says what of a cancelled reply was sent."""
         self.feed(ev.PlayoutStopped(self.now_ms, reply_id, clause, sent_ms))
 
-    def _fire(self, name: str, due_ms: float) -> None:
-        if self.timers.get(name) == due_ms:
-            del self.timers[name]
-            self.fired(name)
-            self.feed(ev.TimerFired(self.now_ms, name))
+    def fire(self, name: str) -> None:
+        """A timer runs out."""
+        del self.timers[name]
+        self.feed(ev.TimerFired(self.now_ms, name))
 
     # --- what a subclass makes of it ---
 
@@ -115,15 +103,21 @@ class VirtualCall:
     def resumed(self, action: act.ResumeReply) -> None:
         """A paused reply is about to go on."""
 
+    def cutting(self, action: act.EndClauseAt) -> None:
+        """A clause is about to be cut."""
+
     def cancelled(self, reply_id: int) -> None:
         """A reply is about to be cancelled."""
 
-    def stopping_ms(self) -> float:
-        """How long the leg takes to say what of a cancelled reply was sent."""
-        return 0.0
+    def stopping(self, reply_id: int, clause: int, sent_ms: float) -> None:
+        """It was, and so much of it was sent: when the leg says so."""
+        self.stopped(reply_id, clause, sent_ms)
 
     def sent(self, clause: Clause) -> None:
         """So much of a clause was sent."""
 
-    def fired(self, name: str) -> None:
-        """A timer ran out."""
+    def played_next(self) -> None:
+        """What the leg plays next may have changed."""
+
+    def timer_set(self, name: str, due_ms: float) -> None:
+        """A timer is to run out then."""

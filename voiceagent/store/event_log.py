@@ -20,7 +20,7 @@ from voiceagent import __version__
 from voiceagent.conversation import actions, events
 from voiceagent.conversation.actions import Action, ReplyEnded
 from voiceagent.conversation.events import Event
-from voiceagent.conversation.state import Rules
+from voiceagent.conversation.rules import Rules
 from voiceagent.errors import VoiceAgentError
 from voiceagent.private_files import FILE_MODE, private_folder
 from voiceagent.store.losses import Losses
@@ -42,12 +42,17 @@ class EventLogError(VoiceAgentError):
     """An event log cannot be read."""
 
 
-class Head(msgspec.Struct, frozen=True):
-    """The first line."""
+class _Written(msgspec.Struct, frozen=True):
+    """What the first line holds in every format."""
 
     format: int
     version: str
     """The version of voiceagent that wrote it."""
+
+
+class Head(_Written, frozen=True):
+    """The first line."""
+
     call_id: str
     rules: Rules
 
@@ -212,6 +217,11 @@ def read_log(file: Path) -> tuple[Head, Iterator[Recorded]]:
     read. The last line may be cut short, as when the server was killed."""
     try:
         lines = file.read_bytes().split(b"\n")
+        written = msgspec.json.decode(lines[0], type=_Written)
+        if written.format != FORMAT:
+            raise EventLogError(
+                f"{file}:1: has format {written.format}, of voiceagent {written.version}; this one reads format {FORMAT}"
+            )
         head = msgspec.json.decode(lines[0], type=Head)
     except OSError as error:
         raise EventLogError(f"{file}: cannot be read ({error.strerror})") from error
@@ -219,8 +229,6 @@ def read_log(file: Path) -> tuple[Head, Iterator[Recorded]]:
         raise EventLogError(
             f"{file}:1: is not an event log ({error}); expected a file that `serve --event-logs` wrote"
         ) from error
-    if head.format != FORMAT:
-        raise EventLogError(f"{file}:1: has format {head.format}, of voiceagent {head.version}; this one reads format {FORMAT}")
     return head, _steps(file, lines[1:])
 
 
