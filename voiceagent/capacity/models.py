@@ -6,12 +6,12 @@ import functools
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from voiceagent.capacity.shape import ModelShape, read_shape
 from voiceagent.errors import ConfigError
+from voiceagent.json_types import JsonObject
 
 MAX_CONFIG_BYTES = 4_000_000
 
@@ -20,7 +20,7 @@ class KnownModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A well-known model."""
 
     repository: str
-    config: dict[str, Any]
+    config: JsonObject
     """The values of its `config.json` on which its shape depends."""
 
 
@@ -61,7 +61,7 @@ def find_model(name: str, folder: Path | None = None, weights: str = "") -> Foun
     )
 
 
-def _read_config(path: Path) -> dict[str, Any]:
+def _read_config(path: Path) -> JsonObject:
     try:
         with path.open("rb") as file:
             data = json.loads(file.read(MAX_CONFIG_BYTES))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from voiceagent.json_types import JsonObject
 from voiceagent.media.playout import Playout
 
 
@@ -37,7 +38,7 @@ class Leg(Protocol):
         """The text messages of the caller's event channel, in order; ends when the connection does."""
         ...
 
-    def send_event(self, event: dict[str, Any]) -> None:
+    def send_event(self, event: JsonObject) -> None:
         """Send one JSON event to the client. It is kept (bounded) until the channel opens, and dropped when the channel is
         closed."""
         ...

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from voiceagent.errors import ProtocolError
+from voiceagent.json_types import JsonObject
 
 MAX_EVENT_CHARACTERS = 65_536
 MAX_TEXT_CHARACTERS = 4_000
@@ -22,7 +23,7 @@ class ClientEvent(msgspec.Struct, frozen=True, kw_only=True):
 class SessionUpdate(ClientEvent, frozen=True, tag="session.update"):
     """Change the session; merged deeply into it."""
 
-    session: dict[str, Any]
+    session: JsonObject
 
 
 class TextPart(msgspec.Struct, frozen=True, tag="input_text"):

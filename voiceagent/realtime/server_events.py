@@ -4,10 +4,11 @@ fields follow the protocol's published schema; the tests compare them with the o
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
+from voiceagent.json_types import JsonObject
 from voiceagent.realtime.items import Item
 
 
@@ -18,13 +19,13 @@ class ServerEvent(msgspec.Struct, frozen=True, kw_only=True):
 class SessionCreated(ServerEvent, frozen=True, kw_only=True, tag="session.created"):
     """The first event of a call."""
 
-    session: dict[str, Any]
+    session: JsonObject
 
 
 class SessionUpdated(ServerEvent, frozen=True, kw_only=True, tag="session.updated"):
     """Answers `session.update` with the current session."""
 
-    session: dict[str, Any]
+    session: JsonObject
 
 
 class SpeechStarted(ServerEvent, frozen=True, kw_only=True, tag="input_audio_buffer.speech_started"):
