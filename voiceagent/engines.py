@@ -144,6 +144,7 @@ def _server(spec: EngineSpec, llm: LlmSettings) -> dict[str, object]:
     return {**address, **{name: getattr(llm, name) for name in names}}
 
 
+# What a plugin makes is of its kind's protocol, which whoever asks for it names.
 def _create(kind: str, spec: EngineSpec, known: Registry | None) -> Any:
     path = Path(spec.path) if spec.path else (known or registry()).resolve(spec.model) if spec.model else None
     return _plugin(kind, spec.engine)(path, spec.options)

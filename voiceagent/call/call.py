@@ -28,7 +28,6 @@ from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
 from voiceagent.conversation.state import Phase, State
 from voiceagent.guard.checks import admit
-from voiceagent.json_types import JsonObject
 from voiceagent.latency.budgets import check_turn
 from voiceagent.latency.spans import Stage, TurnReport
 from voiceagent.latency.turns import TurnMeter
@@ -205,7 +204,7 @@ class Call:
         context = await self._retrieval.find(admitted.text) if refusal is None else ()
         return ev.TextReceived(self._clock.now_ms(), admitted.text, refusal, context)
 
-    def _send(self, events: Iterable[JsonObject]) -> None:
+    def _send(self, events: Iterable[dict[str, object]]) -> None:
         for event in events:
             self._leg.send_event(event)
 

@@ -11,7 +11,6 @@ import msgspec
 
 from voiceagent.capacity.shape import ModelShape, read_shape
 from voiceagent.errors import ConfigError
-from voiceagent.json_types import JsonObject
 
 MAX_CONFIG_BYTES = 4_000_000
 
@@ -20,7 +19,7 @@ class KnownModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A well-known model."""
 
     repository: str
-    config: JsonObject
+    config: dict[str, object]
     """The values of its `config.json` on which its shape depends."""
 
 
@@ -61,7 +60,7 @@ def find_model(name: str, folder: Path | None = None, weights: str = "") -> Foun
     )
 
 
-def _read_config(path: Path) -> JsonObject:
+def _read_config(path: Path) -> dict[str, object]:
     try:
         with path.open("rb") as file:
             data = json.loads(file.read(MAX_CONFIG_BYTES))

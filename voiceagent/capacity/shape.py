@@ -196,7 +196,7 @@ def read_shape(name: str, config: JsonObject, weights: str = "") -> ModelShape:
 class _Reader:
     """Reads the keys of one configuration."""
 
-    def __init__(self, name: str, config: JsonObject) -> None:
+    def __init__(self, name: str, config: dict[str, object]) -> None:
         self._name = name
         self._config = config
 

@@ -197,7 +197,7 @@ class Caller:
             self._microphone.append(speech)
             self._waiting_samples += len(speech)
 
-    def send_event(self, event: JsonObject) -> None:
+    def send_event(self, event: dict[str, object]) -> None:
         """Send one client event."""
         self._events.send(event)
 

@@ -51,7 +51,7 @@ class Dialogue:
         self.caller = caller
         self.exchanges: list[Exchange] = []
         self.greeting = ""
-        self.errors: list[JsonObject] = []
+        self.errors: list[dict[str, object]] = []
         self.call_end_reason = ""
         self._timeout_s = timeout_s
         self._events: list[ServerEvent] = []

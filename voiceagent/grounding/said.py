@@ -210,7 +210,9 @@ def _is_choice(value: object, schema: object) -> bool:
     return any(_is_choice(value, one) for kind in ("anyOf", "oneOf") for one in schema.get(kind, ()))
 
 
-def _said_too_seldom(given: Mapping[str, object], hours: Mapping[str, str], properties: JsonObject, said: Said) -> list[str]:
+def _said_too_seldom(
+    given: Mapping[str, object], hours: Mapping[str, str], properties: Mapping[str, object], said: Said
+) -> list[str]:
     """Arguments that would all need, as numbers or as hours of times, one number that the caller said only once."""
     uses: dict[str, list[str]] = {}
     for name, value in given.items():

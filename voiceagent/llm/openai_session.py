@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from openai.types.chat.chat_completion_chunk import ChoiceDelta
 
 from voiceagent.conversation.history import Message
-from voiceagent.json_types import JsonObject
 from voiceagent.llm.answer import Answer
 from voiceagent.llm.chat_wire import ToolCalls
 from voiceagent.llm.engine import Generated, ToolSchema, Urgency
@@ -52,7 +51,7 @@ class Servers:
         """See `LlmEngine.load`: this process's requests, and what the least busy server says of its queue and its KV cache."""
         return max(self.generations / self.options.busy_generations, min(replica.load for replica in self.replicas))
 
-    def request(self, max_tokens: int) -> JsonObject:
+    def request(self, max_tokens: int) -> dict[str, object]:
         """What every request says."""
         extra = dict(self.options.request)
         if self.options.enable_thinking is not None:

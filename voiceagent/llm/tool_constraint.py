@@ -16,7 +16,6 @@ import numpy as np
 from llguidance import LLMatcher, LLTokenizer
 from numpy.typing import NDArray
 
-from voiceagent.json_types import JsonObject
 from voiceagent.llm.chat_template import ChatTemplate
 from voiceagent.llm.engine import ToolSchema
 from voiceagent.llm.genai_types import Logits
@@ -224,7 +223,7 @@ class NoCall(ToolConstraint):
         logits[..., self._tokenizer.tokenize_str(OPEN)[0]] = -np.inf
 
 
-def _as_token(added: list[JsonObject], text: str) -> str:
+def _as_token(added: list[dict[str, object]], text: str) -> str:
     """How a grammar writes the text: by its id where the tokenizer has it added as a whole, for then llguidance takes it for no
     text."""
     whole = next((token["id"] for token in added if token["content"] == text), None)

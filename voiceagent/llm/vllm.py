@@ -72,6 +72,7 @@ class VllmEngine:
         thinking = self.options.enable_thinking
         self.prompt = ChatPrompt(folder, None if thinking is None else {"enable_thinking": thinking}, self.options.tool_format)
         self.gauges = _Gauges()
+        # vLLM's AsyncLLM: the package is optional, and tells no types where it is not installed
         self._engine: Any = _load(folder, self.options, self.gauges)
         self.ending_ids = frozenset(ending_ids(self.prompt, self.prompt.stop_ids).tolist())
         self._numbers = itertools.count()

@@ -9,8 +9,6 @@ from collections.abc import AsyncIterator
 
 from aiortc import RTCDataChannel
 
-from voiceagent.json_types import JsonObject
-
 LABEL = "oai-events"
 MAX_MESSAGE_CHARS = 131_072
 MAX_WAITING = 512
@@ -43,7 +41,7 @@ class EventChannel:
         channel.on("message", self._on_message)
         self._flush()
 
-    def send(self, event: JsonObject) -> None:
+    def send(self, event: dict[str, object]) -> None:
         """Send one event as JSON, or keep it until the channel opens. It is dropped (and counted) when the channel is closed,
         when the peer does not read or does not take that much, or when too many wait."""
         text = json.dumps(event, ensure_ascii=False, separators=(",", ":"))

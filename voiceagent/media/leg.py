@@ -9,7 +9,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from voiceagent.json_types import JsonObject
 from voiceagent.media.playout import Playout
 
 
@@ -38,7 +37,7 @@ class Leg(Protocol):
         """The text messages of the caller's event channel, in order; ends when the connection does."""
         ...
 
-    def send_event(self, event: JsonObject) -> None:
+    def send_event(self, event: dict[str, object]) -> None:
         """Send one JSON event to the client. It is kept (bounded) until the channel opens, and dropped when the channel is
         closed."""
         ...

@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 import msgspec
 
 from voiceagent.errors import ProtocolError
-from voiceagent.json_types import JsonObject
 
 MAX_EVENT_CHARACTERS = 65_536
 MAX_TEXT_CHARACTERS = 4_000
@@ -23,7 +22,7 @@ class ClientEvent(msgspec.Struct, frozen=True, kw_only=True):
 class SessionUpdate(ClientEvent, frozen=True, tag="session.update"):
     """Change the session; merged deeply into it."""
 
-    session: JsonObject
+    session: dict[str, object]
 
 
 class TextPart(msgspec.Struct, frozen=True, tag="input_text"):

@@ -8,7 +8,6 @@ from typing import Literal
 
 import msgspec
 
-from voiceagent.json_types import JsonObject
 from voiceagent.realtime.items import Item
 
 
@@ -19,13 +18,13 @@ class ServerEvent(msgspec.Struct, frozen=True, kw_only=True):
 class SessionCreated(ServerEvent, frozen=True, kw_only=True, tag="session.created"):
     """The first event of a call."""
 
-    session: JsonObject
+    session: dict[str, object]
 
 
 class SessionUpdated(ServerEvent, frozen=True, kw_only=True, tag="session.updated"):
     """Answers `session.update` with the current session."""
 
-    session: JsonObject
+    session: dict[str, object]
 
 
 class SpeechStarted(ServerEvent, frozen=True, kw_only=True, tag="input_audio_buffer.speech_started"):

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from voiceagent.errors import MediaError, VoiceAgentError
-from voiceagent.json_types import JsonObject
 from voiceagent.media.leg import Leg
 from voiceagent.server.admission import YOUNG_S, Admission
 from voiceagent.server.clients import NOBODY, Client
@@ -43,7 +42,7 @@ class CallHandle(Protocol):
 Answer = Callable[[str], Awaitable[tuple[Leg, str]]]
 """Answers an SDP offer: the leg and the SDP answer. Raises MediaError for an offer that cannot be used."""
 
-StartCall = Callable[[Leg, str, JsonObject], CallHandle]
+StartCall = Callable[[Leg, str, dict[str, object]], CallHandle]
 """Makes the call of a leg, from its id and the session settings that came with the offer."""
 
 
@@ -73,7 +72,7 @@ class Calls:
     async def answer(
         self,
         offer: str,
-        session: JsonObject,
+        session: dict[str, object],
         start_call: StartCall,
         client: Client = NOBODY,
         is_there: Callable[[], bool] = lambda: True,

@@ -86,6 +86,7 @@ class Owner(Protocol):
 class HttpConnection(web.RequestHandler):
     """aiohttp's connection, with what it waits for and since when. Call `request_begins` when a handler begins."""
 
+    # `options` are aiohttp's own, which it checks itself
     def __init__(self, server: web.Server, owner: Owner, loop: asyncio.AbstractEventLoop, **options: Any) -> None:
         super().__init__(server, loop=loop, **options)
         self.peer = ""

@@ -11,7 +11,6 @@ import msgspec
 from aiohttp import hdrs, web
 
 from voiceagent.conversation.nesting import MAX_LEVELS, nests_deeper
-from voiceagent.json_types import JsonObject
 from voiceagent.server.encodings import unsupported_encoding
 from voiceagent.server.problems import Problem
 
@@ -22,7 +21,7 @@ CHARSETS = ("utf-8", "utf8", "us-ascii", "ascii")
 PLAIN = ("", "7bit", "8bit", "binary", "identity")
 
 
-async def read_offer(request: web.Request) -> tuple[str, JsonObject]:
+async def read_offer(request: web.Request) -> tuple[str, dict[str, object]]:
     """The SDP offer of a request, and the session settings with it (empty if there are none). Raises Problem."""
     if request.content_type not in ("application/sdp", "multipart/form-data"):
         raise Problem(
@@ -36,7 +35,7 @@ async def read_offer(request: web.Request) -> tuple[str, JsonObject]:
     except web.RequestPayloadError as error:
         raise _unreadable("its length or its chunks are wrong") from error
     header = request.headers.get(hdrs.CONTENT_TYPE, "")
-    session: JsonObject = {}
+    session: dict[str, object] = {}
     if request.content_type == "application/sdp":
         offer = _text(body, _message(header))
     else:
@@ -92,7 +91,7 @@ def _message(content_type: str) -> Message:
     return message
 
 
-def _session(text: str) -> JsonObject:
+def _session(text: str) -> dict[str, object]:
     try:
         session = msgspec.json.decode(text or "{}")
     except (msgspec.DecodeError, RecursionError) as error:

@@ -36,25 +36,25 @@ class ArgumentSchema:
         """`schema` is the schema as given. `pattern` counts only with `own_patterns`; otherwise whoever runs the tool checks it.
         The schema takes its part of `room`. Raises ValueError, whose text says what is wrong with it."""
         self.parameters: JsonObject = plain(schema, own_patterns=own_patterns, room=room)
-        self._properties: JsonObject = self.parameters["properties"]
+        self._properties: dict[str, object] = self.parameters["properties"]
         self._required = frozenset(self.parameters.get("required", ()))
         self._validator = _Counting(self.parameters)
 
-    async def check(self, arguments: str) -> JsonObject:
+    async def check(self, arguments: str) -> dict[str, object]:
         """See `parse`; a check that takes more than a moment runs in a thread."""
         try:
             return self._parsed(arguments, LOOP_CHECKS)
         except TooMuchToCheck:
             return await asyncio.to_thread(self.parse, arguments)
 
-    def parse(self, arguments: str) -> JsonObject:
+    def parse(self, arguments: str) -> dict[str, object]:
         """Check a JSON object of arguments. Raises ToolError in words that the model can act on."""
         try:
             return self._parsed(arguments, MAX_CHECKS)
         except TooMuchToCheck as error:
             raise ToolError("The arguments are too much to check; send fewer of them.") from error
 
-    def _parsed(self, arguments: str, checks: int) -> JsonObject:
+    def _parsed(self, arguments: str, checks: int) -> dict[str, object]:
         given = {
             name: _lenient(value, self._properties.get(name))
             for name, value in json_object(arguments).items()

@@ -39,7 +39,7 @@ class CallTools:
         self._waiting: dict[str, asyncio.Future[str]] = {}
         self._at_client = agents.runner(MAX_AT_CLIENT)
 
-    def offer(self, tools: object) -> list[JsonObject]:
+    def offer(self, tools: object) -> list[dict[str, object]]:
         """Take the client's tools, in the form of the protocol's `session.tools`, in place of those that it offered before.
         Returns them as the session shows them. Raises ProtocolError, and then nothing has changed."""
         if not isinstance(tools, list) or len(tools) > MAX_CLIENT_TOOLS:
@@ -56,7 +56,7 @@ class CallTools:
         return self.offered
 
     @property
-    def offered(self) -> list[JsonObject]:
+    def offered(self) -> list[dict[str, object]]:
         """The client's tools, as the session shows them."""
         return [tool.shown for tool in self._offered.values()]
 
@@ -118,8 +118,8 @@ class _Offered:
         self.name = name
         self.description = description
         function = {"name": name, "description": description, "parameters": dict(self.arguments.parameters)}
-        self.schema: JsonObject = {"type": "function", "function": function}
-        self.shown: JsonObject = {"type": "function", **function}
+        self.schema: dict[str, object] = {"type": "function", "function": function}
+        self.shown: dict[str, object] = {"type": "function", **function}
 
 
 class _AtTheClient(Tool):
@@ -128,19 +128,19 @@ class _AtTheClient(Tool):
     def __init__(self, offered: _Offered, call_id: str, waiting: dict[str, asyncio.Future[str]]) -> None:
         self.name = offered.name
         self.description = offered.description
-        self.parameters: JsonObject = offered.arguments.parameters
+        self.parameters: dict[str, object] = offered.arguments.parameters
         self.policy = ToolPolicy()
         self._arguments = offered.arguments
         self._call_id = call_id
         self._waiting = waiting
 
-    def parse(self, arguments: str) -> JsonObject:
+    def parse(self, arguments: str) -> dict[str, object]:
         return self._arguments.parse(arguments)
 
-    async def check(self, arguments: str) -> JsonObject:
+    async def check(self, arguments: str) -> dict[str, object]:
         return await self._arguments.check(arguments)
 
-    async def run(self, given: JsonObject, threads: Threads) -> object:
+    async def run(self, given: dict[str, object], threads: Threads) -> object:
         if self._call_id in self._waiting:
             raise ToolError(f"The tool {self.name} is running already.")
         answer = self._waiting[self._call_id] = asyncio.get_running_loop().create_future()

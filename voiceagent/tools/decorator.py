@@ -34,7 +34,7 @@ class FunctionTool(Tool, Generic[P, R]):
         description: str,
         function: Callable[P, R],
         policy: ToolPolicy,
-        parameters: JsonObject,
+        parameters: dict[str, object],
         arguments: type[msgspec.Struct],
     ) -> None:
         """`arguments` is `parameters` as a type, with one field per parameter."""

@@ -19,7 +19,6 @@ from mcp_types import Tool as McpToolDescription
 
 from voiceagent import __version__
 from voiceagent.errors import ConfigError
-from voiceagent.json_types import JsonObject
 from voiceagent.tools.arguments import ArgumentSchema
 from voiceagent.tools.headers import checked_url, headers_from, variables_from
 from voiceagent.tools.mcp_result import read_result
@@ -69,15 +68,15 @@ class McpTool(Tool):
         self.policy = settings.policy(_effect(described))
         check_policy(self.name, self.policy, self.parameters["properties"])
 
-    def parse(self, arguments: str) -> JsonObject:
+    def parse(self, arguments: str) -> dict[str, object]:
         """See Tool."""
         return self._schema.parse(arguments)
 
-    async def check(self, arguments: str) -> JsonObject:
+    async def check(self, arguments: str) -> dict[str, object]:
         """See Tool."""
         return await self._schema.check(arguments)
 
-    async def run(self, given: JsonObject, threads: Threads) -> object:
+    async def run(self, given: dict[str, object], threads: Threads) -> object:
         """Let the server run it. Raises ToolError."""
         return await self._server.call(self._called, given, again=self.policy.effect != "external")
 
@@ -131,7 +130,7 @@ class McpServer(ToolSource):
             keeper.cancel()
         await asyncio.gather(keeper, return_exceptions=True)
 
-    async def call(self, tool: str, given: JsonObject, *, again: bool) -> object:
+    async def call(self, tool: str, given: dict[str, object], *, again: bool) -> object:
         """Let the server run a tool. If the connection is lost meanwhile, the call is made once more over a new one, if `again`
         is set or if the tool cannot have run yet. Raises ToolError."""
         for last in (False, True):

@@ -110,18 +110,18 @@ def plain(schema: object, *, own_patterns: bool = False, room: Room | None = Non
 
 
 class _Plain:
-    def __init__(self, root: JsonObject, own_patterns: bool, room: Room) -> None:
+    def __init__(self, root: dict[str, object], own_patterns: bool, room: Room) -> None:
         self._root = root
         self._own_patterns = own_patterns
         self._room = room
 
-    def node(self, schema: object, depth: int) -> JsonObject:
+    def node(self, schema: object, depth: int) -> dict[str, object]:
         if depth > MAX_DEPTH:
             raise ValueError(f"nests deeper than {MAX_DEPTH} levels, or within itself; make it flatter")
         if not isinstance(schema, dict):
             raise ValueError(f"holds {short(repr(schema))} where a schema is expected")
         self._room.take(1, 2)
-        plain: JsonObject = {}
+        plain: dict[str, object] = {}
         if "$ref" in schema:
             plain.update(self.node(self._resolve(schema["$ref"]), depth + 1))
         for key, value in schema.items():
@@ -142,7 +142,7 @@ class _Plain:
                 plain[key] = {str(name): self._property(str(name), child, depth + 1) for name, child in value.items()}
         return plain
 
-    def _property(self, name: str, child: object, depth: int) -> JsonObject:
+    def _property(self, name: str, child: object, depth: int) -> dict[str, object]:
         self._room.take(0, len(encode_basestring_ascii(name)) + 2)
         return self.node(child, depth)
 
@@ -164,7 +164,7 @@ def _json_length(value: object) -> int:
 
 def _expression(value: Any) -> str:
     try:
-        re.compile(value)
+        re.compile(value)  # a client's value, of which re itself says what is wrong with it
     except (TypeError, re.error) as error:
         raise ValueError(f"holds the pattern {short(repr(value))}, which is no regular expression ({error})") from error
     return str(value)

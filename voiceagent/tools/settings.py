@@ -9,7 +9,6 @@ from typing import Annotated
 import msgspec
 
 from voiceagent.addresses import shown
-from voiceagent.json_types import JsonObject
 from voiceagent.tools.policy import Effect, ToolPolicy
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
@@ -67,7 +66,7 @@ class WebhookSettings(RuleSettings, frozen=True, forbid_unknown_fields=True, kw_
     name: Name
     description: Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
     url: str
-    parameters: JsonObject = {}
+    parameters: dict[str, object] = {}
     """JSON schema of the arguments."""
     headers_env: dict[str, str] = {}
     """Headers to send: each from the environment variable named."""

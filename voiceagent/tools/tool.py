@@ -43,16 +43,16 @@ class Tool(ABC):
         return {"type": "function", "function": function}
 
     @abstractmethod
-    def parse(self, arguments: str) -> JsonObject:
+    def parse(self, arguments: str) -> dict[str, object]:
         """Check a JSON object of arguments. The check is lenient where models are: numbers in quotes, null for missing values.
         Raises ToolError in words that the model can act on."""
 
-    async def check(self, arguments: str) -> JsonObject:
+    async def check(self, arguments: str) -> dict[str, object]:
         """See `parse`; a tool whose check may take longer than a moment does it off the event loop."""
         return self.parse(arguments)
 
     @abstractmethod
-    async def run(self, given: JsonObject, threads: Threads) -> object:
+    async def run(self, given: dict[str, object], threads: Threads) -> object:
         """Run it with checked arguments; blocking work runs in `threads`. The result must be convertible to JSON. Raises
         ToolError in words that the model can act on; any other exception is a mistake of the tool."""
 
@@ -75,7 +75,7 @@ class ToolSource:
         """Free it."""
 
 
-def json_object(arguments: str) -> JsonObject:
+def json_object(arguments: str) -> dict[str, object]:
     """The arguments as a model wrote them, as an object. Raises ToolError."""
     if len(arguments) > MAX_ARGUMENT_CHARACTERS:
         raise ToolError(f"The arguments are longer than {MAX_ARGUMENT_CHARACTERS} characters.")

@@ -7,7 +7,6 @@ import json
 import httpx2
 
 from voiceagent.errors import ConfigError
-from voiceagent.json_types import JsonObject
 from voiceagent.tools.arguments import ArgumentSchema
 from voiceagent.tools.headers import checked_url, headers_from
 from voiceagent.tools.policy import check_policy
@@ -53,15 +52,15 @@ class WebhookTool(Tool):
         if client is not None:
             await client.aclose()
 
-    def parse(self, arguments: str) -> JsonObject:
+    def parse(self, arguments: str) -> dict[str, object]:
         """See Tool."""
         return self._schema.parse(arguments)
 
-    async def check(self, arguments: str) -> JsonObject:
+    async def check(self, arguments: str) -> dict[str, object]:
         """See Tool."""
         return await self._schema.check(arguments)
 
-    async def run(self, given: JsonObject, threads: Threads) -> object:
+    async def run(self, given: dict[str, object], threads: Threads) -> object:
         """Post the arguments. Raises ToolError for every answer that is not JSON with a status of success."""
         if self._client is None:
             raise ToolError(f"The tool {self.name} is not available.")

@@ -8,7 +8,7 @@ import functools
 import json
 import logging
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -208,7 +208,7 @@ def _session_options(threads: int) -> onnxruntime.SessionOptions:
     return options
 
 
-def create(path: Path | None, options: JsonObject) -> PiperEngine:
+def create(path: Path | None, options: Mapping[str, object]) -> PiperEngine:
     """The plugin `piper` of `voiceagent.tts`: `path` is a folder with one voice. Raises ModelError, ConfigError."""
     if path is None:
         raise ConfigError("tts engine piper: needs a model; name one of models/registry.yaml")
