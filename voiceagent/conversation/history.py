@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from voiceagent.conversation.nesting import nests_deeper
 
@@ -78,7 +78,7 @@ def turn_border(messages: Sequence[Message], share: float) -> int:
     return border
 
 
-def read_arguments(text: str) -> dict[str, Any] | None:
+def read_arguments(text: str) -> dict[str, object] | None:
     """A tool call's arguments; None where the text is no JSON object, however wrong it is, or nests too deep to be looked at."""
     try:
         given = json.loads(text or "{}")

@@ -116,7 +116,7 @@ class Row:
 
     phases: frozenset[Phase]
     """In which it means something."""
-    handler: Callable[[Step, Any], None]
+    handler: Callable[[Step, Any], None]  # each takes its own event; `_row` sees to it that a row is for no other
     next_phases: frozenset[Phase]
     """In one of which the call is after it, or still in the one in which it was."""
 

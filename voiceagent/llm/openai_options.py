@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 
@@ -33,7 +31,7 @@ class OpenAiOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     long_history_tokens: int | None = None
     """A conversation of more is too long for the model, by estimate, instructions and tools not counted: what an agent's
     `llm.long_history_tokens` is where the agent does not say. None: there is no such limit."""
-    request: dict[str, Any] = {}
+    request: dict[str, object] = {}
     """Further fields of every request that the server knows, such as top_k or repetition_penalty."""
 
     @property

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 
@@ -31,10 +29,10 @@ class VllmOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Given to the chat template where set."""
     tool_format: str = ""
     """How the model writes tool calls, where its chat template does not tell."""
-    speculative: dict[str, Any] | None = None
+    speculative: dict[str, object] | None = None
     """vLLM's `speculative_config`, such as {method: ngram, num_speculative_tokens: 4, prompt_lookup_max: 4} or a draft model:
     tokens drafted cheaply and checked together."""
     sleep_after_s: float | None = None
     """Without a request for so long the weights leave the GPU; the next request waits for them. None: never. GPUs only."""
-    engine: dict[str, Any] = {}
+    engine: dict[str, object] = {}
     """Further arguments of vLLM's `AsyncEngineArgs`, such as tensor_parallel_size or quantization."""
