@@ -19,6 +19,7 @@ from voiceagent.conversation.state import Rules
 from voiceagent.errors import ConfigError
 from voiceagent.guard.settings import GuardSettings
 from voiceagent.media.ice import IceSettings
+from voiceagent.media.ports import MediaSettings
 from voiceagent.redaction import keep_secrets_of
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.settings import ToolEntry
@@ -216,6 +217,7 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     speech: SpeechSettings = SpeechSettings()
     admission: AdmissionSettings = AdmissionSettings()
     ice: IceSettings = IceSettings()
+    media: MediaSettings = MediaSettings()
     base_dir: str = "."
     """Where relative paths start: set to the file's folder when loaded."""
 

@@ -28,6 +28,7 @@ from voiceagent.llm.engine import no_tools
 from voiceagent.media import first_call
 from voiceagent.media.ice import IceServers
 from voiceagent.media.leg import Leg
+from voiceagent.media.ports import MediaPorts
 from voiceagent.media.webrtc import WebRtcLeg
 from voiceagent.models.choice import profile_of, registry_of
 from voiceagent.models.fitness import unfit
@@ -67,11 +68,14 @@ class AgentService:
         metrics = Metrics()
         admission = Admission(self.agent.admission, metrics)
         ice = IceServers.from_settings(self.agent.ice)
+        ports = MediaPorts.from_settings(self.agent.media)
+        if ports.ports is not None and len(ports.ports) < self.agent.admission.max_calls:
+            log.warning("media.ports has %d ports for %d calls; widen it", len(ports.ports), self.agent.admission.max_calls)
         limits = self.budgets.of(self.agent.profile)
         tools = ToolSet.from_config(self.agent.tools, self.agent.base_dir, metrics.tool_ended)
 
         async def answer(offer: str) -> tuple[Leg, str]:
-            return await WebRtcLeg.answer(offer, private_candidates=self.agent.ice.private_candidates)
+            return await WebRtcLeg.answer(offer, private_candidates=self.agent.ice.private_candidates, ports=ports)
 
         def load() -> AbstractAsyncContextManager[StartCall]:
             return self._loaded(tools, metrics, admission)

@@ -12,7 +12,8 @@ from typing import Any, Protocol
 
 from voiceagent.errors import MediaError, VoiceAgentError
 from voiceagent.media.leg import Leg
-from voiceagent.server.admission import YOUNG_S, Admission
+from voiceagent.media.ports import NoPortError
+from voiceagent.server.admission import RETRY_AFTER_S, YOUNG_S, Admission
 from voiceagent.server.clients import NOBODY, Client
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.problems import Problem
@@ -23,6 +24,7 @@ log = logging.getLogger(__name__)
 ANSWER_TIMEOUT_S = 10.0
 MINUTES_CHECKED_S = 5.0
 """How often a call is charged to its client's minutes."""
+NO_PORT = "This server has no port left for another call's audio; call again in a moment."
 QUOTA_USED = "quota_used"
 """Why a call ends whose client has no minutes left."""
 
@@ -147,6 +149,9 @@ class Calls:
         try:
             async with asyncio.timeout(ANSWER_TIMEOUT_S):
                 return await self._answer(offer)
+        except NoPortError as error:
+            log.warning("a call was refused: %s", error)
+            raise Problem(503, "no_media_port", NO_PORT, retry_after_s=RETRY_AFTER_S) from error
         except MediaError as error:
             raise Problem(400, "invalid_offer", str(error), param="sdp") from error
         except TimeoutError as error:
