@@ -1,5 +1,5 @@
-"""Resampling of a stream for a conversation: a short linear-phase filter, whose delay is 2 ms of the telephone's band, where the SoX
-resampler keeps up to 66 ms (8 to 16 kHz, its HQ). As many milliseconds come out as go in, so frames stay whole."""
+"""Resampling of a stream for a conversation: a short linear-phase filter, whose delay is 2 ms of the telephone's band, where the
+SoX resampler keeps up to 66 ms (8 to 16 kHz, its HQ). As many milliseconds come out as go in, so frames stay whole."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def _filter(up: int, down: int) -> NDArray[np.float32]:
     slower = max(up, down)
     offsets = np.arange(-HALF_WIDTH * slower, HALF_WIDTH * slower + 1) / slower
     taps = np.sinc(offsets * PASSED) * np.kaiser(len(offsets), 5.65)
-    return (taps / taps.sum() * up).astype(np.float32)
+    scaled: NDArray[np.float32] = (taps / taps.sum() * up).astype(np.float32)
+    return scaled
 
 
 class ShortResampler:

@@ -33,6 +33,8 @@ from voiceagent.server.page import serve_page
 from voiceagent.server.problems import Problem, answer_problems
 from voiceagent.server.quotas import Quotas
 from voiceagent.server.readiness import Load, Readiness
+from voiceagent.server.telephone import WEBHOOK_METHODS, Switchboard
+from voiceagent.telephony.settings import NO_TELEPHONE, Telephone
 
 MAX_BODY_BYTES = 131_072
 HANG_UP_GRACE_S = 2.0
@@ -53,6 +55,8 @@ class Service:
     operator_keys: tuple[str, ...] = ()
     ice: IceServers = NO_ICE_SERVERS
     """The STUN and TURN servers that callers are told of."""
+    telephone: Telephone = NO_TELEPHONE
+    """Whose telephone calls are taken."""
     web_folder: Path | None = None
     """The page; the shipped one when None."""
     drain_timeout_s: float = DRAIN_TIMEOUT_S
@@ -125,8 +129,29 @@ def _add_routes(app: web.Application, service: Service) -> None:
     app.router.add_post("/v1/realtime/calls", _offer)
     app.router.add_post("/v1/realtime/calls/{id}/hangup", _hang_up)
     app.router.add_delete("/v1/realtime/calls/{id}", _hang_up)
+    if service.telephone.lines:
+        _add_telephone(app, Switchboard(service.telephone, app[CALLS]))
     app.router.add_get("/", page)
     app.router.add_get(r"/{path:(?!v1/).+}", page)
+
+
+def _add_telephone(app: web.Application, switchboard: Switchboard) -> None:
+    async def webhook(request: web.Request) -> web.Response:
+        with request.app[DRAINING].offer():
+            request.app[READINESS].start_call()  # a vendor that is told now may ring elsewhere
+            return await switchboard.webhook(request)
+
+    async def stream(request: web.Request) -> web.StreamResponse:
+        draining = request.app[DRAINING]
+        with draining.offer():
+            start_call = request.app[READINESS].start_call()
+            stream = await switchboard.open_stream(request, start_call, lambda: _is_connected(request) and not draining.reason)
+        await stream.run()
+        return stream.socket
+
+    for method in WEBHOOK_METHODS:
+        app.router.add_route(method, "/telephony/{vendor}", webhook)
+    app.router.add_get("/telephony/{vendor}/stream/{ticket}", stream)
 
 
 def _headers(gate: Gate) -> Middleware:

@@ -79,8 +79,27 @@ class Calls:
         client: Client = NOBODY,
         is_there: Callable[[], bool] = lambda: True,
     ) -> tuple[str, str]:
-        """Answer a client's offer and start its call, perhaps after a wait, during which `is_there` says whether the caller still
-        does: the call's id and the SDP answer. Raises Problem."""
+        """Answer a client's offer and start its call: the call's id and the SDP answer. Raises Problem."""
+        sdp = ""
+
+        async def make_leg() -> Leg:
+            nonlocal sdp
+            leg, sdp = await self._leg(offer)
+            return leg
+
+        call_id = await self.begin(make_leg, session, start_call, client, is_there)
+        return call_id, sdp
+
+    async def begin(
+        self,
+        make_leg: Callable[[], Awaitable[Leg]],
+        session: dict[str, Any],
+        start_call: StartCall,
+        client: Client = NOBODY,
+        is_there: Callable[[], bool] = lambda: True,
+    ) -> str:
+        """Take a place for a client's call, perhaps after a wait, during which `is_there` says whether the caller still is, make
+        its leg and start it: the call's id. Raises Problem, also what `make_leg` raises."""
         place = self._quotas.take(client)
         try:
             await self._admission.admit(is_there, self._connected, self._settled)
@@ -91,7 +110,7 @@ class Calls:
             await place.connect()
             if not is_there():
                 raise Problem(503, "gone", "Nobody waits for this call any more, or the server has begun to drain.")
-            leg, sdp = await self._leg(offer)
+            leg = await make_leg()
             call_id = f"rtc_{secrets.token_hex(12)}"
             try:
                 handle = start_call(leg, call_id, session)
@@ -107,7 +126,7 @@ class Calls:
         task = asyncio.create_task(self._run(call_id, up), name=f"call {call_id}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return call_id, sdp
+        return call_id
 
     def _connected(self) -> int:
         """How many calls are connected: a half-open one costs nothing."""
