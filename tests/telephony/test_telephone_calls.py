@@ -137,13 +137,29 @@ async def test_an_interruption_clears_what_the_vendor_keeps_and_history_keeps_wh
         audible = [at for at, pcm in peer.heard if at < peer.clears[0] + 0.5 and dbfs(pcm) > -45]
         await peer.wait(lambda: peer.heard[-1][0] > peer.spoken_until and peer.is_quiet(1.0))
     stopped_s = audible[-1] - interrupted
+    played_ms = 1000 * len(np.concatenate([pcm for at, pcm in peer.heard if asked < at <= audible[-1]])) / peer.rate_hz
     steps = await ended(line, 1)
-    heard = [action for _, actions in steps for action in actions if isinstance(action, act.ReplyHeard)]
-    said_in_full = "".join(
-        event.text for event, _ in steps if isinstance(event, ev.TextDelta) and event.reply_id == heard[1].reply_id
+    text: dict[int, str] = {}
+    for event, _ in steps:
+        if isinstance(event, ev.TextDelta):
+            text[event.reply_id] = text.get(event.reply_id, "") + event.text
+    heard = {
+        action.reply_id: action.heard for _, actions in steps for action in actions if isinstance(action, act.ReplyHeard)
+    }
+    stopped = [event for event, _ in steps if isinstance(event, ev.PlayoutStopped) and event.clause >= 0]
+    known_ms = stopped[0].played_ms + sum(
+        event.duration_ms
+        for event, _ in steps
+        if isinstance(event, ev.ClauseAudio)
+        and event.reply_id == stopped[0].reply_id
+        and event.clause < stopped[0].clause
+        and event.complete
     )
+    cut, full = heard[stopped[0].reply_id], text[stopped[0].reply_id]
     assert 0.0 < stopped_s < 0.6
-    assert heard[1].heard
-    assert said_in_full.startswith(heard[1].heard[:10])
-    assert len(heard[1].heard) < len(said_in_full)
-    assert "Berlin" in heard[-1].heard
+    assert cut
+    assert full.startswith(cut.rstrip(".,!?"))
+    assert len(cut) < len(full)
+    assert played_ms - 300 < known_ms <= played_ms + 1, "never more than was played, and not much less"
+    assert "Berlin" in list(heard.values())[-1]
+    assert set(peer.marks_played) & set(peer.marks_cleared) == set()
