@@ -148,6 +148,7 @@ class Peer:
     shuffled: bool = False
     """Whether pieces overtake each other."""
     acknowledges: bool = True
+    patience_s: float = 6.0
     heard: list[tuple[float, np.ndarray]] = field(default_factory=list)
     """When a piece of 20 ms was played, in seconds of the loop, and its samples at the call's rate."""
     marks_played: list[str] = field(default_factory=list)
@@ -233,9 +234,9 @@ class Peer:
         padded = np.pad(pcm, (0, -len(pcm) % size))
         self._microphone.extend(padded.reshape(-1, size))
 
-    async def wait(self, condition: Callable[[], bool], seconds: float = 30.0) -> None:
+    async def wait(self, condition: Callable[[], bool]) -> None:
         """Until something has come of which `condition` is true."""
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(self.patience_s):
             while not condition():
                 self._changed.clear()
                 await self._changed.wait()

@@ -100,7 +100,7 @@ async def test_a_request_is_spoken_over_the_telephone_and_answered_with_the_tool
     words: Words,
     vendor: str,
 ) -> None:
-    async with Peer(session, line.url, vendor, {"customer_id": "42"}) as peer:
+    async with Peer(session, line.url, vendor, {"customer_id": "42"}, patience_s=30.0) as peer:
         await peer.wait(lambda: peer.is_quiet(0.6))
         assert "help" in (await words(peer.heard_pcm(), peer.rate_hz)).lower()
         asked = asyncio.get_running_loop().time()
@@ -125,7 +125,7 @@ async def test_an_interruption_clears_what_the_vendor_keeps_and_history_keeps_wh
     session: aiohttp.ClientSession,
     said: Said,  # noqa: F811
 ) -> None:
-    async with Peer(session, line.url, "twilio") as peer:
+    async with Peer(session, line.url, "twilio", patience_s=30.0) as peer:
         await peer.wait(lambda: peer.is_quiet(0.6))
         asked = asyncio.get_running_loop().time()
         peer.say(await spoken(said, LONG, peer))
@@ -143,9 +143,7 @@ async def test_an_interruption_clears_what_the_vendor_keeps_and_history_keeps_wh
     for event, _ in steps:
         if isinstance(event, ev.TextDelta):
             text[event.reply_id] = text.get(event.reply_id, "") + event.text
-    heard = {
-        action.reply_id: action.heard for _, actions in steps for action in actions if isinstance(action, act.ReplyHeard)
-    }
+    heard = {action.reply_id: action.heard for _, actions in steps for action in actions if isinstance(action, act.ReplyHeard)}
     stopped = [event for event, _ in steps if isinstance(event, ev.PlayoutStopped) and event.clause >= 0]
     known_ms = stopped[0].played_ms + sum(
         event.duration_ms
