@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 
 import numpy as np
@@ -86,8 +87,8 @@ def test_a_reply_that_is_cancelled_takes_nothing_from_one_that_is_played() -> No
 
 
 class KeepingPeer(RuleBasedStateMachine):
-    """A playout whose peer keeps frames, plays them in order, and drops them when it is told to. What the ledger says was heard was
-    played, and nothing is lost or heard twice but what a pause took back."""
+    """A playout whose peer keeps frames, plays them in order, and drops them when it is told to. What the ledger says was heard
+    was played, and nothing is lost or heard twice but what a pause took back."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -146,7 +147,7 @@ class KeepingPeer(RuleBasedStateMachine):
     @invariant()
     def nothing_is_skipped(self) -> None:
         mine = [position for position in self.played if position[0] == self.reply]
-        for before, after in zip(mine, mine[1:], strict=False):
+        for before, after in itertools.pairwise(mine):
             assert after[1] in (before[1], before[1] + 1)
             if after[1] == before[1]:
                 assert before[2] <= after[2] <= before[2] + 1000 * FRAME_SAMPLES / RATE_HZ + 0.01

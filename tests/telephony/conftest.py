@@ -72,6 +72,7 @@ class EchoServer:
         self.calls = calls
         self.app = app
         self.echoes = True
+        self.begun = asyncio.Event()
         self.url = str(client.make_url("")).rstrip("/")
 
 
@@ -83,6 +84,7 @@ async def echo(make_service: MakeService) -> AsyncIterator[EchoServer]:  # noqa:
     def start_call(leg: Leg, call_id: str, session: dict[str, Any]) -> CallHandle:
         assert isinstance(leg, StreamLeg)
         calls.append(EchoCall(leg, servers[0].echoes))
+        servers[0].begun.set()
         return calls[-1]
 
     @asynccontextmanager

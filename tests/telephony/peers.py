@@ -1,5 +1,6 @@
-"""Vendors of telephone calls, as their documents say that they behave: each signs and sends its webhook, streams 20 ms of audio at a
-time, keeps what it is sent and plays it by the clock, and tells what it has played. Nothing of ours is used but the codes' tables."""
+"""Vendors of telephone calls, as their documents say that they behave: each signs and sends its webhook, streams 20 ms of audio
+at a time, keeps what it is sent and plays it by the clock, and tells what it has played. Nothing of ours is used but the codes'
+tables."""
 
 from __future__ import annotations
 
@@ -73,7 +74,7 @@ def _form(vendor: str, path: str, fields: dict[str, str]) -> Request:
         return Request("POST", path, {**kind, "Telnyx-Timestamp": now, "Telnyx-Signature-Ed25519": signature}, body)
     joined = "".join(name + fields[name] for name in sorted(fields))
     if vendor == "plivo":
-        query = path.partition("?")[2]
+        query = "&".join(sorted(path.partition("?")[2].split("&")))
         signed = PUBLIC_URL + path.partition("?")[0] + f"?{query}" + ("." if query else "") + joined + ".nonce"
         digest = base64.b64encode(hmac.new(secret.encode(), signed.encode(), "sha256").digest()).decode()
         return Request("POST", path, {**kind, "X-Plivo-Signature-V3": digest, "X-Plivo-Signature-V3-Nonce": "nonce"}, body)
@@ -264,11 +265,17 @@ class Peer:
             held.append(self._media(pcm))
             if not self.shuffled or len(held) == 3:
                 for message in reversed(held):
-                    await (self.socket.send_bytes if isinstance(message, bytes) else self.socket.send_str)(message)  # type: ignore[operator]
+                    await self._send(message)
                 held.clear()
             self._changed.set()
             due += FRAME_S
             await asyncio.sleep(max(0.0, due - loop.time()))
+
+    async def _send(self, message: str | bytes) -> None:
+        if isinstance(message, bytes):
+            await self.socket.send_bytes(message)
+        else:
+            await self.socket.send_str(message)
 
     def _media(self, pcm: np.ndarray) -> str | bytes:
         self._chunk += 1
@@ -293,7 +300,7 @@ class Peer:
     def _take(self, data: dict[str, Any]) -> None:
         kind = data.get("event") or data.get("action") or data.get("type")
         names = self._names
-        if self.vendor not in ("vonage", "jambonz"):
+        if self.vendor not in ("vonage", "jambonz", "telnyx"):
             assert data[names["stream"]] == "MZ1", data
         if kind in ("media", "playAudio"):
             assert (kind == "playAudio") == (self.vendor == "plivo")

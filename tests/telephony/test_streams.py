@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.telephony.conftest import EchoServer
 from tests.telephony.peers import CALLED, CALLER, SECRETS, Peer, ask, stream_path, webhook
+from voiceagent.media.stream_leg import StreamLeg
 from voiceagent.server.app import CALLS
 
 
@@ -158,20 +160,24 @@ async def test_twenty_calls_at_once_keep_their_audio_apart_and_in_time(echo: Ech
     assert [round(peak / 10) * 10 for peak, _ in found] == hz
 
 
+async def fill(leg: StreamLeg) -> None:
+    while True:
+        await leg._send(bytes(65_536))
+
+
 async def test_a_stream_that_is_not_read_ends_as_lost(echo: EchoServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("voiceagent.media.stream_leg.SEND_TIMEOUT_S", 0.3)
     _, answer = await ask(echo.session, echo.url, webhook("jambonz"))
     socket = await echo.session.ws_connect(echo.url.replace("http", "ws") + stream_path(answer), max_msg_size=0)
     await socket.send_str(json.dumps({"callSid": "c", "sampleRate": 16_000}))
-    while not echo.calls:
-        await asyncio.sleep(0)
+    await echo.begun.wait()
     leg = echo.calls[0].leg
-    transport = socket._conn.transport  # type: ignore[union-attr]
-    assert transport is not None
-    transport.pause_reading()  # type: ignore[attr-defined]
+    connection = socket._conn
+    assert connection is not None
+    transport: Any = connection.transport
+    transport.pause_reading()
     with pytest.raises((ConnectionError, TimeoutError)):
-        while True:
-            await leg._send(bytes(65_536))
-    transport.abort()  # type: ignore[attr-defined]
+        await fill(leg)
+    transport.abort()
     await echo.app[CALLS].over()
     assert echo.calls[0].ended

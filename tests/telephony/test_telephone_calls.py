@@ -1,4 +1,5 @@
-"""Whole telephone calls: a real server process with the real engines, the bundled voice as the caller through the telephone's codes."""
+"""Whole telephone calls: a real server process with the real engines, and the bundled voice as the caller through the telephone's
+codes."""
 
 from __future__ import annotations
 
@@ -64,7 +65,7 @@ async def words() -> Words:
     async def read(pcm: NDArray[np.int16], rate_hz: int) -> str:
         engine = load_stt(profile("embedded").stt)
         try:
-            heard = resample(pcm, rate_hz, 16_000).astype(np.float32) / 32768
+            heard = (resample(pcm, rate_hz, 16_000) / np.float32(32768)).astype(np.float32)
             return (await engine.transcribe(heard, final=True)).text
         finally:
             await engine.close()
@@ -77,7 +78,7 @@ async def spoken(said: Said, text: str, peer: Peer) -> NDArray[np.int16]:  # noq
     return resample(pcm, rate_hz, peer.rate_hz)
 
 
-async def ended(server: ServerProcess, calls: int) -> list[tuple[ev.Event, tuple[act.AnyAction, ...]]]:
+async def ended(server: ServerProcess, calls: int) -> list[tuple[ev.Event, tuple[act.Action, ...]]]:
     """The last call's events and what came of each, once so many calls are over."""
     async with aiohttp.ClientSession() as session, asyncio.timeout(20):
         while True:

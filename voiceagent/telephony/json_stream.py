@@ -52,6 +52,8 @@ class FieldMap:
     """The names of one vendor. Several are tried in order, as vendors rename."""
 
     stream_id: str = "streamSid"
+    names_stream: bool = True
+    """Whether what is sent tells the stream's id."""
     call_id: tuple[str, ...] = ("callSid",)
     media_format: str = "mediaFormat"
     rate: str = "sampleRate"
@@ -113,7 +115,8 @@ class JsonStream:
         return (self._message(self._fields.clear),)
 
     def _message(self, event: str, **rest: Any) -> str:
-        return msgspec.json.encode({"event": event, self._fields.stream_id: self._stream_id, **rest}).decode()
+        stream = {self._fields.stream_id: self._stream_id} if self._fields.names_stream else {}
+        return msgspec.json.encode({"event": event, **stream, **rest}).decode()
 
     def _start(self, data: dict[str, Any], start: dict[str, Any]) -> Started:
         fields = self._fields

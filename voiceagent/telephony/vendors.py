@@ -55,6 +55,7 @@ class Vendor:
 _TWILIO = FieldMap()
 _TELNYX = FieldMap(
     stream_id="stream_id",
+    names_stream=False,
     call_id=("call_control_id", "call_session_id"),
     media_format="media_format",
     rate="sample_rate",
