@@ -27,13 +27,15 @@ class _Mark:
 class Marks:
     """Those that are on their way. A mark of what was dropped since is stale: it comes back, but nothing was played."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, come_back: bool = True) -> None:
+        """Where they do not `come_back`, what is before them counts as played when it must have been."""
         self.stale = 0
         self.missing = 0
         """Those that never came back."""
         self._waiting: deque[_Mark] = deque()
         self._count = 0
-        self._missing_in_a_row = 0
+        self._come_back = come_back
+        self._missing_in_a_row = 0 if come_back else FORGIVEN
 
     @property
     def frames(self) -> int:
@@ -77,7 +79,7 @@ class Marks:
         played: list[Position] = []
         while self.due_s is not None and now_s >= self.due_s:
             played += self._waiting.popleft().positions
-            self.missing += 1
+            self.missing += self._come_back
             self._missing_in_a_row += 1
         return played
 

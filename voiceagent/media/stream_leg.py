@@ -18,6 +18,7 @@ from voiceagent.audio.jitter_buffer import CLOCK_HZ
 from voiceagent.errors import MediaError
 from voiceagent.media.audio_receiver import AudioReceiver
 from voiceagent.media.leg import InboundFrame
+from voiceagent.media.marks import Marks
 from voiceagent.media.phone_codec import PhoneDecoder, PhoneEncoder
 from voiceagent.media.playout import RATE_HZ, Playout
 from voiceagent.media.stream_player import StreamPlayer
@@ -61,7 +62,8 @@ def messages_meter() -> Meter:
 class StreamLeg:
     """Implements `Leg`. Made when the vendor's start message has come; `close` frees it."""
 
-    def __init__(self, wire: Wire, stream: Stream, started: Started, chunk_frames: int = 1) -> None:
+    def __init__(self, wire: Wire, stream: Stream, started: Started, *, chunk_frames: int = 1, has_marks: bool = True) -> None:
+        """`chunk_frames` of 20 ms go out together. Without marks what was sent is heard by the clock."""
         self.playout = Playout()
         self.dropped_frames = 0
         self.dropped_events = 0
@@ -74,7 +76,7 @@ class StreamLeg:
         self._receiver = AudioReceiver(HEARD_RATE_HZ, self._on_frame, decoder=decoder)
         self._numbers = _Numbers(decoder)
         encoder = PhoneEncoder(started.format, RATE_HZ)
-        self._player = StreamPlayer(self.playout, stream, encoder, self._send, chunk_frames)
+        self._player = StreamPlayer(self.playout, stream, encoder, self._send, Marks(come_back=has_marks), chunk_frames)
         self._keypad = Keypad()
         self._meter = messages_meter()
         self._heard: deque[InboundFrame] = deque()

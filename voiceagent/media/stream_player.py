@@ -40,8 +40,10 @@ class _Chunk:
 class StreamPlayer:
     """Sends a playout's audio until it is cancelled: `run` is a task of its own."""
 
-    def __init__(self, playout: Playout, stream: Stream, encoder: PhoneEncoder, send: Send, chunk_frames: int = 1) -> None:
-        self.marks = Marks()
+    def __init__(
+        self, playout: Playout, stream: Stream, encoder: PhoneEncoder, send: Send, marks: Marks, chunk_frames: int
+    ) -> None:
+        self.marks = marks
         self._playout = playout
         self._stream = stream
         self._encoder = encoder
@@ -126,7 +128,9 @@ class StreamPlayer:
         if self._unmarked:
             name = self.marks.put(self._unmarked, self._unmarked_frames, self._played_s)
             self._unmarked = []
-            await self._send(self._stream.mark(name))
+            message = self._stream.mark(name)
+            if message:
+                await self._send(message)
         self._unmarked_frames = 0
 
     def _take(self) -> _Chunk | None:
@@ -148,10 +152,11 @@ class StreamPlayer:
     def _halt(self, reply_id: int) -> None:
         """A reply was paused or cancelled: the peer drops what it has of it."""
         unmarked = any(position[0] == reply_id for position in (*self._unmarked, *self._in_flight))
-        if not unmarked and not self.marks.hold(reply_id):
+        clear = self._stream.clear()
+        if not clear or not (unmarked or self.marks.hold(reply_id)):
             return
         self._epoch += 1
-        self._urgent.extend(self._stream.clear())
+        self._urgent.extend(clear)
         self.marks.forget()
         self._unmarked, self._in_flight = [], []
         self._unmarked_frames, self._begun = 0, False

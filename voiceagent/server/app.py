@@ -7,6 +7,7 @@ import asyncio
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,9 @@ from voiceagent.latency.spans import WHOLES, Stage
 from voiceagent.media.ice import NO_ICE_SERVERS, IceServers
 from voiceagent.resources import web_dir
 from voiceagent.server.admission import Admission
+from voiceagent.server.audiosocket import AudioSocketServer
 from voiceagent.server.auth import OPERATOR_KEYS_VARIABLE, Gate
-from voiceagent.server.calls import Answer, Calls
+from voiceagent.server.calls import Answer, Calls, StartCall
 from voiceagent.server.clients import CLIENT
 from voiceagent.server.connection import AIOHTTP_OPTIONS
 from voiceagent.server.draining import DRAIN_TIMEOUT_S, Draining
@@ -67,6 +69,7 @@ class Service:
 READINESS = web.AppKey("readiness", Readiness)
 CALLS = web.AppKey("calls", Calls)
 DRAINING = web.AppKey("draining", Draining)
+ASTERISK = web.AppKey("asterisk", AudioSocketServer)
 
 
 def make_app(service: Service) -> web.Application:
@@ -89,7 +92,12 @@ def make_app(service: Service) -> web.Application:
         app[READINESS] = Readiness(service.load)
         app[READINESS].open()
         with LoopMonitor(service.metrics, pressure=service.admission.pressure):
-            yield
+            async with AsyncExitStack() as listening:
+                if service.telephone.audiosocket is not None:
+                    asterisk = AudioSocketServer(service.telephone.audiosocket, app[CALLS], lambda: _start_call(app))
+                    await listening.enter_async_context(asterisk.open())
+                    app[ASTERISK] = asterisk
+                yield
             await app[CALLS].close(HANG_UP_GRACE_S)
             await app[READINESS].close()
 
@@ -193,6 +201,11 @@ async def _offer(request: web.Request) -> web.Response:
         raise
     headers = {"Location": f"/v1/realtime/calls/{call_id}", hdrs.CONTENT_TYPE: "application/sdp"}
     return web.Response(status=201, body=sdp.encode(), headers=headers)
+
+
+def _start_call(app: web.Application) -> StartCall:
+    with app[DRAINING].offer():
+        return app[READINESS].start_call()
 
 
 def _is_connected(request: web.Request) -> bool:

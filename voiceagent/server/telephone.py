@@ -127,7 +127,7 @@ class CallStream:
         except TimeoutError as error:
             raise Problem(408, "stream_timeout", f"The call did not begin within {START_TIMEOUT_S:.0f} s.") from error
         facts = self._facts.beside(started.facts)
-        self._leg = StreamLeg(self, stream, Started(started.format, facts), self._line.vendor.chunk_frames)
+        self._leg = StreamLeg(self, stream, Started(started.format, facts), chunk_frames=self._line.vendor.chunk_frames)
         return self._leg
 
     async def _started(self, stream: Stream) -> Started:
@@ -144,10 +144,12 @@ class CallStream:
         """Hand on what comes until the WebSocket is closed; at once where the call was refused."""
         if self._leg is None:
             return
-        async for message in self.socket:
-            if message.type in (WSMsgType.TEXT, WSMsgType.BINARY):
-                self._leg.receive(message.data)
-        self._leg.gone()
+        try:
+            async for message in self.socket:
+                if message.type in (WSMsgType.TEXT, WSMsgType.BINARY):
+                    self._leg.receive(message.data)
+        finally:
+            self._leg.gone()
 
     async def refuse(self, problem: Problem) -> None:
         """Say why, and close."""
