@@ -21,6 +21,7 @@ from voiceagent.config import AgentConfig, load_agent
 from voiceagent.errors import ConfigError, MediaError
 from voiceagent.media.leg import Leg
 from voiceagent.media.ports import MediaPorts, MediaSettings
+from voiceagent.media.session_description import with_address
 from voiceagent.media.webrtc import WebRtcLeg
 from voiceagent.server.agent_service import AgentService
 from voiceagent.server.app import READINESS, make_app
@@ -183,6 +184,15 @@ async def test_the_address_that_is_told_is_tried_first() -> None:
     preference = {host: int(priority) for _, priority, host in found}
     assert preference["203.0.113.7"] > preference[LOOPBACK]
     assert len({foundation for foundation, _, _ in found}) == len(preference)
+
+
+def test_an_address_is_told_once_for_each_port_and_family() -> None:
+    own = [("192.0.2.1", 40_000), ("192.0.2.2", 40_000), ("192.0.2.1", 40_001), ("fd00::1", 40_002)]
+    lines = [f"a=candidate:{'f' * 32} 1 udp 2130706431 {host} {port} typ host" for host, port in own]
+    answer = with_address("\r\n".join(lines) + "\r\n", "203.0.113.7")
+    assert ports_of(answer) == {*own, ("203.0.113.7", 40_000), ("203.0.113.7", 40_001)}
+    assert answer.count("203.0.113.7 40000") == 1
+    assert with_address(answer, "") == answer
 
 
 @pytest.fixture

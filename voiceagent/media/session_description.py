@@ -167,12 +167,15 @@ def with_address(text: str, address: str) -> str:
     if not address:
         return text
     version = ipaddress.ip_address(address).version
+    told: set[str] = set()
     lines = []
     for line in text.splitlines():
         match = _CANDIDATE.match(line)
         if match is not None and " typ host" in line and ipaddress.ip_address(match["host"]).version == version:
             foundation, component, transport, priority, _, rest = line.removeprefix("a=candidate:").split(" ", 5)
-            lines.append(f"a=candidate:n{foundation[1:]} {component} {transport} {priority} {address} {rest}")
+            if f"{component} {match['port']}" not in told:  # several of the machine's own may have the same port
+                lines.append(f"a=candidate:n{foundation[1:]} {component} {transport} {priority} {address} {rest}")
+            told.add(f"{component} {match['port']}")
             line = line.replace(f" {priority} ", f" {int(priority) - _LOWER_PREFERENCE} ", 1)
         lines.append(line)
     return "\r\n".join(lines) + "\r\n"
