@@ -145,19 +145,18 @@ async def test_the_vendors_stop_ends_the_call_and_ours_ends_the_stream(echo: Ech
     assert len(echo.app[CALLS]) == 0
 
 
-async def test_twenty_calls_at_once_keep_their_audio_apart_and_in_time(echo: EchoServer) -> None:
+async def test_calls_of_all_vendors_at_once_keep_their_audio_apart(echo: EchoServer) -> None:
     hz = [300 + 100 * number for number in range(8)]
 
-    async def one(number: int) -> tuple[float, float]:
+    async def one(number: int) -> float:
         vendor = list(SECRETS)[number % len(SECRETS)]
         async with Peer(echo.session, echo.url, vendor) as peer:
             peer.say(tone(hz[number], peer.rate_hz, 1.0))
             await peer.wait(lambda: len(loud(peer.heard_pcm())) >= 0.98 * peer.rate_hz)
-            times = [at for at, _ in peer.heard]
-            return peak_hz(loud(peer.heard_pcm()), peer.rate_hz), max(np.diff(times))
+            return peak_hz(loud(peer.heard_pcm()), peer.rate_hz)
 
     found = await asyncio.gather(*(one(number) for number in range(len(hz))))
-    assert [round(peak / 10) * 10 for peak, _ in found] == hz
+    assert [round(peak / 10) * 10 for peak in found] == hz
 
 
 async def fill(leg: StreamLeg) -> None:
