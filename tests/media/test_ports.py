@@ -186,12 +186,12 @@ async def test_the_address_that_is_told_is_tried_first() -> None:
     assert len({foundation for foundation, _, _ in found}) == len(preference)
 
 
-def test_an_address_is_told_once_for_each_port_and_family() -> None:
+def test_an_address_is_told_once_for_each_port_and_family_of_a_section() -> None:
     own = [("192.0.2.1", 40_000), ("192.0.2.2", 40_000), ("192.0.2.1", 40_001), ("fd00::1", 40_002)]
     lines = [f"a=candidate:{'f' * 32} 1 udp 2130706431 {host} {port} typ host" for host, port in own]
-    answer = with_address("\r\n".join(lines) + "\r\n", "203.0.113.7")
+    answer = with_address("\r\n".join(["m=audio", *lines, "m=application", *lines]) + "\r\n", "203.0.113.7")
     assert ports_of(answer) == {*own, ("203.0.113.7", 40_000), ("203.0.113.7", 40_001)}
-    assert answer.count("203.0.113.7 40000") == 1
+    assert answer.count("203.0.113.7 40000") == 2, "once in each section"
     assert with_address(answer, "") == answer
 
 

@@ -170,6 +170,8 @@ def with_address(text: str, address: str) -> str:
     told: set[str] = set()
     lines = []
     for line in text.splitlines():
+        if line.startswith("m="):
+            told.clear()
         match = _CANDIDATE.match(line)
         if match is not None and " typ host" in line and ipaddress.ip_address(match["host"]).version == version:
             foundation, component, transport, priority, _, rest = line.removeprefix("a=candidate:").split(" ", 5)
