@@ -18,11 +18,14 @@ from tests.programs import program
 from tests.turn_relay import SECRET, turn_process
 from voiceagent import __version__
 from voiceagent.config import load_agent
+from voiceagent.media.ports import read_ports
 from voiceagent.models.registry import registry
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+BINDS = ("VOICEAGENT_BIND", "TURN_BIND", "MEDIA_BIND")
+"""Variables that say on which address a port is published."""
 ONCE = ("models", "models-gpu")
 """Services that do their work and end."""
 
@@ -143,7 +146,14 @@ def test_every_service_is_confined(name: str) -> None:
 @pytest.mark.parametrize("name", SERVICES)
 def test_nothing_listens_beyond_loopback_by_default(name: str) -> None:
     for port in SERVICES[name].get("ports", ()):
-        assert port.startswith(("127.0.0.1:", "${VOICEAGENT_BIND:-127.0.0.1}:", "${TURN_BIND:-127.0.0.1}:"))
+        assert port.startswith(("127.0.0.1:", *(f"${{{name}:-127.0.0.1}}:" for name in BINDS)))
+
+
+@pytest.mark.parametrize("name", ["agent", "agent-gpu"])
+def test_the_ports_for_audio_are_those_that_the_agent_takes(name: str) -> None:
+    ports = SERVICES[name]["environment"]["VOICEAGENT_MEDIA_PORTS"]
+    assert any(port.endswith(f":{ports}:{ports}/udp") for port in SERVICES[name]["ports"])
+    assert read_ports(ports) is not None
 
 
 def test_a_turn_relay_reaches_the_agents_network_and_nothing_else() -> None:

@@ -51,6 +51,7 @@ class MediaServer:
         self.behaviour: Behaviour = listen
         self.options: dict[str, Any] = {}
         self.legs: list[WebRtcLeg] = []
+        self.change_answer: Callable[[str], str] = str
         self.url = ""
         self._tasks: list[asyncio.Task[None]] = []
         self._runner: web.AppRunner | None = None
@@ -71,7 +72,7 @@ class MediaServer:
         self.legs.append(leg)
         self._tasks.append(asyncio.create_task(self._serve(leg)))
         headers = {"Location": f"/v1/realtime/calls/rtc_{len(self.legs)}"}
-        return web.Response(status=201, text=answer, content_type="application/sdp", headers=headers)
+        return web.Response(status=201, text=self.change_answer(answer), content_type="application/sdp", headers=headers)
 
     async def _serve(self, leg: WebRtcLeg) -> None:
         try:

@@ -165,6 +165,10 @@ class Decoder:
         self._out = np.zeros(self._longest_samples, dtype=np.int16)
         self._out_address = self._out.ctypes.data
 
+    def packet_samples(self, payload: bytes) -> int:
+        """See the function of this name."""
+        return packet_samples(payload)
+
     def decode(self, payload: bytes) -> NDArray[np.int16]:
         """The audio of a packet, shape (samples,). Raises MediaError when it is not an Opus packet."""
         return self._run(payload, self._longest_samples, fec=False)

@@ -20,8 +20,9 @@ from aiortc.rtcrtpreceiver import StreamStatistics
 from aiortc.rtp import RtpPacket, is_rtcp
 
 from voiceagent.errors import MediaError
-from voiceagent.media import ice_hooks, set_up_repeats, transport_hooks
+from voiceagent.media import ice_hooks, ice_sockets, set_up_repeats, transport_hooks
 from voiceagent.media.datagram_gate import Gate
+from voiceagent.media.ports import ANY_PORT, MediaPorts
 from voiceagent.token_bucket import Meter, TokenBucket
 
 SUPPORTED = "1.16."
@@ -88,7 +89,7 @@ def check() -> None:
         problems.append(f"aioice's Connection.{_DATA_RECEIVED} moved")
     if not callable(getattr(aioice.ice, "get_host_addresses", None)):
         problems.append("aioice gathers addresses elsewhere")
-    problems += ice_hooks.moved() + transport_hooks.moved() + set_up_repeats.moved()
+    problems += ice_hooks.moved() + ice_sockets.moved() + transport_hooks.moved() + set_up_repeats.moved()
     if problems:
         found = "; ".join(problems)
         raise MediaError(f"aiortc cannot be used: {found}; expected {SUPPORTED}*: pip install 'aiortc=={SUPPORTED}*'")
@@ -200,10 +201,13 @@ def ice_connection(transport: RTCDtlsTransport) -> aioice.ice.Connection:
     return connection
 
 
-def guard_sockets(peer: RTCPeerConnection, make_gate: Callable[[], Gate]) -> None:
-    """Put a gate before each socket of `peer`, which knows the other side's description and has opened no socket yet."""
+def guard_sockets(peer: RTCPeerConnection, make_gate: Callable[[], Gate], ports: MediaPorts = ANY_PORT) -> None:
+    """Put a gate of ours before each socket of `peer`, which knows the other side's description and has opened none, and have it
+    open them by `ports`."""
     for transport in transports(peer):
         ice_hooks.guard(ice_connection(transport), make_gate())
+        if ports is not ANY_PORT:
+            ice_sockets.use(ice_connection(transport), ports)
 
 
 def repeat_flights(peer: RTCPeerConnection) -> None:

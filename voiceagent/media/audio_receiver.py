@@ -1,10 +1,11 @@
-"""RTP packets in, 20 ms frames of PCM out: jitter buffer, Opus and the timer that ends a wait. Used at both ends of a call."""
+"""RTP packets in, 20 ms frames of PCM out: jitter buffer, decoder and the timer that ends a wait. Used at both ends of a call."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from aiortc.rtp import RtpPacket
@@ -25,20 +26,43 @@ Deliver = Callable[[NDArray[np.int16], float, bool], None]
 `time.monotonic`), and whether any of it was lost."""
 
 
+class AudioDecoder(Protocol):
+    """Makes one stream's packets audio, mono at one rate."""
+
+    def packet_samples(self, payload: bytes) -> int:
+        """How long a packet is, in samples of the 48 kHz RTP clock; 0 when it holds no audio."""
+        ...
+
+    def decode(self, payload: bytes) -> NDArray[np.int16]:
+        """Its audio. Raises MediaError."""
+        ...
+
+    def conceal(self, samples: int) -> NDArray[np.int16]:
+        """A guess at so much lost audio."""
+        ...
+
+    def recover(self, next_payload: bytes, samples: int) -> NDArray[np.int16]:
+        """The lost audio just before a packet, as far as that tells. Raises MediaError."""
+        ...
+
+
 class AudioReceiver:
     """Decodes one RTP stream; `deliver` is called with each frame, on the event loop. Call `close` to stop its timer."""
 
-    def __init__(self, rate_hz: int, deliver: Deliver, *, payload_type: int | None = None) -> None:
-        """With `payload_type`, packets of other types are ignored (and counted)."""
+    def __init__(
+        self, rate_hz: int, deliver: Deliver, *, payload_type: int | None = None, decoder: AudioDecoder | None = None
+    ) -> None:
+        """With `payload_type`, packets of other types are ignored (and counted). `decoder` gives audio at `rate_hz`; left out, it
+        is Opus'."""
         self.rate_hz = rate_hz
         self.jitter = JitterBuffer()
         self.payload_type = payload_type
         self.ignored = 0
-        """Packets that were not Opus."""
+        """Packets that hold no audio for the decoder."""
         self.allowance = audio_meter()
         """Measures how much audio was too much, in seconds."""
         self._deliver = deliver
-        self._decoder = opus.Decoder(rate_hz)
+        self._decoder: AudioDecoder = decoder or opus.Decoder(rate_hz)
         self._frame_samples = rate_hz * FRAME_MS // 1000
         self._rest = np.zeros(0, dtype=np.int16)
         self._rest_concealed = False
@@ -51,7 +75,7 @@ class AudioReceiver:
         if self._closed:
             return
         now_ms = time.monotonic() * 1000.0
-        samples = opus.packet_samples(packet.payload)
+        samples = self._decoder.packet_samples(packet.payload)
         if (packet.payload and not samples) or self.payload_type not in (None, packet.payload_type):
             self.ignored += 1
             return

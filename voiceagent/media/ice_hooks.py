@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import struct
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -81,10 +82,18 @@ class GatedProtocol(_shipped_protocol):
 
     def __init__(self, receiver: aioice.ice.Connection) -> None:
         super().__init__(receiver)
+        self.on_closed: Callable[[], None] | None = None
         self._gate = _gates.setdefault(receiver, Gate())
         self._asked: dict[bytes, Address] = {}
         """Where the open transactions' requests went."""
         self._checks = TokenBucket(CHECKS_PER_S, CHECKS_BURST)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The socket is closed."""
+        super().connection_lost(exc)
+        on_closed, self.on_closed = self.on_closed, None
+        if on_closed is not None:
+            on_closed()
 
     # asyncio's type of an address: of a datagram's socket it is (host, port, …)
     def datagram_received(self, data: bytes | str, addr: tuple[Any, ...]) -> None:

@@ -1,11 +1,14 @@
-"""The playout queue of a leg: clauses of PCM in, one 20 ms frame at a time out, and an exact ledger of what was sent. Pure: the
-leg's pacer calls `take_frame`, and `confirm_sent` once the frame is on its way. Every frame carries its reply's id, so frames of
-a dropped reply cannot be sent."""
+"""The playout queue of a leg: clauses of PCM in, one 20 ms frame at a time out, and an exact ledger of what was sent.
+Pure: the leg's pacer calls `take_frame`, and `confirm_sent` once the frame is on its way. Every frame carries its reply's id,
+so frames of a dropped reply cannot be sent.
+
+A leg whose peer keeps audio before it plays it enters a frame in the ledger only when the peer says that it was played
+(`taken`, `confirm`), and takes back what a pause or a cancellation finds on its way (`on_halt`, `recall`)."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,8 +54,9 @@ class Clause:
         """Have up to this much of it sent again; returns how much it is."""
         if samples <= 0 or not self.recent:
             return 0
-        again = np.concatenate(self.recent)[-samples:]
-        self.recent.clear()
+        joined = np.concatenate(self.recent)
+        again = joined[-samples:]
+        self.recent = deque([joined[: -len(again)]] if len(again) < len(joined) else [])
         self.buffer.appendleft(again)
         self.sent_samples -= len(again)
         return len(again)
@@ -70,6 +74,9 @@ class Playout:
     def __init__(self, on_sent: Callable[[Position], None] | None = None, on_ready: Callable[[], None] | None = None) -> None:
         self.on_sent = on_sent
         self.on_ready = on_ready
+        self.on_halt: Callable[[int], None] | None = None
+        """Set by a leg whose peer keeps audio; called with a reply that is paused or cancelled: what of it is on its way is not
+        to be played."""
         self.frames_sent = 0
         """Frames taken that held reply audio."""
         self.underruns = 0
@@ -87,6 +94,8 @@ class Playout:
         self._cancelled: dict[int, None] = {}
         self._last: dict[int, Position] = {}
         self._taken: list[Position] = []
+        self._unconfirmed: deque[Clause] = deque()
+        """Clauses that were taken to their end and are on their way, where `on_halt` is set."""
         self._queued_samples = 0
 
     @property
@@ -155,6 +164,8 @@ class Playout:
                 self.underruns += need > 0 and clause.sent_samples > 0
                 break
             self._clauses.popleft()
+            if self.on_halt is not None:
+                self._unconfirmed.append(clause)
         self._queued_samples -= FRAME_SAMPLES - need
         self._taken = taken
         tail, self._tail = self._tail, None
@@ -192,12 +203,14 @@ class Playout:
         before its first push."""
         if reply_id in self._cancelled or reply_id in self._paused:
             return
-        first = self._clauses[0] if self._clauses else None
+        first = self._clauses[0] if self._clauses and self.on_halt is None else None
         if first is not None and first.reply_id == reply_id and first.sent_samples and first.buffer:
             fading = first.buffer[0][:FADE_SAMPLES]
             self._tail = np.zeros(FRAME_SAMPLES, np.int16)
             self._tail[: len(fading)] = fading * np.linspace(self._gain, 0.0, len(fading))
         self._paused.add(reply_id)
+        if self.on_halt is not None:
+            self.on_halt(reply_id)
 
     def resume(self, reply_id: int, clause: int = -1, from_ms: float = 0.0) -> None:
         """Go on at the full level from the very sample at which the reply was paused. If `clause` is the one that was being sent,
@@ -241,8 +254,17 @@ class Playout:
 
     def confirm_sent(self) -> None:
         """The frame that was taken last is on its way to the caller: enter it in the ledger and report it."""
+        self.confirm(self.taken())
+
+    def taken(self) -> list[Position]:
+        """What the frame that was taken last holds: for `confirm`, once it was played. `confirm_sent` is not called then."""
         taken, self._taken = self._taken, []
-        for position in taken:
+        return taken
+
+    def confirm(self, positions: Iterable[Position]) -> None:
+        """These were played to the caller, and all that was taken before them: enter them in the ledger and report them."""
+        for position in positions:
+            self._forget_confirmed(position)
             if position[0] in self._cancelled:
                 continue
             self._last.pop(position[0], None)
@@ -251,6 +273,29 @@ class Playout:
                 del self._last[next(iter(self._last))]
             if self.on_sent is not None:
                 self.on_sent(position)
+
+    def _forget_confirmed(self, position: Position) -> None:
+        """Nothing before it can be taken back any more."""
+        while self._unconfirmed:
+            first = self._unconfirmed[0]
+            if (first.reply_id, first.index) == position[:2] and position < first.position:
+                return
+            self._unconfirmed.popleft()
+            if (first.reply_id, first.index) == position[:2]:
+                return
+
+    def recall(self) -> None:
+        """Have what was taken and not confirmed sent again: the leg's peer dropped it. The next frame fades in."""
+        self._taken = []
+        gone, self._unconfirmed = self._unconfirmed, deque()
+        self._clauses.extendleft(clause for clause in reversed(gone) if clause.reply_id not in self._cancelled)
+        for clause in self._clauses:
+            _, index, played_ms = self._last.get(clause.reply_id, (clause.reply_id, -1, 0.0))
+            played = round(played_ms * RATE_HZ / 1000) if index == clause.index else 0
+            back = clause.go_back(clause.sent_samples - played)
+            self._queued_samples += back
+            self._fade_in = self._fade_in or back > 0
+        self._tell_ready()
 
     def next_frame(self) -> NDArray[np.int16] | None:
         """`take_frame` and `confirm_sent` in one, for a leg that sends frames the moment it takes them."""
@@ -271,6 +316,9 @@ class Playout:
         self._queued_samples = sum(len(part) for clause in self._clauses for part in clause.buffer)
         self._tell_ready()
         last = self._last.pop(reply_id, (reply_id, -1, 0.0))
+        if self.on_halt is not None:
+            self.on_halt(reply_id)
+            return last
         return next((position for position in reversed(self._taken) if position[0] == reply_id), last)
 
     def finish(self, reply_id: int) -> None:

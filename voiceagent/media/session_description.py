@@ -23,6 +23,8 @@ MAX_CANDIDATES = 8
 MAX_PORT = 65_535
 
 _CANDIDATE = re.compile(r"a=candidate:\S+ \d+ (?P<transport>\S+) \d+ (?P<host>\S+) (?P<port>\d{1,5}) ")
+_LOWER_PREFERENCE = 1 << 8
+"""One less of a candidate's local preference (RFC 8445 §5.1.2.1)."""
 _UFRAG = re.compile(r"[A-Za-z0-9+/]{4,256}")
 _PASSWORD = re.compile(r"[A-Za-z0-9+/]{22,256}")
 """RFC 8839 §5.4."""
@@ -156,6 +158,28 @@ def with_opus_parameters(text: str) -> str:
         lines.append(line)
         if line.lower().startswith(f"a=rtpmap:{payload_type} opus/"):
             lines.append(f"a=fmtp:{payload_type} minptime=10;useinbandfec=1;usedtx=0;stereo=0")
+    return "\r\n".join(lines) + "\r\n"
+
+
+def with_address(text: str, address: str) -> str:
+    """The description with a candidate at `address` before each of the machine's own of that family, at the same port: what a NAT
+    or a container's host forwards. As it is where `address` is empty."""
+    if not address:
+        return text
+    version = ipaddress.ip_address(address).version
+    told: set[str] = set()
+    lines = []
+    for line in text.splitlines():
+        if line.startswith("m="):
+            told.clear()
+        match = _CANDIDATE.match(line)
+        if match is not None and " typ host" in line and ipaddress.ip_address(match["host"]).version == version:
+            foundation, component, transport, priority, _, rest = line.removeprefix("a=candidate:").split(" ", 5)
+            if f"{component} {match['port']}" not in told:  # several of the machine's own may have the same port
+                lines.append(f"a=candidate:n{foundation[1:]} {component} {transport} {priority} {address} {rest}")
+            told.add(f"{component} {match['port']}")
+            line = line.replace(f" {priority} ", f" {int(priority) - _LOWER_PREFERENCE} ", 1)
+        lines.append(line)
     return "\r\n".join(lines) + "\r\n"
 
 

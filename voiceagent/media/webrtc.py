@@ -30,7 +30,8 @@ from voiceagent.media.event_channel import LABEL, EventChannel
 from voiceagent.media.leg import InboundFrame
 from voiceagent.media.paced_track import PacedTrack
 from voiceagent.media.playout import Playout
-from voiceagent.media.session_description import opus_payload_type, read_offer, with_opus_parameters
+from voiceagent.media.ports import ANY_PORT, MediaPorts
+from voiceagent.media.session_description import opus_payload_type, read_offer, with_address, with_opus_parameters
 from voiceagent.media.transport_hooks import TransportGuard, ignore_retransmission_requests, was_closed_by_peer
 
 HEARD_RATE_HZ = 16_000
@@ -84,6 +85,7 @@ class WebRtcLeg:
         *,
         ice_servers: Sequence[RTCIceServer] = (),
         private_candidates: bool = False,
+        ports: MediaPorts = ANY_PORT,
         connect_timeout_s: float = 5.0,
         silence_timeout_s: float = 8.0,
         bitrate_bps: int = 32_000,
@@ -91,18 +93,19 @@ class WebRtcLeg:
     ) -> tuple[WebRtcLeg, str]:
         """Take an offer; returns the leg, and the SDP that answers it with all candidates. The connection comes up by itself. If
         it is not up within `connect_timeout_s`, or nothing is received for `silence_timeout_s`, the leg ends as `lost`.
-        `private_candidates`: see `IceSettings`. Raises MediaError, in one line, for an offer that cannot be served."""
+        `private_candidates`: see `IceSettings`. Raises MediaError, in one line, for an offer that cannot be served; NoPortError
+        when `ports` has none left."""
         offer = read_offer(offer_sdp, private_candidates=private_candidates)
         aiortc_hooks.prepare()
         encoder = opus.Encoder(bitrate_bps=bitrate_bps, complexity=complexity)
         leg = cls(ice_servers, connect_timeout_s, silence_timeout_s, encoder)
         try:
-            return leg, await leg._negotiate(offer, Budget(len(offer_sdp.encode())))
+            return leg, await leg._negotiate(offer, Budget(len(offer_sdp.encode())), ports)
         except BaseException:
             await leg.close()
             raise
 
-    async def _negotiate(self, offer: str, budget: Budget) -> str:
+    async def _negotiate(self, offer: str, budget: Budget, ports: MediaPorts) -> str:
         peer = self._peer
         transceiver = peer.addTransceiver(self._track, direction="sendrecv")
         transceiver.setCodecPreferences(opus_only())
@@ -113,7 +116,7 @@ class WebRtcLeg:
             for other in peer.getTransceivers():
                 if other is not transceiver:
                     other.direction = "inactive"
-            self._set_guards(budget)
+            self._set_guards(budget, ports)
             await peer.setLocalDescription(await peer.createAnswer())
         except (OperationError, InternalError, InvalidStateError, ValueError, KeyError, IndexError, AttributeError) as error:
             detail = str(error) or type(error).__name__
@@ -124,13 +127,13 @@ class WebRtcLeg:
         transceiver.receiver.transport.on("statechange", self._on_transport_state)
         self._offered_s = self._last_packet_s = self._loop.time()
         self._watch = self._loop.call_later(WATCH_INTERVAL_S, self._on_watch)
-        answer = with_opus_parameters(peer.localDescription.sdp)
+        answer = with_address(with_opus_parameters(peer.localDescription.sdp), ports.address)
         self._receiver.payload_type = opus_payload_type(answer)
         return answer
 
-    def _set_guards(self, budget: Budget) -> None:
+    def _set_guards(self, budget: Budget, ports: MediaPorts) -> None:
         aiortc_hooks.repeat_flights(self._peer)
-        aiortc_hooks.guard_sockets(self._peer, lambda: Gate(budget, self._gate))
+        aiortc_hooks.guard_sockets(self._peer, lambda: Gate(budget, self._gate), ports)
         for transport in aiortc_hooks.transports(self._peer):
             self._guard.guard_transport(transport)
         if self._peer.sctp is not None:

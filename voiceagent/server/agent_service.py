@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import msgspec
 import numpy as np
 
+from voiceagent.audio import g711
 from voiceagent.call import Call, memory
 from voiceagent.call.agent_parts import AgentParts
 from voiceagent.call.observer import CallObserver
@@ -27,6 +28,8 @@ from voiceagent.llm.engine import no_tools
 from voiceagent.media import first_call
 from voiceagent.media.ice import IceServers
 from voiceagent.media.leg import Leg
+from voiceagent.media.ports import MediaPorts
+from voiceagent.media.stream_leg import StreamLeg
 from voiceagent.media.webrtc import WebRtcLeg
 from voiceagent.models.choice import profile_of, registry_of
 from voiceagent.models.fitness import unfit
@@ -41,6 +44,7 @@ from voiceagent.server.observers import Logged, Measured
 from voiceagent.server.problems import Problem
 from voiceagent.store.event_log import EventLog, event_logs_dir
 from voiceagent.store.turns import TurnStore, turns_file
+from voiceagent.telephony.settings import Telephone
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.tts.spoken_voice import Speech
@@ -66,11 +70,14 @@ class AgentService:
         metrics = Metrics()
         admission = Admission(self.agent.admission, metrics)
         ice = IceServers.from_settings(self.agent.ice)
+        ports = MediaPorts.from_settings(self.agent.media)
+        if ports.ports is not None and len(ports.ports) < self.agent.admission.max_calls:
+            log.warning("media.ports has %d ports for %d calls; widen it", len(ports.ports), self.agent.admission.max_calls)
         limits = self.budgets.of(self.agent.profile)
         tools = ToolSet.from_config(self.agent.tools, self.agent.base_dir, metrics.tool_ended)
 
         async def answer(offer: str) -> tuple[Leg, str]:
-            return await WebRtcLeg.answer(offer, private_candidates=self.agent.ice.private_candidates)
+            return await WebRtcLeg.answer(offer, private_candidates=self.agent.ice.private_candidates, ports=ports)
 
         def load() -> AbstractAsyncContextManager[StartCall]:
             return self._loaded(tools, metrics, admission)
@@ -85,6 +92,7 @@ class AgentService:
             self.keys,
             self.operator_keys,
             ice,
+            telephone=Telephone.from_settings(self.agent.telephony),
             about=self._about(tools),
         )
 
@@ -112,6 +120,7 @@ class AgentService:
             await _warm(engines, self.agent)
             await admission.learn(engines.llm.kv_capacity)
             await asyncio.to_thread(first_call.prepare)
+            await asyncio.to_thread(g711.prepare)
             await asyncio.to_thread(memory.collect_what_loading_left)
             pressure = admission.pressure
             parts = AgentParts(self.agent, engines, guards, speech, self.budgets, sources, lambda: pressure.level)
@@ -144,7 +153,7 @@ class AgentService:
 
     def _start_call(self, parts: AgentParts, tools: ToolSet, metrics: Metrics, store: TurnStore) -> StartCall:
         def start_call(leg: Leg, call_id: str, session: dict[str, object]) -> Call:
-            agent = with_instructions(self.agent, session)
+            agent = with_caller(with_instructions(self.agent, session), leg)
             call_tools = _call_tools(tools, session)
             observers: list[CallObserver] = [Measured(metrics, store)]
             if self.event_logs:
@@ -169,6 +178,18 @@ def with_instructions(agent: AgentConfig, session: dict[str, object]) -> AgentCo
             param="session.instructions",
         )
     return msgspec.structs.replace(agent, instructions=instructions)
+
+
+def with_caller(agent: AgentConfig, leg: Leg) -> AgentConfig:
+    """The agent with who calls and what the operator had the vendor pass on behind its instructions, where a telephone tells."""
+    if not isinstance(leg, StreamLeg):
+        return agent
+    facts = leg.facts
+    told = {"caller": facts.caller, "called": facts.called, **facts.parameters}
+    known = {name: value for name, value in told.items() if value}
+    if not known:
+        return agent
+    return msgspec.structs.replace(agent, instructions=f"{agent.instructions}\n\n{msgspec.json.encode(known).decode()}")
 
 
 def _call_tools(agents: ToolSet, session: dict[str, object]) -> CallTools:

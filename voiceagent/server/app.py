@@ -7,6 +7,7 @@ import asyncio
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,8 +20,9 @@ from voiceagent.latency.spans import WHOLES, Stage
 from voiceagent.media.ice import NO_ICE_SERVERS, IceServers
 from voiceagent.resources import web_dir
 from voiceagent.server.admission import Admission
+from voiceagent.server.audiosocket import AudioSocketServer
 from voiceagent.server.auth import OPERATOR_KEYS_VARIABLE, Gate
-from voiceagent.server.calls import Answer, Calls
+from voiceagent.server.calls import Answer, Calls, StartCall
 from voiceagent.server.clients import CLIENT
 from voiceagent.server.connection import AIOHTTP_OPTIONS
 from voiceagent.server.draining import DRAIN_TIMEOUT_S, Draining
@@ -32,6 +34,8 @@ from voiceagent.server.page import serve_page
 from voiceagent.server.problems import Problem, answer_problems
 from voiceagent.server.quotas import Quotas
 from voiceagent.server.readiness import Load, Readiness
+from voiceagent.server.telephone import WEBHOOK_METHODS, Switchboard
+from voiceagent.telephony.settings import NO_TELEPHONE, Telephone
 
 MAX_BODY_BYTES = 131_072
 HANG_UP_GRACE_S = 2.0
@@ -52,6 +56,8 @@ class Service:
     operator_keys: tuple[str, ...] = ()
     ice: IceServers = NO_ICE_SERVERS
     """The STUN and TURN servers for callers."""
+    telephone: Telephone = NO_TELEPHONE
+    """The vendors whose telephone calls are taken."""
     web_folder: Path | None = None
     """The page; the shipped one when None."""
     drain_timeout_s: float = DRAIN_TIMEOUT_S
@@ -62,6 +68,7 @@ class Service:
 READINESS = web.AppKey("readiness", Readiness)
 CALLS = web.AppKey("calls", Calls)
 DRAINING = web.AppKey("draining", Draining)
+ASTERISK = web.AppKey("asterisk", AudioSocketServer)
 
 
 def make_app(service: Service) -> web.Application:
@@ -84,7 +91,12 @@ def make_app(service: Service) -> web.Application:
         app[READINESS] = Readiness(service.load)
         app[READINESS].open()
         with LoopMonitor(service.metrics, pressure=service.admission.pressure):
-            yield
+            async with AsyncExitStack() as listening:
+                if service.telephone.audiosocket is not None:
+                    asterisk = AudioSocketServer(service.telephone.audiosocket, app[CALLS], lambda: _start_call(app))
+                    await listening.enter_async_context(asterisk.open())
+                    app[ASTERISK] = asterisk
+                yield
             await app[CALLS].close(HANG_UP_GRACE_S)
             await app[READINESS].close()
 
@@ -124,8 +136,29 @@ def _add_routes(app: web.Application, service: Service) -> None:
     app.router.add_post("/v1/realtime/calls", _offer)
     app.router.add_post("/v1/realtime/calls/{id}/hangup", _hang_up)
     app.router.add_delete("/v1/realtime/calls/{id}", _hang_up)
+    if service.telephone.lines:
+        _add_telephone(app, Switchboard(service.telephone, app[CALLS]))
     app.router.add_get("/", page)
     app.router.add_get(r"/{path:(?!v1/).+}", page)
+
+
+def _add_telephone(app: web.Application, switchboard: Switchboard) -> None:
+    async def webhook(request: web.Request) -> web.Response:
+        with request.app[DRAINING].offer():
+            request.app[READINESS].start_call()  # a vendor that is told now may ring elsewhere
+            return await switchboard.webhook(request)
+
+    async def stream(request: web.Request) -> web.StreamResponse:
+        draining = request.app[DRAINING]
+        with draining.offer():
+            start_call = request.app[READINESS].start_call()
+            stream = await switchboard.open_stream(request, start_call, lambda: _is_connected(request) and not draining.reason)
+        await stream.run()
+        return stream.socket
+
+    for method in WEBHOOK_METHODS:
+        app.router.add_route(method, "/telephony/{vendor}", webhook)
+    app.router.add_get("/telephony/{vendor}/stream/{ticket}", stream)
 
 
 def _headers(gate: Gate) -> Middleware:
@@ -167,6 +200,11 @@ async def _offer(request: web.Request) -> web.Response:
         raise
     headers = {"Location": f"/v1/realtime/calls/{call_id}", hdrs.CONTENT_TYPE: "application/sdp"}
     return web.Response(status=201, body=sdp.encode(), headers=headers)
+
+
+def _start_call(app: web.Application) -> StartCall:
+    with app[DRAINING].offer():
+        return app[READINESS].start_call()
 
 
 def _is_connected(request: web.Request) -> bool:

@@ -12,7 +12,8 @@ from typing import Protocol
 
 from voiceagent.errors import MediaError, VoiceAgentError
 from voiceagent.media.leg import Leg
-from voiceagent.server.admission import YOUNG_S, Admission
+from voiceagent.media.ports import NoPortError
+from voiceagent.server.admission import RETRY_AFTER_S, YOUNG_S, Admission
 from voiceagent.server.clients import NOBODY, Client
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.problems import Problem
@@ -23,6 +24,7 @@ log = logging.getLogger(__name__)
 ANSWER_TIMEOUT_S = 10.0
 MINUTES_CHECKED_S = 5.0
 """How often a call is charged to its client's minutes."""
+NO_PORT = "This server has no port left for another call's audio; call again in a moment."
 QUOTA_USED = "quota_used"
 """The reason of the end of a call whose client has no minutes left."""
 
@@ -77,8 +79,27 @@ class Calls:
         client: Client = NOBODY,
         is_there: Callable[[], bool] = lambda: True,
     ) -> tuple[str, str]:
-        """Answer a client's offer and start its call; returns the call's id and the SDP answer. The caller may have to wait;
-        meanwhile `is_there` says whether it is still there. Raises Problem."""
+        """Answer a client's offer and start its call: the call's id and the SDP answer. Raises Problem."""
+        sdp = ""
+
+        async def make_leg() -> Leg:
+            nonlocal sdp
+            leg, sdp = await self._leg(offer)
+            return leg
+
+        call_id = await self.begin(make_leg, session, start_call, client, is_there)
+        return call_id, sdp
+
+    async def begin(
+        self,
+        make_leg: Callable[[], Awaitable[Leg]],
+        session: dict[str, object],
+        start_call: StartCall,
+        client: Client = NOBODY,
+        is_there: Callable[[], bool] = lambda: True,
+    ) -> str:
+        """Take a place for a client's call, perhaps after a wait, during which `is_there` says whether the caller still is, make
+        its leg and start it: the call's id. Raises Problem, also what `make_leg` raises."""
         place = self._quotas.take(client)
         try:
             await self._admission.admit(is_there, self._connected, self._settled)
@@ -89,7 +110,7 @@ class Calls:
             await place.connect()
             if not is_there():
                 raise Problem(503, "gone", "Nobody waits for this call any more, or the server has begun to drain.")
-            leg, sdp = await self._leg(offer)
+            leg = await make_leg()
             call_id = f"rtc_{secrets.token_hex(12)}"
             try:
                 handle = start_call(leg, call_id, session)
@@ -105,7 +126,7 @@ class Calls:
         task = asyncio.create_task(self._run(call_id, up), name=f"call {call_id}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return call_id, sdp
+        return call_id
 
     def _connected(self) -> int:
         """How many calls are connected. A half-open call costs nothing."""
@@ -147,6 +168,9 @@ class Calls:
         try:
             async with asyncio.timeout(ANSWER_TIMEOUT_S):
                 return await self._answer(offer)
+        except NoPortError as error:
+            log.warning("a call was refused: %s", error)
+            raise Problem(503, "no_media_port", NO_PORT, retry_after_s=RETRY_AFTER_S) from error
         except MediaError as error:
             raise Problem(400, "invalid_offer", str(error), param="sdp") from error
         except TimeoutError as error:

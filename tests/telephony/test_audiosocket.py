@@ -1,0 +1,197 @@
+"""Asterisk's AudioSocket, by a peer written from its document: it sends 20 ms at a time, and plays what it is sent at once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import struct
+import uuid
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.telephony.conftest import EchoServer
+from tests.telephony.test_streams import loud, peak_hz, tone
+from voiceagent.config import load_agent
+from voiceagent.errors import ConfigError, MediaError
+from voiceagent.server.app import ASTERISK, CALLS
+from voiceagent.server.audiosocket import AudioSocketServer
+from voiceagent.telephony.audiosocket import AudioSocketStream, Kind
+from voiceagent.telephony.settings import AudioSocket
+
+CALL = uuid.UUID("12345678-1234-5678-1234-567812345678")
+
+
+def frame(kind: int, payload: bytes = b"") -> bytes:
+    return struct.pack(">BH", kind, len(payload)) + payload
+
+
+class Asterisk:
+    """One call."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, kind: int) -> None:
+        self.reader, self.writer, self.kind = reader, writer, kind
+        self.rate_hz = {0x10: 8_000, 0x12: 16_000}[kind]
+        self.microphone = np.zeros(0, np.int16)
+        self.heard: list[np.ndarray] = []
+        self.arrived: list[float] = []
+        self.sizes: set[int] = set()
+        self.hung_up = False
+        self.changed = asyncio.Event()
+
+    async def speak(self) -> None:
+        loop, size = asyncio.get_running_loop(), self.rate_hz // 50
+        due = loop.time()
+        while True:
+            piece, self.microphone = self.microphone[:size], self.microphone[size:]
+            self.writer.write(frame(self.kind, np.pad(piece, (0, size - len(piece))).astype("<i2").tobytes()))
+            due += 0.02
+            await asyncio.sleep(max(0.0, due - loop.time()))
+
+    async def listen(self) -> None:
+        while True:
+            kind, length = struct.unpack(">BH", await self.reader.readexactly(3))
+            payload = await self.reader.readexactly(length)
+            if kind == 0:
+                self.hung_up = True
+            else:
+                assert kind == self.kind
+                self.sizes.add(length)
+                self.heard.append(np.frombuffer(payload, "<i2"))
+                self.arrived.append(asyncio.get_running_loop().time())
+            self.changed.set()
+
+    async def wait(self, condition: Callable[[], bool]) -> None:
+        async with asyncio.timeout(6):
+            while not condition():
+                self.changed.clear()
+                await self.changed.wait()
+
+    @property
+    def pcm(self) -> np.ndarray:
+        return np.concatenate([np.zeros(0, np.int16), *self.heard])
+
+
+@asynccontextmanager
+async def asterisk(echo: EchoServer, kind: int = 0x10) -> AsyncIterator[Asterisk]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", echo.app[ASTERISK].port)
+    peer = Asterisk(reader, writer, kind)
+    writer.write(frame(1, CALL.bytes))
+    jobs = [asyncio.create_task(peer.speak()), asyncio.create_task(peer.listen())]
+    try:
+        yield peer
+    finally:
+        for job in jobs:
+            job.cancel()
+        await asyncio.gather(*jobs, return_exceptions=True)
+        writer.close()
+
+
+@pytest.mark.parametrize("kind", [0x10, 0x12])
+async def test_a_tone_goes_to_the_agent_and_comes_back_at_the_pace_of_the_clock(echo: EchoServer, kind: int) -> None:
+    async with asterisk(echo, kind) as peer:
+        peer.microphone = tone(440, peer.rate_hz, 1.0)
+        await peer.wait(lambda: len(loud(peer.pcm)) >= 0.98 * peer.rate_hz)
+    assert abs(peak_hz(loud(peer.pcm), peer.rate_hz) - 440) < 3
+    assert peer.sizes == {peer.rate_hz // 25}
+    assert np.median(np.diff(peer.arrived)) == pytest.approx(0.02, abs=0.004)
+    assert echo.calls[0].leg.facts.vendors_id == str(CALL)
+
+
+async def test_keys_are_typed_and_what_was_sent_is_heard_by_the_clock(echo: EchoServer) -> None:
+    echo.echoes = False
+    async with asterisk(echo) as peer:
+        await echo.begun.wait()
+        for key in b"42#":
+            peer.writer.write(frame(3, bytes([key])))
+        call = echo.calls[0]
+        call.say(tone(440, 24_000, 0.5))
+        began = asyncio.get_running_loop().time()
+        while (2, 0, 500.0) not in call.sent or len(call.typed) < 2:
+            assert asyncio.get_running_loop().time() < began + 5
+            await asyncio.sleep(0.01)
+        assert asyncio.get_running_loop().time() - began >= 0.4, "not before it can have been played"
+    assert json.loads(call.typed[0])["item"]["content"][0]["text"] == "42"
+    assert call.leg.counters["marks_missing"] == 0
+
+
+async def test_asterisks_hang_up_ends_the_call_and_ours_is_told(echo: EchoServer) -> None:
+    async with asterisk(echo) as peer:
+        await echo.begun.wait()
+        peer.writer.write(frame(0))
+        await echo.app[CALLS].over()
+    assert echo.calls[0].ended == "hangup"
+    echo.begun.clear()
+    async with asterisk(echo) as peer:
+        await echo.begun.wait()
+        echo.calls[1].hang_up("farewell")
+        await peer.wait(lambda: peer.hung_up)
+    await echo.app[CALLS].over()
+    assert echo.calls[1].ended == "farewell"
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        (frame(0x10, bytes(320)), "its first frame is of type 0x10; expected the call's id (0x01)"),
+        (frame(1, b"short"), "an id of 5 bytes; expected a UUID of 16"),
+        (frame(1, CALL.bytes) + frame(0x11, bytes(480)), "a frame of type 0x11; expected audio of 8, 16 or 24 kHz"),
+        (b"\x01\xff\xff", "a frame of 65535 bytes; expected at most 8192"),
+    ],
+)
+async def test_a_connection_that_begins_wrong_is_closed_in_one_line(
+    echo: EchoServer, sent: bytes, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", echo.app[ASTERISK].port)
+    writer.write(sent)
+    assert await reader.read() == frame(0)
+    writer.close()
+    (line,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert said in line
+    assert not echo.calls
+    async with asterisk(echo):
+        await echo.begun.wait()
+
+
+async def test_a_machine_that_is_not_named_is_refused(echo: EchoServer, caplog: pytest.LogCaptureFixture) -> None:
+    settings = AudioSocket("127.0.0.1", 0, ("192.0.2.5",))
+    listener = AudioSocketServer(settings, echo.app[CALLS], lambda: pytest.fail("it was let in"))
+    async with listener.open():
+        reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+        assert await reader.read() == frame(0)
+        writer.close()
+    assert "it is not in telephony.audiosocket_peers" in caplog.text
+
+
+async def test_a_busy_port_is_one_clear_line(echo: EchoServer) -> None:
+    settings = AudioSocket("127.0.0.1", echo.app[ASTERISK].port)
+    with pytest.raises(ConfigError, match=r"telephony.audiosocket: cannot listen on 127.0.0.1:\d+ \(.*\); choose another"):
+        async with AudioSocketServer(settings, echo.app[CALLS], lambda: pytest.fail("it listens")).open():
+            pass
+
+
+def test_another_rate_in_the_middle_of_a_call_is_no_audio() -> None:
+    stream = AudioSocketStream(Kind.AUDIO_8K)
+    with pytest.raises(MediaError, match=r"a frame of type 0x12 in a call of 0x10"):
+        stream.read(frame(0x12, bytes(640)))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("audiosocket: nowhere", "audiosocket is 'nowhere' for all, expected an IP address with a port"),
+        ("audiosocket: 0.0.0.0:9092", "audiosocket is '0.0.0.0:9092', where any machine could call; name Asterisk's"),
+        ("audiosocket: 127.0.0.1:9092\n  audiosocket_peers: [pbx]", "for pbx, expected an IP address with a port"),
+    ],
+)
+def test_a_bad_setting_is_one_line(tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "agent.yaml"
+    file.write_text(f"telephony:\n  {text}\n")
+    with pytest.raises(ConfigError) as refused:
+        load_agent(file)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)

@@ -1,0 +1,284 @@
+"""What is forged, malformed, late or too much is refused in one clear line, and the server goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+import logging
+from dataclasses import replace
+from typing import Any
+
+import aiohttp
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.telephony.conftest import EchoServer
+from tests.telephony.peers import PUBLIC_URL, SECRETS, Peer, Request, ask, environment, stream_path, webhook
+from tests.telephony.test_foreign import received
+from voiceagent.config import load_agent
+from voiceagent.errors import ConfigError, MediaError
+from voiceagent.media.stream_leg import MAX_MALFORMED
+from voiceagent.server.app import CALLS, DRAINING
+from voiceagent.telephony.keypad import MAX_KEYS, PAUSE_S, Keypad
+from voiceagent.telephony.messages import CallFacts
+from voiceagent.telephony.settings import Telephone, TelephonySettings
+from voiceagent.telephony.tickets import MAX_OPEN, VALID_S, Tickets
+from voiceagent.telephony.vendors import VENDORS, Stream
+
+
+def forgeries(vendor: str) -> list[Request]:
+    """A webhook with another's words, and one without a signature."""
+    real = webhook(vendor)
+    if vendor == "exotel":
+        wrong = {"Authorization": "Basic " + base64.b64encode(b"user:other").decode()}
+        return [replace(real, headers=wrong), replace(real, headers={})]
+    other = real.body.replace(b"5550100", b"5550666")
+    kind = {name: value for name, value in real.headers.items() if name == "Content-Type"}
+    return [replace(real, body=other), replace(real, headers=kind), replace(real, headers={**real.headers, **_garbled(real)})]
+
+
+def _garbled(request: Request) -> dict[str, str]:
+    return {name: "é" + value[1:] for name, value in request.headers.items() if name != "Content-Type"}
+
+
+@pytest.mark.parametrize("vendor", SECRETS)
+async def test_a_forged_webhook_is_refused_in_one_line_and_a_real_one_taken(
+    echo: EchoServer, vendor: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    for request in forgeries(vendor):
+        caplog.clear()
+        status, body = await ask(echo.session, echo.url, request)
+        assert status == 403, body
+        error = json.loads(body)["error"]
+        assert error["code"] == "invalid_signature"
+        assert SECRETS[vendor] not in body + caplog.text
+        (line,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+        assert f"a webhook of {vendor}" in line
+        assert VENDORS[vendor].secret in line
+        assert "\n" not in line
+    assert (await ask(echo.session, echo.url, webhook(vendor)))[0] == 200
+
+
+@pytest.mark.parametrize("vendor", ["telnyx", "vonage", "jambonz"])
+def test_a_webhook_that_was_signed_long_ago_is_refused(vendor: str) -> None:
+    found = received(webhook(vendor))
+    assert VENDORS[vendor].check(replace(found, now_s=_now()), SECRETS[vendor])
+    assert not VENDORS[vendor].check(replace(found, now_s=_now() + 400), SECRETS[vendor])
+    assert not VENDORS[vendor].check(replace(found, now_s=_now() - 400), SECRETS[vendor])
+
+
+def _now() -> float:
+    import time
+
+    return time.time()
+
+
+@pytest.mark.parametrize("vendor", SECRETS)
+@given(body=st.binary(max_size=60), value=st.text(max_size=40), method=st.sampled_from(["GET", "POST"]))
+@settings(max_examples=40, deadline=None)
+def test_no_webhook_breaks_a_check(vendor: str, body: bytes, value: str, method: str) -> None:
+    names = (name.lower() for name in webhook(vendor).headers)
+    found = replace(received(webhook(vendor)), body=body, method=method, headers=dict.fromkeys(names, value))
+    with contextlib.suppress(ValueError):  # it says that it cannot be read
+        assert not VENDORS[vendor].check(found, SECRETS[vendor])
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["event", "media", "payload", "chunk", "start", "mediaFormat", "dtmf", "digit", "mark", "name", "data", "type"]
+            ),
+            inner | st.sampled_from(["media", "start", "dtmf", "mark", "websocket:connected", "1e999", "9" * 5000]),
+            max_size=4,
+        )
+    ),
+    max_leaves=8,
+)
+
+
+def complaint_of(stream: Stream, message: str | bytes) -> str:
+    try:
+        stream.read(message)
+    except MediaError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("vendor", SECRETS)
+@given(message=st.text(max_size=80) | st.binary(max_size=80) | JSON.map(json.dumps))
+@settings(max_examples=80, deadline=None)
+def test_no_message_breaks_a_stream(vendor: str, message: str | bytes) -> None:
+    stream = VENDORS[vendor].new_stream()
+    for _ in range(2):
+        assert "\n" not in complaint_of(stream, message)
+        assert len(complaint_of(stream, message)) < 400
+
+
+async def opened(echo: EchoServer, vendor: str = "twilio") -> aiohttp.ClientWebSocketResponse:
+    _, answer = await ask(echo.session, echo.url, webhook(vendor))
+    return await echo.session.ws_connect(echo.url.replace("http", "ws") + stream_path(answer))
+
+
+def start(encoding: str = "audio/x-mulaw") -> str:
+    media_format = {"encoding": encoding, "sampleRate": 8000}
+    return json.dumps({"event": "start", "streamSid": "MZ1", "start": {"streamSid": "MZ1", "mediaFormat": media_format}})
+
+
+async def status_of_stream(echo: EchoServer, path: str) -> int:
+    with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+        await echo.session.ws_connect(echo.url.replace("http", "ws") + path)
+    return refused.value.status
+
+
+async def test_a_stream_opens_with_its_webhooks_ticket_once(echo: EchoServer) -> None:
+    assert await status_of_stream(echo, "/telephony/twilio/stream/made-up") == 403
+    _, answer = await ask(echo.session, echo.url, webhook("twilio"))
+    path = stream_path(answer)
+    assert await status_of_stream(echo, path.replace("twilio", "telnyx")) == 403, "another vendor's, and used up now"
+    assert await status_of_stream(echo, path) == 403
+    assert await status_of_stream(echo, "/telephony/nobody/stream/x") == 404
+    assert (await ask(echo.session, echo.url, Request("POST", "/telephony/nobody", {})))[0] == 404
+    assert not echo.calls
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        ("{", "a message that is no JSON"),
+        (b"\x00" * 160, "a binary message of 160 bytes"),
+        (start("audio/opus"), "audio as audio/opus at 8000 Hz; expected mulaw or alaw at 8000 Hz"),
+        (json.dumps({"event": "start"}), "a start message without its 'start'"),
+    ],
+)
+async def test_a_stream_that_begins_wrong_is_closed_in_one_line(
+    echo: EchoServer, first: str | bytes, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    socket = await opened(echo)
+    await (socket.send_bytes(first) if isinstance(first, bytes) else socket.send_str(first))
+    closed = await socket.receive()
+    assert closed.type is aiohttp.WSMsgType.CLOSE
+    assert closed.data == 1008
+    assert said[:60] in str(closed.extra)
+    (line,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert said in line
+    assert not echo.calls
+    assert (await ask(echo.session, echo.url, webhook("twilio")))[0] == 200
+
+
+async def test_a_stream_that_never_begins_is_closed(echo: EchoServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("voiceagent.server.telephone.START_TIMEOUT_S", 0.05)
+    socket = await opened(echo)
+    assert (await socket.receive()).data == 1008
+    talkative = await opened(echo)
+    for _ in range(20):
+        await talkative.send_str(json.dumps({"event": "connected"}))
+    assert (await talkative.receive()).data == 1008
+    assert not echo.calls
+
+
+async def test_malformed_messages_are_left_out_and_too_many_end_the_call(
+    echo: EchoServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    socket = await opened(echo)
+    await socket.send_str(start())
+    wrong = [
+        '{"event": "media", "media": {"payload": "%%%"}}',
+        "[]",
+        '{"event": "media", "media": 1}',
+        "{",
+        '{"event":"dtmf","dtmf":{}}',
+    ]
+    for number in range(MAX_MALFORMED):
+        assert not socket.closed
+        await socket.send_str(wrong[number % len(wrong)])
+    while not socket.closed:
+        await socket.receive()
+    await echo.app[CALLS].over()
+    assert echo.calls[0].ended == "abuse"
+    assert echo.calls[0].leg.counters["packets_malformed"] == MAX_MALFORMED
+    lines = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert len(lines) == 1, "one line for all"
+    assert "a telephone stream sent" in lines[0]
+
+
+async def test_one_malformed_message_ends_nothing(echo: EchoServer) -> None:
+    async with Peer(echo.session, echo.url, "plivo") as peer:
+        await peer.socket.send_str("{")
+        await peer.press("1#")
+        await peer.wait(lambda: bool(echo.calls) and len(echo.calls[0].typed) == 2)
+
+
+async def test_a_flood_of_audio_ends_the_call_and_no_other(echo: EchoServer) -> None:
+    async with Peer(echo.session, echo.url, "twilio") as good:
+        socket = await opened(echo)
+        await socket.send_str(start())
+        media = json.dumps({"event": "media", "media": {"payload": base64.b64encode(bytes(8000)).decode()}})
+        with contextlib.suppress(ConnectionError):
+            while not socket.closed:
+                await socket.send_str(media)
+                await asyncio.sleep(0)
+        await good.press("1#")
+        await good.wait(lambda: len(echo.calls[0].typed) == 2)
+    await echo.app[CALLS].over()
+    assert {call.ended for call in echo.calls} == {"abuse", "hangup"}
+
+
+async def test_a_server_that_drains_takes_no_telephone_calls(echo: EchoServer) -> None:
+    socket = await opened(echo)
+    _, answer = await ask(echo.session, echo.url, webhook("twilio"))
+    echo.app[DRAINING].begin()
+    assert (await ask(echo.session, echo.url, webhook("twilio")))[0] == 503
+    assert await status_of_stream(echo, stream_path(answer)) == 503
+    await socket.close()
+
+
+def test_a_ticket_is_good_once_for_a_minute_and_old_ones_make_room() -> None:
+    tickets = Tickets()
+    names = [tickets.issue("twilio", CallFacts(str(number)), 0.0) for number in range(MAX_OPEN + 1)]
+    assert tickets.take(names[0], "twilio", 0.0) is None
+    found = tickets.take(names[1], "twilio", VALID_S)
+    assert found == CallFacts("1")
+    assert tickets.take(names[1], "twilio", 0.0) is None
+    assert tickets.take(names[2], "twilio", VALID_S + 0.1) is None
+
+
+def test_keys_end_with_the_terminator_a_pause_or_too_many() -> None:
+    keypad = Keypad()
+    assert [keypad.press(key, 0.0) for key in "12#"] == ["", "", "12"]
+    assert (keypad.due_s, keypad.poll(9.0)) == (None, "")
+    assert keypad.press("#", 1.0) == ""
+    assert (keypad.poll(1.0 + PAUSE_S - 0.1), keypad.poll(1.0 + PAUSE_S)) == ("", "#")
+    assert [keypad.press("1", 0.0) for _ in range(MAX_KEYS)][-1] == "1" * MAX_KEYS
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("vendors: [acme]\n  url: https://a.example", "vendors has 'acme', expected some of twilio, signalwire"),
+        ("vendors: [twilio]", "url is empty, expected where the vendors reach this server"),
+        ("vendors: [twilio]\n  url: voice.example.org", "url is 'voice.example.org', expected http"),
+        ("vendors: [twilio]\n  url: https://u:hidden@a.example", "url is one with an @ in it"),
+        ("vendor: [twilio]", "contains unknown field `vendor`"),
+    ],
+)
+def test_a_bad_setting_is_one_line(tmp_path: Any, text: str, said: str) -> None:
+    file = tmp_path / "agent.yaml"
+    file.write_text(f"telephony:\n  {text}\n")
+    with pytest.raises(ConfigError) as refused:
+        load_agent(file)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert "hidden" not in str(refused.value)
+
+
+def test_a_vendor_without_its_secret_is_refused_at_the_start() -> None:
+    settings_of = TelephonySettings(("telnyx",), PUBLIC_URL)
+    with pytest.raises(ConfigError, match=r"telephony.vendors: telnyx needs \$VOICEAGENT_TELNYX_PUBLIC_KEY"):
+        Telephone.from_settings(settings_of, {})
+    assert set(Telephone.from_settings(settings_of, environment()).lines) == {"telnyx"}

@@ -1,0 +1,166 @@
+"""The outgoing half of a telephone stream. Frames go out at the pace of the clock, a few ahead; the peer's marks say which were
+played. A pause or a cancellation drops what is on its way, and what is to be heard all the same is sent again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voiceagent.media.marks import Marks
+from voiceagent.media.phone_codec import PhoneEncoder
+from voiceagent.media.playout import FRAME_SAMPLES, Playout, Position
+from voiceagent.telephony.vendors import Stream
+
+FRAME_S = 0.02
+AHEAD_S = 0.06
+"""How far the peer is kept ahead of the clock, so that our jitter is not heard. It is also what a caller hears on after a pause
+that the peer's `clear` did not reach in time."""
+MARK_FRAMES = 5
+"""A mark behind so many frames, besides one behind the first: what was heard is known to 100 ms."""
+MAX_UNPLAYED_FRAMES = 75
+"""With so many sent and not played, no more are sent: the peer has fallen behind."""
+
+Send = Callable[[str | bytes], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunk:
+    """Frames that go out together."""
+
+    payload: bytes
+    positions: list[Position]
+    frames: int
+
+
+class StreamPlayer:
+    """Sends a playout's audio until it is cancelled: `run` is a task of its own."""
+
+    def __init__(
+        self, playout: Playout, stream: Stream, encoder: PhoneEncoder, send: Send, marks: Marks, chunk_frames: int
+    ) -> None:
+        self.marks = marks
+        self._playout = playout
+        self._stream = stream
+        self._encoder = encoder
+        self._send = send
+        self._chunk_frames = chunk_frames
+        self._clock = asyncio.get_running_loop().time
+        self._wake = asyncio.Event()
+        self._urgent: deque[str] = deque()
+        self._played_s = 0.0
+        """Until when the peer has something to play."""
+        self._unmarked: list[Position] = []
+        self._unmarked_frames = 0
+        self._in_flight: list[Position] = []
+        """Of the chunk that is being sent."""
+        self._epoch = 0
+        """Counts how often what is on its way was dropped."""
+        self._begun = False
+        playout.on_ready = self._wake.set
+        playout.on_halt = self._halt
+
+    async def run(self) -> None:
+        """Send what there is, whenever there is something."""
+        loop = asyncio.get_running_loop()
+        while True:
+            self._wake.clear()
+            has_more = await self._talk()
+            self._playout.confirm(self.marks.overdue(self._clock()))
+            due_s = self._next_s(has_more)
+            timer = loop.call_at(due_s, self._wake.set) if due_s is not None else None
+            try:
+                await self._wake.wait()
+            finally:
+                if timer is not None:
+                    timer.cancel()
+
+    def reached(self, name: str) -> None:
+        """A mark came back."""
+        self._playout.confirm(self.marks.reached(name))
+        self._wake.set()
+
+    def _next_s(self, has_more: bool) -> float | None:
+        times = [] if self.marks.due_s is None else [self.marks.due_s]
+        if has_more and not self._is_full:
+            times.append(self._played_s - self._ahead_s + FRAME_S / 2)
+        return min(times, default=None)
+
+    @property
+    def _ahead_s(self) -> float:
+        return AHEAD_S + (self._chunk_frames - 1) * FRAME_S
+
+    @property
+    def _is_full(self) -> bool:
+        return self.marks.frames + self._unmarked_frames >= MAX_UNPLAYED_FRAMES
+
+    async def _talk(self) -> bool:
+        """Send what is due now; whether there may be more."""
+        while True:
+            while self._urgent:
+                await self._send(self._urgent.popleft())
+            if self._is_full or self._played_s - self._clock() > self._ahead_s - FRAME_S / 2:
+                return True
+            chunk = self._take()
+            if chunk is None:
+                await self._mark()
+                self._begun = False
+                return False
+            epoch, self._in_flight = self._epoch, chunk.positions
+            await self._send(self._stream.audio(chunk.payload))
+            self._in_flight = []
+            if epoch == self._epoch:
+                await self._sent(chunk)
+
+    async def _sent(self, chunk: _Chunk) -> None:
+        self._played_s = max(self._played_s, self._clock()) + chunk.frames * FRAME_S
+        self._unmarked += chunk.positions
+        self._unmarked_frames += chunk.frames
+        if not self._begun or self._unmarked_frames >= MARK_FRAMES or self._playout.idle:
+            await self._mark()
+        self._begun = True
+
+    async def _mark(self) -> None:
+        if self._unmarked:
+            name = self.marks.put(self._unmarked, self._unmarked_frames, self._played_s)
+            self._unmarked = []
+            message = self._stream.mark(name)
+            if message:
+                await self._send(message)
+        self._unmarked_frames = 0
+
+    def _take(self) -> _Chunk | None:
+        """The next frames, padded with silence to a whole chunk; None when there is nothing to say."""
+        frames: list[NDArray[np.int16]] = []
+        positions: list[Position] = []
+        while len(frames) < self._chunk_frames:
+            frame = self._playout.take_frame()
+            positions += self._playout.taken()
+            if frame is None:
+                break
+            frames.append(frame)
+        if not frames:
+            self._unmarked += positions
+            return None
+        frames += [np.zeros(FRAME_SAMPLES, np.int16)] * (self._chunk_frames - len(frames))
+        return _Chunk(b"".join(map(self._encoder.encode, frames)), positions, len(frames))
+
+    def _halt(self, reply_id: int) -> None:
+        """A reply was paused or cancelled: the peer drops what it has of it."""
+        unmarked = any(position[0] == reply_id for position in (*self._unmarked, *self._in_flight))
+        clear = self._stream.clear()
+        if not clear or not (unmarked or self.marks.hold(reply_id)):
+            return
+        self._epoch += 1
+        self._urgent.extend(clear)
+        self.marks.forget()
+        self._unmarked, self._in_flight = [], []
+        self._unmarked_frames, self._begun = 0, False
+        self._played_s = 0.0
+        self._encoder.restart()
+        self._playout.recall()
+        self._wake.set()

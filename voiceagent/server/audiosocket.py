@@ -1,0 +1,138 @@
+"""Where Asterisk brings its calls: a TCP listener for AudioSocket. It has no keys, so it listens on loopback, or names who may
+come."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from voiceagent.errors import ConfigError, MediaError
+from voiceagent.media.stream_leg import StreamLeg
+from voiceagent.server.calls import Calls, StartCall
+from voiceagent.server.clients import Client
+from voiceagent.server.problems import Problem
+from voiceagent.telephony import audiosocket
+from voiceagent.telephony.audiosocket import AudioSocketStream, Kind
+from voiceagent.telephony.messages import AudioFormat, CallFacts, Started
+from voiceagent.telephony.settings import AudioSocket
+
+log = logging.getLogger(__name__)
+
+START_TIMEOUT_S = 10.0
+"""Until a call has told its id and its first audio."""
+MAX_STARTING = 32
+CLIENT = Client("telephone asterisk")
+
+
+class AudioSocketServer:
+    """Takes connections while it is open."""
+
+    def __init__(self, settings: AudioSocket, calls: Calls, start_call: Callable[[], StartCall]) -> None:
+        """`start_call` raises Problem while no calls are taken."""
+        self.port = 0
+        """Where it listens."""
+        self._settings = settings
+        self._calls = calls
+        self._start_call = start_call
+        self._starting = 0
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        """Listen. Raises ConfigError where that cannot be."""
+        host, port = self._settings.host, self._settings.port
+        try:
+            server = await asyncio.start_server(self._connected, host, port, limit=audiosocket.MAX_PAYLOAD_BYTES)
+        except OSError as error:
+            raise ConfigError(
+                f"telephony.audiosocket: cannot listen on {host}:{port} ({error.strerror}); choose another address"
+            ) from error
+        self.port = server.sockets[0].getsockname()[1]
+        try:
+            yield
+        finally:
+            server.close()
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        peer = str((writer.get_extra_info("peername") or ("",))[0])
+        wire = _Wire(writer)
+        try:
+            if self._settings.peers and peer not in self._settings.peers:
+                raise MediaError("it is not in telephony.audiosocket_peers")
+            if self._starting >= MAX_STARTING:
+                raise MediaError(f"{MAX_STARTING} others are about to begin")
+            await self._carry(reader, wire)
+        except (MediaError, Problem) as error:
+            log.warning("an AudioSocket call from %s was refused: %s", peer, error)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            await wire.close()
+
+    async def _carry(self, reader: asyncio.StreamReader, wire: _Wire) -> None:
+        legs: list[StreamLeg] = []
+
+        async def make_leg() -> StreamLeg:
+            self._starting += 1
+            try:
+                async with asyncio.timeout(START_TIMEOUT_S):
+                    kind, wire_format, facts, first = await _beginning(reader)
+            except TimeoutError as error:
+                raise MediaError(f"it told no id and no audio within {START_TIMEOUT_S:g} s") from error
+            finally:
+                self._starting -= 1
+            legs.append(StreamLeg(wire, AudioSocketStream(kind), Started(wire_format, facts), has_marks=False))
+            legs[0].receive(first)
+            return legs[0]
+
+        await self._calls.begin(make_leg, {}, self._start_call(), CLIENT)
+        leg = legs[0]
+        try:
+            while not leg.end_reason:
+                leg.receive(await _frame(reader))
+        except MediaError as error:
+            log.warning("an AudioSocket call was ended: it sent %s", error)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            leg.gone()
+
+
+async def _frame(reader: asyncio.StreamReader) -> bytes:
+    """The next, whole."""
+    head = await reader.readexactly(audiosocket.HEAD_BYTES)
+    _, length = audiosocket.head(head)
+    return head + await reader.readexactly(length)
+
+
+async def _beginning(reader: asyncio.StreamReader) -> tuple[Kind, AudioFormat, CallFacts, bytes]:
+    """The id, and the first audio, which tells the rate. Raises MediaError."""
+    first = await _frame(reader)
+    if first[0] != Kind.UUID:
+        raise MediaError(f"its first frame is of type 0x{first[0]:02x}; expected the call's id (0x01)")
+    facts = CallFacts(vendors_id=audiosocket.call_id(first[audiosocket.HEAD_BYTES :]))
+    audio = await _frame(reader)
+    wire_format = audiosocket.audio_format(audio[0])
+    return Kind(audio[0]), wire_format, facts, audio
+
+
+class _Wire:
+    """Implements the leg's `Wire`."""
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        self._writer = writer
+
+    async def send(self, message: str | bytes) -> None:
+        """Send a frame. Raises ConnectionError when the connection is closed."""
+        if self._writer.is_closing():
+            raise ConnectionResetError("the connection is closed")
+        assert isinstance(message, bytes)
+        self._writer.write(message)
+        await self._writer.drain()
+
+    async def close(self) -> None:
+        """Tell the end, and close. May be called twice."""
+        if not self._writer.is_closing():
+            self._writer.write(audiosocket.frame(Kind.HANGUP))
+            self._writer.close()

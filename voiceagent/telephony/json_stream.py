@@ -1,0 +1,204 @@
+"""Twilio's dialect of media streams, and those of others that differ from it in names only: JSON messages with the audio in
+Base64. One field map a vendor; what they say alike stands here once."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+import msgspec
+
+from voiceagent.errors import MediaError
+from voiceagent.json_types import JsonObject
+from voiceagent.telephony.messages import (
+    RATES_HZ,
+    Audio,
+    AudioFormat,
+    CallFacts,
+    Digit,
+    Encoding,
+    MarkReached,
+    Message,
+    Other,
+    Started,
+    Stopped,
+)
+
+MAX_PARAMETERS = 32
+MAX_TEXT = 256
+"""Characters of a number, an id, a parameter's name or its value; the rest is left out."""
+MULAW_8K = AudioFormat()
+KEYS = frozenset("0123456789*#ABCD")
+_ENCODINGS = {
+    "audio/x-mulaw": Encoding.MULAW,
+    "pcmu": Encoding.MULAW,
+    "mulaw": Encoding.MULAW,
+    "audio/x-alaw": Encoding.ALAW,
+    "pcma": Encoding.ALAW,
+    "alaw": Encoding.ALAW,
+    "audio/x-l16": Encoding.L16,
+    "audio/l16": Encoding.L16,
+    "l16": Encoding.L16,
+    "audio/x-raw": Encoding.L16,
+    "raw/slin": Encoding.L16,
+    "base64": Encoding.L16,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldMap:
+    """The names of one vendor. Several are tried in order, as vendors rename."""
+
+    stream_id: str = "streamSid"
+    names_stream: bool = True
+    """Whether what is sent tells the stream's id."""
+    call_id: tuple[str, ...] = ("callSid",)
+    media_format: str = "mediaFormat"
+    rate: str = "sampleRate"
+    parameters: str = "customParameters"
+    usual: AudioFormat = MULAW_8K
+    """Where the start message does not tell."""
+    play: str = "media"
+    """The event that plays audio."""
+    play_tells_format: bool = False
+    mark: str = "mark"
+    mark_name_inside: bool = True
+    """Whether a mark's name is in an object of its own."""
+    marks_reached: tuple[str, ...] = ("mark",)
+    clear: str = "clear"
+    tracks: tuple[str, ...] = ("", "inbound", "inbound_track")
+    """Of the caller."""
+
+
+class JsonStream:
+    """One call's messages. Pure."""
+
+    def __init__(self, fields: FieldMap) -> None:
+        self._fields = fields
+        self._stream_id = ""
+        self._format = fields.usual
+
+    def read(self, message: str | bytes) -> Message:
+        """What a message says. Raises MediaError, in one line, for one that cannot be read."""
+        if isinstance(message, bytes):
+            raise MediaError(f"a binary message of {len(message)} bytes; expected JSON text")
+        data = decoded(message)
+        fields, event = self._fields, data.get("event")
+        if event == "media":
+            return self._audio(_inner(data, "media"))
+        if event == "start":
+            return self._start(data, _inner(data, "start"))
+        if event == "dtmf":
+            return digit(_inner(data, "dtmf").get("digit"))
+        if event == "stop":
+            return Stopped()
+        if event in fields.marks_reached:
+            return MarkReached(str((_inner(data, "mark") if fields.mark_name_inside else data).get("name", "")))
+        return Other()
+
+    def audio(self, payload: bytes) -> str | bytes:
+        """The message that plays audio of the call's format."""
+        media: JsonObject = {"payload": base64.b64encode(payload).decode("ascii")}
+        if self._fields.play_tells_format:
+            content_type = "audio/x-mulaw" if self._format.encoding is Encoding.MULAW else "audio/x-l16"
+            media = {"contentType": content_type, "sampleRate": self._format.rate_hz, **media}
+        return self._message(self._fields.play, media=media)
+
+    def mark(self, name: str) -> str:
+        """The message that asks to be told when all that was sent before it was played."""
+        return self._message(self._fields.mark, **({"mark": {"name": name}} if self._fields.mark_name_inside else {"name": name}))
+
+    def clear(self) -> tuple[str, ...]:
+        """The messages that drop what was not played yet."""
+        return (self._message(self._fields.clear),)
+
+    def _message(self, event: str, **rest: object) -> str:
+        stream = {self._fields.stream_id: self._stream_id} if self._fields.names_stream else {}
+        return msgspec.json.encode({"event": event, **stream, **rest}).decode()
+
+    def _start(self, data: JsonObject, start: JsonObject) -> Started:
+        fields = self._fields
+        self._stream_id = text(start.get(fields.stream_id) or data.get(fields.stream_id))
+        media_format = start.get(fields.media_format)
+        if isinstance(media_format, dict):
+            self._format = audio_format(media_format.get("encoding"), media_format.get(fields.rate), fields.usual)
+        given = start.get(fields.parameters) or data.get(fields.parameters)
+        facts = CallFacts(
+            text(start.get("from")),
+            text(start.get("to")),
+            next((text(start[name]) for name in fields.call_id if start.get(name)), ""),
+            parameters_of(given),
+        )
+        return Started(self._format, facts)
+
+    def _audio(self, media: JsonObject) -> Message:
+        if text(media.get("track")) not in self._fields.tracks:
+            return Other()
+        payload, chunk = media.get("payload"), media.get("chunk")
+        if not isinstance(payload, str):
+            raise MediaError("media without a payload; expected audio in Base64")
+        try:
+            return Audio(base64.b64decode(payload, validate=True), None if chunk is None else int(chunk))
+        except (binascii.Error, ValueError, TypeError, OverflowError) as error:
+            raise MediaError(f"media that cannot be read ({error}); expected audio in Base64 and a number as chunk") from error
+
+
+def decoded(message: str) -> JsonObject:
+    """A JSON object. Raises MediaError."""
+    try:
+        data = msgspec.json.decode(message)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise MediaError(f"a message that is no JSON ({error}); it begins with {message[:40]!r}") from error
+    if not isinstance(data, dict):
+        raise MediaError(f"a message that is {type(data).__name__}; expected a JSON object")
+    return data
+
+
+def text(value: object) -> str:
+    """A short text without line breaks; empty for what is none."""
+    return " ".join(str(value).split())[:MAX_TEXT] if isinstance(value, str | int | float) else ""
+
+
+def digit(value: object) -> Message:
+    """A key of the telephone. Raises MediaError for what is none."""
+    key = text(value).upper()
+    if key not in KEYS or not key:
+        raise MediaError(f"a key {key[:20]!r}; expected one of 0 to 9, *, #, A to D")
+    return Digit(key)
+
+
+def parameters_of(given: object) -> Mapping[str, str]:
+    """The operator's own parameters: an object, or `name=value` pairs between commas or semicolons."""
+    if isinstance(given, str):
+        pairs = (pair.partition("=") for pair in given.replace(";", ",").split(",") if "=" in pair)
+        given = {name.strip(): value.strip() for name, _, value in pairs}
+    if not isinstance(given, dict):
+        return {}
+    found = {text(name): text(value) for name, value in given.items()}
+    return dict([pair for pair in found.items() if all(pair)][:MAX_PARAMETERS])
+
+
+def audio_format(encoding: object, rate_hz: object, usual: AudioFormat) -> AudioFormat:
+    """What a start message tells. Raises MediaError for audio that is not spoken here."""
+    name, _, _ = text(encoding).lower().partition(";")
+    found = _ENCODINGS.get(name) if name else usual.encoding
+    rate = usual.rate_hz if rate_hz is None else 0
+    with suppress(ValueError, OverflowError):
+        rate = int(rate_hz) if isinstance(rate_hz, str | int | float) else rate
+    if found is None or rate not in RATES_HZ or (found is not Encoding.L16 and rate != 8_000):
+        rates = ", ".join(map(str, RATES_HZ))
+        raise MediaError(
+            f"audio as {name[:40] or 'nothing'} at {text(rate_hz)[:20]} Hz; expected mulaw or alaw at 8000 Hz, "
+            f"or l16 at {rates} Hz"
+        )
+    return AudioFormat(found, rate)
+
+
+def _inner(data: JsonObject, name: str) -> JsonObject:
+    inner = data.get(name)
+    if not isinstance(inner, dict):
+        raise MediaError(f"a {name} message without its {name!r}; expected an object of that name")
+    return inner

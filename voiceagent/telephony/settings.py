@@ -1,0 +1,114 @@
+"""The `telephony:` part of `agent.yaml`: who brings telephone calls, and under which address they reach us."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import msgspec
+
+from voiceagent.addresses import check_address
+from voiceagent.errors import ConfigError
+from voiceagent.telephony.vendors import VENDORS, Vendor
+
+
+class TelephonySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """No telephone unless configured."""
+
+    vendors: tuple[str, ...] = ()
+    """Of `twilio`, `signalwire`, `telnyx`, `plivo`, `exotel`, `vonage`, `jambonz`."""
+    url: str = ""
+    """Where they reach this server, such as https://voice.example.org: what their signatures are made over."""
+
+    audiosocket: str = ""
+    """Where Asterisk's AudioSocket is listened for, such as 127.0.0.1:9092. Empty: nowhere."""
+    audiosocket_peers: tuple[str, ...] = ()
+    """The addresses that may come there; needed where it is not loopback."""
+
+    def __post_init__(self) -> None:
+        audiosocket_of(self)
+        unknown = next((name for name in self.vendors if name not in VENDORS), None)
+        if unknown is not None:
+            raise ValueError(f"vendors has {unknown[:40]!r}, expected some of {', '.join(VENDORS)}")
+        if self.vendors and not self.url:
+            raise ValueError("url is empty, expected where the vendors reach this server, such as https://voice.example.org")
+        if self.url:
+            try:
+                check_address(self.url, query=False, secrets_go="a vendor's secret goes into its environment variable")
+            except ValueError as error:
+                raise ValueError(f"url {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class AudioSocket:
+    """A listener."""
+
+    host: str
+    port: int
+    peers: tuple[str, ...] = ()
+
+
+def audiosocket_of(settings: TelephonySettings) -> AudioSocket | None:
+    """The listener that is configured. Raises ValueError, whose text begins with the setting's name."""
+    if not settings.audiosocket:
+        return None
+    host, _, port = settings.audiosocket.rpartition(":")
+    try:
+        address = ipaddress.ip_address(host.strip("[]"))
+        peers = tuple(str(ipaddress.ip_address(peer)) for peer in settings.audiosocket_peers)
+        listener = AudioSocket(str(address), int(port), peers)
+    except ValueError as error:
+        raise ValueError(
+            f"audiosocket is {settings.audiosocket[:60]!r} for {', '.join(settings.audiosocket_peers)[:60] or 'all'}, "
+            "expected an IP address with a port such as 127.0.0.1:9092, and IP addresses as audiosocket_peers"
+        ) from error
+    if not address.is_loopback and not peers:
+        raise ValueError(
+            f"audiosocket is {settings.audiosocket[:60]!r}, where any machine could call; name Asterisk's in audiosocket_peers"
+        )
+    return listener
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A vendor that is configured."""
+
+    name: str
+    vendor: Vendor
+    secret: str
+
+
+@dataclass(frozen=True, slots=True)
+class Telephone:
+    """All lines, and where they lead."""
+
+    lines: Mapping[str, Line]
+    url: str
+    """Without a slash at its end."""
+    audiosocket: AudioSocket | None = None
+
+    @classmethod
+    def from_settings(cls, settings: TelephonySettings, environment: Mapping[str, str] = os.environ) -> Telephone:
+        """Raises ConfigError for a vendor without its secret."""
+        lines: dict[str, Line] = {}
+        for name in settings.vendors:
+            vendor = VENDORS[name]
+            secret = environment.get(vendor.secret, "").strip()
+            if not secret:
+                raise ConfigError(
+                    f"telephony.vendors: {name} needs ${vendor.secret}, by which its webhooks are checked; see docs/telephony.md"
+                )
+            lines[name] = Line(name, vendor, secret)
+        return cls(lines, settings.url.rstrip("/"), audiosocket_of(settings))
+
+    def stream_url(self, path: str) -> str:
+        """The WebSocket address of a path of ours."""
+        parts = urlsplit(self.url)
+        scheme = "wss" if parts.scheme == "https" else "ws"
+        return f"{scheme}://{parts.netloc}{parts.path}{path}"
+
+
+NO_TELEPHONE = Telephone({}, "")

@@ -1,0 +1,169 @@
+"""Who sent a webhook: each vendor's way to prove it, by its documents. All compare in constant time; those that sign a time
+refuse what is older than five minutes."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
+
+import msgspec
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from voiceagent.json_types import JsonObject
+
+MAX_AGE_S = 300.0
+MAX_FIELDS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """A request, as its sender saw it."""
+
+    method: str
+    url: str
+    """With the scheme and host that the vendor was given, and the query."""
+    headers: Mapping[str, str]
+    """Their names in lower case."""
+    body: bytes
+    now_s: float
+    """Unix time."""
+
+    def form(self) -> list[tuple[str, str]]:
+        """The body's fields, in order. Raises ValueError for a body that is no form."""
+        return parse_qsl(self.body.decode(), keep_blank_values=True, max_num_fields=MAX_FIELDS)
+
+    def is_old(self, time_s: str) -> bool:
+        """Whether a time that it was signed with is no number, or too far away."""
+        try:
+            return not abs(self.now_s - float(time_s)) <= MAX_AGE_S
+        except ValueError:
+            return True
+
+
+Check = Callable[[Webhook, str], bool]
+"""Whether a webhook was signed with a secret. May raise ValueError for one that cannot be read."""
+
+
+def twilio(webhook: Webhook, secret: str) -> bool:
+    """Base64 of HMAC-SHA1 over the URL and the form's fields by name (twilio.com/docs/usage/security)."""
+    return _is_twilios(webhook, secret, webhook.headers.get("x-twilio-signature", ""))
+
+
+def signalwire(webhook: Webhook, secret: str) -> bool:
+    """As Twilio, under its own header; or in hexadecimal digits, SHA-1 or SHA-256, over the URL and the body as it is."""
+    given = webhook.headers.get("x-signalwire-signature", "") or webhook.headers.get("x-twilio-signature", "")
+    whole = webhook.url.encode() + webhook.body
+    stronger = webhook.headers.get("x-signalwire-sha256-signature", "")
+    return (
+        _is_twilios(webhook, secret, given)
+        or _same(given, _hmac(secret, whole, "sha1").hex())
+        or _same(stronger, _hmac(secret, whole, "sha256").hex())
+    )
+
+
+def telnyx(webhook: Webhook, secret: str) -> bool:
+    """Ed25519 over `time|body`; the secret is Telnyx' public key, which is none."""
+    time_s = webhook.headers.get("telnyx-timestamp", "")
+    if webhook.is_old(time_s):
+        return False
+    try:
+        key = Ed25519PublicKey.from_public_bytes(base64.b64decode(secret)[-32:])
+        signature = base64.b64decode(webhook.headers.get("telnyx-signature-ed25519", ""))
+        key.verify(signature, f"{time_s}|".encode() + webhook.body)
+    except (InvalidSignature, binascii.Error, ValueError):
+        return False
+    return True
+
+
+def plivo(webhook: Webhook, secret: str) -> bool:
+    """Version 3: Base64 of HMAC-SHA256 over the URL, the fields by name, and a nonce; several signatures stand between commas."""
+    parts = urlsplit(webhook.url)
+    signed = urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
+    fields = webhook.form() if webhook.method == "POST" else []
+    query = "&".join(f"{name}={value}" for name, value in sorted(parse_qsl(parts.query, keep_blank_values=True)))
+    if query or fields:
+        signed += f"?{query}"
+    if query and fields:
+        signed += "."
+    signed += "".join(f"{name}{value}" for name, value in sorted(fields))
+    signed += f".{webhook.headers.get('x-plivo-signature-v3-nonce', '')}"
+    expected = base64.b64encode(_hmac(secret, signed.encode(), "sha256")).decode()
+    given = webhook.headers.get("x-plivo-signature-v3", "").split(",")
+    return any(_same(one, expected) for one in given)
+
+
+def vonage(webhook: Webhook, secret: str) -> bool:
+    """A JSON web token (RFC 7519) signed with HS256, whose claims hold the time and the body's hash."""
+    scheme, _, token = webhook.headers.get("authorization", "").partition(" ")
+    parts = token.strip().split(".")
+    if scheme.lower() != "bearer" or len(parts) != 3:
+        return False
+    signed = f"{parts[0]}.{parts[1]}".encode(errors="replace")
+    if not hmac.compare_digest(_of_base64url(parts[2]), _hmac(secret, signed, "sha256")):
+        return False
+    header, claims = _claims(parts[0]), _claims(parts[1])
+    if header.get("alg") != "HS256" or webhook.is_old(str(claims.get("iat", ""))):
+        return False
+    return not webhook.body or _same(str(claims.get("payload_hash", "")), hashlib.sha256(webhook.body).hexdigest())
+
+
+def jambonz(webhook: Webhook, secret: str) -> bool:
+    """`t=time,v1=signature`: the digits of HMAC-SHA256 over `time.body`."""
+    pairs = [part.partition("=") for part in webhook.headers.get("jambonz-signature", "").split(",")[:8]]
+    time_s = next((value for name, _, value in pairs if name.strip() == "t"), "")
+    if webhook.is_old(time_s):
+        return False
+    expected = _hmac(secret, f"{time_s}.".encode() + webhook.body, "sha256").hex()
+    return any(_same(value, expected) for name, _, value in pairs if name.strip() == "v1")
+
+
+def basic(webhook: Webhook, secret: str) -> bool:
+    """A user and a password, `user:password`, as the URL that the vendor was given holds them (RFC 7617)."""
+    scheme, _, given = webhook.headers.get("authorization", "").partition(" ")
+    return scheme.lower() == "basic" and _same(given.strip(), base64.b64encode(secret.encode()).decode())
+
+
+def _is_twilios(webhook: Webhook, secret: str, given: str) -> bool:
+    fields = sorted(set(webhook.form())) if webhook.method == "POST" else []
+    signed = "".join(f"{name}{value}" for name, value in fields)
+    urls = _with_and_without_port(webhook.url)
+    expected = [base64.b64encode(_hmac(secret, (url + signed).encode(), "sha1")).decode() for url in urls]
+    return any(_same(given, one) for one in expected)
+
+
+def _with_and_without_port(url: str) -> Sequence[str]:
+    """Some of Twilio's backends sign the scheme's own port with the URL, others leave any out."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    bare = host.rpartition(":")[0] if parts.port else host
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    return [urlunsplit(parts._replace(netloc=one)) for one in dict.fromkeys((host, bare, f"{bare}:{port}"))]
+
+
+def _hmac(secret: str, signed: bytes, algorithm: str) -> bytes:
+    return hmac.new(secret.encode(), signed, algorithm).digest()
+
+
+def _same(given: str, expected: str) -> bool:
+    return hmac.compare_digest(given.strip().encode(errors="replace"), expected.encode())
+
+
+def _of_base64url(text: str) -> bytes:
+    try:
+        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _claims(part: str) -> JsonObject:
+    try:
+        claims = msgspec.json.decode(_of_base64url(part))
+    except msgspec.DecodeError:
+        return {}
+    return claims if isinstance(claims, dict) else {}

@@ -1,0 +1,122 @@
+"""Those who carry telephone calls to us over a WebSocket, as data: their dialect, their webhook and how it is signed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Protocol
+
+from voiceagent.telephony import answers, signatures
+from voiceagent.telephony.binary_stream import JambonzStream, VonageStream
+from voiceagent.telephony.json_stream import FieldMap, JsonStream
+from voiceagent.telephony.messages import AudioFormat, Encoding, Message
+
+
+class Stream(Protocol):
+    """One call's messages, read and written. Pure."""
+
+    def read(self, message: str | bytes) -> Message:
+        """What a message says. Raises MediaError, in one line, for one that cannot be read."""
+        ...
+
+    def audio(self, payload: bytes) -> str | bytes:
+        """The message that plays audio of the call's format."""
+        ...
+
+    def mark(self, name: str) -> str:
+        """The message that asks to be told when all that was sent before it was played."""
+        ...
+
+    def clear(self) -> tuple[str, ...]:
+        """The messages that drop what was not played yet."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Vendor:
+    """One of them."""
+
+    secret: str
+    """The environment variable with what its webhooks are signed with."""
+    check: signatures.Check
+    answer: answers.Answer
+    new_stream: Callable[[], Stream]
+    caller: str = "From"
+    """The names of the webhook's fields."""
+    called: str = "To"
+    call_id: str = "CallSid"
+    chunk_frames: int = 1
+    """The vendor wants so many frames of 20 ms in a message."""
+    protocols: tuple[str, ...] = ()
+    """WebSocket subprotocols."""
+
+
+_TWILIO = FieldMap()
+_TELNYX = FieldMap(
+    stream_id="stream_id",
+    names_stream=False,
+    call_id=("call_control_id", "call_session_id"),
+    media_format="media_format",
+    rate="sample_rate",
+    parameters="custom_parameters",
+)
+_PLIVO = FieldMap(
+    stream_id="streamId",
+    call_id=("callId",),
+    parameters="extra_headers",
+    play="playAudio",
+    play_tells_format=True,
+    mark="checkpoint",
+    mark_name_inside=False,
+    marks_reached=("playedStream", "played"),
+    clear="clearAudio",
+)
+_EXOTEL = FieldMap(
+    stream_id="stream_sid",
+    call_id=("call_sid",),
+    media_format="media_format",
+    rate="sample_rate",
+    parameters="custom_parameters",
+    usual=AudioFormat(Encoding.L16, 8_000),
+)
+
+VENDORS: Mapping[str, Vendor] = MappingProxyType(
+    {
+        "twilio": Vendor("VOICEAGENT_TWILIO_TOKEN", signatures.twilio, answers.twiml, lambda: JsonStream(_TWILIO)),
+        "signalwire": Vendor("VOICEAGENT_SIGNALWIRE_KEY", signatures.signalwire, answers.twiml, lambda: JsonStream(_TWILIO)),
+        "telnyx": Vendor("VOICEAGENT_TELNYX_PUBLIC_KEY", signatures.telnyx, answers.texml, lambda: JsonStream(_TELNYX)),
+        "plivo": Vendor(
+            "VOICEAGENT_PLIVO_TOKEN", signatures.plivo, answers.plivo_xml, lambda: JsonStream(_PLIVO), call_id="CallUUID"
+        ),
+        "exotel": Vendor(
+            "VOICEAGENT_EXOTEL_PASSWORD",
+            signatures.basic,
+            answers.exotel_url,
+            lambda: JsonStream(_EXOTEL),
+            caller="CallFrom",
+            called="CallTo",
+            chunk_frames=5,
+        ),
+        "vonage": Vendor(
+            "VOICEAGENT_VONAGE_SECRET",
+            signatures.vonage,
+            answers.ncco,
+            VonageStream,
+            caller="from",
+            called="to",
+            call_id="uuid",
+        ),
+        "jambonz": Vendor(
+            "VOICEAGENT_JAMBONZ_SECRET",
+            signatures.jambonz,
+            answers.listen,
+            JambonzStream,
+            caller="from",
+            called="to",
+            call_id="call_sid",
+            protocols=("audio.jambonz.org",),
+        ),
+    }
+)
+"""By their name in the settings and in the paths of their routes."""
