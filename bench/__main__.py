@@ -27,7 +27,19 @@ BENCHMARKS = (
     "context",
 )
 """Modules of this package, in the order in which `make bench` runs them."""
-ON_REQUEST = ("attacks", "ears", "encoder", "held_out", "peers", "published_voice", "real", "starter", "transcription", "vllm")
+ON_REQUEST = (
+    "attacks",
+    "ears",
+    "encoder",
+    "held_out",
+    "peers",
+    "published_voice",
+    "real",
+    "soak",
+    "starter",
+    "transcription",
+    "vllm",
+)
 """Run only when named: they take up to an hour, and some install other people's software."""
 
 MODULES = {"peers_real": "bench.peers.published"}
@@ -42,9 +54,10 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=names)
     turns = "undisturbed turns to measure (default: calls 50, peers and real 100, peers --real 30)"
     parser.add_argument("--turns", type=int, help=turns)
-    profiles = "real: the profiles to measure (default: embedded,real-speech); peers --real: the profile (default: real-speech)"
+    profiles = "real: the profiles to measure (default: embedded,real-speech); peers --real: the profile (default: real-speech); "
+    profiles += "soak: the profile (default: starter)"
     parser.add_argument("--profile", default="", help=profiles)
-    parser.add_argument("--soak", type=float, default=0.0, metavar="MINUTES", help="real: talk for so long besides")
+    parser.add_argument("--minutes", type=float, default=30.0, help="soak: talk for so long (default: 30)")
     parser.add_argument(
         "--voice", type=Path, help="the .onnx of a published Piper voice: measured in synthesis besides, the caller in starter"
     )

@@ -1,6 +1,6 @@
 """Whole calls on published models (Whisper tiny.en, a Piper voice), beside the bundled ones: how long after the end of the
 caller's speech the answer is heard, how soon the agent is silent when interrupted, how many calls at once two cores carry,
-and what a call costs. `--soak 30` talks for as many minutes besides. `--profile` names other profiles, joined by commas."""
+and what a call costs. `--profile` names other profiles, joined by commas."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from bench.calls import INTERRUPTION, Measured, Speech, interrupt
 from bench.peers.comparison import LONG_ANSWERS, QUESTIONS
 from bench.quiet import quiet_machine
 from bench.server import Server, running
-from bench.soak import soak
 from voiceagent.evaluation.figures import Figure, at_least, at_most, plain
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.latency.budgets import Limits
@@ -58,15 +57,12 @@ def result_name(options: argparse.Namespace) -> str:
 
 
 async def measure(options: argparse.Namespace) -> Iterable[Figure]:
-    """All figures: about 12 minutes a profile, and as many more as the soak lasts."""
+    """All figures: about 12 minutes a profile."""
     figures: list[Figure] = []
     for name in (options.profile or f"{BUNDLED},{REAL}").split(","):
         speeches = await speeches_of("" if name == BUNDLED else name, [*QUESTIONS, *LONG_ANSWERS, INTERRUPTION])
         async with running("--profile", name) as server:
             figures += _rows(name, await _measured(name, server, speeches, options.turns or TURNS))
-        if options.soak and name != BUNDLED:
-            async with running("--profile", name) as server:
-                figures += await soak(name, server, speeches, QUESTIONS, options.soak)
     return figures
 
 

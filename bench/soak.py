@@ -3,28 +3,43 @@ server holds at the end is compared with what it held once it was warm."""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import time
 from collections.abc import Iterable, Sequence
 
-from bench.asked_calls import STEP_TIMEOUT_S, Asked, ask_all
+from bench.asked_calls import STEP_TIMEOUT_S, Asked, ask_all, speeches_of
 from bench.calls import RATE_HZ, Speech
-from bench.server import Server
+from bench.peers.comparison import QUESTIONS
+from bench.real import BUNDLED
+from bench.server import Server, running
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.errors import MediaError
 from voiceagent.evaluation.figures import Figure, at_most
 from voiceagent.latency.percentiles import distribution
 
+PROFILE = "starter"
+NOTES = """
+One call lasts all of the time, and its history grows. Beside it short calls of ten questions are made one after the other, so
+there are two callers at any time. Their models run on the same cores. Memory and threads are the server's.
+"""
 WARM_PART = 0.1
 """Of the time, until memory is taken for what it will be."""
 MEMORY_GROWTH_PERCENT = 10.0
 
 
-async def soak(
+async def measure(options: argparse.Namespace) -> Iterable[Figure]:
+    """All figures: as many minutes as are asked for."""
+    name: str = options.profile or PROFILE
+    speeches = await speeches_of("" if name == BUNDLED else name, QUESTIONS)
+    async with running("--profile", name) as server:
+        return await _soak(name, server, speeches, QUESTIONS, options.minutes)
+
+
+async def _soak(
     name: str, server: Server, speeches: dict[str, Speech], questions: Sequence[str], minutes: float
 ) -> Iterable[Figure]:
-    """All figures of a soak."""
     first, last, short = Asked(), Asked(), Asked()
     began_s = time.monotonic()
     end_s = began_s + minutes * 60

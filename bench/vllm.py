@@ -108,6 +108,7 @@ async def _turns(talker: LlmEngine, label: str = "") -> list[Figure]:
 
 async def _bundled(server: VllmServer) -> list[Figure]:
     history_tokens = profile("vllm-cpu").llm.options["long_history_tokens"]
+    assert isinstance(history_tokens, int)
     talker = engine(server, 1, random_weights=False, history_tokens=history_tokens)
     turns = await _turns(talker)
     whole = engine(server, 1, random_weights=False)

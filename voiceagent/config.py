@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 import yaml
@@ -40,7 +40,7 @@ class OwnJudge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A model of the registry."""
     path: str = ""
     """A model named by path (relative to agent.yaml): a Smart Turn's `.onnx`."""
-    options: dict[str, Any] = {}
+    options: dict[str, object] = {}
 
 
 class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -184,9 +184,9 @@ class OwnModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class EngineOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Options of the engines, which override the profile's; each engine checks their names and values."""
 
-    stt: dict[str, Any] = {}
-    llm: dict[str, Any] = {}
-    tts: dict[str, Any] = {}
+    stt: dict[str, object] = {}
+    llm: dict[str, object] = {}
+    tts: dict[str, object] = {}
 
 
 class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -259,10 +259,10 @@ def load_agent(path: Path) -> AgentConfig:
     return msgspec.structs.replace(agent, base_dir=str(path.resolve().parent))
 
 
-def _check_renamed(path: Path, data: Mapping[str, Any]) -> None:
+def _check_renamed(path: Path, data: Mapping[str, object]) -> None:
     """Raises ConfigError naming the new name of a setting that had another one in an earlier version."""
     for (*parts, old), new in RENAMED.items():
-        part: Any = data
+        part: object = data
         for name in parts:
             part = part.get(name) if isinstance(part, dict) else None
         if isinstance(part, dict) and old in part:

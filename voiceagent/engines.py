@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,10 @@ from voiceagent.llm.fallback import FallbackEngine
 from voiceagent.models.choice import voices_of
 from voiceagent.models.profile import EngineSpec, Profile
 from voiceagent.models.registry import Registry, registry
-from voiceagent.plugins import load_plugin
+from voiceagent.plugins import Create, load_plugin
 from voiceagent.stt.engine import SttEngine
 from voiceagent.tts.engine import TtsEngine
 from voiceagent.turn_judges.judge import TurnJudge
-
-Create = Callable[..., Any]
-"""Given the model's path, or None, and the profile's options."""
 
 DEFAULT_LANGUAGE = "en"
 """The language that every recogniser assumes by itself."""
@@ -97,7 +94,7 @@ def load_tts(spec: EngineSpec, known: Registry | None = None) -> TtsEngine:
     return voice
 
 
-def load_llm(spec: EngineSpec, llm: LlmSettings, options: Mapping[str, Any], known: Registry | None = None) -> LlmEngine:
+def load_llm(spec: EngineSpec, llm: LlmSettings, options: Mapping[str, object], known: Registry | None = None) -> LlmEngine:
     """The profile's language model, or the server that the agent names, with the fallback that the agent names. Raises
     ModelError, ConfigError."""
     if llm.model and not llm.base_url and spec.is_local:
@@ -137,9 +134,9 @@ def grounded(engine: LlmEngine, model_name: str, known: Registry | None = None) 
     return GroundedEngine(engine, model.limits, language) if model.limits.are_checked and language is not None else engine
 
 
-def _server(spec: EngineSpec, llm: LlmSettings) -> dict[str, Any]:
+def _server(spec: EngineSpec, llm: LlmSettings) -> dict[str, object]:
     """Options for `openai`: `llm.base_url` overrides $VOICEAGENT_LLM_URL, which overrides the profile's server."""
-    address: dict[str, Any] = {"base_url": llm.base_url, "served_model": llm.model}
+    address: dict[str, object] = {"base_url": llm.base_url, "served_model": llm.model}
     if not llm.base_url:
         named = os.environ.get(SERVER_VARIABLE)
         address = {**spec.options, **{key: value for key, value in (("base_url", named), ("served_model", llm.model)) if value}}
@@ -147,6 +144,7 @@ def _server(spec: EngineSpec, llm: LlmSettings) -> dict[str, Any]:
     return {**address, **{name: getattr(llm, name) for name in names}}
 
 
+# What a plugin makes is of its kind's protocol, which whoever asks for it names.
 def _create(kind: str, spec: EngineSpec, known: Registry | None) -> Any:
     path = Path(spec.path) if spec.path else (known or registry()).resolve(spec.model) if spec.model else None
     return _plugin(kind, spec.engine)(path, spec.options)

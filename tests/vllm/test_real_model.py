@@ -64,7 +64,7 @@ def folder() -> Path:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def inside(folder: Path) -> AsyncIterator[VllmEngine]:
     os.environ.update(CPU_ENVIRONMENT)
-    eager = {"enforce_eager": True, "block_size": BLOCK_TOKENS}
+    eager: dict[str, object] = {"enforce_eager": True, "block_size": BLOCK_TOKENS}
     options = VllmOptions(context_tokens=CONTEXT_TOKENS, dtype="float32", engine=eager)
     engine = await asyncio.to_thread(VllmEngine, folder, options)
     yield engine

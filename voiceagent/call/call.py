@@ -7,9 +7,9 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import Any, assert_never
+from typing import assert_never
 
 from voiceagent.call.agent_parts import AgentParts
 from voiceagent.call.clock import CallClock
@@ -205,7 +205,7 @@ class Call:
         context = await self._retrieval.find(admitted.text) if refusal is None else ()
         return ev.TextReceived(self._clock.now_ms(), admitted.text, refusal, context)
 
-    def _send(self, events: Any) -> None:
+    def _send(self, events: Iterable[dict[str, object]]) -> None:
         for event in events:
             self._leg.send_event(event)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any
 
 
 class CallTasks:
@@ -14,7 +13,7 @@ class CallTasks:
         self._group = group
         self._owned: dict[str, set[asyncio.Task[None]]] = {}
 
-    def start(self, owner: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def start(self, owner: str, work: Coroutine[object, None, None]) -> asyncio.Task[None]:
         """Run `work` until it ends, its owner is cancelled, or the call ends."""
         task = self._group.create_task(work, name=owner)
         self._owned.setdefault(owner, set()).add(task)

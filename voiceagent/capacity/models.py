@@ -6,7 +6,6 @@ import functools
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -20,7 +19,7 @@ class KnownModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A well-known model."""
 
     repository: str
-    config: dict[str, Any]
+    config: dict[str, object]
     """The values of its `config.json` on which its shape depends."""
 
 
@@ -61,7 +60,7 @@ def find_model(name: str, folder: Path | None = None, weights: str = "") -> Foun
     )
 
 
-def _read_config(path: Path) -> dict[str, Any]:
+def _read_config(path: Path) -> dict[str, object]:
     try:
         with path.open("rb") as file:
             data = json.loads(file.read(MAX_CONFIG_BYTES))

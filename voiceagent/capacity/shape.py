@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from voiceagent.errors import ConfigError
+from voiceagent.json_types import JsonObject
 
 WEIGHT_BITS = {
     "fp32": 32.0,
@@ -164,7 +164,7 @@ class ModelShape:
         return (full + windowed) * self._kv_values_of_layer() * kv_bits / 8
 
 
-def read_shape(name: str, config: Mapping[str, Any], weights: str = "") -> ModelShape:
+def read_shape(name: str, config: JsonObject, weights: str = "") -> ModelShape:
     """The shape that a `config.json` describes. With `weights`, the layers' weights have that type. For a model that also sees or
     hears, it is the shape of the language model alone. Raises ConfigError, which names the key that is missing or cannot be
     planned."""
@@ -196,7 +196,7 @@ def read_shape(name: str, config: Mapping[str, Any], weights: str = "") -> Model
 class _Reader:
     """Reads the keys of one configuration."""
 
-    def __init__(self, name: str, config: Mapping[str, Any]) -> None:
+    def __init__(self, name: str, config: dict[str, object]) -> None:
         self._name = name
         self._config = config
 

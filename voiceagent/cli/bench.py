@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
@@ -96,7 +95,7 @@ def _times(tally: Tally) -> Table:
     return table
 
 
-def _as_data(tally: Tally, elapsed_s: float) -> dict[str, Any]:
+def _as_data(tally: Tally, elapsed_s: float) -> dict[str, object]:
     return {
         "calls": tally.calls,
         "events": tally.events,

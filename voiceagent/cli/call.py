@@ -9,7 +9,6 @@ import logging
 import wave
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
@@ -116,7 +115,7 @@ def show(console: Console, exchange: Exchange) -> None:
         console.print(waterfall(exchange.turn))
 
 
-def summary(dialogue: Dialogue) -> dict[str, Any]:
+def summary(dialogue: Dialogue) -> dict[str, object]:
     """The conversation as data, for `--json`."""
     return {
         "greeting": dialogue.greeting,

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import os
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
@@ -142,7 +141,7 @@ def _print(made: Plan, found: FoundModel, card: Accelerator, count: int, behavio
     click.echo(f"{made.binding.calls} calls: {made.binding.name} is the limit{besides}. An estimate: measure it.")
 
 
-def _as_data(made: Plan, found: FoundModel, machine: Machine, behaviour: Behaviour, profile: str) -> dict[str, Any]:
+def _as_data(made: Plan, found: FoundModel, machine: Machine, behaviour: Behaviour, profile: str) -> dict[str, object]:
     card = machine.accelerator
     return {
         "model": {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import Any
 
 import click
 
@@ -85,7 +84,7 @@ def _brief(thing: Event | Action) -> str:
     return f"{type(thing).__name__}({told})"
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.0f}"
     if isinstance(value, tuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 from rich.console import Console
@@ -84,14 +83,14 @@ def _table(profile: str, turns: int, stages: Sequence[StageComparison]) -> Table
     return table
 
 
-def _as_data(groups: Mapping[str, Sequence[TurnReport]], compared: Mapping[str, Sequence[StageComparison]]) -> dict[str, Any]:
+def _as_data(groups: Mapping[str, Sequence[TurnReport]], compared: Mapping[str, Sequence[StageComparison]]) -> dict[str, object]:
     return {
         name: {"turns": len(groups[name]), "stages": {stage.stage.value: _stage_data(stage) for stage in stages}}
         for name, stages in compared.items()
     }
 
 
-def _stage_data(stage: StageComparison) -> dict[str, Any]:
+def _stage_data(stage: StageComparison) -> dict[str, object]:
     measured, limits = stage.measured, stage.limits
     found = None if measured is None else {"p50": measured.p50_ms, "p95": measured.p95_ms, "p99": measured.p99_ms}
     return {

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rich.table import Table
 from rich.text import Text
+
+from voiceagent.json_types import JsonObject
 
 WIDTH = 32
 
 
-def waterfall(turn: dict[str, Any]) -> Table:
+def waterfall(turn: JsonObject) -> Table:
     """A `voiceagent.turn` event as a table: one bar a stage, from the end of the caller's speech on. Earlier partials are left
     out."""
     spans = [span for span in turn["spans"] if span["start_ms"] >= 0]

@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
 
 import aiohttp
 import numpy as np
@@ -25,6 +24,7 @@ from voiceagent.audio.resample import resample
 from voiceagent.client.impairment import Relay
 from voiceagent.client.recording import Recording
 from voiceagent.errors import MediaError
+from voiceagent.json_types import JsonObject
 from voiceagent.media import aiortc_hooks
 from voiceagent.media.audio_receiver import AudioReceiver
 from voiceagent.media.event_channel import LABEL, EventChannel
@@ -56,7 +56,7 @@ class ServerEvent:
     """An event of the server."""
 
     received_ms: float
-    data: dict[str, Any]
+    data: JsonObject
 
     @property
     def type(self) -> str:
@@ -197,7 +197,7 @@ class Caller:
             self._microphone.append(speech)
             self._waiting_samples += len(speech)
 
-    def send_event(self, event: dict[str, Any]) -> None:
+    def send_event(self, event: dict[str, object]) -> None:
         """Send one client event."""
         self._events.send(event)
 

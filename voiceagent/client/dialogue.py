@@ -7,13 +7,13 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voiceagent.client.caller import Caller, ServerEvent
 from voiceagent.errors import MediaError
+from voiceagent.json_types import JsonObject
 from voiceagent.media.ticker import FRAME_MS
 
 QUIET_MS = 400.0
@@ -33,9 +33,9 @@ class Exchange:
     """The agent's words that were played."""
     unheard: str = ""
     """Its words that the interruption cut."""
-    tools: list[dict[str, Any]] = field(default_factory=list)
+    tools: list[JsonObject] = field(default_factory=list)
     """`voiceagent.tool` events of ended tools: name, arguments, output, ok."""
-    turn: dict[str, Any] | None = None
+    turn: JsonObject | None = None
     """The server's `voiceagent.turn`: its stages against the budget."""
     voice_to_voice_ms: float | None = None
     """From the end of the caller's speech to the first agent audio received; None when there was none."""
@@ -51,7 +51,7 @@ class Dialogue:
         self.caller = caller
         self.exchanges: list[Exchange] = []
         self.greeting = ""
-        self.errors: list[dict[str, Any]] = []
+        self.errors: list[dict[str, object]] = []
         self.call_end_reason = ""
         self._timeout_s = timeout_s
         self._events: list[ServerEvent] = []

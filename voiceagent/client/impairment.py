@@ -16,6 +16,8 @@ from voiceagent.errors import MediaError
 MAX_FLOWS = 8
 """Caller addresses that are relayed (one for each of its network interfaces)."""
 MAX_IN_FLIGHT = 4096
+APART_S = 1e-6
+"""Between packets that must stay in order: asyncio runs timers of the same time in any order."""
 
 _CANDIDATE = re.compile(r"^a=candidate:\S+ 1 udp \d+ (?P<host>[\d.]+) (?P<port>\d+) typ host.*$", re.IGNORECASE | re.MULTILINE)
 _ANY_CANDIDATE = re.compile(r"^a=(candidate:.*|end-of-candidates)\r?\n", re.MULTILINE)
@@ -154,7 +156,7 @@ class Relay:
         loop = asyncio.get_running_loop()
         due_s = loop.time() + delay_s
         if not what.reorder:
-            due_s = self._last_due_s[direction] = max(due_s, self._last_due_s[direction])
+            due_s = self._last_due_s[direction] = max(due_s, self._last_due_s[direction] + APART_S)
 
         def deliver() -> None:
             self._timers.discard(timer)

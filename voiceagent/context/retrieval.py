@@ -7,7 +7,6 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any
 
 from voiceagent.context.sources import Asked, Sources
 from voiceagent.context.terms import terms
@@ -22,7 +21,7 @@ NEW_TERMS = 2
 MAX_QUERIES = 4
 """How many queries of a call may run at a time. While they run, new words start no further query."""
 
-Start = Callable[[str, Coroutine[Any, Any, None]], asyncio.Task[None]]
+Start = Callable[[str, Coroutine[object, None, None]], asyncio.Task[None]]
 """Runs a task until it ends or its owner, the call, does."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
@@ -14,7 +14,7 @@ class ContextEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     """A folder of documents to index; relative to agent.yaml."""
     source: str = ""
     """A plugin: an entry point of the group `voiceagent.context`."""
-    options: dict[str, Any] = {}
+    options: dict[str, object] = {}
     """Options for the plugin."""
     chunks: Annotated[int, msgspec.Meta(ge=1, le=20)] = 3
     """The most chunks that one query takes from it."""

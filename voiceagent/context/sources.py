@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 from voiceagent.context.index import ContextError, FolderIndex, index_file
 from voiceagent.context.settings import ContextEntry
@@ -18,6 +18,8 @@ from voiceagent.conversation.history import Chunk
 from voiceagent.plugins import load_plugin
 
 log = logging.getLogger(__name__)
+
+_Found = TypeVar("_Found")
 
 MAX_WAITING = 32
 """Queries that may wait for a folder's index; each takes a millisecond or two."""
@@ -67,7 +69,7 @@ class FolderSource:
         await self._run(self._index.close)
         self._thread.shutdown()
 
-    async def _run(self, work: Callable[[], Any]) -> Any:
+    async def _run(self, work: Callable[[], _Found]) -> _Found:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from voiceagent.conversation.nesting import nests_deeper
 
@@ -80,7 +80,7 @@ def turn_border(messages: Sequence[Message], share: float) -> int:
     return border
 
 
-def read_arguments(text: str) -> dict[str, Any] | None:
+def read_arguments(text: str) -> dict[str, object] | None:
     """A tool call's arguments. None if the text is no JSON object, or nests too deep."""
     try:
         given = json.loads(text or "{}")

@@ -117,7 +117,7 @@ class Row:
 
     phases: frozenset[Phase]
     """The phases in which it is handled."""
-    handler: Callable[[Step, Any], None]
+    handler: Callable[[Step, Any], None]  # each takes its own event; `_row` sees to it that a row is for no other
     next_phases: frozenset[Phase]
     """The phases in which it may leave the call. It may also leave the phase as it was."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import Any
 
 MAX_LEVELS = 64
 """Most levels of lists and objects within each other. Real data have fewer, and Python's recursion limit is far higher."""
@@ -11,7 +10,7 @@ MAX_LEVELS = 64
 
 def nests_deeper(value: object, levels: int = MAX_LEVELS) -> bool:
     """Whether parsed JSON has more than this many levels of lists and objects within each other."""
-    layer: list[Any] = [[value]]
+    layer: list[dict[object, object] | list[object]] = [[value]]
     for _ in range(levels + 1):
         children = chain.from_iterable([one.values() if isinstance(one, dict) else one for one in layer])
         layer = [child for child in children if isinstance(child, (dict, list))]

@@ -5,7 +5,6 @@ Results that no reply asks for are dropped."""
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -41,7 +40,7 @@ def normalised(arguments: str) -> str:
     return json.dumps({name: _plain(value) for name, value in given.items() if value not in (None, "")}, sort_keys=True)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, str):
         text = " ".join(value.casefold().split())
         is_number = len(text) <= MAX_DIGITS and text.isascii() and text.isdigit() and not text.startswith("0")

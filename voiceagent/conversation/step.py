@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace as replace_prompts
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -31,31 +30,31 @@ class Step:
         """Add actions."""
         self.actions.extend(actions)
 
-    def put(self, **changes: Any) -> None:
+    def put(self, **changes: object) -> None:
         """Change fields of the state."""
         self.state = replace(self.state, **changes)
 
-    def put_memory(self, **changes: Any) -> None:
+    def put_memory(self, **changes: object) -> None:
         """Change fields of the state's `memory`. The following methods do the same for other parts."""
         self.put(memory=replace(self.state.memory, **changes))
 
-    def put_caller_turn(self, **changes: Any) -> None:
+    def put_caller_turn(self, **changes: object) -> None:
         """See `put_memory`."""
         self.put(caller_turn=replace(self.state.caller_turn, **changes))
 
-    def put_utterance(self, **changes: Any) -> None:
+    def put_utterance(self, **changes: object) -> None:
         """See `put_memory`."""
         self.put(utterance=replace(self.state.utterance, **changes))
 
-    def put_replies(self, **changes: Any) -> None:
+    def put_replies(self, **changes: object) -> None:
         """See `put_memory`."""
         self.put(replies=replace(self.state.replies, **changes))
 
-    def put_speculation(self, **changes: Any) -> None:
+    def put_speculation(self, **changes: object) -> None:
         """See `put_memory`."""
         self.put(speculation=replace(self.state.speculation, **changes))
 
-    def put_silence(self, **changes: Any) -> None:
+    def put_silence(self, **changes: object) -> None:
         """See `put_memory`."""
         self.put(silence=replace(self.state.silence, **changes))
 

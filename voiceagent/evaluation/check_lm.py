@@ -10,7 +10,6 @@ import asyncio
 import json
 from collections.abc import Sequence
 from importlib import resources
-from typing import Any
 
 import msgspec
 
@@ -21,6 +20,7 @@ from voiceagent.evaluation.figures import Figure, at_least, at_most
 from voiceagent.grounding.english import ENGLISH
 from voiceagent.grounding.said import Said
 from voiceagent.grounding.said import check as check_arguments
+from voiceagent.json_types import JsonObject
 from voiceagent.llm.embedded import EmbeddedEngine
 from voiceagent.llm.engine import ToolSchema
 from voiceagent.models.registry import resolve
@@ -33,7 +33,7 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     set: str
     """`single` or `dialogue`."""
-    messages: tuple[dict[str, Any], ...]
+    messages: tuple[JsonObject, ...]
     """In the OpenAI shape, up to the caller's last words; the arguments of tool calls are objects."""
     tool: str
     """The tool that is to be called then."""
@@ -66,7 +66,7 @@ def demo_tools() -> list[ToolSchema]:
     return ToolSet.from_config(agent.tools, agent.base_dir).schemas()
 
 
-def history(messages: Sequence[dict[str, Any]]) -> list[Message]:
+def history(messages: Sequence[JsonObject]) -> list[Message]:
     """The list's messages as the engines take them."""
     taken: list[Message] = []
     for index, message in enumerate(messages):

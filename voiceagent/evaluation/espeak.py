@@ -12,7 +12,6 @@ import ctypes
 import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -116,7 +115,7 @@ class Espeak:
         candidates = sorted(folder.glob("espeakbridge*.so")) + sorted(folder.glob("espeakbridge*.pyd"))
         if not candidates:
             raise EspeakError(f"no espeakbridge library in {folder}: reinstall piper-tts (1.3 or newer)")
-        self._library: Any = ctypes.CDLL(str(candidates[0]))
+        self._library = ctypes.CDLL(str(candidates[0]))
         rate_hz = self._library.espeak_Initialize(_SYNCHRONOUS, 0, str(folder).encode(), _PHONEME_EVENTS | _PHONEMES_AS_IPA)
         if rate_hz <= 0:
             raise EspeakError(f"espeak-ng could not read its data in {folder}: code {rate_hz}; reinstall piper-tts")
@@ -137,7 +136,7 @@ class Espeak:
             ctypes.c_void_p,
         ]
 
-    def _collect(self, audio: Any, count: int, events: Any) -> int:
+    def _collect(self, audio: ctypes._Pointer[ctypes.c_short], count: int, events: ctypes._Pointer[_Event]) -> int:
         if count > 0 and audio:
             self._chunks.append(np.ctypeslib.as_array(audio, (count,)).copy())
         index = 0

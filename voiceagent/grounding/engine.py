@@ -5,16 +5,16 @@ spoken after a tool's run is the tool's result."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
-from typing import Any
 
 from voiceagent.conversation.history import Message, ToolCall, read_arguments
 from voiceagent.grounding.language import Language
 from voiceagent.grounding.limits import ModelLimits, has_all_tools
 from voiceagent.grounding.replies import ReplyCheck, question
 from voiceagent.grounding.said import Said, check
+from voiceagent.json_types import JsonObject
 from voiceagent.llm.engine import (
     Generated,
     GeneratedText,
@@ -124,7 +124,7 @@ class GroundedSession:
         given = read_arguments(call.arguments)
         if self._limits.arguments != "said" or given is None:  # a call that cannot be read is refused by the tool
             return call
-        parameters: Mapping[str, Any] = schema.get("parameters") or {}
+        parameters: JsonObject = schema.get("parameters") or {}
         checked = check(given, parameters, Said(messages, self._language), self._language)
         needed = [name for name in checked.unsaid if name in parameters.get("required", ()) or not is_first]
         if checked.unsaid:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
+
+from voiceagent.llm.engine import ToolSchema
 
 
 class ModelLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,7 +46,7 @@ class ModelLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 NO_LIMITS = ModelLimits()
 
 
-def unfit_for(limits: ModelLimits, tools: Sequence[Mapping[str, Any]], *, reads_documents: bool = False) -> str:
+def unfit_for(limits: ModelLimits, tools: Sequence[ToolSchema], *, reads_documents: bool = False) -> str:
     """Why the model is not fit for an agent with these tools (OpenAI function objects), in a few words that follow "the agent";
     empty if it is fit."""
     if not limits.tools:
@@ -61,11 +63,11 @@ def unfit_for(limits: ModelLimits, tools: Sequence[Mapping[str, Any]], *, reads_
     return f"has the tool{'s' if len(strange) > 1 else ''} {', '.join(strange)}" if strange else ""
 
 
-def has_all_tools(limits: ModelLimits, tools: Sequence[Mapping[str, Any]]) -> bool:
+def has_all_tools(limits: ModelLimits, tools: Sequence[ToolSchema]) -> bool:
     """Whether an agent with these tools can do all that the model was made for."""
     return set(limits.tools) <= _arguments(tools).keys()
 
 
-def _arguments(tools: Sequence[Mapping[str, Any]]) -> dict[str, set[str]]:
+def _arguments(tools: Sequence[ToolSchema]) -> dict[str, set[str]]:
     functions = (tool["function"] for tool in tools)
     return {function["name"]: set((function.get("parameters") or {}).get("properties", {})) for function in functions}

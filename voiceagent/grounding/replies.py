@@ -7,12 +7,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Any
 
 from voiceagent.conversation.history import Message, read_arguments
 from voiceagent.grounding.language import Language
 from voiceagent.grounding.limits import ModelLimits
 from voiceagent.grounding.words import words_of
+from voiceagent.json_types import JsonObject
 
 _CLAUSE_END = re.compile(r"[.!?…,;:][\"')\]]*(?=\s)")
 MOST_PARTS = 6
@@ -65,7 +65,7 @@ class ReplyCheck:
     def _left_out(self) -> str:
         """Parts of the results that should have been told and were not."""
         told = _texts(self._told, self._language)
-        missing: dict[str, Any] = {}
+        missing: dict[str, object] = {}
         for name, output in self._results:
             parts = read_arguments(output) or {}
             wanted = {part: parts[part] for part in self._limits.tells.get(name, ()) if part in parts}
@@ -126,7 +126,7 @@ def read_out(output: str, language: Language) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else language.failed
 
 
-def _spoken(value: Any) -> str:
+def _spoken(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name.replace('_', ' ')} {_spoken(item)}" for name, item in islice(value.items(), MOST_PARTS))
     if isinstance(value, list):
@@ -157,12 +157,12 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def question(names: Sequence[str], parameters: Mapping[str, Any], limits: ModelLimits, language: Language) -> str:
+def question(names: Sequence[str], parameters: JsonObject, limits: ModelLimits, language: Language) -> str:
     """Asks for arguments that nobody said."""
     return " ".join(_question(name, (parameters.get("properties") or {}).get(name), limits, language) for name in names)
 
 
-def _question(name: str, schema: Any, limits: ModelLimits, language: Language) -> str:
+def _question(name: str, schema: object, limits: ModelLimits, language: Language) -> str:
     if name in limits.asks:
         return limits.asks[name]
     is_number = isinstance(schema, Mapping) and schema.get("type") in ("integer", "number")

@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
 
 from voiceagent.conversation.history import Message, read_arguments
 from voiceagent.grounding.clock import Clock, clocks, one_clock
 from voiceagent.grounding.language import Language
 from voiceagent.grounding.words import Word, words_of
+from voiceagent.json_types import JsonObject
 
 SHORTEST_CODE = 3
 """From this many digits on, a number counts as a code, said in groups or one by one."""
@@ -123,7 +123,7 @@ def is_error(output: str) -> bool:
 class Checked:
     """The result of a check."""
 
-    arguments: dict[str, Any]
+    arguments: dict[str, object]
     """The arguments, with corrections."""
     unsaid: tuple[str, ...] = ()
     """The arguments that nobody said."""
@@ -140,7 +140,7 @@ class Checked:
         return json.dumps(self.arguments, ensure_ascii=False)
 
 
-def check(arguments: Mapping[str, Any], parameters: Mapping[str, Any], said: Said, language: Language) -> Checked:
+def check(arguments: Mapping[str, object], parameters: JsonObject, said: Said, language: Language) -> Checked:
     """Check a tool call's arguments, `parameters` being its JSON schema."""
     properties = parameters.get("properties") or {}
     given, unsaid, hours = dict(arguments), [], {}
@@ -176,7 +176,7 @@ def _as_said(clock: Clock, said: Said) -> Clock | None:
     return Clock(only.hour, only.minute, only.half) if only else None
 
 
-def _was_said(value: Any, schema: Any, said: Said, language: Language) -> bool:
+def _was_said(value: object, schema: object, said: Said, language: Language) -> bool:
     schema = schema if isinstance(schema, Mapping) else {}
     if value is None or value == "" or isinstance(value, bool) or _is_choice(value, schema):
         return True
@@ -194,13 +194,13 @@ def _was_said(value: Any, schema: Any, said: Said, language: Language) -> bool:
     return said.words.issuperset(words) or (len(joined) >= SHORTEST_JOINED and joined in said.joined)
 
 
-def _code(value: Any) -> str:
+def _code(value: object) -> str:
     """The digits of a value that is a code; nothing if it is none."""
     digits = re.sub(r"[ -]", "", value) if isinstance(value, str) and _CODE.fullmatch(value) else ""
     return digits if len(digits) >= SHORTEST_CODE else ""
 
 
-def _is_choice(value: Any, schema: Any) -> bool:
+def _is_choice(value: object, schema: object) -> bool:
     """Whether the schema itself names the value."""
     if not isinstance(schema, Mapping):
         return False
@@ -210,7 +210,9 @@ def _is_choice(value: Any, schema: Any) -> bool:
     return any(_is_choice(value, one) for kind in ("anyOf", "oneOf") for one in schema.get(kind, ()))
 
 
-def _said_too_seldom(given: Mapping[str, Any], hours: Mapping[str, str], properties: Mapping[str, Any], said: Said) -> list[str]:
+def _said_too_seldom(
+    given: Mapping[str, object], hours: Mapping[str, str], properties: Mapping[str, object], said: Said
+) -> list[str]:
     """Arguments that would all need, as numbers or as hours of times, one number that the caller said only once."""
     uses: dict[str, list[str]] = {}
     for name, value in given.items():

@@ -8,7 +8,6 @@ import asyncio
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -62,7 +61,7 @@ class NemoGuard:
             return ALLOWED
         return await self._check([{"role": "user", "content": text}], self._input)
 
-    async def _check(self, messages: list[dict[str, str]], rail_type: Any) -> Verdict:
+    async def _check(self, messages: list[dict[str, str]], rail_type: object) -> Verdict:
         try:
             checking = asyncio.run_coroutine_threadsafe(self._rails.check_async(messages, rail_types=[rail_type]), self._loop)
             result = await asyncio.wrap_future(checking)
@@ -73,7 +72,7 @@ class NemoGuard:
         return Verdict(f"nemo: {result.rail or 'rewritten'}")
 
 
-def create(options: Mapping[str, Any], base_dir: str) -> NemoGuard:
+def create(options: Mapping[str, object], base_dir: str) -> NemoGuard:
     """The plugin `nemo` of `voiceagent.guard`. Raises ConfigError."""
     try:
         chosen = msgspec.convert(dict(options), NemoOptions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -18,7 +18,7 @@ class PluginSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     """Its name under the entry point `voiceagent.guard`; `nemo` is part of this project."""
-    options: Mapping[str, Any] = {}
+    options: Mapping[str, object] = {}
     """Passed to the plugin unchanged."""
     deadline_ms: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 500
     """How long a check may take."""

@@ -7,10 +7,11 @@ import ast
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
 
-Calls = list[tuple[str, dict[str, Any]]]
-Schemas = Mapping[str, Mapping[str, Any]]
+from voiceagent.json_types import JsonObject
+
+Calls = list[tuple[str, dict[str, object]]]
+Schemas = Mapping[str, JsonObject]
 """The JSON schemas of the tools' parameters, by tool name."""
 UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError, SyntaxError, MemoryError)
 _NAMES = ("name", "tool_name", "function", "recipient_name")
@@ -37,7 +38,7 @@ def json_calls(text: str, schemas: Schemas) -> Calls:
     return calls
 
 
-def _json_values(text: str) -> list[Any]:
+def _json_values(text: str) -> list[object]:
     decoder, values = json.JSONDecoder(), []
     at = _after_filling(text, 0)
     try:
@@ -55,18 +56,20 @@ def _after_filling(text: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _of_object(data: Any) -> tuple[str, dict[str, Any]]:
+def _of_object(data: object) -> tuple[str, dict[str, object]]:
+    if not isinstance(data, dict):
+        raise ValueError("a call is an object")
     name = next((data[key] for key in _NAMES if key in data), None)
     inner = name if isinstance(name, dict) else data
     if isinstance(name, dict):
         name = name["name"]
-    arguments: Any = next((inner[key] for key in _ARGUMENTS if key in inner), {})
+    arguments: object = next((inner[key] for key in _ARGUMENTS if key in inner), {})
     if isinstance(arguments, str):
         arguments = json.loads(arguments or "{}")
     return checked(name, {} if arguments is None else arguments)
 
 
-def checked(name: Any, arguments: Any) -> tuple[str, dict[str, Any]]:
+def checked(name: object, arguments: object) -> tuple[str, dict[str, object]]:
     """The call, if both parts have the right type. Raises ValueError."""
     if not isinstance(name, str) or not name or not isinstance(arguments, dict):
         raise ValueError("a name and an object of arguments are expected")
@@ -86,7 +89,7 @@ def _plain_name(name: str) -> str:
     return re.sub(r":\d+$", "", name.strip().removeprefix("functions."))
 
 
-def _object(text: str) -> Any:
+def _object(text: str) -> object:
     """The first JSON object of a text. It may stand in a code fence."""
     return json.JSONDecoder().raw_decode(text[text.index("{") :])[0] if "{" in text else {}
 
@@ -146,7 +149,7 @@ def pair_calls(text: str, schemas: Schemas) -> Calls:
     return [(name, {key.strip(): _typed(value, schemas, name, key.strip()) for key, value in found})]
 
 
-def _typed(value: str, schemas: Schemas, name: str, key: str) -> Any:
+def _typed(value: str, schemas: Schemas, name: str, key: str) -> object:
     """An unquoted value in the type of its schema. Without a schema, numbers become numbers."""
     properties = schemas.get(name, {}).get("properties") or {}
     schema = properties.get(key) if isinstance(properties, Mapping) else None
@@ -178,7 +181,7 @@ def python_calls(text: str, schemas: Schemas) -> Calls:
     return calls
 
 
-def _python_call(node: ast.expr, schemas: Schemas) -> tuple[str, dict[str, Any]]:
+def _python_call(node: ast.expr, schemas: Schemas) -> tuple[str, dict[str, object]]:
     if not isinstance(node, ast.Call):
         raise ValueError("a call is expected")
     if isinstance(node.func, ast.Attribute) and node.func.attr == "call":
@@ -196,7 +199,7 @@ def _python_call(node: ast.expr, schemas: Schemas) -> tuple[str, dict[str, Any]]
     return checked(name.removeprefix("default_api."), arguments)
 
 
-def _literal(node: ast.expr) -> Any:
+def _literal(node: ast.expr) -> object:
     if isinstance(node, ast.Name) and node.id in ("true", "false", "null"):
         return {"true": True, "false": False, "null": None}[node.id]
     value = ast.literal_eval(node)

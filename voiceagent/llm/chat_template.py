@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from jinja2 import TemplateError, nodes
 from jinja2.ext import Extension
@@ -34,7 +34,7 @@ class ChatTemplate:
     """The chat template of one model."""
 
     def __init__(
-        self, folder: Path, options: Mapping[str, Any], controls: Collection[str] = frozenset(), tool_format: str = ""
+        self, folder: Path, options: Mapping[str, object], controls: Collection[str] = frozenset(), tool_format: str = ""
     ) -> None:
         """`options` are further variables of the template. `controls` are the model's control tokens. Raises ModelError, and
         ConfigError for an unknown `tool_format`."""
@@ -70,7 +70,7 @@ class ChatTemplate:
             raise EngineError(self.no_tools)
         return self._rendered(self._shape.fit(messages), list(tools))
 
-    def _rendered(self, messages: list[dict[str, Any]], tools: list[ToolSchema]) -> str:
+    def _rendered(self, messages: list[dict[str, object]], tools: list[ToolSchema]) -> str:
         template = self._templates.get(WITH_TOOLS if tools else "", self._templates[""])
         try:
             return template.render(messages=messages, tools=tools or None, add_generation_prompt=True, **self._options)
@@ -151,7 +151,11 @@ def _environment() -> ImmutableSandboxedEnvironment:
 
 
 def _to_json(
-    value: Any, ensure_ascii: bool = False, indent: int | None = None, separators: Any = None, sort_keys: bool = False
+    value: object,
+    ensure_ascii: bool = False,
+    indent: int | None = None,
+    separators: tuple[str, str] | None = None,
+    sort_keys: bool = False,
 ) -> str:
     return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
@@ -160,7 +164,7 @@ def _refuse(message: str) -> NoReturn:
     raise TemplateError(message)
 
 
-def _config(folder: Path) -> dict[str, Any]:
+def _config(folder: Path) -> dict[str, object]:
     """The tokenizer's settings. Empty if there are none. Raises ModelError."""
     file = folder / CONFIG_FILE
     try:
@@ -170,14 +174,14 @@ def _config(folder: Path) -> dict[str, Any]:
     return config if isinstance(config, dict) else {}
 
 
-def _special_tokens(config: Mapping[str, Any]) -> dict[str, str]:
+def _special_tokens(config: Mapping[str, object]) -> dict[str, str]:
     """`bos_token`, `eos_token` and so on, which templates write."""
     named = {name: value for name, value in config.items() if name.endswith("_token")}
     texts = {name: value.get("content") if isinstance(value, dict) else value for name, value in named.items()}
     return {name: text for name, text in texts.items() if isinstance(text, str)}
 
 
-def _templates(folder: Path, config: Mapping[str, Any]) -> tuple[Path, dict[str, str]]:
+def _templates(folder: Path, config: Mapping[str, object]) -> tuple[Path, dict[str, str]]:
     """The template's file, and its texts by name. The default one has the name ""; a separate one for tools has its own."""
     file = folder / TEMPLATE_FILE
     try:

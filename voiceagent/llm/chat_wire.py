@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from openai.types.chat.chat_completion_chunk import ChoiceDelta, ChoiceDeltaToolCall
 
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
@@ -15,9 +17,9 @@ MAX_TOOL_CALLS = 16
 MAX_ARGUMENT_CHARACTERS = 20_000
 
 
-def wire_message(message: Message) -> dict[str, Any]:
+def wire_message(message: Message) -> dict[str, object]:
     """A message in the API's form."""
-    data: dict[str, Any] = {"role": message.role, "content": message.prompted}
+    data: dict[str, object] = {"role": message.role, "content": message.prompted}
     if message.tool_calls:
         data["tool_calls"] = [
             {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
@@ -33,7 +35,7 @@ def wire_tool(tool: ToolSchema, *, strict: bool) -> ToolSchema:
     return {**tool, "function": {**tool["function"], "strict": True}} if strict else tool
 
 
-def read_delta(chunk: Any) -> Any:
+def read_delta(chunk: ChatCompletionChunk) -> ChoiceDelta | None:
     """The delta of a stream's chunk. None if it adds nothing. Raises ValueError for anything that is no chunk, because the
     official client accepts whatever a server writes and checks no types."""
     try:
@@ -53,11 +55,14 @@ def read_delta(chunk: Any) -> Any:
     return delta
 
 
-def read_ending(answer: Any) -> float:
+def read_ending(answer: ChatCompletion) -> float:
     """The probability that an answer's first token ends a sentence or a turn. Raises ValueError for an answer without
     probabilities."""
     try:
-        likely = [(one.token, float(one.logprob)) for one in answer.choices[0].logprobs.content[0].top_logprobs]
+        told = answer.choices[0].logprobs
+        if told is None or not told.content:
+            raise ValueError("it tells no likelihoods")
+        likely = [(one.token, float(one.logprob)) for one in told.content[0].top_logprobs]
         return told_share(likely)
     except (AttributeError, IndexError, KeyError, TypeError) as error:
         raise ValueError("it tells no likelihoods") from error
@@ -69,7 +74,7 @@ class ToolCalls:
     def __init__(self) -> None:
         self._parts: dict[int, dict[str, str]] = {}
 
-    def add(self, deltas: Sequence[Any]) -> None:
+    def add(self, deltas: Sequence[ChoiceDeltaToolCall]) -> None:
         """Add the pieces of a chunk. Raises EngineError for too many calls or too long arguments."""
         for delta in deltas:
             if delta.index not in self._parts and len(self._parts) >= MAX_TOOL_CALLS:

@@ -8,7 +8,6 @@ import itertools
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from voiceagent.conversation.history import Message
 from voiceagent.llm.call_draft import CallDraft
@@ -117,7 +116,7 @@ def _values(result: str) -> list[str]:
     return values if len(values) <= MAX_VALUES else []
 
 
-def _leaves(value: Any) -> Iterator[str]:
+def _leaves(value: object) -> Iterator[str]:
     if isinstance(value, dict | list):
         for inner in value.values() if isinstance(value, dict) else value:
             yield from _leaves(inner)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -70,7 +69,7 @@ class EmbeddedEngine:
         await asyncio.to_thread(self.worker.stop, ENDING_S)
 
 
-def create(path: Path | None, options: Mapping[str, Any]) -> EmbeddedEngine:
+def create(path: Path | None, options: Mapping[str, object]) -> EmbeddedEngine:
     """The plugin `embedded` of `voiceagent.llm`. Raises ModelError, ConfigError."""
     if path is None:
         raise ConfigError("llm engine embedded: needs a model; name one of models/registry.yaml")

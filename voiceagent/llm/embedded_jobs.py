@@ -7,18 +7,18 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Sequence
-from typing import Any
 
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
 from voiceagent.llm.drafts import Drafts
+from voiceagent.llm.genai_types import Generator
 from voiceagent.llm.tool_constraint import ToolConstraint
 
 
 class KvCache:
     """A conversation's generator, and the token ids in its KV cache. The last of these ids may not be read yet."""
 
-    def __init__(self, generator: Any) -> None:
+    def __init__(self, generator: Generator) -> None:
         self.generator = generator
         self.ids: list[int] = []
         self.read = 0

@@ -5,12 +5,11 @@ least two tokens."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from voiceagent.llm.embedded_jobs import KvCache
+from voiceagent.llm.genai_types import Generator
 from voiceagent.llm.recent_logits import RECENT, RECENT_TOKENS
 from voiceagent.llm.tool_constraint import ToolConstraint
 
@@ -18,7 +17,7 @@ SHORTEST_STEP = 2
 LONGEST_DRAFT = RECENT_TOKENS - 1
 
 
-def tells_recent(generator: Any) -> bool:
+def tells_recent(generator: Generator) -> bool:
     """Whether the model's graph has the output. `generator` must not be used for anything else."""
     try:
         generator.append_tokens([0] * (RECENT_TOKENS))

@@ -11,7 +11,7 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 from voiceagent.errors import EngineError, ModelError
 from voiceagent.llm import integer_products
@@ -20,6 +20,7 @@ from voiceagent.llm.embedded_jobs import Conversation, Ending, Forget, Job, KvCa
 from voiceagent.llm.embedded_options import EmbeddedOptions
 from voiceagent.llm.embedded_steps import LONGEST_DRAFT, SHORTEST_STEP, GreedySteps, tells_recent
 from voiceagent.llm.endings import ending_ids, ending_share
+from voiceagent.llm.genai_types import Generator
 from voiceagent.llm.prompt import ChatPrompt
 from voiceagent.llm.recent_logits import RECENT
 from voiceagent.llm.tool_constraint import ToolConstraint
@@ -229,14 +230,15 @@ class EmbeddedWorker:
         for conversation in tuple(self.caching):
             self._free(conversation)
 
-    def generator(self) -> Any:
+    def generator(self) -> Generator:
         """A new generator of onnxruntime-genai."""
         parameters = self._genai.GeneratorParams(self._model)
-        search: dict[str, Any] = {"max_length": self._options.context_tokens, "do_sample": self._options.temperature > 0}
+        search: dict[str, object] = {"max_length": self._options.context_tokens, "do_sample": self._options.temperature > 0}
         if self._options.temperature > 0:
             search["temperature"] = self._options.temperature
         parameters.set_search_options(**search)
-        return self._genai.Generator(self._model, parameters)
+        generator: Generator = self._genai.Generator(self._model, parameters)
+        return generator
 
 
 def _common(held: Sequence[int], wanted: Sequence[int]) -> int:
@@ -246,7 +248,7 @@ def _common(held: Sequence[int], wanted: Sequence[int]) -> int:
     return next((index for index in range(limit) if held[index] != wanted[index]), limit)
 
 
-def _load(folder: Path, threads: int) -> tuple[Any, Any, frozenset[int]]:
+def _load(folder: Path, threads: int) -> tuple[object, ModuleType, frozenset[int]]:
     try:
         import onnxruntime_genai as genai  # slow to import: only where this engine is used
 

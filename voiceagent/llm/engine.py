@@ -5,9 +5,10 @@ from __future__ import annotations
 import enum
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.json_types import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class KvCapacity:
 Generated = GeneratedText | ToolCall
 """What a generation yields. Text comes in pieces; tool calls come complete."""
 
-ToolSchema = dict[str, Any]
+ToolSchema = JsonObject
 """An OpenAI `{"type": "function", "function": {name, description, parameters}}` object."""
 
 

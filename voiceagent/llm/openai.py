@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -69,7 +68,7 @@ class OpenAiEngine:
             await replica.close()
 
 
-def create(path: Path | None, options: Mapping[str, Any]) -> OpenAiEngine:
+def create(path: Path | None, options: Mapping[str, object]) -> OpenAiEngine:
     """The plugin `openai` of `voiceagent.llm`. It loads no files. Raises ConfigError."""
     try:
         return OpenAiEngine(msgspec.convert(dict(options), OpenAiOptions))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 
@@ -33,7 +31,7 @@ class OpenAiOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     long_history_tokens: int | None = None
     """A conversation with more estimated tokens, without instructions and tools, is too long for the model. It is the default of
     an agent's `llm.long_history_tokens`. None: no limit."""
-    request: dict[str, Any] = {}
+    request: dict[str, object] = {}
     """Further fields of every request that the server knows, such as top_k or repetition_penalty."""
 
     @property

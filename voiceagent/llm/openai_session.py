@@ -11,7 +11,8 @@ import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any
+
+from openai.types.chat.chat_completion_chunk import ChoiceDelta
 
 from voiceagent.conversation.history import Message
 from voiceagent.llm.answer import Answer
@@ -51,14 +52,14 @@ class Servers:
         queue and KV cache."""
         return max(self.generations / self.options.busy_generations, min(replica.load for replica in self.replicas))
 
-    def request(self, max_tokens: int) -> dict[str, Any]:
+    def request(self, max_tokens: int) -> dict[str, object]:
         """The fields of every request."""
         extra = dict(self.options.request)
         if self.options.enable_thinking is not None:
             extra["chat_template_kwargs"] = {"enable_thinking": self.options.enable_thinking}
         return {"temperature": self.options.temperature, "max_tokens": max_tokens, "extra_body": extra}
 
-    async def timed(self, replica: Replica, deltas: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
+    async def timed(self, replica: Replica, deltas: AsyncGenerator[ChoiceDelta, None]) -> AsyncGenerator[ChoiceDelta, None]:
         """The deltas, within the timeouts. Raises ReplicaError."""
         options, loop = self.options, asyncio.get_running_loop()
         ends_s = loop.time() + options.total_timeout_s
@@ -140,7 +141,7 @@ class OpenAiSession:
 
     async def _deltas(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, max_tokens: int
-    ) -> AsyncGenerator[Any, None]:
+    ) -> AsyncGenerator[ChoiceDelta, None]:
         """A reply's deltas, from the first server that gives any."""
         request = self._servers.request(max_tokens)
         shortenings = 0

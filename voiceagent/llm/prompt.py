@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from tokenizers import Tokenizer
 
@@ -29,7 +28,7 @@ WORDS_END = "\ue000"
 class ChatPrompt:
     """The prompt format of one model."""
 
-    def __init__(self, folder: Path, template_options: Mapping[str, Any] | None = None, tool_format: str = "") -> None:
+    def __init__(self, folder: Path, template_options: Mapping[str, object] | None = None, tool_format: str = "") -> None:
         """`template_options` are further variables of the template, such as `enable_thinking`. `tool_format` names the form of
         tool calls, if the template does not show it. Raises ModelError, and ConfigError for an unknown form."""
         self.tokenizer = _tokenizer(folder)

@@ -9,14 +9,16 @@ import os
 import re
 import time
 from collections.abc import AsyncGenerator, Sequence
-from typing import Any
 
 import httpx2
 import openai
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+from openai.types.chat import ChatCompletionChunk
+from openai.types.chat.chat_completion_chunk import ChoiceDelta
 
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
+from voiceagent.json_types import JsonObject
 from voiceagent.llm.chat_wire import read_delta, read_ending, wire_message, wire_tool
 from voiceagent.llm.endings import SPREAD_TOKENS
 from voiceagent.llm.engine import KvCapacity, ToolSchema, Urgency
@@ -135,8 +137,8 @@ class Replica:
             return None
 
     async def stream(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, request: dict[str, Any]
-    ) -> AsyncGenerator[Any, None]:
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, request: JsonObject
+    ) -> AsyncGenerator[ChoiceDelta, None]:
         """The deltas of one reply. Closing the generator closes the connection, which makes the server stop. `request` has the
         other fields of the body. Raises ReplicaError."""
         await self.probe()
@@ -152,9 +154,7 @@ class Replica:
         finally:
             self.running -= 1
 
-    async def ending_chance(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], request: dict[str, Any]
-    ) -> float | None:
+    async def ending_chance(self, messages: Sequence[Message], tools: Sequence[ToolSchema], request: JsonObject) -> float | None:
         """See `LlmSession.ending_chance`. None if the server refuses; it is then not asked again. Raises ReplicaError."""
         await self.probe()
         asked = {**request, "extra_body": {**request["extra_body"], **GOES_ON}, "logprobs": True, "top_logprobs": SPREAD_TOKENS}
@@ -163,7 +163,7 @@ class Replica:
             while self.server.goes_on and ENDING not in self._refused:
                 body, optional = self._body(messages, tools, Urgency.SPECULATIVE, asked)
                 try:
-                    return read_ending(await self._client.chat.completions.create(**{**body, "stream": False}))
+                    return read_ending(await self._client.chat.completions.create(**body, stream=False))
                 except openai.BadRequestError as error:
                     if _OVERFLOW.search(error.message):
                         raise
@@ -177,14 +177,13 @@ class Replica:
             self.running -= 1
 
     async def _open(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, request: dict[str, Any]
-    ) -> openai.AsyncStream[Any]:
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, request: JsonObject
+    ) -> openai.AsyncStream[ChatCompletionChunk]:
         """Open a stream. Optional parts that the server refuses are left out from then on."""
         while True:
             body, optional = self._body(messages, tools, urgency, request)
             try:
-                opened: openai.AsyncStream[Any] = await self._client.chat.completions.create(**body)
-                return opened
+                return await self._client.chat.completions.create(**body, stream=True)
             except openai.BadRequestError as error:
                 refused = next((part for part in optional if _speaks_of(part, error.message)), None)
                 if refused is None or _OVERFLOW.search(error.message):
@@ -192,15 +191,15 @@ class Replica:
                 self._refused.add(refused)
 
     def _body(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, request: dict[str, Any]
-    ) -> tuple[dict[str, Any], set[str]]:
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, request: JsonObject
+    ) -> tuple[JsonObject, set[str]]:
         """The request's body, and which of its parts are optional."""
         optional: set[str] = set()
         extra = dict(request["extra_body"])
         if self.server.priority and "priority" not in self._refused:
             optional.add("priority")
             extra.update(self.server.priority_field(urgency))
-        body = {**request, "model": self.model, "messages": [wire_message(message) for message in messages], "stream": True}
+        body = {**request, "model": self.model, "messages": [wire_message(message) for message in messages]}
         if tools:
             strict = self.server.strict_tools and "strict" not in self._refused
             optional |= {"strict"} if strict else set()

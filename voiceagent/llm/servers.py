@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from voiceagent.llm.engine import Urgency
 
@@ -38,14 +37,15 @@ class Server:
     goes_on: bool = False
     """Whether it accepts `continue_final_message` for the caller's words too, and gives the likeliest tokens."""
 
-    def priority_field(self, urgency: Urgency) -> dict[str, Any]:
+    def priority_field(self, urgency: Urgency) -> dict[str, object]:
         """The part of a request's body with its priority."""
         if not self.priority:
             return {}
-        value: Any = -int(urgency) if self.urgent_is_high else int(urgency)
-        for key in reversed(self.priority.split(".")):
+        first, *inner = self.priority.split(".")
+        value: object = -int(urgency) if self.urgent_is_high else int(urgency)
+        for key in reversed(inner):
             value = {key: value}
-        return dict(value)
+        return {first: value}
 
 
 VLLM_GAUGES = Gauges("vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc")

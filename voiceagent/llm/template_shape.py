@@ -8,7 +8,6 @@ import hashlib
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import msgspec
 
@@ -16,7 +15,7 @@ from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
 from voiceagent.llm.engine import ToolSchema
 
-Rendered = Callable[[list[dict[str, Any]], list[ToolSchema]], str]
+Rendered = Callable[[list[dict[str, object]], list[ToolSchema]], str]
 """Renders messages and tools with the template. Raises EngineError."""
 ID_CHARACTERS = 9
 """The length of a tool call's id, for templates that require one, such as Mistral's."""
@@ -56,7 +55,7 @@ class Shape:
     short_ids: bool = False
     tool_role: str = "tool"
 
-    def fit(self, messages: Sequence[Message]) -> list[dict[str, Any]]:
+    def fit(self, messages: Sequence[Message]) -> list[dict[str, object]]:
         """The messages in the template's shape."""
         names = {call.call_id: call.name for message in messages for call in message.tool_calls}
         fitted = [data for message in self._split(messages) for data in [self._data(message, names)]]
@@ -90,8 +89,8 @@ class Shape:
                     placed.add(call.call_id)
         return split
 
-    def _data(self, message: Message, names: dict[str, str]) -> dict[str, Any]:
-        data: dict[str, Any] = {"role": message.role, "content": message.prompted}
+    def _data(self, message: Message, names: dict[str, str]) -> dict[str, object]:
+        data: dict[str, object] = {"role": message.role, "content": message.prompted}
         if message.tool_calls:
             data["content"] = message.prompted or self.no_content
             data["tool_calls"] = [
@@ -108,21 +107,21 @@ class Shape:
             data["name"] = names.get(message.tool_call_id, "")
         return data
 
-    def _arguments(self, call: ToolCall) -> Any:
+    def _arguments(self, call: ToolCall) -> object:
         return call.arguments if self.arguments_as_text else _object(call.arguments)
 
     def _id(self, call_id: str) -> str:
         return hashlib.sha256(call_id.encode()).hexdigest()[:ID_CHARACTERS] if self.short_ids else call_id
 
 
-def _object(text: str) -> Any:
+def _object(text: str) -> object:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
         return {}
 
 
-def _system_merged(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _system_merged(messages: list[dict[str, object]]) -> list[dict[str, object]]:
     if not messages or messages[0]["role"] != "system":
         return messages
     instructions, rest = messages[0]["content"], messages[1:]
@@ -131,7 +130,7 @@ def _system_merged(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"role": "user", "content": instructions}, *rest]
 
 
-def _alternating(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _alternating(messages: list[dict[str, object]]) -> list[dict[str, object]]:
     """Join the words of the same speaker, and put an empty message of the caller first if the agent spoke first."""
     first = 1 if messages and messages[0]["role"] == "system" else 0
     fitted = messages[:first]
@@ -146,7 +145,7 @@ def _alternating(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return fitted
 
 
-def _joins(before: dict[str, Any], data: dict[str, Any]) -> bool:
+def _joins(before: dict[str, object], data: dict[str, object]) -> bool:
     return bool(
         before["role"] == data["role"] and data["role"] != "tool" and not before.get("tool_calls") and not data.get("tool_calls")
     )

@@ -9,7 +9,6 @@ import logging
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import llguidance.numpy
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from voiceagent.llm.chat_template import ChatTemplate
 from voiceagent.llm.engine import ToolSchema
+from voiceagent.llm.genai_types import Logits
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ _AS_IN_PROMPTS = {"whitespace_flexible": False, "item_separator": ", ", "key_sep
 class Matcher:
     """The place of a call in its grammar."""
 
-    def __init__(self, matcher: Any, vocabulary: int) -> None:
+    def __init__(self, matcher: LLMatcher, vocabulary: int) -> None:
         """`vocabulary` is the tokenizer's size."""
         self._matcher = matcher
         self._vocabulary = vocabulary
@@ -48,8 +48,7 @@ class Matcher:
 
     def forced(self) -> list[int]:
         """The tokens that must come next, if there is no choice."""
-        tokens: list[int] = self._matcher.compute_ff_tokens()
-        return tokens
+        return self._matcher.compute_ff_tokens()
 
     def allowed(self) -> NDArray[np.bool_]:
         """Which tokens may come next, [vocabulary]."""
@@ -70,7 +69,7 @@ class ToolConstraints:
         """`folder` holds `tokenizer.json`. A call stands on its own lines if the template writes it so. A model with pieces of
         calls in its vocabulary, such as the bundled one, is not constrained: llguidance would make it write calls in other tokens
         than it learned."""
-        self._tokenizer: Any = None
+        self._tokenizer: LLTokenizer | None = None
         self._line = "\n" if f"{OPEN}\n" in template.call else ""
         if template.form is not None and template.form.name == "hermes":
             text = (folder / "tokenizer.json").read_text(encoding="utf-8")
@@ -89,34 +88,36 @@ class ToolConstraints:
     def matcher(self, tools: Sequence[ToolSchema], rest: str) -> Matcher | None:
         """A matcher at the beginning of a call, where the `rest` of its mark must still come. None if the tools cannot be
         constrained."""
+        if self._tokenizer is None:
+            return None
         text = self._grammar(tools, rest)
         if text not in self._matchers:
-            self._matchers[text] = self._compiled(tools, rest)
+            self._matchers[text] = self._compiled(self._tokenizer, tools, rest)
             while len(self._matchers) > MAX_GRAMMARS:
                 self._matchers.popitem(last=False)
         found = self._matchers[text]
         return None if found is None else found.copy()
 
-    def _compiled(self, tools: Sequence[ToolSchema], rest: str) -> Matcher | None:
+    def _compiled(self, tokenizer: LLTokenizer, tools: Sequence[ToolSchema], rest: str) -> Matcher | None:
         """The matcher. A tool whose schema cannot be constrained takes any arguments."""
-        matcher = self._of_grammar(tools, rest)
+        matcher = self._of_grammar(tokenizer, tools, rest)
         if matcher.get_error():
-            matcher = self._of_grammar([self._constrainable(tool) for tool in tools], rest)
+            matcher = self._of_grammar(tokenizer, [self._constrainable(tokenizer, tool) for tool in tools], rest)
         if problem := matcher.get_error():
             log.warning("the language model's tool calls are not constrained: %s", " ".join(problem.split())[:200])
             return None
-        return Matcher(matcher, self._tokenizer.vocab_size)
+        return Matcher(matcher, tokenizer.vocab_size)
 
-    def _constrainable(self, tool: ToolSchema) -> ToolSchema:
+    def _constrainable(self, tokenizer: LLTokenizer, tool: ToolSchema) -> ToolSchema:
         function = tool["function"]
-        problem = self._of_grammar([tool], "").get_error()
+        problem = self._of_grammar(tokenizer, [tool], "").get_error()
         if not problem:
             return tool
         log.warning("arguments of %s are not constrained: %s", function["name"], " ".join(problem.split())[:200])
         return {**tool, "function": {**function, "parameters": {}}}
 
-    def _of_grammar(self, tools: Sequence[ToolSchema], rest: str) -> Any:
-        return LLMatcher(self._tokenizer, LLMatcher.grammar_from_lark(self._grammar(tools, rest)))
+    def _of_grammar(self, tokenizer: LLTokenizer, tools: Sequence[ToolSchema], rest: str) -> LLMatcher:
+        return LLMatcher(tokenizer, LLMatcher.grammar_from_lark(self._grammar(tools, rest)))
 
     def _grammar(self, tools: Sequence[ToolSchema], rest: str) -> str:
         return grammar(tools, self._close, rest, self._line)
@@ -125,7 +126,7 @@ class ToolConstraints:
 class ToolConstraint:
     """The constraint of one generation. It is told every token and knows whether a call is being written."""
 
-    def __init__(self, constraints: ToolConstraints, tokenizer: Any, tools: Sequence[ToolSchema]) -> None:
+    def __init__(self, constraints: ToolConstraints, tokenizer: LLTokenizer, tools: Sequence[ToolSchema]) -> None:
         self._constraints = constraints
         self._tokenizer = tokenizer
         self._tools = tools
@@ -163,7 +164,7 @@ class ToolConstraint:
             self.matcher = self._constraints.matcher(self._tools, OPEN[begun:])
             self._ids.clear()
 
-    def next(self, logits: Any) -> list[int]:
+    def next(self, logits: Logits) -> list[int]:
         """The likeliest allowed token, with all tokens that must follow it. `logits` are as for `allow`."""
         tokens = self.forced()
         if not tokens:
@@ -180,7 +181,7 @@ class ToolConstraint:
             self._go_on(tokens)
         return tokens
 
-    def allow(self, logits: Any) -> None:
+    def allow(self, logits: Logits) -> None:
         """Make tokens that are not allowed impossible in `logits`, float32 [1, 1, vocabulary]."""
         if self.matcher is None:
             return
@@ -217,12 +218,12 @@ class NoCall(ToolConstraint):
         """No call may begin."""
         return [], None
 
-    def allow(self, logits: Any) -> None:
+    def allow(self, logits: Logits) -> None:
         """Make the first token of a call impossible."""
         logits[..., self._tokenizer.tokenize_str(OPEN)[0]] = -np.inf
 
 
-def _as_token(added: list[dict[str, Any]], text: str) -> str:
+def _as_token(added: list[dict[str, object]], text: str) -> str:
     """The text as a grammar writes it. If the tokenizer has it as one added token, that token's id is used, because llguidance
     does not treat it as text."""
     whole = next((token["id"] for token in added if token["content"] == text), None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from voiceagent.llm.engine import ToolSchema
 from voiceagent.llm.tool_formats import HERMES, ToolFormat
@@ -32,7 +31,7 @@ def structural_tag(tools: Sequence[ToolSchema], form: ToolFormat | None = HERMES
     )
 
 
-def _tag(function: dict[str, Any], opener: str, closer: str, arguments: str) -> dict[str, Any]:
+def _tag(function: dict[str, object], opener: str, closer: str, arguments: str) -> dict[str, object]:
     """One tool's call between its marks."""
     schema = function.get("parameters") or {"type": "object", "properties": {}}
     return {

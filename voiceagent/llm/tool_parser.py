@@ -7,11 +7,11 @@ import json
 import logging
 import re
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from voiceagent.conversation.history import ToolCall
 from voiceagent.errors import EngineError
-from voiceagent.llm.call_texts import UNREADABLE, Calls, json_calls, python_calls
+from voiceagent.llm.call_texts import UNREADABLE, Calls, Schemas, json_calls, python_calls
 from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema
 from voiceagent.llm.tool_formats import Marks, ToolFormat
 
@@ -186,7 +186,7 @@ class ToolParser:
             return None
         return calls if self._known or all(name in self._schemas for name, _ in calls) else None
 
-    def _made(self, text: str, read: Callable[[str, Mapping[str, Mapping[str, object]]], Calls]) -> list[ToolCall]:
+    def _made(self, text: str, read: Callable[[str, Schemas], Calls]) -> list[ToolCall]:
         try:
             return self._named(read(text, self._schemas), text)
         except UNREADABLE as error:

@@ -21,6 +21,7 @@ from voiceagent.llm.prompt import ChatPrompt
 from voiceagent.llm.server_load import FULL_CACHE
 from voiceagent.llm.vllm_options import VllmOptions
 from voiceagent.llm.vllm_session import VllmSession
+from voiceagent.llm.vllm_types import CompletionOutput, SchedulerStats
 
 log = logging.getLogger(__name__)
 
@@ -42,10 +43,10 @@ class _Gauges:
         self.prefix_hits = 0
         """Prompt tokens that were in the cache."""
 
-    def __call__(self, vllm_config: Any, engine_index: int = 0) -> _Gauges:
+    def __call__(self, vllm_config: object, engine_index: int = 0) -> _Gauges:
         return self
 
-    def record(self, scheduler_stats: Any, *_: Any, **__: Any) -> None:
+    def record(self, scheduler_stats: SchedulerStats | None, *_: object, **__: object) -> None:
         """Note the statistics of a step."""
         if scheduler_stats is not None:
             self.waiting = scheduler_stats.num_waiting_reqs
@@ -72,7 +73,8 @@ class VllmEngine:
         thinking = self.options.enable_thinking
         self.prompt = ChatPrompt(folder, None if thinking is None else {"enable_thinking": thinking}, self.options.tool_format)
         self.gauges = _Gauges()
-        self._engine = _load(folder, self.options, self.gauges)
+        # vLLM's AsyncLLM: the package is optional, and tells no types where it is not installed
+        self._engine: Any = _load(folder, self.options, self.gauges)
         self.ending_ids = frozenset(ending_ids(self.prompt, self.prompt.stop_ids).tolist())
         self._numbers = itertools.count()
         self._generations = 0
@@ -85,7 +87,9 @@ class VllmEngine:
         """See `LlmEngine.open`."""
         return VllmSession(self, call_id)
 
-    async def outputs(self, call_id: str, ids: list[int], sampling: Any, urgency: Urgency) -> AsyncGenerator[Any, None]:
+    async def outputs(
+        self, call_id: str, ids: list[int], sampling: object, urgency: Urgency
+    ) -> AsyncGenerator[CompletionOutput, None]:
         """The results of a prompt: vLLM's `CompletionOutput`s. Raises EngineError."""
         self._generations += 1
         try:
@@ -178,7 +182,7 @@ class VllmEngine:
         await asyncio.to_thread(engine.shutdown, CLOSES_WITHIN_S)
 
 
-def _load(folder: Path, options: VllmOptions, gauges: _Gauges) -> Any:
+def _load(folder: Path, options: VllmOptions, gauges: _Gauges) -> object:
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
     try:
@@ -210,7 +214,7 @@ def _load(folder: Path, options: VllmOptions, gauges: _Gauges) -> Any:
         raise ModelError(f"{folder}: vLLM cannot load it ({line}); see its log above") from error
 
 
-def create(path: Path | None, options: Mapping[str, Any]) -> VllmEngine:
+def create(path: Path | None, options: Mapping[str, object]) -> VllmEngine:
     """The plugin `vllm` of `voiceagent.llm`. Raises ModelError, ConfigError."""
     if path is None:
         raise ConfigError("llm engine vllm: needs a model; name one of models/registry.yaml")

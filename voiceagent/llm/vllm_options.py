@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 
@@ -32,11 +30,11 @@ class VllmOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Passed to the chat template if set."""
     tool_format: str = ""
     """The form of the model's tool calls, if its chat template does not show it."""
-    speculative: dict[str, Any] | None = None
+    speculative: dict[str, object] | None = None
     """vLLM's `speculative_config`, such as {method: ngram, num_speculative_tokens: 4, prompt_lookup_max: 4} or a draft model.
     Tokens are drafted cheaply and checked together."""
     sleep_after_s: float | None = None
     """After this time without a request the weights leave the GPU. The next request waits until they are back. None: never. GPUs
     only."""
-    engine: dict[str, Any] = {}
+    engine: dict[str, object] = {}
     """Further arguments of vLLM's `AsyncEngineArgs`, such as tensor_parallel_size or quantization."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from voiceagent.conversation.history import Message
 from voiceagent.llm.call_prompt import CallPrompt
@@ -73,7 +73,7 @@ class VllmSession:
                     chance = min(1.0, sum(likely[token] for token in self._engine.ending_ids.intersection(likely)))
         return chance
 
-    def _sampling(self, tools: Sequence[ToolSchema], max_tokens: int) -> Any:
+    def _sampling(self, tools: Sequence[ToolSchema], max_tokens: int) -> object:
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
 

@@ -10,7 +10,6 @@ import struct
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any
 
 import aioice.ice
 import aiortc
@@ -132,7 +131,7 @@ def take_rtp(receiver: RTCRtpReceiver, handler: Callable[[RtpPacket], None], clo
     receiver reports) and adds error correction. Call this once both descriptions are set, before the loop runs on: only then is
     it settled which transport the receiver uses. `handler` must not raise. Without a `pace` all packets are taken."""
     getattr(receiver, _DECODER_QUEUE).put(None)
-    streams: dict[int, Any] = getattr(receiver, _REMOTE_STREAMS)
+    streams: dict[int, StreamStatistics] = getattr(receiver, _REMOTE_STREAMS)
 
     def take(packet: RtpPacket) -> None:
         stream = streams.get(packet.ssrc)

@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import AsyncIterator
-from typing import Any
 
 from aiortc import RTCDataChannel
 
@@ -42,7 +41,7 @@ class EventChannel:
         channel.on("message", self._on_message)
         self._flush()
 
-    def send(self, event: dict[str, Any]) -> None:
+    def send(self, event: dict[str, object]) -> None:
         """Send one event as JSON, or keep it until the channel opens. It is dropped (and counted) when the channel is closed,
         when the peer does not read or does not take that much, or when too many wait."""
         text = json.dumps(event, ensure_ascii=False, separators=(",", ":"))

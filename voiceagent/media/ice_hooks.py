@@ -86,6 +86,7 @@ class GatedProtocol(_shipped_protocol):
         """Where the open transactions' requests went."""
         self._checks = TokenBucket(CHECKS_PER_S, CHECKS_BURST)
 
+    # asyncio's type of an address: of a datagram's socket it is (host, port, …)
     def datagram_received(self, data: bytes | str, addr: tuple[Any, ...]) -> None:
         """A datagram came from anyone."""
         assert isinstance(data, bytes)

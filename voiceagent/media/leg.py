@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -37,7 +37,7 @@ class Leg(Protocol):
         """The text messages of the caller's event channel, in order; ends when the connection does."""
         ...
 
-    def send_event(self, event: dict[str, Any]) -> None:
+    def send_event(self, event: dict[str, object]) -> None:
         """Send one JSON event to the client. It is kept (bounded) until the channel opens, and dropped when the channel is
         closed."""
         ...

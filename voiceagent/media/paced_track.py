@@ -7,11 +7,11 @@ import asyncio
 import time
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from aiortc.mediastreams import MediaStreamError, MediaStreamTrack
 from av.packet import Packet
+from av.stream import Stream
 from numpy.typing import NDArray
 
 from voiceagent.audio import opus
@@ -76,7 +76,7 @@ class PacedTrack(MediaStreamTrack):
         if self._seat is not None:
             self._seat.hurry()
 
-    async def recv(self) -> Packet[Any]:
+    async def recv(self) -> Packet[Stream]:
         """The next packet, when it is due."""
         # aiortc asks for a packet right after it has sent the previous one, without yielding to the event loop.
         if self._handed_ms is not None and self._sent is not None:
@@ -87,7 +87,7 @@ class PacedTrack(MediaStreamTrack):
         await self._due()
         if self.readyState != "live":
             raise MediaStreamError
-        packet: Packet[Any] = Packet(self._payload(self._source()))
+        packet: Packet[Stream] = Packet(self._payload(self._source()))
         packet.pts = (self._wanted - self._first) * _SLOT_TICKS
         packet.time_base = _TIME_BASE
         self._wanted += PHASES

@@ -204,6 +204,7 @@ def ignore_retransmission_requests(sender: RTCRtpSender) -> None:
 
 
 def _association(sctp: RTCSctpTransport) -> Association:
+    # aiortc's private fields, which no type tells; the hooks' self-test looks whether they are there
     fields: dict[str, Any] = {name: getattr(sctp, name) for name in _SCTP_FIELDS}
     streams = fields["_inbound_streams"]
     return Association(

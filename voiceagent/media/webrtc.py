@@ -7,10 +7,17 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
 
 import numpy as np
-from aiortc import RTCConfiguration, RTCDataChannel, RTCIceServer, RTCPeerConnection, RTCRtpSender, RTCSessionDescription
+from aiortc import (
+    RTCConfiguration,
+    RTCDataChannel,
+    RTCIceServer,
+    RTCPeerConnection,
+    RTCRtpCodecCapability,
+    RTCRtpSender,
+    RTCSessionDescription,
+)
 from aiortc.exceptions import InternalError, InvalidStateError, OperationError
 from numpy.typing import NDArray
 
@@ -35,7 +42,7 @@ CLOSE_TIMEOUT_S = 5.0
 logger = logging.getLogger(__name__)
 
 
-def opus_only() -> list[Any]:
+def opus_only() -> list[RTCRtpCodecCapability]:
     """Codec preferences that leave nothing but Opus."""
     return [codec for codec in RTCRtpSender.getCapabilities("audio").codecs if codec.mimeType.lower() == "audio/opus"]
 
@@ -145,7 +152,7 @@ class WebRtcLeg:
         async for _, text in self._events.messages():
             yield text
 
-    def send_event(self, event: dict[str, Any]) -> None:
+    def send_event(self, event: dict[str, object]) -> None:
         """Send one JSON event to the client. It is kept (bounded) until the channel opens. It is dropped and counted when the
         channel is closed or the client does not read."""
         self._events.send(event)

@@ -7,14 +7,13 @@ import json
 import math
 import struct
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from voiceagent.models.made_files import Array
 
 _PREFIX = "base_model.model."
-_TYPES: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2")}
+_TYPES: dict[str, np.dtype[np.generic]] = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2")}
 
 
 class Adapter:

@@ -4,13 +4,19 @@ business."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
 import io
 import logging
 import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import BinaryIO, Protocol
 
 import httpx2
 from huggingface_hub.errors import (
@@ -124,7 +130,7 @@ class _Part(io.BufferedRandom):
         self._address = address
         self._progress = progress
 
-    def write(self, data: Any) -> int:
+    def write(self, data: ReadableBuffer) -> int:
         written = super().write(data)
         path, size = self._address.path, self._address.size
         if self.tell() > size:

@@ -3,12 +3,12 @@ Whoever serves it with another agent is told so, and what to do about it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from voiceagent.config import AgentConfig
 from voiceagent.grounding.limits import unfit_for
+from voiceagent.llm.engine import ToolSchema
 from voiceagent.models.choice import choose_profile, profile_of, registry_of
 from voiceagent.models.model import Model
 from voiceagent.models.profile import Profile
@@ -40,7 +40,7 @@ class Unfit:
         return f"fetch a larger model (voiceagent models pull --profile {self.instead}) and serve --profile {self.instead}"
 
 
-def unfit(agent: AgentConfig, tools: Sequence[Mapping[str, Any]]) -> Unfit | None:
+def unfit(agent: AgentConfig, tools: Sequence[ToolSchema]) -> Unfit | None:
     """The first of the agent's language models, its fallback included, that was not made for it. `tools` are the agent's as
     OpenAI function objects. Raises ConfigError, ModelError."""
     known = registry_of(agent)

@@ -56,7 +56,7 @@ class GgufFile:
         return found
 
     def value(self, key: str) -> Any:
-        """A metadata value of the file. Raises KeyError."""
+        """A metadata value, of whatever type it has in the file: the gguf package tells none. Raises KeyError."""
         return self._reader.fields[key].contents()
 
     def strings(self, key: str) -> list[str]:

@@ -9,7 +9,6 @@ import math
 import shutil
 import struct
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -37,7 +36,7 @@ def make(sources: Path, bundled: Path, out: Path, progress: Progress) -> None:
     _write_weights(gguf, Adapter(folder), out / WEIGHTS, progress)
 
 
-def config(gguf: GgufFile) -> dict[str, Any]:
+def config(gguf: GgufFile) -> dict[str, object]:
     """A config.json. Raises KeyError if the GGUF file lacks a value."""
     heads, size = int(gguf.value("llama.attention.head_count")), int(gguf.value("llama.embedding_length"))
     rope = float(gguf.value("llama.rope.freq_base"))
@@ -66,7 +65,7 @@ def config(gguf: GgufFile) -> dict[str, Any]:
 
 
 def _write_weights(gguf: GgufFile, adapter: Adapter, path: Path, progress: Progress) -> None:
-    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
+    header: dict[str, object] = {"__metadata__": {"format": "pt"}}
     size = 0
     for name in sorted(gguf.names):
         shape = gguf.shape(name)

@@ -7,4 +7,4 @@ from typing import Any
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
-"""Weights: float32 unless said otherwise."""
+"""Weights: float32 unless said otherwise. The type of the elements is open, because packed weights are whole numbers."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
@@ -19,7 +18,7 @@ class EngineSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     engine: str
     model: str = ""
     """A model of the registry; empty: `path` names the model, or the engine needs none."""
-    options: dict[str, Any] = {}
+    options: dict[str, object] = {}
     path: str = ""
     """A model named by path: its file or folder."""
 
@@ -28,7 +27,7 @@ class EngineSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Whether this process loads the model; otherwise a server that `options` names does."""
         return self.engine not in REMOTE_ENGINES
 
-    def with_options(self, options: Mapping[str, Any]) -> EngineSpec:
+    def with_options(self, options: Mapping[str, object]) -> EngineSpec:
         """The same engine with options on top; a mapping among them, such as `stream`, is merged with the one that it
         overrides."""
         merged = dict(self.options)

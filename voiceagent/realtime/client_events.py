@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -22,7 +22,7 @@ class ClientEvent(msgspec.Struct, frozen=True, kw_only=True):
 class SessionUpdate(ClientEvent, frozen=True, tag="session.update"):
     """Change the session; merged deeply into it."""
 
-    session: dict[str, Any]
+    session: dict[str, object]
 
 
 class TextPart(msgspec.Struct, frozen=True, tag="input_text"):

@@ -4,7 +4,7 @@ fields follow the protocol's published schema; the tests compare them with the o
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -18,13 +18,13 @@ class ServerEvent(msgspec.Struct, frozen=True, kw_only=True):
 class SessionCreated(ServerEvent, frozen=True, kw_only=True, tag="session.created"):
     """The first event of a call."""
 
-    session: dict[str, Any]
+    session: dict[str, object]
 
 
 class SessionUpdated(ServerEvent, frozen=True, kw_only=True, tag="session.updated"):
     """Answers `session.update` with the current session."""
 
-    session: dict[str, Any]
+    session: dict[str, object]
 
 
 class SpeechStarted(ServerEvent, frozen=True, kw_only=True, tag="input_audio_buffer.speech_started"):

@@ -6,17 +6,18 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from voiceagent.conversation import actions
 from voiceagent.conversation.events import Event, ReplyCancelled, ReplyRequested, TextReceived
+from voiceagent.json_types import JsonObject
 from voiceagent.latency.spans import Stage, TurnReport
 from voiceagent.realtime import client_events as client
 from voiceagent.realtime.client_events import ClientEventError
 from voiceagent.realtime.conversation import Conversation, NewId, random_id
-from voiceagent.realtime.items import FunctionOutputItem, InputText, MessageItem, ToolCallItem
+from voiceagent.realtime.items import FunctionOutputItem, InputText, Item, MessageItem, ToolCallItem
 from voiceagent.realtime.reply import OpenReply
 from voiceagent.realtime.server_events import (
     CallEnded,
@@ -52,7 +53,7 @@ class Outcome:
 
     events: tuple[Event, ...] = ()
     """For the turn engine, in order."""
-    replies: tuple[dict[str, Any], ...] = ()
+    replies: tuple[JsonObject, ...] = ()
     """For the client, in order."""
     instructions: str | None = None
     """The agent's new instructions, when the client changed them."""
@@ -79,7 +80,7 @@ class RealtimeSession:
         agent: str = "",
         instructions: str = "",
         new_id: NewId = random_id,
-        tools: Sequence[dict[str, Any]] = (),
+        tools: Sequence[JsonObject] = (),
         offer_tools: OfferTools = no_client_tools,
     ) -> None:
         """`tools` are those that the client runs itself; `offer_tools` replaces them."""
@@ -99,11 +100,11 @@ class RealtimeSession:
         self._follow_up_until_ms = 0.0
         self._ended = False
 
-    def start(self) -> list[dict[str, Any]]:
+    def start(self) -> list[JsonObject]:
         """The first events of the call."""
         return self._send([SessionCreated(session=self.settings.session)])
 
-    def on_notice(self, notice: actions.Notice, at_ms: float) -> list[dict[str, Any]]:
+    def on_notice(self, notice: actions.Notice, at_ms: float) -> list[JsonObject]:
         """What the client is told of a notice; nothing after `on_end`."""
         if self._ended:
             return []
@@ -115,13 +116,11 @@ class RealtimeSession:
                 self._follow_up_until_ms = at_ms + FOLLOW_UP_MS
         return self._send(events)
 
-    def on_turn(
-        self, report: TurnReport, limits_ms: Mapping[Stage, float], missed: Collection[Stage] = ()
-    ) -> list[dict[str, Any]]:
+    def on_turn(self, report: TurnReport, limits_ms: Mapping[Stage, float], missed: Collection[Stage] = ()) -> list[JsonObject]:
         """The waterfall of a turn against its limits. A stage without a limit is never missed."""
         return [] if self._ended else self._send([turn_measured(report, limits_ms, missed)])
 
-    def on_end(self, reason: str, at_ms: float) -> list[dict[str, Any]]:
+    def on_end(self, reason: str, at_ms: float) -> list[JsonObject]:
         """The call is over: everything open ends, then the client is told why. A second call says nothing."""
         if self._ended:
             return []
@@ -143,7 +142,7 @@ class RealtimeSession:
             )
             return Outcome(replies=tuple(self._send([ErrorEvent(error=details)])))
 
-    def too_many_events(self) -> list[dict[str, Any]]:
+    def too_many_events(self) -> list[JsonObject]:
         """The error for a client whose events are not read."""
         message = "Too many events, or too many bytes of them: this one was not read; send fewer, or the call ends."
         return self._send([ErrorEvent(error=ErrorDetails("invalid_request_error", "rate_limit_exceeded", message))])
@@ -313,7 +312,7 @@ class RealtimeSession:
         self._follow_ups = 0
         return reply, events + reply.created()
 
-    def _known(self, item_id: str, event: client.ClientEvent) -> Any:
+    def _known(self, item_id: str, event: client.ClientEvent) -> Item:
         item = self._conversation.get(item_id)
         if item is None:
             raise _refused(event, f"There is no item {item_id[:64]!r} in this call.", "item_id", code="item_not_found")
@@ -322,7 +321,7 @@ class RealtimeSession:
     def _answer(self, *events: ServerEvent) -> Outcome:
         return Outcome(replies=tuple(self._send(events)))
 
-    def _send(self, events: Collection[ServerEvent]) -> list[dict[str, Any]]:
+    def _send(self, events: Collection[ServerEvent]) -> list[JsonObject]:
         return [{**msgspec.to_builtins(event), "event_id": self._new_id("event")} for event in events]
 
 

@@ -5,13 +5,13 @@ client offers. What this server decides by itself (modalities, turn detection) d
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import msgspec
 
 from voiceagent import __version__
 from voiceagent.conversation.nesting import MAX_LEVELS, nests_deeper
 from voiceagent.errors import ProtocolError
+from voiceagent.json_types import JsonObject
 from voiceagent.realtime.client_events import ClientEventError
 from voiceagent.realtime.server_events import ErrorDetails
 
@@ -21,12 +21,12 @@ MAX_CONTAINERS = 8_000
 """The most lists and objects in one update, counted by their brackets: each takes time of the event loop."""
 _FIXED = frozenset({"id", "object", "type", "output_modalities", "tools", "tool_choice", "voiceagent"})
 
-OfferTools = Callable[[object], list[dict[str, Any]]]
+OfferTools = Callable[[object], list[dict[str, object]]]
 """Takes a client's tools in the form of `session.tools`, and returns them as the session shows them. Raises ProtocolError; then
 the earlier tools stay."""
 
 
-def no_client_tools(tools: object) -> list[dict[str, Any]]:
+def no_client_tools(tools: object) -> list[dict[str, object]]:
     """For calls that take no client tools."""
     if tools:
         raise ProtocolError("Tools run on this server: name them in agent.yaml.")
@@ -43,12 +43,12 @@ class SessionSettings:
         agent: str,
         instructions: str,
         session_id: str,
-        tools: Sequence[dict[str, Any]] = (),
+        tools: Sequence[JsonObject] = (),
         offer_tools: OfferTools = no_client_tools,
     ) -> None:
         self._offer_tools = offer_tools
         pcm = {"type": "audio/pcm", "rate": 24_000}
-        self.session: dict[str, Any] = {
+        self.session: JsonObject = {
             "type": "realtime",
             "object": "realtime.session",
             "id": session_id,
@@ -76,7 +76,7 @@ class SessionSettings:
         """Whether the client runs the tool of this name."""
         return any(tool["name"] == name for tool in self.session["tools"])
 
-    def update(self, changes: dict[str, Any], event_id: str | None = None) -> ErrorDetails | None:
+    def update(self, changes: dict[str, object], event_id: str | None = None) -> ErrorDetails | None:
         """Merge changes in. Returns what was left out and why, if the client must know. Raises ClientEventError when nothing was
         changed, because a value has the wrong type or the session would grow too large or too deep."""
         instructions = changes.get("instructions", "")  # the agent's own instructions may be longer
@@ -121,7 +121,7 @@ def _invalid(message: str, param: str, event_id: str | None) -> ClientEventError
     return ClientEventError(message, code="invalid_value", param=param, event_id=event_id)
 
 
-def _containers(changes: dict[str, Any]) -> int:
+def _containers(changes: dict[str, object]) -> int:
     try:
         written = msgspec.json.encode(changes)
     except RecursionError:  # reported as what it is
@@ -129,7 +129,7 @@ def _containers(changes: dict[str, Any]) -> int:
     return written.count(b"[") + written.count(b"{")
 
 
-def _merge(target: dict[str, Any], changes: dict[str, Any]) -> None:
+def _merge(target: dict[str, object], changes: dict[str, object]) -> None:
     for key, value in changes.items():
         mine = target.get(key)
         if isinstance(value, dict) and isinstance(mine, dict):

@@ -3,11 +3,11 @@ whether the language model was made for the agent at all."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from voiceagent.config import AgentConfig
+from voiceagent.llm.engine import ToolSchema
 from voiceagent.models.choice import registry_of
 from voiceagent.models.fitness import answering, unfit
 from voiceagent.models.model import Model
@@ -34,7 +34,7 @@ MANY_LANGUAGES = "multilingual"
 """The registry's entry for a model that understands most languages."""
 
 
-def about(agent: AgentConfig, tools: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def about(agent: AgentConfig, tools: Sequence[ToolSchema]) -> dict[str, object]:
     """The agent, its profile's models by part, and their limits; `tools` are the agent's as OpenAI function objects."""
     known = registry_of(agent)
     profile = answering(agent, known)

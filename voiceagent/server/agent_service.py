@@ -8,7 +8,6 @@ import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -126,11 +125,11 @@ class AgentService:
                 stack.push_async_callback(sources.close)
                 stack.push_async_callback(tools.close)
 
-    def _about(self, tools: ToolSet) -> Callable[[], dict[str, Any]]:
+    def _about(self, tools: ToolSet) -> Callable[[], dict[str, object]]:
         """What `about` says; it is made anew only when an MCP server has reported its tools."""
-        made: dict[tuple[str, ...], dict[str, Any]] = {}
+        made: dict[tuple[str, ...], dict[str, object]] = {}
 
-        def tell() -> dict[str, Any]:
+        def tell() -> dict[str, object]:
             if tools.names not in made:
                 made.clear()
                 made[tools.names] = about(self.agent, tools.schemas())
@@ -144,7 +143,7 @@ class AgentService:
             log.warning("%s; %s", found.problem, found.advice)
 
     def _start_call(self, parts: AgentParts, tools: ToolSet, metrics: Metrics, store: TurnStore) -> StartCall:
-        def start_call(leg: Leg, call_id: str, session: dict[str, Any]) -> Call:
+        def start_call(leg: Leg, call_id: str, session: dict[str, object]) -> Call:
             agent = with_instructions(self.agent, session)
             call_tools = _call_tools(tools, session)
             observers: list[CallObserver] = [Measured(metrics, store)]
@@ -157,7 +156,7 @@ class AgentService:
         return start_call
 
 
-def with_instructions(agent: AgentConfig, session: dict[str, Any]) -> AgentConfig:
+def with_instructions(agent: AgentConfig, session: dict[str, object]) -> AgentConfig:
     """The agent with the instructions of the session settings that came with an offer, or else with its own. Raises Problem."""
     instructions = session.get("instructions")
     if not instructions:
@@ -172,7 +171,7 @@ def with_instructions(agent: AgentConfig, session: dict[str, Any]) -> AgentConfi
     return msgspec.structs.replace(agent, instructions=instructions)
 
 
-def _call_tools(agents: ToolSet, session: dict[str, Any]) -> CallTools:
+def _call_tools(agents: ToolSet, session: dict[str, object]) -> CallTools:
     """The agent's tools, and those that the client offers in the session settings that came with its offer. Raises Problem."""
     tools = CallTools(agents)
     try:

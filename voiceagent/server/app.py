@@ -9,7 +9,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler, Middleware
@@ -56,7 +55,7 @@ class Service:
     web_folder: Path | None = None
     """The page; the shipped one when None."""
     drain_timeout_s: float = DRAIN_TIMEOUT_S
-    about: Callable[[], dict[str, Any]] = dict
+    about: Callable[[], dict[str, object]] = dict
     """Which models answer, and what they cannot do."""
 
 
@@ -192,7 +191,7 @@ async def _hang_up(request: web.Request) -> web.Response:
     return web.Response(status=200)
 
 
-def _budgets(profile: str, limits: Mapping[Stage, Limits]) -> dict[str, Any]:
+def _budgets(profile: str, limits: Mapping[Stage, Limits]) -> dict[str, object]:
     stages = [
         {
             "stage": stage.value,

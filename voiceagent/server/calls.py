@@ -8,7 +8,7 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from voiceagent.errors import MediaError, VoiceAgentError
 from voiceagent.media.leg import Leg
@@ -42,7 +42,7 @@ class CallHandle(Protocol):
 Answer = Callable[[str], Awaitable[tuple[Leg, str]]]
 """Answers an SDP offer: the leg and the SDP answer. Raises MediaError for an offer that cannot be used."""
 
-StartCall = Callable[[Leg, str, dict[str, Any]], CallHandle]
+StartCall = Callable[[Leg, str, dict[str, object]], CallHandle]
 """Makes the call of a leg, from its id and the session settings that came with the offer."""
 
 
@@ -72,7 +72,7 @@ class Calls:
     async def answer(
         self,
         offer: str,
-        session: dict[str, Any],
+        session: dict[str, object],
         start_call: StartCall,
         client: Client = NOBODY,
         is_there: Callable[[], bool] = lambda: True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Protocol
@@ -24,7 +25,7 @@ answer."""
 REST_S = 2.0
 """How many seconds this may take (aiohttp's lingering)."""
 
-AIOHTTP_OPTIONS: dict[str, Any] = {
+AIOHTTP_OPTIONS: dict[str, object] = {
     "auto_decompress": False,
     "lingering_time": REST_S,
     "max_line_size": MAX_LINE_BYTES,
@@ -85,6 +86,7 @@ class Owner(Protocol):
 class HttpConnection(web.RequestHandler):
     """aiohttp's connection, with what it waits for and since when. Call `request_begins` when a handler begins."""
 
+    # `options` are aiohttp's own, which it checks itself
     def __init__(self, server: web.Server, owner: Owner, loop: asyncio.AbstractEventLoop, **options: Any) -> None:
         super().__init__(server, loop=loop, **options)
         self.peer = ""
@@ -164,7 +166,9 @@ class HttpConnection(web.RequestHandler):
             if self._rest_bytes > MAX_REST_BYTES:
                 self.let_go("large_rest")
 
-    async def finish_response(self, request: web.BaseRequest, resp: Any, start_time: float | None) -> Any:
+    async def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
         """Send an answer."""
         self._enter(Phase.READER)
         try:
@@ -193,8 +197,10 @@ class HttpConnection(web.RequestHandler):
         self.since_s = self._clock()
 
 
-def peer_of(name: Any) -> str:
+def peer_of(name: object) -> str:
     """The address of a socket's peer; for IPv6 its /64 network."""
+    if not isinstance(name, Sequence):
+        return ""
     try:
         address = ipaddress.ip_address(str(name[0]).partition("%")[0])
     except (IndexError, TypeError, ValueError):

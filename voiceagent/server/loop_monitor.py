@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from types import CodeType, FrameType, TracebackType
-from typing import Any
 
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.pressure import Beat, Pressure
@@ -43,7 +42,7 @@ class LoopMonitor:
         self._pressure = pressure
         self._limit_s = limit_ms / 1000.0
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._run: Any = None
+        self._run: object = None
         self._began_s = 0.0
         """When the present callback began; 0 while the loop waits."""
         self._seen: tuple[float, str] = (0.0, "")
@@ -132,7 +131,7 @@ class LoopMonitor:
 
 def name_of(handle: asyncio.Handle) -> str:
     """What a handle runs: `module:function` of the task's coroutine or of the callback."""
-    callback: Any = handle._callback  # type: ignore[attr-defined]
+    callback: object = handle._callback  # type: ignore[attr-defined]
     owner = getattr(callback, "__self__", None)
     if isinstance(owner, asyncio.Task):
         return _name_of_code(getattr(owner.get_coro(), "cr_code", None))

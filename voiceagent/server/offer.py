@@ -6,7 +6,6 @@ from __future__ import annotations
 from email.errors import MessageError
 from email.message import Message
 from email.parser import BytesHeaderParser
-from typing import Any
 
 import msgspec
 from aiohttp import hdrs, web
@@ -22,7 +21,7 @@ CHARSETS = ("utf-8", "utf8", "us-ascii", "ascii")
 PLAIN = ("", "7bit", "8bit", "binary", "identity")
 
 
-async def read_offer(request: web.Request) -> tuple[str, dict[str, Any]]:
+async def read_offer(request: web.Request) -> tuple[str, dict[str, object]]:
     """The SDP offer of a request, and the session settings with it (empty if there are none). Raises Problem."""
     if request.content_type not in ("application/sdp", "multipart/form-data"):
         raise Problem(
@@ -36,7 +35,7 @@ async def read_offer(request: web.Request) -> tuple[str, dict[str, Any]]:
     except web.RequestPayloadError as error:
         raise _unreadable("its length or its chunks are wrong") from error
     header = request.headers.get(hdrs.CONTENT_TYPE, "")
-    session: dict[str, Any] = {}
+    session: dict[str, object] = {}
     if request.content_type == "application/sdp":
         offer = _text(body, _message(header))
     else:
@@ -92,7 +91,7 @@ def _message(content_type: str) -> Message:
     return message
 
 
-def _session(text: str) -> dict[str, Any]:
+def _session(text: str) -> dict[str, object]:
     try:
         session = msgspec.json.decode(text or "{}")
     except (msgspec.DecodeError, RecursionError) as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from typing import Any
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
@@ -19,7 +18,7 @@ class TimedCall(VirtualCall):
         super().__init__(rules, record)
         self.order = 0
         """How many things were scheduled so far. Things due at the same time are done in this order."""
-        self._due: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
+        self._due: list[tuple[float, int, Callable[..., None], tuple[object, ...]]] = []
         self._playing = 0
 
     def run_until(self, end_ms: float) -> None:
@@ -29,7 +28,7 @@ class TimedCall(VirtualCall):
             self.leg_ms = self.now_ms
             do(*args)
 
-    def after(self, ms: float, do: Callable[..., None], *args: Any) -> None:
+    def after(self, ms: float, do: Callable[..., None], *args: object) -> None:
         """Schedule a function `ms` from now."""
         self.order += 1
         heapq.heappush(self._due, (self.now_ms + max(0.0, ms), self.order, do, args))

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import msgspec
 
@@ -232,12 +232,16 @@ def read_log(file: Path) -> tuple[Head, Iterator[Recorded]]:
     return head, _steps(file, lines[1:])
 
 
+_Step = tuple[str, dict[str, object], list[tuple[str, dict[str, object]]]]
+"""An event's name and fields, and the actions that it had."""
+
+
 def _steps(file: Path, lines: list[bytes]) -> Iterator[Recorded]:
     for number, line in enumerate(lines, start=2):
         if number == len(lines) + 1:  # what follows the last line break: nothing, or a line that was cut short
             return
         try:
-            kind, fields, decided = msgspec.json.decode(line, type=tuple[str, dict[str, Any], list[tuple[str, dict[str, Any]]]])
+            kind, fields, decided = msgspec.json.decode(line, type=_Step)
             event = msgspec.convert(fields, _EVENTS[kind])
             taken = tuple(msgspec.convert(given, _ACTIONS[name]) for name, given in decided)
         except (msgspec.DecodeError, msgspec.ValidationError) as error:
@@ -247,7 +251,7 @@ def _steps(file: Path, lines: list[bytes]) -> Iterator[Recorded]:
         yield Recorded(number, event, taken)
 
 
-def _named(module: Any, base: type) -> Mapping[str, Any]:
+def _named(module: object, base: type) -> Mapping[str, object]:
     return {name: kind for name, kind in vars(module).items() if isinstance(kind, type) and issubclass(kind, base)}
 
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import ctranslate2
 import numpy as np
 from faster_whisper.tokenizer import Tokenizer
 from faster_whisper.transcribe import get_suppressed_tokens
 
+from voiceagent.stt.ctranslate2_types import Alignment, Transcript
 from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord, Window
 from voiceagent.stt.loops import ends_in_a_loop
 from voiceagent.stt.short_whisper import ShortWhisper
@@ -136,7 +136,7 @@ class BatchDecoder:
 
     def _written(
         self, windows: Sequence[Window], encoded: ctranslate2.StorageView, prompts: Sequence[Sequence[int]]
-    ) -> list[Any]:
+    ) -> list[Transcript]:
         """One transcript a window; for a transcript that ends in a loop, the second or the third writing."""
         results = self._generate(windows, encoded, prompts, 1.0)
         if self._loop_penalty == 1.0:
@@ -153,7 +153,7 @@ class BatchDecoder:
 
     def _generate(
         self, windows: Sequence[Window], encoded: ctranslate2.StorageView, prompts: Sequence[Sequence[int]], penalty: float
-    ) -> list[Any]:
+    ) -> list[Transcript]:
         return list(
             self.model.model.generate(
                 encoded,
@@ -167,10 +167,10 @@ class BatchDecoder:
             )
         )
 
-    def _text_tokens(self, result: Any) -> list[int]:
+    def _text_tokens(self, result: Transcript) -> list[int]:
         return [token for token in result.sequences_ids[0] if token < self._tokenizer.eot]
 
-    def _loops(self, result: Any, window: Window) -> bool:
+    def _loops(self, result: Transcript, window: Window) -> bool:
         """Whether the transcript was stopped at its limit, or ends in a repetition."""
         tokens = self._text_tokens(result)
         return len(tokens) >= self._limit_tokens(window) or ends_in_a_loop(self._tokenizer.decode(tokens).split())
@@ -199,7 +199,7 @@ class BatchDecoder:
         alignments = self.model.model.align(encoded, list(self._tokenizer.sot_sequence), tokens, lengths)
         return [self._words(ids, alignment) for ids, alignment in zip(tokens, alignments, strict=True)]
 
-    def _words(self, tokens: list[int], alignment: Any) -> tuple[RecognisedWord, ...]:
+    def _words(self, tokens: list[int], alignment: Alignment) -> tuple[RecognisedWord, ...]:
         """One alignment as words. A piece without a space before it belongs to the previous word."""
         if not tokens:
             return ()
@@ -228,7 +228,7 @@ def compression_ratio(text: str) -> float:
     return len(data) / len(zlib.compress(data)) if data else 0.0
 
 
-def _mean_log_probability(result: Any) -> float:
+def _mean_log_probability(result: Transcript) -> float:
     """The mean over the tokens and the end of the transcript; CTranslate2's score is the mean without that end."""
     length = len(result.sequences_ids[0])
     return float(result.scores[0]) * length / (length + 1)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any
 
 import ctranslate2
 import numpy as np
@@ -68,7 +67,7 @@ class ShortWhisper(WhisperModel):  # type: ignore[misc]
         min_frames: int = MICRO_MIN_FRAMES,
         step_frames: int = 2,
         margin_fill: float = 0.0,
-        **options: Any,
+        **options: object,
     ) -> None:
         super().__init__(model_path, **options)
         self.margin_frames = margin_frames

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 import numpy as np
@@ -194,7 +194,7 @@ def _loaded(path: Path, options: WhisperOptions) -> ShortWhisper:
         ) from error
 
 
-def create(path: Path | None, options: Mapping[str, Any]) -> WhisperEngine:
+def create(path: Path | None, options: Mapping[str, object]) -> WhisperEngine:
     """The plugin `whisper` of `voiceagent.stt`: `path` is a folder in CTranslate2 format. Raises ModelError, ConfigError."""
     if path is None:
         raise ConfigError("stt engine whisper: needs a model; name one of models/registry.yaml")

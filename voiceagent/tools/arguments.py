@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
-from typing import Any
 
 from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
+from jsonschema.exceptions import ValidationError, best_match
 from jsonschema.validators import extend
 
+from voiceagent.json_types import JsonObject
 from voiceagent.tools.plain_schema import Room, plain, short
 from voiceagent.tools.tool import ToolError, json_object
 
@@ -35,26 +35,26 @@ class ArgumentSchema:
     def __init__(self, schema: object, *, own_patterns: bool = False, room: Room | None = None) -> None:
         """`schema` is the schema as given. `pattern` counts only with `own_patterns`; otherwise whoever runs the tool checks it.
         The schema takes its part of `room`. Raises ValueError, whose text says what is wrong with it."""
-        self.parameters: Mapping[str, Any] = plain(schema, own_patterns=own_patterns, room=room)
-        self._properties: Mapping[str, Any] = self.parameters["properties"]
+        self.parameters: JsonObject = plain(schema, own_patterns=own_patterns, room=room)
+        self._properties: dict[str, object] = self.parameters["properties"]
         self._required = frozenset(self.parameters.get("required", ()))
         self._validator = _Counting(self.parameters)
 
-    async def check(self, arguments: str) -> dict[str, Any]:
+    async def check(self, arguments: str) -> dict[str, object]:
         """See `parse`; a check that takes more than a moment runs in a thread."""
         try:
             return self._parsed(arguments, LOOP_CHECKS)
         except TooMuchToCheck:
             return await asyncio.to_thread(self.parse, arguments)
 
-    def parse(self, arguments: str) -> dict[str, Any]:
+    def parse(self, arguments: str) -> dict[str, object]:
         """Check a JSON object of arguments. Raises ToolError in words that the model can act on."""
         try:
             return self._parsed(arguments, MAX_CHECKS)
         except TooMuchToCheck as error:
             raise ToolError("The arguments are too much to check; send fewer of them.") from error
 
-    def _parsed(self, arguments: str, checks: int) -> dict[str, Any]:
+    def _parsed(self, arguments: str, checks: int) -> dict[str, object]:
         given = {
             name: _lenient(value, self._properties.get(name))
             for name, value in json_object(arguments).items()
@@ -90,7 +90,7 @@ class _Budget:
 _budget: ContextVar[_Budget] = ContextVar("budget")
 
 
-def _unique(value: Any, instance: Any) -> int:
+def _unique(value: object, instance: object) -> int:
     """Lists whose items can be ordered are sorted; others are compared item by item."""
     if not isinstance(instance, list) or not value:
         return 0
@@ -98,43 +98,51 @@ def _unique(value: Any, instance: Any) -> int:
     return len(instance) // 10 if ordered else len(instance) ** 2 // 10
 
 
-def _size(of: Any) -> int:
+def _size(of: object) -> int:
     return len(of) if isinstance(of, list | dict) else 0
 
 
-_COSTS: Mapping[str, Callable[[Any, Any], int]] = {
-    "enum": lambda value, instance: len(value) // 5,
-    "required": lambda value, instance: len(value) // 2,
-    "properties": lambda value, instance: len(value) // 10 + min(len(value), _size(instance)),
+def _free(value: object, instance: object) -> int:
+    return 0
+
+
+_COSTS: Mapping[str, Callable[[object, object], int]] = {
+    "enum": lambda value, instance: _size(value) // 5,
+    "required": lambda value, instance: _size(value) // 2,
+    "properties": lambda value, instance: _size(value) // 10 + min(_size(value), _size(instance)),
     "additionalProperties": lambda value, instance: _size(instance),
     "items": lambda value, instance: _size(instance),
-    **dict.fromkeys(("anyOf", "oneOf", "allOf", "prefixItems"), lambda value, instance: len(value)),
+    **dict.fromkeys(("anyOf", "oneOf", "allOf", "prefixItems"), lambda value, instance: _size(value)),
     "uniqueItems": _unique,
 }
 """What a keyword costs besides one check, from its value and the value being checked."""
 
 
-def _counted(keyword: str, check: Callable[..., Any]) -> Callable[..., Iterator[Any]]:
-    cost = _COSTS.get(keyword, lambda value, instance: 0)
+_Check = Callable[[object, object, object, object], Iterable[ValidationError] | None]
+"""A keyword's check by jsonschema, of a validator, the keyword's value, the value being checked and the schema."""
 
-    def counted(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
+
+def _counted(keyword: str, check: _Check) -> Callable[..., Iterator[ValidationError]]:
+    cost = _COSTS.get(keyword, _free)
+
+    def counted(validator: object, value: object, instance: object, schema: object) -> Iterator[ValidationError]:
         _budget.get().spend(1 + cost(value, instance))
         yield from check(validator, value, instance, schema) or ()
 
     return counted
 
 
-_Counting: Any = extend(  # type: ignore[no-untyped-call]
+_Counting: type[Draft202012Validator] = extend(  # type: ignore[no-untyped-call]
     Draft202012Validator, {keyword: _counted(keyword, check) for keyword, check in Draft202012Validator.VALIDATORS.items()}
 )
 
 
-def _types(schema: Any) -> tuple[str, ...]:
+def _types(schema: object) -> tuple[str, ...]:
     kind = schema.get("type") if isinstance(schema, dict) else None
     return tuple(kind) if isinstance(kind, list) else (kind,) if isinstance(kind, str) else ()
 
 
-def _lenient(value: Any, schema: Any) -> Any:
+def _lenient(value: object, schema: object) -> object:
     """What a model meant: `"4"` where a number is wanted, `4` where text is."""
     types = _types(schema)
     if isinstance(value, int | float) and not isinstance(value, bool):

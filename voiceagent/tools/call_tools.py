@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
-from typing import Any
 
 from voiceagent.errors import ProtocolError
+from voiceagent.json_types import JsonObject
 from voiceagent.tools.arguments import ArgumentSchema
 from voiceagent.tools.outcome import ToolOutcome
 from voiceagent.tools.plain_schema import Room
@@ -40,7 +39,7 @@ class CallTools:
         self._waiting: dict[str, asyncio.Future[str]] = {}
         self._at_client = agents.runner(MAX_AT_CLIENT)
 
-    def offer(self, tools: object) -> list[dict[str, Any]]:
+    def offer(self, tools: object) -> list[dict[str, object]]:
         """Take the client's tools, in the form of the protocol's `session.tools`, in place of those that it offered before.
         Returns them as the session shows them. Raises ProtocolError, and then nothing has changed."""
         if not isinstance(tools, list) or len(tools) > MAX_CLIENT_TOOLS:
@@ -57,11 +56,11 @@ class CallTools:
         return self.offered
 
     @property
-    def offered(self) -> list[dict[str, Any]]:
+    def offered(self) -> list[dict[str, object]]:
         """The client's tools, as the session shows them."""
         return [tool.shown for tool in self._offered.values()]
 
-    def schemas(self) -> list[dict[str, Any]]:
+    def schemas(self) -> list[JsonObject]:
         """The OpenAI function objects of all tools; the agent's come first, because they stay."""
         mine = self.agents.names
         return [*self.agents.schemas(), *(tool.schema for name, tool in self._offered.items() if name not in mine)]
@@ -119,8 +118,8 @@ class _Offered:
         self.name = name
         self.description = description
         function = {"name": name, "description": description, "parameters": dict(self.arguments.parameters)}
-        self.schema: dict[str, Any] = {"type": "function", "function": function}
-        self.shown: dict[str, Any] = {"type": "function", **function}
+        self.schema: dict[str, object] = {"type": "function", "function": function}
+        self.shown: dict[str, object] = {"type": "function", **function}
 
 
 class _AtTheClient(Tool):
@@ -129,19 +128,19 @@ class _AtTheClient(Tool):
     def __init__(self, offered: _Offered, call_id: str, waiting: dict[str, asyncio.Future[str]]) -> None:
         self.name = offered.name
         self.description = offered.description
-        self.parameters: Mapping[str, Any] = offered.arguments.parameters
+        self.parameters: dict[str, object] = offered.arguments.parameters
         self.policy = ToolPolicy()
         self._arguments = offered.arguments
         self._call_id = call_id
         self._waiting = waiting
 
-    def parse(self, arguments: str) -> dict[str, Any]:
+    def parse(self, arguments: str) -> dict[str, object]:
         return self._arguments.parse(arguments)
 
-    async def check(self, arguments: str) -> dict[str, Any]:
+    async def check(self, arguments: str) -> dict[str, object]:
         return await self._arguments.check(arguments)
 
-    async def run(self, given: dict[str, Any], threads: Threads) -> Any:
+    async def run(self, given: dict[str, object], threads: Threads) -> object:
         if self._call_id in self._waiting:
             raise ToolError(f"The tool {self.name} is running already.")
         answer = self._waiting[self._call_id] = asyncio.get_running_loop().create_future()

@@ -7,12 +7,13 @@ import functools
 import inspect
 import re
 import typing
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Generic, ParamSpec, TypeVar, overload
+from collections.abc import Callable
+from typing import Annotated, Generic, ParamSpec, TypeVar, overload
 
 import msgspec
 
 from voiceagent.errors import ConfigError
+from voiceagent.json_types import JsonObject
 from voiceagent.tools.policy import Effect, ToolPolicy, check_policy
 from voiceagent.tools.threads import Threads
 from voiceagent.tools.tool import NAME, Tool, ToolError, json_object
@@ -33,7 +34,7 @@ class FunctionTool(Tool, Generic[P, R]):
         description: str,
         function: Callable[P, R],
         policy: ToolPolicy,
-        parameters: Mapping[str, Any],
+        parameters: dict[str, object],
         arguments: type[msgspec.Struct],
     ) -> None:
         """`arguments` is `parameters` as a type, with one field per parameter."""
@@ -48,14 +49,14 @@ class FunctionTool(Tool, Generic[P, R]):
         """Run the function itself, unchecked."""
         return self.function(*args, **kwargs)
 
-    async def run(self, given: dict[str, Any], threads: Threads) -> Any:
+    async def run(self, given: JsonObject, threads: Threads) -> object:
         """Run a plain function in a thread, an `async` one on the event loop."""
-        function: Callable[..., Any] = self.function
+        function: Callable[..., object] = self.function
         if inspect.iscoroutinefunction(function):
             return await function(**given)
         return await threads.run(functools.partial(function, **given))
 
-    def parse(self, arguments: str) -> dict[str, Any]:
+    def parse(self, arguments: str) -> JsonObject:
         """See Tool."""
         given = json_object(arguments)
         fields = {field.name: field for field in msgspec.structs.fields(self._arguments)}
@@ -83,13 +84,13 @@ class FunctionTool(Tool, Generic[P, R]):
         return f"{field}: {problem}" if field else problem
 
 
-def _lenient(value: Any, expected: Any) -> Any:
+def _lenient(value: object, expected: object) -> object:
     if isinstance(value, int | float) and not isinstance(value, bool) and _bare(expected) is str:
         return str(value)
     return value
 
 
-def _bare(annotation: Any) -> Any:
+def _bare(annotation: object) -> object:
     """The type inside `Annotated` and `| None`."""
     if typing.get_origin(annotation) is Annotated:
         return _bare(typing.get_args(annotation)[0])
@@ -146,7 +147,7 @@ def _make(function: Callable[P, R], name: str, policy: ToolPolicy) -> FunctionTo
         hints = typing.get_type_hints(function, include_extras=True)
     except (NameError, TypeError) as error:
         raise ConfigError(f"tool {name}: its annotations cannot be read ({error})") from error
-    fields: list[tuple[str, Any, Any]] = []
+    fields: list[tuple[str, object, object]] = []
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
             raise ConfigError(f"tool {name}: parameter {parameter} cannot be given by name; use plain parameters")
@@ -164,13 +165,13 @@ def _make(function: Callable[P, R], name: str, policy: ToolPolicy) -> FunctionTo
     return FunctionTool(name, description, function, policy, parameters, arguments)
 
 
-def _default(value: Any) -> Any:
+def _default(value: object) -> object:
     if isinstance(value, list | dict | set):
         return msgspec.field(default_factory=lambda: type(value)(value))
     return value
 
 
-def _annotated(hint: Any, described: str) -> Any:
+def _annotated(hint: object, described: str) -> object:
     """Turn `Annotated[T, "text"]` and docstring text into what msgspec writes into the schema."""
     if typing.get_origin(hint) is Annotated:
         base, *extras = typing.get_args(hint)
@@ -180,12 +181,12 @@ def _annotated(hint: Any, described: str) -> Any:
     return Annotated[hint, msgspec.Meta(description=described)] if described else hint
 
 
-def _inline(schema: dict[str, Any]) -> dict[str, Any]:
+def _inline(schema: JsonObject) -> JsonObject:
     """The schema of a flat struct without `$ref`, titles and defaults: only what a model's prompt needs."""
     definitions = schema.get("$defs", {})
-    found: dict[str, Any] = definitions[schema["$ref"].rsplit("/", 1)[-1]]
+    found: JsonObject = definitions[schema["$ref"].rsplit("/", 1)[-1]]
 
-    def clean(node: Any) -> Any:
+    def clean(node: object) -> object:
         if isinstance(node, list):
             return [clean(item) for item in node]
         if not isinstance(node, dict):
@@ -198,7 +199,9 @@ def _inline(schema: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(found.get("required", []))}
 
 
-def _without_null(node: dict[str, Any]) -> dict[str, Any]:
+def _without_null(node: object) -> object:
+    if not isinstance(node, dict):
+        return node
     choices = [choice for choice in node.get("anyOf", ()) if choice != {"type": "null"}]
     if len(choices) == 1:
         rest = {k: v for k, v in node.items() if k != "anyOf"}

@@ -8,17 +8,16 @@ import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from voiceagent.errors import ConfigError
 from voiceagent.tools.decorator import FunctionTool
 
 
-def load_tools(name: str, base_dir: Path) -> list[FunctionTool[..., Any]]:
+def load_tools(name: str, base_dir: Path) -> list[FunctionTool[..., object]]:
     """The tools of `name`, in the order of their definition. `name` is a path that ends in `.py`, relative to `base_dir`, or a
     module's dotted name. Raises ConfigError: not found, fails to import, holds no tools."""
     module = _load_file(base_dir / name) if name.endswith(".py") else _load_module(name)
-    found: list[FunctionTool[..., Any]] = []
+    found: list[FunctionTool[..., object]] = []
     for value in vars(module).values():
         if isinstance(value, FunctionTool) and not any(value is earlier for earlier in found):
             found.append(value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from mcp_types import CallToolResult, TextContent
 
@@ -12,7 +11,7 @@ from voiceagent.tools.tool import ToolError
 MAX_PROBLEM_CHARACTERS = 300
 
 
-def read_result(tool: str, result: CallToolResult) -> Any:
+def read_result(tool: str, result: CallToolResult) -> object:
     """The structured result if there is one; else the text, read as JSON where it is JSON. Pictures and sounds cannot be said and
     are left out. Raises ToolError when the server says that the tool failed."""
     text = "\n".join(block.text for block in result.content if isinstance(block, TextContent)).strip()

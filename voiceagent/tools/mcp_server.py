@@ -6,8 +6,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import anyio
 from mcp import MCPError
@@ -27,6 +28,9 @@ from voiceagent.tools.policy import Effect, check_policy
 from voiceagent.tools.settings import McpSettings, RuleSettings
 from voiceagent.tools.threads import Threads
 from voiceagent.tools.tool import MAX_TOOLS, NAME, Tool, ToolError, ToolSource
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams
 
 log = logging.getLogger(__name__)
 
@@ -64,15 +68,15 @@ class McpTool(Tool):
         self.policy = settings.policy(_effect(described))
         check_policy(self.name, self.policy, self.parameters["properties"])
 
-    def parse(self, arguments: str) -> dict[str, Any]:
+    def parse(self, arguments: str) -> dict[str, object]:
         """See Tool."""
         return self._schema.parse(arguments)
 
-    async def check(self, arguments: str) -> dict[str, Any]:
+    async def check(self, arguments: str) -> dict[str, object]:
         """See Tool."""
         return await self._schema.check(arguments)
 
-    async def run(self, given: dict[str, Any], threads: Threads) -> Any:
+    async def run(self, given: dict[str, object], threads: Threads) -> object:
         """Let the server run it. Raises ToolError."""
         return await self._server.call(self._called, given, again=self.policy.effect != "external")
 
@@ -126,7 +130,7 @@ class McpServer(ToolSource):
             keeper.cancel()
         await asyncio.gather(keeper, return_exceptions=True)
 
-    async def call(self, tool: str, given: dict[str, Any], *, again: bool) -> Any:
+    async def call(self, tool: str, given: dict[str, object], *, again: bool) -> object:
         """Let the server run a tool. If the connection is lost meanwhile, the call is made once more over a new one, if `again`
         is set or if the tool cannot have run yet. Raises ToolError."""
         for last in (False, True):
@@ -209,7 +213,7 @@ class McpServer(ToolSource):
             if not self._closing.is_set():
                 await self._until_over(client)
 
-    def _program(self) -> Any:
+    def _program(self) -> AbstractAsyncContextManager[TransportStreams]:
         return program(self._settings.command, self._environment, self._base_dir)
 
     async def _until_over(self, client: Client) -> None:

@@ -8,36 +8,36 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING
 
 import httpx2
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 
+if TYPE_CHECKING:
+    from mcp.client._transport import ReadStream, TransportStreams
+
 CONNECT_TIMEOUT_S = 10.0
 SILENCE_TIMEOUT_S = 300.0
 """A server that streams sends something more often than this."""
 
 Message = SessionMessage | Exception
-Streams = tuple[Any, Any]
-"""What a transport gives: a stream to read messages from, and one to write them to."""
 
 
 class _UntilEnd:
     """A stream of messages that reports its end. It is what the mcp package calls a ReadStream."""
 
-    def __init__(self, stream: Any, ended: Callable[[], None]) -> None:
+    def __init__(self, stream: ReadStream[Message], ended: Callable[[], None]) -> None:
         self._stream = stream
         self._ended = ended
 
     @property
-    def last_context(self) -> Any:
+    def last_context(self) -> object:
         return getattr(self._stream, "last_context", None)
 
     async def receive(self) -> Message:
-        message: Message = await self._stream.receive()
-        return message
+        return await self._stream.receive()
 
     async def aclose(self) -> None:
         await self._stream.aclose()
@@ -47,11 +47,10 @@ class _UntilEnd:
 
     async def __anext__(self) -> Message:
         try:
-            message: Message = await self._stream.__anext__()
+            return await self._stream.__anext__()
         except StopAsyncIteration:
             self._ended()
             raise
-        return message
 
     async def __aenter__(self) -> _UntilEnd:
         await self._stream.__aenter__()
@@ -60,18 +59,19 @@ class _UntilEnd:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
-        stopped: bool | None = await self._stream.__aexit__(kind, error, trace)
-        return stopped
+        return await self._stream.__aexit__(kind, error, trace)
 
 
 @asynccontextmanager
-async def watched(transport: AbstractAsyncContextManager[Streams], ended: Callable[[], None]) -> AsyncIterator[Streams]:
+async def watched(
+    transport: AbstractAsyncContextManager[TransportStreams], ended: Callable[[], None]
+) -> AsyncIterator[TransportStreams]:
     """The transport; it calls `ended` when no more messages will come."""
     async with transport as (incoming, outgoing):
         yield _UntilEnd(incoming, ended), outgoing
 
 
-def program(command: tuple[str, ...], environment: dict[str, str], folder: Path) -> AbstractAsyncContextManager[Streams]:
+def program(command: tuple[str, ...], environment: dict[str, str], folder: Path) -> AbstractAsyncContextManager[TransportStreams]:
     """Start a program in `folder` and connect to it; `python` means the interpreter that we run with. Its standard error goes to
     ours."""
     executable = sys.executable if command[0] == "python" else command[0]
@@ -80,7 +80,7 @@ def program(command: tuple[str, ...], environment: dict[str, str], folder: Path)
 
 
 @asynccontextmanager
-async def address(url: str, headers: dict[str, str]) -> AsyncIterator[Streams]:
+async def address(url: str, headers: dict[str, str]) -> AsyncIterator[TransportStreams]:
     """Connect to the server at `url`."""
     timeout = httpx2.Timeout(CONNECT_TIMEOUT_S, read=SILENCE_TIMEOUT_S)
     async with (

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
@@ -27,7 +26,7 @@ def failed(sentence: str) -> ToolOutcome:
     return ToolOutcome(_text({"error": sentence}), False)
 
 
-def succeeded(result: Any) -> ToolOutcome:
+def succeeded(result: object) -> ToolOutcome:
     """A tool's result. A result that is no object is put under `result`. One that is no JSON, or too long, becomes an error."""
     if not isinstance(result, dict):
         result = {"result": result}
@@ -41,7 +40,7 @@ def succeeded(result: Any) -> ToolOutcome:
     return ToolOutcome(output, True)
 
 
-def _text(result: Any) -> str:
+def _text(result: object) -> str:
     """JSON in complete characters. JavaScript counts in halves of surrogate pairs, so a string may be cut inside one; that half
     can be neither sent nor tokenised. Raises TypeError, ValueError, RecursionError."""
     text = json.dumps(result, ensure_ascii=False, allow_nan=False)

@@ -10,7 +10,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii
-from typing import Any
+from typing import Any, TypeGuard
+
+from voiceagent.json_types import JsonObject
 
 MAX_SCHEMA_CHARACTERS = 16_000
 """The most characters of one schema as it is written."""
@@ -48,24 +50,24 @@ def room_of_one() -> Room:
     return Room(MAX_PARTS, MAX_PLAIN_BYTES, f"one schema may take {MAX_PARTS} parts and {MAX_PLAIN_BYTES} bytes")
 
 
-def _number(value: Any) -> bool:
+def _number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _count(value: Any) -> bool:
+def _count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _text(value: Any) -> bool:
+def _text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _type(value: Any) -> bool:
+def _type(value: object) -> bool:
     kinds = value if isinstance(value, list) else [value]
     return bool(kinds) and all(isinstance(kind, str) and kind in _TYPES for kind in kinds)
 
 
-_KEPT: Mapping[str, Callable[[Any], bool]] = {
+_KEPT: Mapping[str, Callable[[object], bool]] = {
     "type": _type,
     "description": _text,
     "format": _text,
@@ -83,7 +85,7 @@ _ONE = frozenset({"items", "additionalProperties", "not"})
 _LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 
 
-def plain(schema: object, *, own_patterns: bool = False, room: Room | None = None) -> dict[str, Any]:
+def plain(schema: object, *, own_patterns: bool = False, room: Room | None = None) -> JsonObject:
     """The plain schema of a tool's arguments, of type object and with `properties`. Its size is taken from `room` too. Raises
     ValueError, whose text says what is wrong with it; then nothing was taken from `room`."""
     if not isinstance(schema, dict):
@@ -108,18 +110,18 @@ def plain(schema: object, *, own_patterns: bool = False, room: Room | None = Non
 
 
 class _Plain:
-    def __init__(self, root: dict[str, Any], own_patterns: bool, room: Room) -> None:
+    def __init__(self, root: dict[str, object], own_patterns: bool, room: Room) -> None:
         self._root = root
         self._own_patterns = own_patterns
         self._room = room
 
-    def node(self, schema: Any, depth: int) -> dict[str, Any]:
+    def node(self, schema: object, depth: int) -> dict[str, object]:
         if depth > MAX_DEPTH:
             raise ValueError(f"nests deeper than {MAX_DEPTH} levels, or within itself; make it flatter")
         if not isinstance(schema, dict):
             raise ValueError(f"holds {short(repr(schema))} where a schema is expected")
         self._room.take(1, 2)
-        plain: dict[str, Any] = {}
+        plain: dict[str, object] = {}
         if "$ref" in schema:
             plain.update(self.node(self._resolve(schema["$ref"]), depth + 1))
         for key, value in schema.items():
@@ -140,12 +142,12 @@ class _Plain:
                 plain[key] = {str(name): self._property(str(name), child, depth + 1) for name, child in value.items()}
         return plain
 
-    def _property(self, name: str, child: Any, depth: int) -> dict[str, Any]:
+    def _property(self, name: str, child: object, depth: int) -> dict[str, object]:
         self._room.take(0, len(encode_basestring_ascii(name)) + 2)
         return self.node(child, depth)
 
-    def _resolve(self, reference: Any) -> Any:
-        found: Any = self._root
+    def _resolve(self, reference: object) -> object:
+        found: object = self._root
         if not isinstance(reference, str) or not reference.startswith("#/"):
             raise ValueError(f"refers to {short(repr(reference))}, expected a place in itself such as #/$defs/Address")
         for step in reference[2:].split("/", MAX_STEPS):
@@ -156,13 +158,13 @@ class _Plain:
         return found
 
 
-def _json_length(value: Any) -> int:
+def _json_length(value: object) -> int:
     return len(encode_basestring_ascii(value)) if isinstance(value, str) else len(json.dumps(value))
 
 
 def _expression(value: Any) -> str:
     try:
-        re.compile(value)
+        re.compile(value)  # a client's value, of which re itself says what is wrong with it
     except (TypeError, re.error) as error:
         raise ValueError(f"holds the pattern {short(repr(value))}, which is no regular expression ({error})") from error
     return str(value)

@@ -4,7 +4,7 @@ it names environment variables that hold them."""
 from __future__ import annotations
 
 from itertools import takewhile
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
@@ -66,7 +66,7 @@ class WebhookSettings(RuleSettings, frozen=True, forbid_unknown_fields=True, kw_
     name: Name
     description: Annotated[str, msgspec.Meta(min_length=1, max_length=2000)]
     url: str
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, object] = {}
     """JSON schema of the arguments."""
     headers_env: dict[str, str] = {}
     """Headers to send: each from the environment variable named."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from voiceagent.turn_taking.language import bare_words
 from voiceagent.turn_taking.patience import Shape
@@ -18,14 +17,14 @@ _ATOM = re.compile(r"(?P<digit>\\d|\[0-9\])|(?P<other>\[[A-Za-z0-9-]+\]|\\w|[A-Z
 _TIMES = re.compile(r"\{(\d{1,3})(?:,(\d{0,3}))?\}|([+*?])")
 
 
-def shapes(parameters: Mapping[str, Any]) -> tuple[Shape, ...]:
+def shapes(parameters: Mapping[str, object]) -> tuple[Shape, ...]:
     """The shapes of a tool's `parameters`, an object's schema; arguments whose schema says nothing are left out."""
     properties = parameters.get("properties")
     found = (_shape(name, schema) for name, schema in properties.items()) if isinstance(properties, Mapping) else iter(())
     return tuple(shape for shape in found if shape is not None)[:MAX_SHAPES]
 
 
-def _shape(name: str, schema: Any) -> Shape | None:
+def _shape(name: str, schema: object) -> Shape | None:
     if not isinstance(schema, Mapping):
         return None
     hints = frozenset(bare_words(f"{name.replace('_', ' ')} {schema.get('description', '')}"))
@@ -39,7 +38,7 @@ def _shape(name: str, schema: Any) -> Shape | None:
     return _code(schema, hints)
 
 
-def _code(schema: Mapping[str, Any], hints: frozenset[str]) -> Shape | None:
+def _code(schema: Mapping[str, object], hints: frozenset[str]) -> Shape | None:
     """A code of that many characters."""
     pattern = schema.get("pattern")
     if isinstance(pattern, str) and len(pattern) <= MAX_PATTERN_CHARACTERS:

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import msgspec
 
 from voiceagent.errors import VoiceAgentError
+from voiceagent.json_types import JsonObject
 from voiceagent.tools.policy import ToolPolicy
 from voiceagent.tools.threads import Threads
 
@@ -33,26 +33,26 @@ class Tool(ABC):
     name: str
     description: str
     policy: ToolPolicy
-    parameters: Mapping[str, Any]
+    parameters: JsonObject
     """JSON schema of the arguments: an object."""
 
     @property
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> JsonObject:
         """The OpenAI function object that the model is told."""
         function = {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
         return {"type": "function", "function": function}
 
     @abstractmethod
-    def parse(self, arguments: str) -> dict[str, Any]:
+    def parse(self, arguments: str) -> dict[str, object]:
         """Check a JSON object of arguments. The check is lenient where models are: numbers in quotes, null for missing values.
         Raises ToolError in words that the model can act on."""
 
-    async def check(self, arguments: str) -> dict[str, Any]:
+    async def check(self, arguments: str) -> dict[str, object]:
         """See `parse`; a tool whose check may take longer than a moment does it off the event loop."""
         return self.parse(arguments)
 
     @abstractmethod
-    async def run(self, given: dict[str, Any], threads: Threads) -> Any:
+    async def run(self, given: dict[str, object], threads: Threads) -> object:
         """Run it with checked arguments; blocking work runs in `threads`. The result must be convertible to JSON. Raises
         ToolError in words that the model can act on; any other exception is a mistake of the tool."""
 
@@ -75,7 +75,7 @@ class ToolSource:
         """Free it."""
 
 
-def json_object(arguments: str) -> dict[str, Any]:
+def json_object(arguments: str) -> dict[str, object]:
     """The arguments as a model wrote them, as an object. Raises ToolError."""
     if len(arguments) > MAX_ARGUMENT_CHARACTERS:
         raise ToolError(f"The arguments are longer than {MAX_ARGUMENT_CHARACTERS} characters.")

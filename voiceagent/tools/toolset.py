@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from voiceagent.errors import ConfigError
+from voiceagent.json_types import JsonObject
 from voiceagent.redaction import redacted
 from voiceagent.tools.loading import load_tools
 from voiceagent.tools.outcome import ToolOutcome, failed
@@ -64,7 +64,7 @@ class ToolSet:
         """The tools' names, in the order they were defined."""
         return tuple(self._tools())
 
-    def schemas(self) -> list[dict[str, Any]]:
+    def schemas(self) -> list[JsonObject]:
         """The OpenAI function objects of all tools, in the order they were defined."""
         return [tool.schema for tool in self._tools().values()]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import httpx2
 
@@ -53,15 +52,15 @@ class WebhookTool(Tool):
         if client is not None:
             await client.aclose()
 
-    def parse(self, arguments: str) -> dict[str, Any]:
+    def parse(self, arguments: str) -> dict[str, object]:
         """See Tool."""
         return self._schema.parse(arguments)
 
-    async def check(self, arguments: str) -> dict[str, Any]:
+    async def check(self, arguments: str) -> dict[str, object]:
         """See Tool."""
         return await self._schema.check(arguments)
 
-    async def run(self, given: dict[str, Any], threads: Threads) -> Any:
+    async def run(self, given: dict[str, object], threads: Threads) -> object:
         """Post the arguments. Raises ToolError for every answer that is not JSON with a status of success."""
         if self._client is None:
             raise ToolError(f"The tool {self.name} is not available.")
@@ -83,7 +82,7 @@ class WebhookTool(Tool):
             raise ToolError(f"The tool {self.name} cannot be reached: {type(error).__name__}.") from error
         raise ToolError(f"The tool {self.name} was redirected too often.")
 
-    def _result(self, response: httpx2.Response, body: bytes | None) -> Any:
+    def _result(self, response: httpx2.Response, body: bytes | None) -> object:
         if body is None:
             raise ToolError(f"The tool {self.name} answered with more than {MAX_ANSWER_BYTES} bytes.")
         try:

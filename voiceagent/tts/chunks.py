@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import onnx
@@ -24,7 +23,7 @@ FLOW_FRAMES = 128
 """Most frames that the flow computes at a time beyond what the chunk needs."""
 
 Floats = NDArray[np.float32]
-Tensors = Mapping[str, NDArray[Any]]
+Tensors = Mapping[str, NDArray[np.generic]]
 
 
 def spans(frames: int) -> Iterator[tuple[int, int]]:
@@ -108,7 +107,7 @@ class ChunkedVoice:
 class Sentence:
     """A sentence that is being spoken."""
 
-    def __init__(self, voice: ChunkedVoice, tensors: dict[str, NDArray[Any]]) -> None:
+    def __init__(self, voice: ChunkedVoice, tensors: dict[str, NDArray[np.generic]]) -> None:
         self.tensors = tensors
         """The text part's outputs."""
         self._voice = voice
@@ -121,9 +120,9 @@ class Sentence:
         """How long each id lasts, shape (ids,)."""
         if durations:
             self.id_samples = tensors[durations].reshape(-1).astype(np.int64) * voice.hop_samples
-        self._latent = source if flow is None else np.empty((1, 0, 0), np.float32)
+        self._latent: NDArray[np.generic] = source if flow is None else np.empty((1, 0, 0), np.float32)
 
-    def latent(self, window: Window) -> Floats:
+    def latent(self, window: Window) -> NDArray[np.generic]:
         """A window of the latent. The flow computes as far as the window needs, and somewhat further."""
         while self._latent.shape[-1] < window.end:
             ready = self._latent.shape[-1]
@@ -143,7 +142,7 @@ class Sentence:
             yield self._voice.decode(self, start, end)
 
 
-def _window_of(tensors: Tensors, names: tuple[str, ...], window: Window, frames: int) -> dict[str, NDArray[Any]]:
+def _window_of(tensors: Tensors, names: tuple[str, ...], window: Window, frames: int) -> dict[str, NDArray[np.generic]]:
     """The tensors that run along time, cut to the window, and the others as they are."""
     return {
         name: tensors[name][..., window.start : window.end]

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from voiceagent.conversation.events import SpokenWord
 from voiceagent.errors import ConfigError, EngineError, ModelError
+from voiceagent.json_types import JsonObject
 from voiceagent.text_normalization.ipa import IPA_BEGIN, IPA_END
 from voiceagent.tts.engine import SpeechChunk
 from voiceagent.tts.loudness import Loudness
@@ -133,7 +134,7 @@ class PiperEngine:
             config.length_scale if options.length_scale is None else options.length_scale,
             config.noise_w_scale if options.noise_w_scale is None else options.noise_w_scale,
         )
-        inputs: dict[str, NDArray[Any]] = {
+        inputs: dict[str, NDArray[np.generic]] = {
             "input": np.array([ids], np.int64),
             "input_lengths": np.array([len(ids)], np.int64),
             "scales": np.array(scales, np.float32),
@@ -186,7 +187,7 @@ def _model_file(path: Path) -> Path:
     return found[0]
 
 
-def _config(model: Path) -> dict[str, Any]:
+def _config(model: Path) -> JsonObject:
     file = model.with_name(model.name + ".json")
     try:
         config = json.loads(file.read_text(encoding="utf-8"))
@@ -207,7 +208,7 @@ def _session_options(threads: int) -> onnxruntime.SessionOptions:
     return options
 
 
-def create(path: Path | None, options: Mapping[str, Any]) -> PiperEngine:
+def create(path: Path | None, options: Mapping[str, object]) -> PiperEngine:
     """The plugin `piper` of `voiceagent.tts`: `path` is a folder with one voice. Raises ModelError, ConfigError."""
     if path is None:
         raise ConfigError("tts engine piper: needs a model; name one of models/registry.yaml")

@@ -5,16 +5,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
+from voiceagent.json_types import JsonObject
+
 log = logging.getLogger(__name__)
 
 Floats = NDArray[np.float32]
-Inputs = Mapping[str, NDArray[Any]]
+Inputs = Mapping[str, NDArray[np.generic]]
 """Piper's: `input` int64 (1, ids), `input_lengths` int64 (1,), `scales` float32 (3,); with several speakers `sid` int64 (1,)."""
 LEAST_DB = 40.0
 """How near the joined chunks must come to the whole sentence, in dB; where the cut is right they are the same."""
@@ -72,7 +74,7 @@ class WholeSentence:
         yield self._audio
 
 
-def load_voice(model: Path, config: Mapping[str, Any], options: onnxruntime.SessionOptions, probe: Inputs) -> Voice:
+def load_voice(model: Path, config: JsonObject, options: onnxruntime.SessionOptions, probe: Inputs) -> Voice:
     """Load the voice in `model`. `probe`, a second or two of speech, tests whether it can be spoken in chunks. A voice whose
     configuration says `"streams": false` is spoken whole; so is one that cannot be cut, with a warning. Raises what onnx and
     onnxruntime raise on a file that is none of theirs."""

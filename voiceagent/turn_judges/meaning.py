@@ -8,7 +8,6 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from voiceagent.errors import ConfigError
 from voiceagent.llm.endings import SENTENCE_FINAL
@@ -59,7 +58,7 @@ def _closes(character: str) -> bool:
     )
 
 
-def create(path: Path | None, options: Mapping[str, Any]) -> Meaning:
+def create(path: Path | None, options: Mapping[str, object]) -> Meaning:
     """The plugin `meaning` of `voiceagent.turn`; it loads nothing. Raises ConfigError."""
     if path is not None or options:
         raise ConfigError("turn engine meaning: takes no model and no options; it asks the agent's language model")

@@ -8,7 +8,6 @@ import asyncio
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -19,6 +18,7 @@ from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.llm.integer_products import session_options
 from voiceagent.turn_judges.judge import JudgedPause
 from voiceagent.turn_judges.log_mel import log_mel
+from voiceagent.vad.silero import OnnxSession
 
 NAME = "ear"
 INPUT, OUTPUT = "input_features", "logits"
@@ -42,7 +42,7 @@ class SmartTurn:
 
     def __init__(self, model: Path, options: SmartTurnOptions | None = None) -> None:
         """`model` is the ONNX file, or the folder that holds it. Raises ModelError."""
-        self._session: Any = _load(model, options or SmartTurnOptions())
+        self._session: OnnxSession = _load(model, options or SmartTurnOptions())
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="turn-judge")
         self._asked = 0
         self._closed = False
@@ -101,7 +101,7 @@ def _load(model: Path, options: SmartTurnOptions) -> onnxruntime.InferenceSessio
     return session
 
 
-def create(path: Path | None, options: Mapping[str, Any]) -> SmartTurn:
+def create(path: Path | None, options: Mapping[str, object]) -> SmartTurn:
     """The plugin `smart-turn` of `voiceagent.turn`. Raises ModelError, ConfigError."""
     if path is None:
         raise ConfigError("turn engine smart-turn: needs a model; name smart-turn-v3.2, or a file by its path")

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 import onnxruntime
@@ -49,12 +50,20 @@ def silero_session() -> onnxruntime.InferenceSession:
     return session
 
 
+class OnnxSession(Protocol):
+    """What is used of onnxruntime's session; the package has no types."""
+
+    def run(self, outputs: Sequence[str] | None, feeds: Mapping[str, NDArray[np.float32]], /) -> Sequence[NDArray[np.float32]]:
+        """The outputs of the names, or all. Raises what onnxruntime raises."""
+        ...
+
+
 class SileroStream:
     """Silero's state in one call."""
 
     def __init__(self) -> None:
         """Raises ModelError when the model cannot be loaded."""
-        self._session: Any = silero_session()
+        self._session: OnnxSession = silero_session()
         self.reset()
 
     def reset(self) -> None:
@@ -74,5 +83,5 @@ class SileroStream:
         shape (576,). It does not change the state."""
         return float(self._run(audio)[0].reshape(-1)[0])
 
-    def _run(self, audio: NDArray[np.float32]) -> Any:
+    def _run(self, audio: NDArray[np.float32]) -> Sequence[NDArray[np.float32]]:
         return self._session.run(None, {"input": audio[np.newaxis], "h": self._h, "c": self._c})
