@@ -14,7 +14,7 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "architecture.md"
 BEGIN, END = "<!-- rooms: made by scripts/draw-rooms.py -->\n", "<!-- end of rooms -->\n"
 PACKAGE = "voiceagent"
 EVERYWHERE = {
-    *("errors", "logs", "redaction", "resources", "addresses", "plugins", "private_files", "token_bucket"),
+    *("errors", "logs", "redaction", "resources", "addresses", "plugins", "private_files", "token_bucket", "json_types"),
     *("config", "doctor"),
 }
 """Single files that many rooms read: they would only hide the rooms."""

@@ -1,4 +1,4 @@
-"""One call: where a leg, the engines and a conversation are wired together."""
+"""One call: it connects a leg, the engines and the turn engine."""
 
 from voiceagent.call.call import Call
 

@@ -1,4 +1,4 @@
-"""What the calls of an agent share: its settings, its engines, its guards, how it speaks, what it may look up."""
+"""What the calls of an agent share: its settings, engines, guards, speech and documents."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ NO_SOURCES = Sources()
 
 
 def no_pressure() -> float:
-    """Of a server that has nothing else to do."""
+    """The default load of the server: none."""
     return 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class AgentParts:
-    """One per agent; a call may have settings of its own (`replace`)."""
+    """One per agent. A call may have settings of its own (`replace`)."""
 
     agent: AgentConfig
     engines: Engines
@@ -31,4 +31,4 @@ class AgentParts:
     budgets: Budgets
     sources: Sources = NO_SOURCES
     pressure: Callable[[], float] = no_pressure
-    """How busy the server is, besides the language model: 1 is full."""
+    """How busy the server is apart from the language model; 1 is full."""

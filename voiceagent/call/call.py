@@ -1,5 +1,5 @@
-"""The one place that wires a leg, the engines and a conversation together: it feeds events to the turn engine, carries its
-actions out, tells the client, and frees everything when the call ends. It decides nothing."""
+"""Connects a leg, the engines and the turn engine. A call feeds events to the turn engine, carries its actions out, tells the
+client, and frees everything when the call ends. It decides nothing."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ from voiceagent.turn_taking.spoken_language import AUTO
 log = logging.getLogger(__name__)
 
 FULL = 1.0
-"""The load from which on nothing is begun that may be thrown away."""
+"""The load from which on no speculative work begins."""
 ABUSE = "abuse"
-"""Why a call ends whose client goes on after it was refused."""
+"""The reason with which a call ends if its client goes on sending too many events."""
 
 
 class Call:
@@ -89,7 +89,7 @@ class Call:
         self._tasks: CallTasks
 
     async def run(self) -> str:
-        """Serve the call until it ends; why it ended. Everything of the call is freed then, also when this is cancelled."""
+        """Serve the call until it ends. Returns why it ended. Everything of the call is then freed, even if this is cancelled."""
         reason = "cancelled"
         try:
             async with asyncio.TaskGroup() as group:
@@ -101,7 +101,7 @@ class Call:
             reason = "failed"
             self._send(self._session.on_end(reason, self._clock.now_ms()))
         finally:
-            if self.state.phase is not Phase.ENDED:  # it broke: nothing that still comes may mean anything or set a timer
+            if self.state.phase is not Phase.ENDED:  # the call broke: later events must do nothing and set no timers
                 self.hang_up(reason)
             for timer in self._timers.values():
                 timer.cancel()
@@ -115,7 +115,7 @@ class Call:
         return reason
 
     def hang_up(self, reason: str = "hangup") -> None:
-        """End the call. May be called at any time, and twice."""
+        """End the call. May be called at any time, and more than once."""
         self._post(ev.HangUp(self._clock.now_ms(), reason))
 
     def _wire(self, tasks: CallTasks) -> None:
@@ -148,7 +148,7 @@ class Call:
 
     @property
     def _judges(self) -> Sequence[TurnJudge]:
-        """None where the silence that ends a turn is fixed."""
+        """The turn judges. There are none if the endpointing delay is fixed."""
         return self._parts.engines.turn if self.state.rules.endpointing.model is not None else ()
 
     def _judged(self, outcome: str) -> None:
@@ -156,7 +156,8 @@ class Call:
             observer.judged(outcome)
 
     def _load(self) -> float:
-        """A client that sends more than it may has no room for work that may be thrown away: others would pay for it."""
+        """The engines' load. A client that sends too much counts as full load, so that it gets no speculative work at the cost of
+        others."""
         return FULL if self._strained else max(self._parts.engines.llm.load, self._parts.pressure())
 
     @property
@@ -180,10 +181,10 @@ class Call:
                 self._tools.answer(call_id, output)
             for event in outcome.events:
                 self._post(await self._admit(event))
-            await asyncio.sleep(0)  # many come in one packet; other calls' audio goes in between
+            await asyncio.sleep(0)  # one packet may hold many events; other calls' audio gets its turn in between
 
     def _may_send(self, size_bytes: int) -> bool:
-        """Whether the event that has come is read; a client that sends too many is told so, and hung up if it goes on."""
+        """Whether to read this client event. A client that sends too many is told once, and is hung up if it goes on."""
         verdict = self._allowance.take(size_bytes, self._clock.now_ms())
         if verdict is Verdict.TAKEN:
             return True
@@ -196,7 +197,7 @@ class Call:
         return False
 
     async def _admit(self, event: ev.Event) -> ev.Event:
-        """What the client did; a typed message goes by the input guard, as a spoken one does."""
+        """Check what the client did. A typed message passes the input guard, like a spoken one."""
         if not isinstance(event, ev.TextReceived):
             return event
         admitted = await admit(self._parts.guards.input, event.text)
@@ -209,7 +210,7 @@ class Call:
             self._leg.send_event(event)
 
     def _post(self, event: ev.Event) -> None:
-        """Feed an event; events that its actions cause follow in order."""
+        """Feed an event. Events caused by its actions follow in order."""
         self._events.append(event)
         if self._stepping:
             return
@@ -225,7 +226,7 @@ class Call:
             self._end()
 
     def _break(self, error: Exception) -> None:
-        """A mistake of ours ends the call, whoever posted the event: the leg's pacer must not die of it silently."""
+        """An unexpected error ends the call. It is not raised to whoever posted the event, such as the leg's pacer."""
         self._events.clear()
         if self._end_reason.done():
             log.exception("call %s broke while it ended", self.call_id, exc_info=error)
@@ -297,7 +298,7 @@ class Call:
             case act.End(reason):
                 self._ending = reason
             case act.SpeculationEnded() | act.SpeculativeToolEnded() | act.GuardHit() | act.Notice():
-                pass  # observers and the client are told
+                pass  # these are only for observers and the client
             case _:
                 assert_never(action)
 

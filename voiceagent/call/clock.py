@@ -16,5 +16,5 @@ class CallClock:
         return time.monotonic() * 1000.0 - self._began_ms
 
     def at_ms(self, monotonic_ms: float) -> float:
-        """A time of `time.monotonic`, in milliseconds, on the call's clock."""
+        """Convert a time of `time.monotonic`, in milliseconds, to the call's clock."""
         return monotonic_ms - self._began_ms

@@ -1,6 +1,6 @@
-"""The agent's ear: the caller's frames in; onsets, pauses, partial transcripts and endpoints out, as events of the turn engine.
-Silence reaches the VAD and nothing behind it. How long a pause may last is for the turn engine to say (`SetEndpointing`); here
-it is counted, in received audio."""
+"""The caller's audio in a call. It takes the caller's frames and posts onsets, pauses, partial transcripts and endpoints as
+events of the turn engine. Silence reaches only the VAD. The turn engine sets how long a pause may last (`SetEndpointing`). The
+pause is measured here, in received audio."""
 
 from __future__ import annotations
 
@@ -29,32 +29,33 @@ log = logging.getLogger(__name__)
 
 FRAME_MS = 20.0
 PREROLL_MS = 400.0
-"""Audio before the onset that is transcribed too: Silero finds a soft first word up to 300 ms late."""
+"""Audio before the onset that is also transcribed. Silero finds a soft first word up to 300 ms late."""
 PAUSE_MS = 100.0
-"""Silence that is a pause. Shorter ones stand inside words."""
+"""Silence from which on a pause is reported. Words contain shorter silences."""
 EARLY_MS = 60.0
-"""Silence in which a machine with room decodes the utterance already: if it becomes a pause, its words are known sooner."""
+"""Silence after which a machine with free capacity already decodes the utterance. If it becomes a pause, its words are known
+sooner."""
 EARLY_LOAD = 0.5
-"""How busy the engines may be for it, 0 to 1: where speech goes on, the decode is thrown away."""
+"""The engines' load, 0 to 1, below which it does so. If speech goes on, the decode was for nothing."""
 PARTIAL_SHARE = 0.3
-"""Of a caller's speaking time, what the partial decodes may take: where one costs much, or had to wait behind those of other
-calls, the next comes later."""
+"""The share of a caller's speaking time that partial decodes may take. If a decode costs much, or waits for those of other calls,
+the next one comes later."""
 OVERLAP_SHARE = 0.6
-"""And over the agent's speech, where everybody waits for the first words, and …"""
+"""The same share for speech over the agent, where the first words are urgent."""
 OVERLAP_INTERVAL_MS = 80.0
-"""… how soon the next comes there, for …"""
+"""The shortest interval between partial decodes for speech over the agent."""
 OVERLAP_MS = 2000.0
-"""… so much speech."""
+"""How much speech over the agent is decoded this way."""
 PROSODY_FRAMES = 75
-"""The last 1.5 s: what the voice did before a pause."""
+"""The last 1.5 s of audio, whose prosody is measured at a pause."""
 KEPT_FRAMES = 400
-"""The last 8 s, for the turn judges."""
+"""The last 8 s of audio, for the turn judges."""
 SAMPLES_PER_MS = 16
 OWNER = "hearing"
 
 
 class Hearing:
-    """One per call. `run` consumes the leg's frames; the rest answers actions of the turn engine."""
+    """One per call. `run` consumes the leg's frames. The other public methods carry out actions of the turn engine."""
 
     def __init__(
         self,
@@ -65,10 +66,10 @@ class Hearing:
         load: Callable[[], float] = lambda: 0.0,
         settle: Callable[[int, str], Awaitable[None]] | None = None,
     ) -> None:
-        """`load` says how busy the engines are, 0 to 1; `settle` is awaited between an utterance's words and their event. Raises
+        """`load` gives the engines' load, 0 to 1. `settle` is awaited before an utterance's final words are posted. Raises
         ModelError when the VAD's model cannot be loaded."""
         self.language = ""
-        """What the caller speaks, where the recogniser is not told once for all calls."""
+        """The caller's language, if it may change during a call; else empty."""
         self._engine = engine
         self._settings = settings
         self._clock = scope.clock
@@ -80,13 +81,13 @@ class Hearing:
         self._detector = SpeechDetector(DetectorOptions(preroll_ms=PREROLL_MS))
         self._utterance_id = 0
         self._transcriber: UtteranceTranscriber | None = None
-        """Of the latest utterance, also after its end."""
+        """Of the latest utterance, even after its end."""
         self._is_open = False
         self._attended = -1
         """The utterance that is spoken over the agent's reply."""
         self._recent: deque[NDArray[np.int16]] = deque(maxlen=KEPT_FRAMES)
         self._utterance_samples = 0
-        """Of the latest utterance, its preroll and its pauses included."""
+        """The length of the latest utterance, with its preroll and its pauses."""
         self._voiced_ms = 0.0
         self._words = ""
         self._since_partial_ms = self._partial_cost_ms = 0.0
@@ -99,7 +100,7 @@ class Hearing:
         self._vad_ms = 0.0
 
     async def run(self, frames: AsyncIterator[InboundFrame]) -> None:
-        """Hear until the leg ends, and leave no decode to go on without it."""
+        """Hear until the leg ends, then stop all decodes."""
         try:
             async for frame in frames:
                 self._hear(frame)
@@ -129,13 +130,13 @@ class Hearing:
             self._follow(self._transcriber, progress)
 
     def _attend_to(self, progress: SpeechProgress) -> None:
-        """What is said over the agent's reply is told frame by frame, as long as it is new."""
+        """Report speech over the agent's reply frame by frame, while it is new."""
         if self._attended == self._utterance_id and progress.voiced_ms < OVERLAP_MS:
             now_ms = self._clock.now_ms()
             self._post(ev.OverlapHeard(now_ms, self._utterance_id, progress.voiced_ms, progress.silence_ms))
 
     def _follow(self, utterance: UtteranceTranscriber, progress: SpeechProgress) -> None:
-        """See whether the utterance goes on, pauses, or ends."""
+        """Check whether the utterance goes on, pauses, or ends."""
         if progress.silence_ms < PAUSE_MS:
             if self._paused:
                 self._paused, self._endpointing = False, None
@@ -151,7 +152,7 @@ class Hearing:
         endpointing = self._endpointing
         if endpointing is None:
             return
-        silence_ms = progress.silence_ms + FRAME_MS / 2  # to the nearest frame, not to the next
+        silence_ms = progress.silence_ms + FRAME_MS / 2  # rounds to the nearest frame
         if silence_ms >= endpointing.endpoint_ms:
             self._end(progress)
         elif self._eager_due and silence_ms >= endpointing.eager_ms:
@@ -159,14 +160,14 @@ class Hearing:
             self._post(ev.SilenceReached(self._clock.now_ms(), self._utterance_id, self._pause_id))
 
     def _decode_early(self, utterance: UtteranceTranscriber) -> None:
-        """Begin the decode that the turn engine will ask for if the silence lasts; new speech drops it."""
+        """Begin the decode that the turn engine asks for if the silence lasts. If speech goes on, it is discarded."""
         long_enough = self._voiced_ms >= self._settings.min_speech_ms
         if not self._early and not self._decoding and long_enough and self._load() < EARLY_LOAD:
             self._early = True
             self._tasks.start(OWNER, self._unasked(utterance))
 
     async def _unasked(self, utterance: UtteranceTranscriber) -> None:
-        with contextlib.suppress(EngineError):  # whoever asks for it is told
+        with contextlib.suppress(EngineError):  # the decode that is asked for reports the error
             await utterance.final()
 
     def _begin(self, onset: SpeechOnset) -> None:
@@ -236,12 +237,12 @@ class Hearing:
     # --- what the turn engine asks for ---
 
     def attend(self, utterance_id: int) -> None:
-        """The utterance is spoken over the agent's reply: its first words are decoded at once."""
+        """The utterance is spoken over the agent's reply. Decode its first words at once."""
         self._attended = utterance_id
         self._since_partial_ms = max(self._settings.partial_interval_ms, OVERLAP_INTERVAL_MS)
 
     def set_endpointing(self, endpointing: act.SetEndpointing) -> None:
-        """How long the pause of the open utterance may last."""
+        """Set how long the pause of the open utterance may last."""
         if endpointing.utterance_id == self._utterance_id:
             self._endpointing = endpointing
 
@@ -252,7 +253,8 @@ class Hearing:
             self._is_open = False
 
     def transcribe(self, utterance_id: int) -> None:
-        """Decode the open utterance in its pause, or the one that has just ended; what is too short to be speech has no words."""
+        """Decode the open utterance in its pause, or the one that has just ended. An utterance that is too short to be speech
+        gets no words."""
         if utterance_id == self._utterance_id and self._transcriber is not None:
             self._tasks.start(OWNER, self._decode(utterance_id, self._pause_id, self._transcriber, self._words))
 
@@ -265,7 +267,7 @@ class Hearing:
                 log.error("the final decode of utterance %d failed, its last partial is used: %s", utterance_id, error)
                 text = words
             else:
-                if final is None:  # speech resumed: nobody waits for it
+                if final is None:  # speech resumed: the decode is no longer needed
                     return
                 text, language = final.text, final.language
         admitted = await admit(self._checks, text)
@@ -278,6 +280,6 @@ class Hearing:
 
 
 def refusal_of(admitted: Admitted) -> ev.Refusal | None:
-    """What the turn engine is told where the input guard withholds words."""
+    """The turn engine's form of a refusal, if the input guard withheld the words."""
     verdict = admitted.verdict
     return ev.Refusal(verdict.rule, verdict.line) if verdict.blocked else None

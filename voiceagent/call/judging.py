@@ -1,6 +1,6 @@
-"""Turn judges at work in a call: those that go by sound begin with a pause, the others once its words are known. Each judgement
-is an event of the turn engine; speech that goes on, or the endpoint, ends what is left of them. Whatever becomes of a judge, the
-turn ends without it."""
+"""The turn judges in a call. Judges that go by sound begin with a pause; the others begin once its words are known. Each estimate
+becomes an event of the turn engine. Running judges are cancelled when speech resumes or the endpoint comes. A turn ends even if
+every judge fails."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 OWNER = "judging"
 TOLD, UNKNOWN, FAILED, TOO_LATE = "told", "unknown", "failed", "too_late"
-"""What becomes of a judgement."""
+"""The outcomes of asking a judge."""
 
 
 class Judging:
@@ -36,9 +36,8 @@ class Judging:
         tools: Callable[[], Sequence[ToolSchema]],
         count: Callable[[str], None] = lambda outcome: None,
     ) -> None:
-        """`hear` gives the end of the open utterance's audio, `tools` are those that the prompt offers to the
-        `language_model`; `count` is told what
-        became of each judgement."""
+        """`hear` gives the end of the open utterance's audio. `tools` are the schemas in the prompt of the `language_model`.
+        `count` is called with the outcome of each judgement."""
         self._call_id = scope.call_id
         self._by_sound = [judge for judge in judges if not judge.needs_words]
         self._by_words = [judge for judge in judges if judge.needs_words]
@@ -52,7 +51,7 @@ class Judging:
         self._failed: set[tuple[str, type[Exception]]] = set()
 
     def follow(self, event: ev.Event) -> None:
-        """The caller fell silent, or it is no longer asked whether they have finished."""
+        """Start the judges when the caller pauses. Cancel them when their estimates are no longer needed."""
         match event:
             case ev.SpeechPaused(utterance_id=utterance_id, pause_id=pause_id):
                 self._tasks.cancel(OWNER)
@@ -61,7 +60,7 @@ class Judging:
                 self._tasks.cancel(OWNER)
 
     def ask(self, action: act.JudgeTurn) -> None:
-        """The words up to the pause are known."""
+        """The words up to the pause are known. Start the judges that go by words."""
         self._start(self._by_words, action.utterance_id, action.pause_id, action.messages)
 
     def _start(self, judges: Sequence[TurnJudge], utterance_id: int, pause_id: int, messages: Sequence[Message]) -> None:
@@ -88,7 +87,7 @@ class Judging:
             self._post(ev.TurnJudged(now_ms, utterance_id, pause_id, judge.name, chance, now_ms - began_ms))
 
     def _tell(self, judge: TurnJudge, error: Exception) -> None:
-        """Log an error, each kind once a call."""
+        """Log an error, once per judge and kind of error."""
         kind = (judge.name, type(error))
         if kind not in self._failed:
             self._failed.add(kind)

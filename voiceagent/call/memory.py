@@ -1,5 +1,6 @@
-"""Keeps the process from growing with its calls. A finished call leaves reference cycles (aiortc's connections are full of them),
-which wait for Python's oldest generation to be collected, and many small holes in the C library's heap, which it keeps."""
+"""Keeps the process from growing with its calls. A finished call leaves reference cycles, because aiortc's connections are full
+of them. They wait until Python collects its oldest generation. It also leaves many small holes in the C library's heap, which the
+library keeps."""
 
 from __future__ import annotations
 
@@ -9,19 +10,19 @@ import gc
 
 
 def collect_what_loading_left() -> None:
-    """Before the first call: it visits every module's objects, and no thread runs meanwhile."""
+    """Collect garbage once before the first call. It visits the objects of every module, and no other thread runs meanwhile."""
     gc.collect()
 
 
 def settle() -> None:
-    """Once, when the engines are loaded and `collect_what_loading_left` has run: leave what lives as long as the process out of
-    all later collections, which makes each a matter of a call's objects instead of every module's (`gc.freeze`)."""
+    """Call it once, after the engines are loaded and `collect_what_loading_left` has run. Objects that live as long as the
+    process are left out of all later collections (`gc.freeze`). Then a collection visits only the objects of calls."""
     gc.freeze()
 
 
 async def release_freed_memory() -> None:
-    """Free a finished call's cycles and give the heap's holes back to the system, in a thread (glibc's malloc_trim(3); elsewhere
-    the cycles only)."""
+    """Free a finished call's cycles, and give free heap memory back to the system (glibc's malloc_trim(3), where it exists). Runs
+    in a thread."""
     await asyncio.to_thread(_release)
 
 

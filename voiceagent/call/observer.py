@@ -1,4 +1,4 @@
-"""Who looks on as a call goes: the metrics, the store, the event log. An observer decides nothing."""
+"""Observers of a call: the metrics, the store, the event log. They decide nothing."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from voiceagent.latency.spans import TurnReport
 
 
 class CallObserver(Protocol):
-    """Told on the event loop's thread: each method returns at once."""
+    """Its methods are called on the event loop's thread and must return at once."""
 
     def stepped(self, event: Event, actions: tuple[Action, ...]) -> None:
-        """The turn engine was given an event and decided this."""
+        """The turn engine handled an event with these actions."""
         ...
 
     def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
-        """A turn is over."""
+        """A turn is over and was measured."""
         ...
 
     def judged(self, outcome: str) -> None:
-        """A turn judge was asked: told, unknown, failed or too_late."""
+        """A turn judge was asked. The outcome is told, unknown, failed or too_late."""
         ...
 
     def event_refused(self) -> None:
-        """The client sent too much; one of its events was not read."""
+        """The client sent too much, and one of its events was not read."""
         ...
 
     def ended(self) -> None:

@@ -1,4 +1,4 @@
-"""The turn engine's rules, from an agent's settings, its tools and its turn judges."""
+"""Makes the turn engine's rules from an agent's settings, its tools and its turn judges."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ NO_LIMITS = HistoryLimits()
 DEFAULTS = Rules()
 MAX_FILE_BYTES = 100_000
 FIXED_EAGER_MS = 200
-"""Where the endpointing delay is fixed: the silence after which a speculative reply is begun."""
+"""With a fixed endpointing delay: the silence after which a speculative reply begins."""
 
 
 def rules_of(agent: AgentConfig, tools: ToolSet, judges: Sequence[TurnJudge] = (), limits: HistoryLimits = NO_LIMITS) -> Rules:
-    """The turn engine's rules for an agent, its tools, its turn judges and what its language model can be told."""
+    """The turn engine's rules for an agent, its tools, its turn judges and its language model's limits."""
     fixed_ms = agent.turn.fixed_endpointing_delay_ms
     return Rules(
         language=agent.language,
@@ -63,7 +63,7 @@ def _phrases(phrases: config.Phrases) -> Phrases:
 
 
 def _long_history_tokens(agent: AgentConfig, tools: ToolSet, limits: HistoryLimits) -> int:
-    """What the agent says, else what its language model names; no more than the model's context has room for."""
+    """The agent's setting, else the language model's default. Never more than the model's context has room for."""
     most = agent.llm.long_history_tokens
     if most is None:
         most = limits.history_tokens or DEFAULTS.memory.long_history_tokens
@@ -107,7 +107,7 @@ def _tool_rule(tools: ToolSet, name: str) -> ToolRule:
 
 
 def endpointing_of(agent: AgentConfig, judges: Sequence[TurnJudge] = ()) -> EndpointModel:
-    """What judges pauses: the agent's own weights, unless there are turn judges that these do not weigh; else the shipped ones.
+    """The weights that judge pauses. The agent's own weights are used if they cover all its turn judges, else the shipped ones.
     Raises ConfigError."""
     if not agent.turn.endpointing:
         return EndpointModel()
@@ -117,7 +117,7 @@ def endpointing_of(agent: AgentConfig, judges: Sequence[TurnJudge] = ()) -> Endp
 
 @functools.lru_cache(maxsize=16)
 def _read(path: Path) -> EndpointModel:
-    """The weights that `models.train.turns.fit` wrote."""
+    """Read weights that `models.train.turns.fit` wrote."""
     try:
         text = path.read_bytes()[: MAX_FILE_BYTES + 1]
         if len(text) > MAX_FILE_BYTES:

@@ -1,4 +1,4 @@
-"""What every part of a call needs: its name, its clock, its tasks, and where events go."""
+"""What every part of a call needs: the call's id, its clock, its tasks, and a way to post events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class CallScope:
     clock: CallClock
     tasks: CallTasks
     post: Callable[[Event], None]
-    """Feeds an event to the turn engine."""
+    """Feed an event to the turn engine."""
 
     def now_ms(self) -> float:
         """The time on the call's clock."""

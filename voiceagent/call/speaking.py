@@ -1,5 +1,5 @@
-"""The agent's mouth: clauses in, audio in the leg's playout queue out. Clauses of a reply are synthesised in order, by one
-task that belongs to the reply; while the queue is full it waits."""
+"""The agent's voice in a call: takes clauses and puts audio into the leg's playout queue. One task per reply synthesises its
+clauses in order. It waits while the queue is full."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from voiceagent.tts.engine import TtsEngine
 log = logging.getLogger(__name__)
 
 FAILED = "The voice failed; the server's log says why."
-"""What the client is told."""
+"""The message for the client."""
 SILENCE = np.zeros(0, np.int16)
 MAX_TRIMMED_MS = 200.0
-"""Voices begin with up to so much silence. Before a reply it would only make the caller wait."""
+"""Voices begin with up to this much silence. Before a reply it would only make the caller wait."""
 KEPT_MS = 5.0
-"""Of it, for a soft first sound."""
+"""Silence that is kept before a reply, for a soft first sound."""
 
 
 class Speaking:
@@ -45,7 +45,7 @@ class Speaking:
         self._waiting: deque[act.Speak] = deque()
         self._worker: asyncio.Task[None] | None = None
         self._left = asyncio.Event()
-        """Audio has left the queue."""
+        """Set when audio has left the queue."""
         playout.on_sent = self._sent
 
     def _sent(self, position: Position) -> None:
@@ -54,7 +54,7 @@ class Speaking:
         self._post(ev.Played(self._clock.now_ms(), reply_id, clause, played_ms))
 
     def speak(self, action: act.Speak) -> None:
-        """Synthesise a clause behind the reply's earlier ones."""
+        """Synthesise a clause after the reply's earlier ones."""
         if action.reply_id != self._reply_id:
             self._reply_id = action.reply_id
             self._waiting = deque()
@@ -64,30 +64,30 @@ class Speaking:
             self._worker = self._tasks.start(owner(action.reply_id), self._work(self._waiting))
 
     def pause(self, reply_id: int) -> None:
-        """Send nothing of the reply for now."""
+        """Send no audio of the reply for now."""
         self._playout.pause(reply_id)
 
     def attenuate(self, action: act.Attenuate) -> None:
-        """Send the reply softer, or at its full level again."""
+        """Change the reply's level, or restore it."""
         self._playout.attenuate(action.reply_id, action.gain_db)
 
     def resume(self, action: act.ResumeReply) -> None:
-        """Send the reply from where it was held, or from the beginning of the word that was cut."""
+        """Send the reply from where it was paused, or from the beginning of the cut word."""
         self._playout.resume(action.reply_id, action.clause, action.from_ms)
 
     def end_clause(self, action: act.EndClauseAt) -> None:
-        """Send nothing of the clause beyond the end of a word."""
+        """Send nothing of the clause after the end of a word."""
         self._playout.end_clause(action.reply_id, action.clause, action.end_ms)
         self._left.set()
 
     def cancel(self, reply_id: int) -> None:
-        """Send nothing more of the reply and report what was sent."""
+        """Send no more of the reply, and report how much was sent."""
         _, clause, played_ms = self._playout.cancel(reply_id)
         self._left.set()
         self._post(ev.PlayoutStopped(self._clock.now_ms(), reply_id, clause, played_ms))
 
     def finish(self, reply_id: int) -> None:
-        """The reply ended: its ledger is needed no more."""
+        """The reply ended. Its ledger is no longer needed."""
         self._playout.finish(reply_id)
 
     async def _work(self, waiting: deque[act.Speak]) -> None:
@@ -127,21 +127,21 @@ class Speaking:
 
 
 class _Spoken:
-    """What there is of a clause so far, without the silence before it."""
+    """The part of a clause that was synthesised so far, without the silence before it."""
 
     def __init__(self, rate_hz: int, silence_ms: float) -> None:
-        """At most `silence_ms` of the engine's audio, which is at `rate_hz`, is left out."""
+        """At most `silence_ms` of the engine's audio, at `rate_hz`, is left out."""
         self.samples = 0
         """At the playout's rate."""
         self.words: list[ev.SpokenWord] = []
-        """With times as the engine tells them."""
+        """With the engine's own times."""
         self._rate_hz = rate_hz
         self._silence_left = int(silence_ms * rate_hz / 1000)
         self._kept = SILENCE
         self._left_out_ms = 0.0
 
     def trimmed(self, pcm: NDArray[np.int16]) -> NDArray[np.int16]:
-        """What is to be sent of the clause's next audio."""
+        """The part of the clause's next audio that is to be sent."""
         if not self._silence_left:
             return pcm
         pcm = np.concatenate((self._kept, pcm))
@@ -156,12 +156,13 @@ class _Spoken:
         return pcm[cut:]
 
     def held_back(self) -> NDArray[np.int16]:
-        """At the clause's end, what was kept because no sound had come yet: a sound of a few samples at the end of it is none."""
+        """At the end of the clause, the audio that was kept because no sound had come yet. It is dropped if the clause was
+        silent."""
         kept, self._kept = self._kept, SILENCE
         return kept if self._silence_left else SILENCE
 
     def heard_words(self) -> tuple[ev.SpokenWord, ...]:
-        """With times in the audio that is sent."""
+        """The words, with times in the audio that is sent."""
         left_out_ms = self._left_out_ms
         return tuple(
             ev.SpokenWord(word.text, max(0.0, word.start_ms - left_out_ms), max(0.0, word.end_ms - left_out_ms))

@@ -1,4 +1,4 @@
-"""The tasks of a call, by owner: what belongs to a reply ends with the reply, everything ends with the call."""
+"""The tasks of a call, by owner. The tasks of a reply end with the reply. All tasks end with the call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Coroutine
 
 
 class CallTasks:
-    """Starts tasks in the call's task group and cancels those of one owner together."""
+    """Starts tasks in the call's task group. The tasks of one owner can be cancelled together."""
 
     def __init__(self, group: asyncio.TaskGroup) -> None:
         self._group = group
@@ -28,11 +28,11 @@ class CallTasks:
                 del self._owned[owner]
 
     def cancel(self, owner: str) -> None:
-        """Cancel what the owner still has running."""
+        """Cancel the owner's running tasks."""
         for task in tuple(self._owned.get(owner, ())):
             task.cancel()
 
     def cancel_all(self) -> None:
-        """Cancel everything."""
+        """Cancel all tasks."""
         for owner in tuple(self._owned):
             self.cancel(owner)

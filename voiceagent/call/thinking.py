@@ -1,4 +1,4 @@
-"""The agent's mind as tasks: generations of the language model and runs of tools, each owned by its reply."""
+"""The language model and the tools of a call, as tasks. Generations and runs of tools belong to their reply."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ SUMMARY_TIMEOUT_S = 30.0
 MAX_SUMMARY_CHARACTERS = 1500
 EFFECTS = "tools with effects"
 FAILED = "The language model failed; the server's log says why."
-"""What the client is told: addresses and what other servers say are none of its business."""
+"""The message for the client. It names no addresses and quotes no other server."""
 
 
 def owner(reply_id: int) -> str:
-    """The name under which a reply's tasks run."""
+    """The owner of a reply's tasks."""
     return f"reply {reply_id}"
 
 
@@ -41,19 +41,19 @@ def _speculative_task(speculative_id: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What is between the language model's text and the voice."""
+    """What changes texts between the language model, the tools and the voice."""
 
     take_marks: Callable[[str], str] = lambda output: output
-    """Takes from a tool's result what only the voice is to know of it."""
+    """Removes the marks for the voice from a tool's result, and remembers them."""
     new_prose: Callable[[], Prose] = Prose
-    """Makes what takes the markup from a generation's text."""
+    """Makes the filter that removes markup from a generation's text."""
 
 
 AS_WRITTEN = Wording()
 
 
 class Thinking:
-    """One per call. One generation runs at a time: the next waits until the cancelled one has let go of the model."""
+    """One per call. One generation runs at a time. The next one waits until the cancelled one has released the model."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Thinking:
         self._reading: asyncio.Task[None] | None = None
 
     def generate(self, action: act.Generate) -> None:
-        """Start a generation; a prefill makes room for it."""
+        """Start a generation. A running prefill is cancelled."""
         self._wanted = None
         self._tasks.cancel(PREFILL)
         self._tasks.start(owner(action.reply_id), self._generate(action))
@@ -113,13 +113,13 @@ class Thinking:
         self._post(ev.GenerationDone(self._clock.now_ms(), reply_id))
 
     async def _end_text(self, reply_id: int, prose: Prose, window: OutputWindow) -> bool:
-        """No more text comes, or a tool's call comes first. False when the guard stopped the generation."""
+        """Flush the text at the end of a generation or before a tool call. Returns False if the guard stopped the generation."""
         if not self._pass_on(reply_id, await window.add(prose.finish())):
             return False
         return self._pass_on(reply_id, await window.finish())
 
     def _pass_on(self, reply_id: int, checked: Checked | None) -> bool:
-        """Post what the guard let pass. False when it stopped the generation, which is closed then."""
+        """Post text that the guard let pass. Returns False if it stopped the generation, which is then closed."""
         if checked is None:
             return True
         now_ms, verdict = self._clock.now_ms(), checked.verdict
@@ -130,24 +130,24 @@ class Thinking:
         return not verdict.blocked
 
     def prefill(self, action: act.Prefill) -> None:
-        """Let the model read the beginning of the next prompt, unless it has something better to do."""
+        """Have the model read the beginning of the next prompt while no generation runs."""
         self._wanted = action
         if self._reading is None or self._reading.done():
             self._reading = self._tasks.start(PREFILL, self._run_prefill())
 
     async def _run_prefill(self) -> None:
-        """One after the other; what was wanted meanwhile counts, not what was wanted before."""
+        """Prefill one prompt at a time. The newest request replaces those that wait."""
         while self._wanted is not None:
             action, self._wanted = self._wanted, None
             async with self._turn:
-                with suppress(EngineError):  # a favour: the generation that needs it will tell
+                with suppress(EngineError):  # a prefill is optional: the generation reports the error
                     if action.predict_for is None or self._engine.load >= 1:
                         await self.session.prefill(action.messages, self._tools.schemas())
                     else:
                         await self._predict(action.predict_for, action.messages)
 
     async def _predict(self, utterance_id: int, messages: tuple[Message, ...]) -> None:
-        """Ask the model for the tools that it would call. When it begins to talk instead, that is all that was wanted to know."""
+        """Ask the model which tools it would call. Stop when it generates text instead."""
         tools = self._tools.schemas()
         async with aclosing(self.session.generate(messages, tools, Urgency.SPECULATIVE)) as stream:
             async for piece in stream:
@@ -156,7 +156,7 @@ class Thinking:
                 self._post(ev.ToolPredicted(self._clock.now_ms(), utterance_id, piece.name, piece.arguments))
 
     def summarise(self, action: act.Summarise) -> None:
-        """Start to sum up the beginning of the conversation, as a conversation of its own."""
+        """Start to summarise the beginning of the conversation, in a session of its own."""
         self._tasks.start(SUMMARISING, self._summarise(action))
 
     async def _summarise(self, action: act.Summarise) -> None:
@@ -175,11 +175,11 @@ class Thinking:
         self._post(ev.Summarised(self._clock.now_ms(), " ".join(text.split())[:MAX_SUMMARY_CHARACTERS]))
 
     async def close(self) -> None:
-        """The call is over: free what the language model keeps for it."""
+        """The call is over. Free what the language model keeps for it."""
         await self.session.close()
 
     def run_tool(self, action: act.RunTool) -> None:
-        """Start a tool. One that leaves something behind is not cancelled with its reply: its result is told all the same."""
+        """Start a tool. A tool with effects is not cancelled with its reply, and its result is still reported."""
         has_effects = self._tools.policy(action.name).effect != "none"
         self._tasks.start(EFFECTS if has_effects else owner(action.reply_id), self._run_tool(action))
 
@@ -189,11 +189,11 @@ class Thinking:
         self._post(ev.ToolFinished(self._clock.now_ms(), action.reply_id, action.call_id, output, outcome.ok))
 
     def run_speculatively(self, action: act.RunSpeculativeTool) -> None:
-        """Start a tool ahead of its turn's commit."""
+        """Start a tool before its turn is committed."""
         self._tasks.start(_speculative_task(action.speculative_id), self._run_speculatively(action))
 
     def cancel_speculative_tool(self, speculative_id: int) -> None:
-        """Nobody waits for it."""
+        """Cancel a speculative tool call. Nothing needs its result any more."""
         self._tasks.cancel(_speculative_task(speculative_id))
 
     async def _run_speculatively(self, action: act.RunSpeculativeTool) -> None:

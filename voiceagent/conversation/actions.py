@@ -1,5 +1,5 @@
-"""What the turn engine wants done. `call.py` carries actions out and feeds what comes of them back as events.
-`Notice`s are the part of it that the client is told."""
+"""What the turn engine wants done. `voiceagent/call` carries actions out and feeds the results back as events. `Notice`s are the
+actions that tell the client something."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Transcribe(Action):
-    """Decode the whole utterance, in a pause or after its endpoint; answered by `FinalTranscript` unless speech resumes."""
+    """Decode the whole utterance, in a pause or after its endpoint. Answered by `FinalTranscript`, unless speech resumes."""
 
     utterance_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeTurn(Action):
-    """The words up to the pause are known: let the turn judges that go by words say whether the caller has finished; answered by
-    `TurnJudged`, or not. The judges that go by sound begin when the pause does."""
+    """The words up to the pause are known. Ask the turn judges that go by words whether the caller has finished. Each may answer
+    with `TurnJudged`. The judges that go by sound begin with the pause."""
 
     utterance_id: int
     pause_id: int
     messages: tuple[Message, ...]
-    """The next prompt, if these were all the words; the last message is the caller's."""
+    """The next prompt if these were all words. The last message is the caller's."""
 
 
 @dataclass(frozen=True, slots=True)
 class LanguageChanged(Action):
-    """The caller speaks another language now: hear and speak that."""
+    """The caller speaks another language now. Recognise and speak this one."""
 
     language: str
-    """Its code."""
+    """The language's code."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetEndpointing(Action):
-    """Report the open utterance's silence: `SilenceReached` once it has lasted `eager_ms`, `Endpoint` once `endpoint_ms`, counted
-    in received audio since the last voiced sample. Holds until speech resumes."""
+    """Report the open utterance's silence: `SilenceReached` after `eager_ms`, `Endpoint` after `endpoint_ms`. Both count received
+    audio since the last voiced sample. They apply until speech resumes."""
 
     utterance_id: int
     eager_ms: float
@@ -52,15 +52,16 @@ class SetEndpointing(Action):
 
 @dataclass(frozen=True, slots=True)
 class DiscardUtterance(Action):
-    """The open utterance was nothing to answer (a cough, an "mm-hm"): forget it, what follows is a new one."""
+    """The open utterance needs no answer (a cough, an "mm-hm"). Forget it; further speech is a new utterance."""
 
     utterance_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Prefill(Action):
-    """Let the language model read what is known of the next prompt; a later one, or a `Generate`, replaces it. With
-    `predict_for`, the open utterance, it is asked as well which tools it would call: answered by `ToolPredicted`, or not."""
+    """Have the language model read the known part of the next prompt. A later `Prefill` or `Generate` replaces it. With
+    `predict_for`, the id of the open utterance, it is also asked which tools it would call. It may answer with
+    `ToolPredicted`."""
 
     messages: tuple[Message, ...]
     predict_for: int | None = None
@@ -68,24 +69,25 @@ class Prefill(Action):
 
 @dataclass(frozen=True, slots=True)
 class Generate(Action):
-    """Run the language model; answered by `TextDelta`, `ToolCallRequested` …, then `GenerationDone` or `…Failed`."""
+    """Run the language model. Answered by `TextDelta` and `ToolCallRequested`, then `GenerationDone`, `GenerationFailed` or
+    `OutputBlocked`."""
 
     reply_id: int
     messages: tuple[Message, ...]
     speculative: bool = False
-    """Whether it may be thrown away: then others go first."""
+    """Whether the result may be discarded. Other work then goes first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summarise(Action):
-    """Have the language model sum up the beginning of the conversation, beside all else; answered by one `Summarised`."""
+    """Have the language model summarise the beginning of the conversation in the background. Answered by one `Summarised`."""
 
     messages: tuple[Message, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RunTool(Action):
-    """Run a tool; answered by exactly one `ToolFinished`."""
+    """Run a tool. Answered by exactly one `ToolFinished`."""
 
     reply_id: int
     call_id: str
@@ -95,7 +97,7 @@ class RunTool(Action):
 
 @dataclass(frozen=True, slots=True)
 class RunSpeculativeTool(Action):
-    """Run a tool without effect before its turn is committed; answered by `SpeculativeToolFinished` unless cancelled."""
+    """Run a tool without effect before its turn is committed. Answered by `SpeculativeToolFinished`, unless it is cancelled."""
 
     speculative_id: int
     name: str
@@ -104,25 +106,25 @@ class RunSpeculativeTool(Action):
 
 @dataclass(frozen=True, slots=True)
 class CancelSpeculativeTool(Action):
-    """Nobody waits for it any more."""
+    """Cancel a speculative tool call. Nothing needs its result any more."""
 
     speculative_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class SpeculativeToolEnded(Action):
-    """A reply asked for a tool that ran speculatively, or none did. For the measurements only."""
+    """A speculative tool call was used by a reply, or was not. For the metrics only."""
 
     speculative_id: int
     name: str
     used: bool
     saved_ms: float
-    """By so much earlier it ran than it was asked for, as far as its run lasted."""
+    """How much earlier it began than the reply asked for it; at most the duration of the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Speak(Action):
-    """Synthesise a clause and queue it behind the reply's earlier ones; answered by `ClauseAudio` or `ClauseFailed`."""
+    """Synthesise a clause and queue it behind the reply's earlier ones. Answered by `ClauseAudio` or `ClauseFailed`."""
 
     reply_id: int
     clause: int
@@ -131,21 +133,21 @@ class Speak(Action):
 
 @dataclass(frozen=True, slots=True)
 class CancelReply(Action):
-    """Cancel all work for the reply and send no further frame of it; answered by exactly one `PlayoutStopped`."""
+    """Cancel all work for the reply and send no further frame of it. Answered by exactly one `PlayoutStopped`."""
 
     reply_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class PauseReply(Action):
-    """Send no frame of the reply for now; what is synthesised queues up."""
+    """Send no frame of the reply for now. Synthesised audio waits in the queue."""
 
     reply_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Attenuate(Action):
-    """Say the reply softer by so much, at once and without a click; 0 is its full level."""
+    """Change the reply's level by so many dB, at once and without a click. 0 is full level."""
 
     reply_id: int
     gain_db: float
@@ -153,7 +155,7 @@ class Attenuate(Action):
 
 @dataclass(frozen=True, slots=True)
 class Attend(Action):
-    """The utterance is spoken over the reply: report what is heard of it frame by frame (`OverlapHeard`), and decode it
+    """The caller speaks over the reply. Report what is heard of the utterance frame by frame (`OverlapHeard`), and decode it
     sooner."""
 
     utterance_id: int
@@ -161,8 +163,8 @@ class Attend(Action):
 
 @dataclass(frozen=True, slots=True)
 class ResumeReply(Action):
-    """Send the paused reply at its full level, from the very sample at which it was paused; where `clause` names the one that was
-    being sent, from `from_ms` of its audio, the beginning of the word that was cut."""
+    """Send the paused reply at full level, from the sample at which it was paused. If `clause` is given, go back to `from_ms` of
+    that clause's audio, the beginning of the cut word."""
 
     reply_id: int
     clause: int = -1
@@ -171,7 +173,7 @@ class ResumeReply(Action):
 
 @dataclass(frozen=True, slots=True)
 class EndClauseAt(Action):
-    """Send nothing of the clause beyond `end_ms` of its audio: something better is there to say."""
+    """Send nothing of the clause after `end_ms` of its audio, because the answer is ready."""
 
     reply_id: int
     clause: int
@@ -180,19 +182,19 @@ class EndClauseAt(Action):
 
 @dataclass(frozen=True, slots=True)
 class SpeculationEnded(Action):
-    """A speculative reply was kept or thrown away. For the measurements only."""
+    """A speculative reply was kept or discarded. For the metrics only."""
 
     reply_id: int
     outcome: str
-    """`kept`; or why it was not: `resumed` (the caller spoke on), `changed` (other words were committed), `failed`, `ended`."""
+    """`kept`, or why it was not: `resumed` (the caller spoke on), `changed` (other words were committed), `failed`, `ended`."""
     tokens: int
-    """Pieces that the language model made for it until then."""
+    """How many tokens the language model generated for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class GuardHit(Action):
-    """A guard's line is said instead of what the language model wrote (`output`), or of an answer (`input`). For the
-    measurements only."""
+    """A guard's line is said instead of the language model's text (`output`) or instead of an answer (`input`). For the metrics
+    only."""
 
     reply_id: int
     direction: str
@@ -201,7 +203,7 @@ class GuardHit(Action):
 
 @dataclass(frozen=True, slots=True)
 class SetTimer(Action):
-    """Start, or start again, the named timer; answered by `TimerFired` unless cleared."""
+    """Start or restart the named timer. Answered by `TimerFired`, unless it is cleared."""
 
     name: str
     due_ms: float
@@ -217,14 +219,14 @@ class ClearTimer(Action):
 
 @dataclass(frozen=True, slots=True)
 class End(Action):
-    """Free everything of the call."""
+    """End the call and free its resources."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Notice(Action):
-    """Base of what the client is told."""
+    """Base of the actions that tell the client something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +281,8 @@ class ReplyText(Notice):
 
 @dataclass(frozen=True, slots=True)
 class ReplyHeard(Notice):
-    """More of the reply was heard: `heard` is all of it so far, to the word; nothing yet where the first word has only begun."""
+    """The caller heard more of the reply. `heard` is all of it so far, to the word. It is empty while the first word is being
+    sent."""
 
     reply_id: int
     heard: str
@@ -308,7 +311,7 @@ class ToolEnded(Notice):
 
 @dataclass(frozen=True, slots=True)
 class ReplyEnded(Notice):
-    """The reply is over: `status` is completed, interrupted, cancelled or failed. `heard` + `unheard` is its text."""
+    """The reply is over. `status` is completed, interrupted, cancelled or failed. `heard` and `unheard` together are its text."""
 
     reply_id: int
     status: str
@@ -318,7 +321,7 @@ class ReplyEnded(Notice):
 
 @dataclass(frozen=True, slots=True)
 class Failure(Notice):
-    """Something failed and the caller was told so aloud; `code` is a slug, `message` one line."""
+    """Something failed. `code` is a slug, `message` is one line."""
 
     code: str
     message: str
@@ -351,4 +354,4 @@ AnyAction: TypeAlias = (
     | End
     | Notice
 )
-"""Each of them: whoever carries actions out matches all."""
+"""All actions. What carries them out matches every one."""

@@ -1,4 +1,4 @@
-"""The caller's side of the turn: speech, pauses and endpoints, and what each means while the agent speaks."""
+"""The caller's side of the turn: speech, pauses and endpoints, and their effect while the agent speaks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HEARD = (Phase.HEARING, Phase.FINALISING)
 
 
 def speech_started(step: Step, event: ev.SpeechStarted) -> None:
-    """An utterance began. What the agent says goes on or is held by its manners; whether it yields is decided later."""
+    """An utterance began. The agent's voice reacts by its manners. Whether the agent yields is decided later."""
     if event.utterance_id <= step.state.utterance.utterance_id:
         return
     step.clear_timers([SILENCE])
@@ -53,7 +53,7 @@ def transcript(step: Step, event: ev.Transcript) -> None:
 
 
 def context_found(step: Step, event: ev.ContextFound) -> None:
-    """Documents have something on what is being said: let it be read while more is said."""
+    """Documents hold something about the caller's words. The language model reads it while the caller still speaks."""
     if event.utterance_id != step.state.utterance.utterance_id or not take_in(step, event.chunks):
         return
     if step.state.phase is Phase.HEARING and step.state.utterance.pause is None:
@@ -61,14 +61,14 @@ def context_found(step: Step, event: ev.ContextFound) -> None:
 
 
 def tool_predicted(step: Step, event: ev.ToolPredicted) -> None:
-    """By the words so far a tool will be asked for."""
+    """The words so far make a tool call likely."""
     if event.utterance_id == step.state.utterance.utterance_id and step.spoken() is None:
         run_predicted(step, event.name, event.arguments)
 
 
 def speech_paused(step: Step, event: ev.SpeechPaused) -> None:
-    """It fell silent. Until its words are known nothing ends it but the longest endpointing delay. Busy engines decode only what
-    a held reply waits for, and leave the rest to the endpoint."""
+    """The utterance fell silent. Until its words are known, only the longest endpointing delay ends it. Busy engines decode the
+    pause only if a reply waits for the words. Otherwise they decode after the endpoint."""
     if event.utterance_id != step.state.utterance.utterance_id:
         return
     decoding = event.load < step.state.rules.speculation.busy_load or step.spoken() is not None
@@ -83,7 +83,7 @@ def speech_paused(step: Step, event: ev.SpeechPaused) -> None:
 
 
 def overlap_heard(step: Step, event: ev.OverlapHeard) -> None:
-    """There is more of what the caller says over the agent."""
+    """More of the caller's speech over the agent was heard."""
     if event.utterance_id == step.state.utterance.utterance_id and step.spoken() is not None:
         words = step.state.utterance.partial
         leans = leaning(words, _overlap(step, words, event.voiced_ms), step.language)
@@ -91,7 +91,7 @@ def overlap_heard(step: Step, event: ev.OverlapHeard) -> None:
 
 
 def speech_resumed(step: Step, event: ev.SpeechResumed) -> None:
-    """It was a pause: a reply that was begun in it is cancelled."""
+    """The silence was only a pause. A reply that began in it is cancelled."""
     if event.utterance_id != step.state.utterance.utterance_id:
         return
     step.put_utterance(pause=None)
@@ -100,7 +100,7 @@ def speech_resumed(step: Step, event: ev.SpeechResumed) -> None:
 
 
 def turn_judged(step: Step, event: ev.TurnJudged) -> None:
-    """A judge has said more about the pause: how long it may be is reckoned anew."""
+    """A judge has made an estimate. The pause's endpointing delays are computed again."""
     pause = step.state.utterance.pause
     if event.utterance_id != step.state.utterance.utterance_id or pause is None or pause.pause_id != event.pause_id:
         return
@@ -110,14 +110,14 @@ def turn_judged(step: Step, event: ev.TurnJudged) -> None:
 
 
 def silence_reached(step: Step, event: ev.SilenceReached) -> None:
-    """The pause is long enough to begin a reply."""
+    """The pause is long enough for a speculative reply."""
     pause = step.state.utterance.pause
     if event.utterance_id == step.state.utterance.utterance_id and pause is not None and pause.pause_id == event.pause_id:
         speculate(step)
 
 
 def endpoint(step: Step, event: ev.Endpoint) -> None:
-    """The caller has finished: commit the words, or wait for them."""
+    """The caller has finished. Commit the words, or wait for them."""
     if event.utterance_id != step.state.utterance.utterance_id:
         return
     pause = step.state.utterance.pause
@@ -135,7 +135,7 @@ def endpoint(step: Step, event: ev.Endpoint) -> None:
 
 
 def _limit_wait(step: Step) -> None:
-    """Earlier utterances' words are still to come, and their timer may have gone off while the caller spoke."""
+    """Start the timer again if earlier transcripts are missing. It may have run out while the caller spoke."""
     if step.state.phase is Phase.FINALISING and FINAL not in step.state.timers:
         step.set_timer(FINAL, step.state.rules.limits.final_timeout_ms)
 
@@ -165,7 +165,7 @@ def _words_in_pause(step: Step, event: ev.FinalTranscript) -> None:
 
 
 def _ask_judges(step: Step) -> None:
-    """Those that go by words may begin."""
+    """Start the judges that go by words."""
     pause = step.state.utterance.pause
     if not step.state.rules.endpointing.judges or pause is None or not pause.text or pause.refusal is not None:
         return
@@ -173,7 +173,7 @@ def _ask_judges(step: Step) -> None:
 
 
 def _decide(step: Step, words: str) -> None:
-    """The pause's words are known: how long it may be, and whether an answer is begun at once."""
+    """The pause's words are known. Set the endpointing delays, and begin a reply if the pause is already long enough."""
     pause = step.state.utterance.pause
     if pause is None:
         return
@@ -184,7 +184,7 @@ def _decide(step: Step, words: str) -> None:
 
 
 def _commit(step: Step, utterance_id: int, text: str, refusal: ev.Refusal | None = None, language: str = "") -> None:
-    """An endpointed utterance has its words."""
+    """Commit the words of an endpointed utterance."""
     step.put_caller_turn(awaiting_final=step.state.caller_turn.awaiting_final - {utterance_id})
     if utterance_id == step.state.utterance.utterance_id:
         step.put_utterance(pause=None)
@@ -206,7 +206,7 @@ def _commit(step: Step, utterance_id: int, text: str, refusal: ev.Refusal | None
 
 
 def _note_language(step: Step, heard: str, words: str) -> None:
-    """Where it may be any, follow the caller into another language."""
+    """Follow the caller into another language, if the rules leave the language open."""
     before = step.state.spoken
     if step.state.rules.language == AUTO:
         step.put(spoken=before.after(heard, words))
@@ -233,7 +233,7 @@ def _set_endpointing(step: Step, delays: EndpointingDelays) -> None:
 
 
 def _asked(step: Step) -> str:
-    """The agent's last words that the caller heard."""
+    """The last words of the agent that the caller heard."""
     return next((message.content for message in reversed(step.state.memory.history) if message.role == "assistant"), "")
 
 
@@ -253,7 +253,7 @@ def _verdict(step: Step, words: str, voiced_ms: float, *, silent: bool) -> Verdi
 
 
 def _judge(step: Step, words: str, voiced_ms: float, *, silent: bool) -> None:
-    """More is known about speech over the agent's: yield, go on, or wait for more."""
+    """More is known about the caller's speech over the agent. Yield, go on, or wait for more."""
     verdict = _verdict(step, words, voiced_ms, silent=silent)
     if verdict == "yield":
         cancel(step, "interrupted")
@@ -278,13 +278,13 @@ def _carry_on(step: Step, words: str, end_ms: float) -> None:
 
 
 def overlap_lasts(step: Step) -> None:
-    """The caller has been speaking over the agent for long, and nobody understood a word: it is theirs."""
+    """The caller has spoken over the agent for long, and nobody understood a word. The caller takes the floor."""
     if step.state.phase is Phase.HEARING and step.state.utterance.pause is None:
         cancel(step, "interrupted")
 
 
 def final_is_late(step: Step) -> None:
-    """The recogniser does not answer: take the words that were known."""
+    """The final transcript is late. Commit the words that are known."""
     for utterance_id in sorted(step.state.caller_turn.awaiting_final):
         latest = step.state.utterance
         _commit(step, utterance_id, latest.partial if utterance_id == latest.utterance_id else "")
@@ -294,7 +294,7 @@ def final_is_late(step: Step) -> None:
 
 
 def text_received(step: Step, event: ev.TextReceived) -> None:
-    """A typed message waits for a reply, spoken or asked for."""
+    """The caller typed a message. It is answered with the next utterance, or when the client asks for a reply."""
     before = step.state.caller_turn
     unanswered = " ".join(f"{before.unanswered} {event.text}".split())
     step.put_caller_turn(unanswered=unanswered, refusal=event.refusal or before.refusal, ended_ms=event.at_ms)
@@ -302,7 +302,7 @@ def text_received(step: Step, event: ev.TextReceived) -> None:
 
 
 def reply_requested(step: Step, event: ev.ReplyRequested) -> None:
-    """Answer now."""
+    """The client asks for a reply now."""
     if not step.state.caller_turn.unanswered and not step.state.memory.history:
         step.do(act.Failure("nothing_to_answer", "response.create came before the caller said or typed anything"))
         return
@@ -311,7 +311,7 @@ def reply_requested(step: Step, event: ev.ReplyRequested) -> None:
 
 
 def reply_cancelled(step: Step, event: ev.ReplyCancelled) -> None:
-    """Say no more."""
+    """The client stops the reply."""
     if step.speculative() is not None:
         return
     cancel(step, "cancelled")
@@ -322,7 +322,7 @@ def reply_cancelled(step: Step, event: ev.ReplyCancelled) -> None:
 
 
 def instructions_changed(step: Step, event: ev.InstructionsChanged) -> None:
-    """The next generation follows the new ones; a speculative reply that followed the old ones is cancelled."""
+    """The next generation follows the new instructions. A speculative reply that followed the old ones is cancelled."""
     step.put(rules=replace(step.state.rules, instructions=event.instructions))
     if step.speculative() is not None:
         cancel(step, "changed")

@@ -1,5 +1,5 @@
-"""Tokens to speakable pieces: cuts growing text into clauses that a voice can say without knowing what follows. A line's end
-ends one. The first clause of a reply is kept short, because nothing is heard before it is synthesised."""
+"""From tokens to clauses: cuts growing text into pieces that a voice can say without knowing what follows. The end of a line ends
+a clause. The first clause of a reply is kept short, because nothing is heard before it is synthesised."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MAX_CLAUSE_WORDS = 24
 
 _CLOSING = r"[\"')\]”’»」』）]*"
 _SENTENCE_END = re.compile(rf"[.!?…؟۔]+{_CLOSING}(?=\s)|[。！？｡।॥]+{_CLOSING}")
-"""Scripts that write no spaces, or a sign of its own for the end of a sentence, need none behind it."""
+"""Some scripts write no spaces, or have their own sign for the end of a sentence. Their signs need no space after them."""
 _CLAUSE_END = re.compile(rf"[,;:—–،؛]{_CLOSING}(?=\s)|[，；：、]{_CLOSING}")
 _LINE_END = re.compile(r"\s*\n\s*")
 
@@ -18,9 +18,9 @@ _LINE_END = re.compile(r"\s*\n\s*")
 def split_clauses(
     buffer: str, *, first: bool, final: bool, abbreviations: frozenset[str] = frozenset()
 ) -> tuple[tuple[str, ...], str]:
-    """Cut the complete clauses off the front of `buffer`; the rest stays. `first` says that none was cut from this reply
-    yet; `final` that no more text comes; the full stop of `abbreviations` ends none. Text is kept to the word: joined, clauses
-    and rest equal the buffer's words."""
+    """Cut the complete clauses off the front of `buffer`. Returns the clauses and the rest. `first` says that none was cut from
+    this reply yet, `final` that no more text comes. The full stop of `abbreviations` ends no clause. Clauses and rest hold all
+    words of the buffer."""
     clauses: list[str] = []
     while True:
         buffer = buffer.lstrip()
@@ -36,7 +36,7 @@ def split_clauses(
 
 
 def _first_end(buffer: str, abbreviations: frozenset[str], *, first: bool) -> int | None:
-    """Where the first complete clause ends, or None when more text is needed."""
+    """Where the first complete clause ends. None if more text is needed."""
     line = _LINE_END.search(buffer)
     if line is not None:
         within = _end_in_line(buffer[: line.start() + 1], abbreviations, first=first)
@@ -59,7 +59,7 @@ def _end_in_line(buffer: str, abbreviations: frozenset[str], *, first: bool) -> 
 
 
 def _comma_or_word_end(text: str) -> int:
-    """A place to cut text that is too long for one clause: its last comma among the first words, else a word's end."""
+    """Where to cut a text that is too long for one clause: after its last comma among the first words, else after a word."""
     limit = [match.end() for match in re.finditer(r"\S+", text)][MAX_CLAUSE_WORDS - 1]
     commas = [match.end() for match in _CLAUSE_END.finditer(text) if match.end() <= limit]
     return commas[-1] if commas else limit

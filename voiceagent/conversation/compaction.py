@@ -1,5 +1,5 @@
-"""When a conversation has become long: its older half makes room for a summary, or for nothing, between two turns. In one big
-step, because whatever keeps what it has read of the prompt must read it anew then."""
+"""Shortening a long conversation. Its older half is replaced by a summary, or left out, between two turns. This happens in one
+big step, because a prefix cache must then be filled again."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from voiceagent.conversation.step import Step
 
 
 def compact(step: Step) -> None:
-    """Nobody speaks: put in the summary that was waited for, or see whether the history is too long."""
+    """Nobody speaks. Put in a finished summary, or check whether the history is too long."""
     state = step.state
     if state.memory.summarised is not None:
         _replace(step, state.memory.summarised)
@@ -30,7 +30,7 @@ def compact(step: Step) -> None:
 
 
 def take_summary(step: Step, event: ev.Summarised) -> None:
-    """It is put in between turns, and between turns only."""
+    """Keep the summary. It is put in between two turns."""
     if step.state.memory.summarising:
         step.put_memory(summarised=event.text)
 

@@ -1,5 +1,5 @@
-"""What documents say about a turn. Chunks are only ever added, behind those that are there: every prompt of the call begins with
-the one before it, so whatever keeps what it has read (a prefix cache) need not read it again."""
+"""What the documents say about a turn. New chunks are only added behind the earlier ones. So every prompt of the call begins with
+the one before it, and a prefix cache need not read that part again."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from voiceagent.conversation.step import Step
 
 
 def take_in(step: Step, chunks: Iterable[Chunk]) -> bool:
-    """Add what is new to the turn's context, as far as there is room; whether anything was. What an earlier turn was told is
-    still in the history and not told again."""
+    """Add the new chunks to the turn's context, as far as there is room. Chunks that an earlier turn put into the history are not
+    repeated. Returns whether any chunk was added."""
     rules, before = step.state.rules.memory, step.state.caller_turn.context
     told = {chunk for message in step.state.memory.history for chunk in message.context}
     kept = list(before)

@@ -1,5 +1,5 @@
-"""What can happen to a call. Events flow into `machine.step`; each carries its own time, so that a recorded call
-replays to the same decisions. `at_ms` is the call's clock: milliseconds since the call began, monotonic."""
+"""What can happen to a call. `machine.step` takes one event after the other. Each event carries its own time, so that a recorded
+call replays to the same decisions. `at_ms` is on the call's clock: monotonic milliseconds since the call began."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class CallStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class HangUp(Event):
-    """The call is to end: the caller hung up, the leg was lost, the server is stopping. `reason` is a slug."""
+    """The call must end: the caller hung up, the leg was lost, or the server stops. `reason` is a slug."""
 
     reason: str
 
@@ -39,7 +39,7 @@ class SpeechStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class SpeechPaused(Event):
-    """The open utterance fell silent, a moment ago: a pause for breath or for thought, or its end."""
+    """The open utterance has just fallen silent. The silence may be a pause or the utterance's end."""
 
     utterance_id: int
     pause_id: int
@@ -50,19 +50,19 @@ class SpeechPaused(Event):
     """Speech of the utterance so far, pauses left out."""
     prosody: Prosody
     load: float = 0.0
-    """How busy the engines are: 0 idle, 1 no room for work that may be thrown away."""
+    """How busy the engines are: 0 is idle; at 1 there is no room for speculative work."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpeechResumed(Event):
-    """The caller spoke on after a pause: no endpoint came in it."""
+    """The caller spoke on after a pause. The pause held no endpoint."""
 
     utterance_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class OverlapHeard(Event):
-    """Asked for by `actions.Attend`: the open utterance after one more frame."""
+    """How much of the open utterance has been heard so far, frame by frame. `actions.Attend` asks for it."""
 
     utterance_id: int
     voiced_ms: float
@@ -73,14 +73,14 @@ class OverlapHeard(Event):
 
 @dataclass(frozen=True, slots=True)
 class TurnJudged(Event):
-    """A turn judge has said how likely it is that the caller has finished in this pause."""
+    """A turn judge has estimated whether the caller has finished in this pause."""
 
     utterance_id: int
     pause_id: int
     judge: str
-    """Its name."""
+    """The judge's name."""
     chance: float
-    """0 to 1."""
+    """Probability, 0 to 1, that the caller has finished."""
     took_ms: float = 0.0
 
 
@@ -100,9 +100,9 @@ class Endpoint(Event):
     speech_end_ms: float
     """When the last voiced audio was received, on the call's clock."""
     uplink_ms: float = 0.0
-    """How long that audio waited between its packet's arrival and the VAD (jitter buffer, decode)."""
+    """How long that audio waited between its packet's arrival and the VAD (jitter buffer and decode)."""
     vad_ms: float = 0.0
-    """How long the VAD took over it."""
+    """How long the VAD took for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Transcript(Event):
     stable: str
     unstable: str
     decode_ms: float = 0.0
-    """How long the decode behind it took."""
+    """How long the decode took."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,30 +121,30 @@ class Refusal:
     """Why the language model may not read what the caller said."""
 
     rule: str
-    """The guard's, by name."""
+    """The name of the guard's rule."""
     line: str
-    """Said instead of an answer."""
+    """What the agent says instead of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class FinalTranscript(Event):
-    """The text of the whole utterance up to its last pause, to be committed if the endpoint comes in that pause; empty when
+    """The text of the whole utterance up to its last pause. It is committed if the endpoint comes in that pause. It is empty when
     the audio held no words."""
 
     utterance_id: int
     text: str
     pause_id: int = 0
     refusal: Refusal | None = None
-    """Set where the input guard withheld the words; `text` is a note of that then."""
+    """Set if the input guard withheld the words; `text` is then a note that says so."""
     guard_ms: float = 0.0
-    """How long the input guard took over it."""
+    """How long the input guard took."""
     language: str = ""
-    """What the recogniser takes it for, by its code; empty: it was told, or does not say."""
+    """The code of the language that the recogniser detected. Empty if it was given the language, or does not report one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextFound(Event):
-    """Documents hold this about what the caller has said so far of the utterance."""
+    """The documents hold these chunks about the words of the utterance so far."""
 
     utterance_id: int
     chunks: tuple[Chunk, ...]
@@ -157,16 +157,16 @@ class TextDelta(Event):
     reply_id: int
     text: str
     tokens: int = 1
-    """Pieces of the language model's in it."""
+    """How many of the language model's tokens it holds."""
     held_ms: float = 0.0
-    """How long the first of them waited for its check."""
+    """How long the first of these tokens waited for the check."""
     guard_ms: float = 0.0
     """How long the check took."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCallRequested(Event):
-    """The language model asks for a tool; complete, never partial. `arguments` is a JSON object as text."""
+    """The language model asks for a tool. The call is complete. `arguments` is a JSON object as text."""
 
     reply_id: int
     call_id: str
@@ -183,7 +183,7 @@ class GenerationDone(Event):
 
 @dataclass(frozen=True, slots=True)
 class GenerationFailed(Event):
-    """The language model failed; nothing more comes for this generation."""
+    """The language model failed. This generation gives nothing more."""
 
     reply_id: int
     error: str
@@ -191,7 +191,7 @@ class GenerationFailed(Event):
 
 @dataclass(frozen=True, slots=True)
 class OutputBlocked(Event):
-    """The output guard stopped the generation: `line` is to be said instead of what was to come. Nothing more comes of it."""
+    """The output guard stopped the generation. The agent says `line` instead of the rest. This generation gives nothing more."""
 
     reply_id: int
     rule: str
@@ -202,7 +202,7 @@ class OutputBlocked(Event):
 
 @dataclass(frozen=True, slots=True)
 class ToolFinished(Event):
-    """A tool ended. `output` is what the model is told (JSON text, also for an error)."""
+    """A tool ended. `output` is what the model reads: JSON text, also for an error."""
 
     reply_id: int
     call_id: str
@@ -212,7 +212,7 @@ class ToolFinished(Event):
 
 @dataclass(frozen=True, slots=True)
 class SpeculativeToolFinished(Event):
-    """A tool that ran speculatively ended; the fields are those of `ToolFinished`."""
+    """A tool that ran speculatively ended. The fields are those of `ToolFinished`."""
 
     speculative_id: int
     output: str
@@ -221,7 +221,7 @@ class SpeculativeToolFinished(Event):
 
 @dataclass(frozen=True, slots=True)
 class ToolPredicted(Event):
-    """By what the caller has said so far of the utterance, this tool will be asked for."""
+    """The language model predicts from the words of the utterance so far that it will call this tool."""
 
     utterance_id: int
     name: str
@@ -239,12 +239,12 @@ class SpokenWord:
 
 @dataclass(frozen=True, slots=True)
 class ClauseAudio(Event):
-    """Audio of a clause is about to enter the playout queue: it comes before any `Played` of that audio."""
+    """Audio of a clause is about to enter the playout queue. This event comes before any `Played` of that audio."""
 
     reply_id: int
     clause: int
     duration_ms: float
-    """Of the clause's audio so far, this piece included."""
+    """Duration of the clause's audio so far, with this part."""
     words: tuple[SpokenWord, ...]
     """All words of the clause so far."""
     complete: bool = True
@@ -253,7 +253,7 @@ class ClauseAudio(Event):
 
 @dataclass(frozen=True, slots=True)
 class ClauseFailed(Event):
-    """Synthesis of a clause failed: nothing more of it will be heard than was sent already."""
+    """The synthesis of a clause failed. The caller hears no more of it than was already sent."""
 
     reply_id: int
     clause: int
@@ -262,7 +262,7 @@ class ClauseFailed(Event):
 
 @dataclass(frozen=True, slots=True)
 class Played(Event):
-    """The leg has really sent the clause's audio up to `played_ms` (all earlier clauses are wholly sent)."""
+    """The leg has sent the clause's audio up to `played_ms`, and all of the earlier clauses."""
 
     reply_id: int
     clause: int
@@ -271,8 +271,8 @@ class Played(Event):
 
 @dataclass(frozen=True, slots=True)
 class PlayoutStopped(Event):
-    """Answer to `actions.CancelReply`: nothing of the reply will be sent any more, and this much was.
-    `clause` is -1 when nothing was."""
+    """The answer to `actions.CancelReply`. The leg sent the reply up to `played_ms` of this clause and sends no more of it.
+    `clause` is -1 when nothing was sent."""
 
     reply_id: int
     clause: int
@@ -299,9 +299,9 @@ class TextReceived(Event):
 
     text: str
     refusal: Refusal | None = None
-    """As in `FinalTranscript`."""
+    """See `FinalTranscript`."""
     context: tuple[Chunk, ...] = ()
-    """What documents hold about it."""
+    """What the documents hold about the message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +316,6 @@ class ReplyCancelled(Event):
 
 @dataclass(frozen=True, slots=True)
 class InstructionsChanged(Event):
-    """The client gave the agent new instructions (`session.update`); they hold from the next generation on."""
+    """The client gave the agent new instructions (`session.update`). They apply from the next generation on."""
 
     instructions: str

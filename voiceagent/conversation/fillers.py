@@ -1,4 +1,4 @@
-"""A filler gives way to the answer: at the end of the word that is being said, or before its first."""
+"""A filler gives way to the answer. It stops at the end of the current word, or before its first word."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation.step import Step
 
 CUT_MARGIN_MS = 60.0
-"""A filler is cut at the end of the word that is being said so long after what was sent."""
+"""Audio this far beyond what was sent still counts as begun, because it may be on its way."""
 
 
 def cut_filler(step: Step, clause: int) -> None:
-    """The clause after a filler can be heard: end the filler with the word that is being said."""
+    """The clause after a filler can be heard. Cut the filler after the word that is being said."""
     reply = step.state.reply
     before = reply.clauses[clause - 1] if reply is not None and clause > 0 else None
     if reply is None or before is None or not before.filler or before.over or before.cut:

@@ -1,5 +1,5 @@
-"""The agent's voice while the caller speaks over it: softer, silent, or as it was, by the rules' manners. Whether the caller
-takes the floor is for `caller` to say."""
+"""The agent's voice while the caller speaks over it. The rules' manners make it softer, silence it or leave it as it is.
+`caller_turn` decides whether the caller takes the floor."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from voiceagent.turn_taking.overlap import Leaning
 
 
 def meet(step: Step, utterance_id: int) -> None:
-    """The caller begins to speak over the reply. Of one that nobody has heard yet nothing is begun."""
+    """The caller begins to speak over the reply. A reply that was not heard yet is held."""
     reply, manners = step.spoken(), step.state.rules.manners
     if reply is None:
         return
@@ -26,13 +26,13 @@ def meet(step: Step, utterance_id: int) -> None:
 
 
 def more_heard(step: Step, voiced_ms: float, silence_ms: float, words: Leaning) -> None:
-    """There is more of the caller's speech: perhaps enough to fall silent."""
+    """The caller speaks on. The agent falls silent once it is enough for the manners."""
     if step.state.replies.voice != "paused" and step.state.rules.manners.pauses(voiced_ms, silence_ms, words):
         pause(step)
 
 
 def pause(step: Step) -> None:
-    """Fall silent."""
+    """Pause the reply's audio."""
     reply = step.spoken()
     if reply is not None and step.state.replies.voice != "paused":
         step.put_replies(voice="paused")
@@ -40,8 +40,8 @@ def pause(step: Step) -> None:
 
 
 def keep(step: Step, words: str, end_ms: float) -> None:
-    """It took no floor. After what paused the reply (`words`, or none, up to `end_ms`) it goes on a little later: more may
-    follow."""
+    """The caller did not take the floor. The reply goes on a little after `end_ms`, the end of the caller's speech, because more
+    may follow. The wait depends on whether there were words."""
     reply = step.spoken()
     step.clear_timers([OVERLAP])
     if reply is None:
@@ -56,7 +56,7 @@ def keep(step: Step, words: str, end_ms: float) -> None:
 
 
 def go_on(step: Step) -> None:
-    """Say the rest at the full level; a word that was cut is said again from its beginning."""
+    """Say the rest at full level. A word that was cut is said again from its beginning."""
     reply, before = step.spoken(), step.state.replies.voice
     step.put_replies(voice="full")
     if reply is None:

@@ -1,5 +1,4 @@
-"""Answering the caller: what a reply begins with, what the language model says, and what becomes of a reply that was
-cancelled."""
+"""Answering the caller: how a reply begins, what the language model adds to it, and how a cancelled reply settles."""
 
 from __future__ import annotations
 
@@ -31,7 +30,7 @@ from voiceagent.turn_taking.agreement import agrees
 
 
 def begin(step: Step, wanted: NextReply) -> None:
-    """Start the wanted reply, or remember it until the cancelled one has settled."""
+    """Start the wanted reply. If a cancelled reply has not settled yet, remember the wanted one until it has."""
     step.clear_timers([SILENCE])
     step.put(phase=Phase.THINKING)
     step.put_replies(next_reply=wanted)
@@ -69,7 +68,7 @@ def _answer(step: Step) -> None:
 
 
 def _refuse(step: Step, reply: Reply, refusal: ev.Refusal) -> None:
-    """The language model may not read what was said: answer it with the guard's line."""
+    """The language model must not read the caller's words. Answer with the guard's line."""
     reply, pieces = reply.with_text(refusal.line, step.language, final=True)
     step.put(reply=reply)
     step.put_caller_turn(refusal=None)
@@ -79,7 +78,7 @@ def _refuse(step: Step, reply: Reply, refusal: ev.Refusal) -> None:
 
 
 def _say(step: Step, text: str) -> None:
-    """Say given text without the language model."""
+    """Say a given text without the language model."""
     reply = new_reply(step, Reply(step.state.replies.next_reply_id, 0))
     announce(step, reply)
     reply, pieces = reply.with_text(text, step.language, final=True)
@@ -88,7 +87,7 @@ def _say(step: Step, text: str) -> None:
 
 
 def text_delta(step: Step, event: ev.TextDelta) -> None:
-    """The language model said more."""
+    """The language model generated text."""
     reply = step.live(event.reply_id)
     if reply is None or not reply.generating:
         return
@@ -99,7 +98,7 @@ def text_delta(step: Step, event: ev.TextDelta) -> None:
 
 
 def generation_done(step: Step, event: ev.GenerationDone) -> None:
-    """The language model has finished its round."""
+    """The language model has finished this generation."""
     reply = step.live(event.reply_id)
     if reply is None or not reply.generating:
         return
@@ -114,14 +113,14 @@ def generation_done(step: Step, event: ev.GenerationDone) -> None:
 
 
 def generation_failed(step: Step, event: ev.GenerationFailed) -> None:
-    """The language model broke."""
+    """The language model failed."""
     reply = step.live(event.reply_id)
     if reply is not None and reply.generating:
         fail(step, "llm_failed", event.error)
 
 
 def output_blocked(step: Step, event: ev.OutputBlocked) -> None:
-    """The output guard stopped the language model: what was held back is forgotten, the line ends the reply."""
+    """The output guard stopped the language model. Text that was held back is dropped, and the guard's line ends the reply."""
     reply = step.live(event.reply_id)
     if reply is None or not reply.generating:
         return
@@ -135,7 +134,7 @@ def output_blocked(step: Step, event: ev.OutputBlocked) -> None:
 
 
 def playout_stopped(step: Step, event: ev.PlayoutStopped) -> None:
-    """The cancelled reply has settled: what was heard of it is known."""
+    """The cancelled reply has settled: it is known how much of it the caller heard."""
     cancelled = step.state.replies.cancelling
     if cancelled is None or cancelled.reply_id != event.reply_id:
         return

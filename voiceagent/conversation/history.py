@@ -1,4 +1,4 @@
-"""The conversation as the language model is told it: messages, where an assistant's text is what was heard."""
+"""The conversation as the language model reads it: messages. The text of an assistant's message is what the caller heard."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ class Chunk:
     """A piece of a document that may help to answer."""
 
     source: str
-    """Where it stands: a document's name, and a heading."""
+    """The document's name, and a heading."""
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message. For `assistant`, `content` holds the words that were heard; `interrupted` says there were more."""
+    """One message. For `assistant`, `content` holds the words that the caller heard, and `interrupted` says that there were
+    more."""
 
     role: Role
     content: str
@@ -40,15 +41,16 @@ class Message:
     tool_call_id: str = ""
     interrupted: bool = False
     context: tuple[Chunk, ...] = ()
-    """What was found for a user's message, in the order in which it was prompted."""
+    """The chunks found for a user's message, in the order of the prompt."""
     context_head: str = ""
-    """Stands in front of that."""
+    """The line in front of the chunks."""
     stands_in: bool = False
-    """Whether a tool still runs, and `content` stands in for its result."""
+    """Whether a tool still runs and `content` is a stand-in for its result."""
 
     @property
     def prompted(self) -> str:
-        """What the language model reads: the context in front, so that the beginning stays the same while words are added."""
+        """The text that the language model reads. The context comes first, so that the beginning stays the same while words are
+        added."""
         if not self.context:
             return self.content
         notes = "\n\n".join(f"[{chunk.source}]\n{chunk.text}" for chunk in self.context)
@@ -56,18 +58,18 @@ class Message:
 
 
 CHARACTERS_PER_TOKEN = 4
-"""About so many in English; the true tokens are the language model's."""
+"""A rough value for English. Only the language model knows the real number of tokens."""
 
 
 def estimated_tokens(messages: Sequence[Message]) -> float:
-    """What messages take of a prompt, without a tokenizer."""
+    """Estimate how many tokens the messages take, without a tokenizer."""
     characters = sum(len(message.prompted) + sum(len(call.arguments) for call in message.tool_calls) for message in messages)
     return characters / CHARACTERS_PER_TOKEN
 
 
 def turn_border(messages: Sequence[Message], share: float) -> int:
-    """Where the first turn begins that has at least this share, 0 to 1, of the messages' characters before it: the index of its
-    user's message. The last turn's where no turn has; 0 where there is one turn only."""
+    """The border before which at least this share (0 to 1) of the messages' characters lies. It is the index of the user's
+    message with which a turn begins. If no turn reaches the share, it is the last turn's. If there is only one turn, it is 0."""
     left, border = share * estimated_tokens(messages), 0
     for index, message in enumerate(messages):
         if index and message.role == "user":
@@ -79,7 +81,7 @@ def turn_border(messages: Sequence[Message], share: float) -> int:
 
 
 def read_arguments(text: str) -> dict[str, object] | None:
-    """A tool call's arguments; None where the text is no JSON object, however wrong it is, or nests too deep to be looked at."""
+    """A tool call's arguments. None if the text is no JSON object, or nests too deep."""
     try:
         given = json.loads(text or "{}")
     except (ValueError, RecursionError):

@@ -1,19 +1,20 @@
 """The turn engine: `step(state, event) -> (state, actions)`, a pure function.
 
-Theory of operation. A call is in one `Phase`. `TABLE` says, for every kind of event, in which phases it means something, what is
-done then, and in which phases that may leave the call. An event that comes in another phase is late or stray and changes
-nothing: that is how every race is settled. Beside the phase the state holds machines of their own, which only meet in handlers:
+A call is in one `Phase` at a time. `TABLE` has a row for each kind of event: the phases in which it is handled, its handler, and
+the phases in which the handler may leave the call. An event that comes in another phase is late or stray and changes nothing.
+This settles every race. Besides the phase, the state holds smaller state machines, which meet only in handlers:
 
-- The reply (`State.reply`). There is at most one. It is speculative (`Reply.assumed_text`, begun in a pause and known to nobody)
-  until its turn is committed, live until it was heard to its end, and then history. Events of other replies' ids are ignored.
-- Cancelling (`Replies.cancelling`). A cancelled reply leaves `reply` at once and settles when the leg reports what of it was
-  really sent (`PlayoutStopped`). Only then do its heard words enter the history, and only then does the next reply start
-  (`Replies.next_reply`): a prompt never holds words that the caller did not hear.
-- The pause (`Utterance.pause`). It is set while the open utterance is silent, and collects its words and what judges say of it.
-- The voice (`Replies.voice`). While the caller speaks over it, a reply is said in full, softer or not at all (`floor`), until it
-  is known whether that was meant to stop it (`overlap`).
-- Confirmation (`Replies.confirming`). A tool that needs a yes waits here, from the question to the caller's next committed words.
-- Ending (`Silence.ending`). It is set while a farewell is said; the call ends after it, unless the caller speaks."""
+- The reply (`State.reply`). There is at most one. It is speculative (`Reply.assumed_text`) until its turn is committed: it began
+  in a pause, and the client does not know of it. It is live until the caller has heard all of it. Then it becomes history. Events
+  with the id of another reply are ignored.
+- Cancelling (`Replies.cancelling`). A cancelled reply leaves `State.reply` at once. It settles when the leg reports how much of
+  it was sent (`PlayoutStopped`). Only then do its heard words enter the history, and the next reply starts
+  (`Replies.next_reply`). So a prompt never holds words that the caller did not hear.
+- The pause (`Utterance.pause`). It is set while the open utterance is silent. It collects the words and the judges' estimates.
+- The voice (`Replies.voice`). While the caller speaks over a reply, it is said in full, softer or not at all (`floor`), until it
+  is known whether the caller takes the floor (`overlap`).
+- Confirmation (`Replies.confirming`). A tool call that needs a yes waits from the question to the caller's next committed words.
+- Ending (`Silence.ending`). It is set while a farewell is said. The call ends after it, unless the caller speaks."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ def start(rules: Rules) -> State:
 
 
 def step(state: State, event: ev.Event) -> tuple[State, tuple[act.AnyAction, ...]]:
-    """What the call is after `event`, and what is to be done about it."""
+    """Returns the state after `event`, and the actions to carry out."""
     row = TABLE[type(event)]
     if state.phase not in row.phases:
         return state, ()
@@ -112,13 +113,13 @@ AnEvent = TypeVar("AnEvent", bound=ev.Event)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What an event means."""
+    """How one kind of event is handled."""
 
     phases: frozenset[Phase]
-    """In which it means something."""
+    """The phases in which it is handled."""
     handler: Callable[[Step, Any], None]  # each takes its own event; `_row` sees to it that a row is for no other
     next_phases: frozenset[Phase]
-    """In one of which the call is after it, or still in the one in which it was."""
+    """The phases in which it may leave the call. It may also leave the phase as it was."""
 
 
 def _row(
@@ -133,13 +134,13 @@ _CALLER = (_HEARING, _FINALISING)
 _MADE = (*_REPLYING, *_CALLER)
 _NOT_ENDED = (_NEW, *LIVE)
 _OVER = (_IDLE, _ENDED)
-"""The reply is over, and with it the call where it was the farewell."""
+"""The reply is over. The call ends with it if it was the farewell."""
 _KEPT = (_THINKING, _SPEAKING)
 """The agent keeps the floor."""
 _BEGUN = (_THINKING, _IDLE)
-"""A reply is begun, or there is nothing to say."""
+"""A reply begins, or there is nothing to say."""
 _ANSWERED = (*_BEGUN, *_KEPT)
-"""The caller's words are known, and one of both follows."""
+"""The caller's words are known: a reply begins, or the agent keeps the floor."""
 
 TABLE: Mapping[type[ev.Event], Row] = dict(
     (

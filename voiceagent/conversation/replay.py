@@ -1,5 +1,5 @@
-"""Take a recorded call's decisions again. The turn engine is a pure function of rules and events, so on the same code every
-decision is the same; where one is not, the code decides differently than the one that recorded it. Pure."""
+"""Replays the decisions of a recorded call. The turn engine is a pure function of rules and events, so the same code takes the
+same decisions. A different decision shows that the code has changed. Pure."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from voiceagent.conversation.state import Phase
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One step, then and now."""
+    """One step: the recorded decisions and the replayed ones."""
 
     event: Event
     phase: Phase
-    """After the step."""
+    """The phase after the step."""
     then: tuple[Action, ...]
     now: tuple[Action, ...]
 
@@ -30,7 +30,7 @@ class Replayed:
 
 
 def replay(rules: Rules, steps: Iterable[tuple[Event, tuple[Action, ...]]]) -> Iterator[Replayed]:
-    """Each step of a recorded call, decided anew."""
+    """Replay each step of a recorded call."""
     state = machine.start(rules)
     for event, then in steps:
         state, now = machine.step(state, event)

@@ -12,25 +12,26 @@ from voiceagent.turn_taking.language import Language, Prompts
 
 
 class ToolRun(Struct, frozen=True):
-    """A tool call and, once it ended, what came of it."""
+    """A tool call, and its result once it has ended."""
 
     call: ToolCall
     output: str | None = None
     ok: bool = False
     runs_on: bool = False
-    """Whether it still runs though its reply was cancelled; `output` stands in for its result then."""
+    """Whether the tool still runs although its reply was cancelled. `output` is then a stand-in for its result."""
 
 
 class Round(Struct, frozen=True):
-    """One generation of the reply: text, then the tools it asked for. The next round answers their results."""
+    """One generation of the reply: text, then the tools that it asked for. The next round answers their results."""
 
     tools: tuple[ToolRun, ...] = ()
     early: bool = False
-    """Its text is said while its tools still run: they were asked for together with those of the round before."""
+    """Whether this round's text is said while its tools still run. The model asked for them together with the tools of the round
+    before."""
 
 
 class Clause(Struct, frozen=True):
-    """A clause handed to synthesis. Until `ready` its duration is unknown."""
+    """A clause handed to synthesis. Its duration is unknown until `ready`."""
 
     text: str
     round: int
@@ -40,34 +41,34 @@ class Clause(Struct, frozen=True):
     words: tuple[SpokenWord, ...] = ()
     played_ms: float = 0.0
     filler: bool = False
-    """Said while a tool runs; what it has no time for is left out."""
+    """Whether it is said to bridge the wait for a tool. A filler may be cut short."""
     cut: bool = False
 
     @property
     def over(self) -> bool:
-        """True when nothing more of it will be heard in the normal course of the reply."""
+        """True when the caller will hear no more of it in the normal course of the reply."""
         return self.failed or (self.ready and self.played_ms >= self.duration_ms - 1e-6)
 
     @property
     def heard(self) -> str:
-        """The words whose audio was sent to their end."""
+        """The words whose audio was sent completely."""
         if self.over and not self.failed:
             return self.text
         return " ".join(word.text for word in self.words if word.end_ms <= self.played_ms + 1e-6)
 
 
 class Reply(Struct, frozen=True):
-    """A reply with its own id. `answers_user` says whether history ends with the message that it answers."""
+    """A reply with its own id. `answers_user` says whether the history ends with the message that it answers."""
 
     reply_id: int
     turn: int
     assumed_text: str = ""
-    """What the caller is taken to have said while the reply is speculative: nobody is told of it then, and none of it is in the
-    history. Empty once its turn is committed."""
+    """The words that a speculative reply answers. They are in no message of the history yet, and the client knows nothing of the
+    reply. Empty once the turn is committed."""
     context: tuple[Chunk, ...] = ()
-    """What it was prompted with besides."""
+    """The chunks in the prompt of a speculative reply."""
     tokens: int = 0
-    """Pieces that the language model made."""
+    """How many tokens the language model has generated."""
     status: str = "live"
     generating: bool = False
     buffer: str = ""
@@ -77,23 +78,24 @@ class Reply(Struct, frozen=True):
 
     @property
     def heard(self) -> str:
-        """All words of the reply that were heard so far."""
+        """All words of the reply that the caller has heard so far."""
         return " ".join(text for text in (clause.heard for clause in self.clauses) if text)
 
     @property
     def unheard(self) -> str:
-        """The words of the reply that exist but were not heard."""
+        """The words of the reply that the caller has not heard."""
         parts = [_unheard(clause) for clause in self.clauses] + [" ".join(self.buffer.split())]
         return " ".join(part for part in parts if part)
 
     @property
     def started(self) -> bool:
-        """True once the caller could hear any of it."""
+        """True once the caller could hear some of it."""
         return any(clause.played_ms > 0 for clause in self.clauses)
 
     @property
     def cut_word(self) -> tuple[int, float]:
-        """Where the word begins in whose middle it was paused: the clause, and ms into its audio. Clause -1: in no word."""
+        """The beginning of the word in which the reply was paused: the clause, and ms into its audio. The clause is -1 if it was
+        paused between words."""
         for index, clause in enumerate(self.clauses):
             if clause.played_ms > 0 and not clause.over:
                 for word in clause.words:
@@ -108,7 +110,7 @@ class Reply(Struct, frozen=True):
 
     @property
     def said_meanwhile(self) -> bool:
-        """True when a filler or a beginning was said already in the wait for the last round's tools."""
+        """True when a filler, or an early round, already bridges the wait for the last round's tools."""
         last, early = len(self.rounds) - 1, self.rounds[-1].early
         return any(clause.filler or early for clause in self.clauses if clause.round == last) or (
             early and any(clause.filler for clause in self.clauses if clause.round == last - 1)
@@ -125,7 +127,7 @@ class Reply(Struct, frozen=True):
         return not self.generating and not self.tools_pending and not self.buffer and all(c.over for c in self.clauses)
 
     def with_text(self, text: str, language: Language, *, final: bool) -> tuple[Reply, tuple[str, ...]]:
-        """Take generated text in a language; the clauses that became speakable."""
+        """Add generated text in a language. Returns the reply and the clauses that became complete."""
         first = all(c.filler for c in self.clauses)
         pieces, rest = split_clauses(self.buffer + text, first=first, final=final, abbreviations=language.abbreviations)
         current = len(self.rounds) - 1
@@ -133,7 +135,7 @@ class Reply(Struct, frozen=True):
         return replace(self, buffer=rest, clauses=clauses), pieces
 
     def with_filler(self, text: str) -> Reply:
-        """Bridge a wait."""
+        """Add a filler to bridge a wait."""
         return replace(self, clauses=(*self.clauses, Clause(text, len(self.rounds) - 1, filler=True)))
 
     def with_clause(self, index: int, clause: Clause) -> Reply:
@@ -141,7 +143,7 @@ class Reply(Struct, frozen=True):
         return replace(self, clauses=(*self.clauses[:index], clause, *self.clauses[index + 1 :]))
 
     def with_played(self, index: int, played_ms: float) -> Reply:
-        """Note that a clause was sent up to `played_ms` and all clauses before it wholly."""
+        """Note that a clause was sent up to `played_ms`, and all clauses before it completely."""
         if not 0 <= index < len(self.clauses):
             return self
         clauses = list(self.clauses)
@@ -153,7 +155,7 @@ class Reply(Struct, frozen=True):
         return replace(self, clauses=tuple(clauses))
 
     def heard_differs(self, before: Reply) -> bool:
-        """Whether other words were heard than `before`, which has the same clauses."""
+        """Whether the caller has heard other words than in `before`, which has the same clauses."""
         pairs = zip(self.clauses, before.clauses, strict=True)
         return any(now is not then and now.heard != then.heard for now, then in pairs)
 
@@ -163,20 +165,20 @@ class Reply(Struct, frozen=True):
         return replace(self, rounds=(*self.rounds[:-1], replace(last, tools=(*last.tools, ToolRun(call)))))
 
     def with_tool_output(self, call_id: str, output: str, ok: bool) -> Reply:
-        """Note what a tool of the current round gave."""
+        """Note the result of a tool of the current round."""
         last = self.rounds[-1]
         tools = tuple(replace(run, output=output, ok=ok) if run.call.call_id == call_id else run for run in last.tools)
         return replace(self, rounds=(*self.rounds[:-1], replace(last, tools=tools)))
 
     def with_running_on(self, call_id: str, stand_in: str) -> Reply:
-        """Note that a tool of the current round runs on after the reply, and what stands in for its result."""
+        """Note that a tool of the current round runs on after the reply. `stand_in` takes the place of its result."""
         last = self.rounds[-1]
         running = (replace(run, output=stand_in, runs_on=True) if run.call.call_id == call_id else run for run in last.tools)
         return replace(self, rounds=(*self.rounds[:-1], replace(last, tools=tuple(running))))
 
     def messages(self, prompts: Prompts, *, as_heard: bool) -> tuple[Message, ...]:
-        """The reply as history: one assistant message and its tool results per round. With `as_heard` the text is what
-        the caller heard; without, what was generated (for the next round of a reply that is still being spoken)."""
+        """The reply as history: one assistant message and its tool results per round. With `as_heard` the text is what the caller
+        heard. Without it, the text is what was generated, for the next round of a reply that is still being spoken."""
         unknown = prompts.tool_interrupted if as_heard else prompts.tool_pending
         messages: list[Message] = []
         for number, part in enumerate(self.rounds):

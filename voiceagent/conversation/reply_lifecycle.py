@@ -1,5 +1,5 @@
-"""A reply's life: it is announced, generated, spoken, heard, cancelled, ended. What the model says and calls comes back as events
-that `generation` and `tool_runs` take."""
+"""A reply's life: it is announced, generated, spoken, heard, cancelled, ended. `generation` and `tool_runs` take the events with
+the model's text and tool calls."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from voiceagent.conversation.step import Step
 
 SILENCE, CALL_LIMIT, FINAL, REPLY, OVERLAP, FILLER = "silence", "call_limit", "final", "reply", "overlap", "filler"
 GO_ON = "go_on"
-"""When a reply that a backchannel paused is said on."""
+"""The timer after which a paused reply goes on, because the caller did not take the floor."""
 FLOOR_IS_THE_AGENTS = (Phase.THINKING, Phase.SPEAKING)
 
 
 def new_reply(step: Step, reply: Reply) -> Reply:
-    """Make it the live one, and forget what an interrupted one left to say."""
+    """Make it the live reply."""
     step.put(reply=reply)
     step.put_replies(next_reply_id=reply.reply_id + 1)
     return reply
 
 
 def take_turn(step: Step, said: str, context: tuple[Chunk, ...]) -> None:
-    """The caller's words enter the history, with what was found for them: a turn began."""
+    """A turn begins: put the caller's words and the chunks found for them into the history."""
     step.put_memory(history=(*step.state.memory.history, step.asked(said, context)), turns=step.state.memory.turns + 1)
     step.put_caller_turn(unanswered="", context=())
 
 
 def announce(step: Step, reply: Reply) -> None:
-    """The reply answers a committed turn: tell the client."""
+    """The reply answers a committed turn. Tell the client."""
     step.put_replies(unheard_text="")
     step.put_speculation(replies=0, tokens=0)
     step.do(act.ReplyStarted(reply.reply_id, reply.turn))
 
 
 def generate(step: Step, reply: Reply) -> None:
-    """Start a round of the language model."""
+    """Start a generation of the language model for the reply."""
     asked = (step.asked(reply.assumed_text, reply.context),) if reply.assumed_text else ()
     step.put(reply=replace(reply, generating=True))
     messages = (*known_history(step), *asked, *reply.messages(step.prompts, as_heard=False))
@@ -53,7 +53,7 @@ def generate(step: Step, reply: Reply) -> None:
 
 
 def known_history(step: Step) -> tuple[Message, ...]:
-    """The beginning of every prompt: the instructions and what was said."""
+    """The beginning of every prompt: the instructions, the summary and the history."""
     memory = step.state.memory
     earlier = f"{step.prompts.summary} {memory.summary}" if memory.summary else ""
     instructions = "\n\n".join(part for part in (step.state.rules.instructions, earlier) if part)
@@ -61,7 +61,7 @@ def known_history(step: Step) -> tuple[Message, ...]:
 
 
 def speak(step: Step, reply: Reply, pieces: tuple[str, ...]) -> None:
-    """Have new clauses synthesised. Of a speculative reply only the first is, and nobody is told."""
+    """Have new clauses synthesised. Of a speculative reply only the first clause is synthesised, and the client is not told."""
     first = len(reply.clauses) - len(pieces)
     for index, text in enumerate(pieces, start=first):
         if not reply.assumed_text:
@@ -71,7 +71,7 @@ def speak(step: Step, reply: Reply, pieces: tuple[str, ...]) -> None:
 
 
 def cancel(step: Step, status: str) -> None:
-    """Cancel the live reply, speculative or not, if there is one; it settles with `PlayoutStopped`."""
+    """Cancel the live reply, speculative or not, if there is one. It has settled when `PlayoutStopped` comes."""
     reply = step.state.reply
     step.clear_timers([REPLY, OVERLAP, FILLER, GO_ON])
     step.put_replies(voice="full")
@@ -90,7 +90,7 @@ def cancel(step: Step, status: str) -> None:
 
 
 def go_idle(step: Step) -> None:
-    """Nobody speaks: wait for the caller, but not for ever."""
+    """Nobody speaks: wait for the caller until the silence timer runs out."""
     end_speculative_calls(step)
     step.put(phase=Phase.IDLE)
     make_room(step)
@@ -98,8 +98,8 @@ def go_idle(step: Step) -> None:
 
 
 def make_room(step: Step) -> None:
-    """Where no turn waits: shorten a long history, and have what is known of the next prompt read before it is needed. A
-    language model that sleeps wakes for it."""
+    """While no turn waits, shorten a long history and prefill the known part of the next prompt. This also wakes a language model
+    that sleeps."""
     compact(step)
     known = known_history(step)
     if known and step.state.rules.speculation.max_replies:
@@ -107,7 +107,7 @@ def make_room(step: Step) -> None:
 
 
 def check_complete(step: Step) -> None:
-    """End the live reply when nothing of it is left to do."""
+    """End the live reply if it is complete."""
     reply = step.spoken()
     if reply is None or not reply.complete:
         return
@@ -135,8 +135,8 @@ def end(step: Step, reason: str) -> None:
 
 
 def fail(step: Step, code: str, message: str) -> None:
-    """The live reply failed before it could be heard to its end: after what was said of it say so, once. A speculative reply that
-    fails is only cancelled."""
+    """The live reply failed before the caller heard all of it. The agent apologises once, after what it has said. A speculative
+    reply is only cancelled."""
     if step.speculative():
         cancel(step, "failed")
         return
@@ -153,7 +153,7 @@ def fail(step: Step, code: str, message: str) -> None:
 
 
 def clause_audio(step: Step, event: ev.ClauseAudio) -> None:
-    """A clause was synthesised, or a part of it."""
+    """A clause was synthesised, completely or in part."""
     reply = step.live(event.reply_id)
     if reply is None or not 0 <= event.clause < len(reply.clauses):
         return
@@ -166,7 +166,7 @@ def clause_audio(step: Step, event: ev.ClauseAudio) -> None:
 
 
 def clause_failed(step: Step, event: ev.ClauseFailed) -> None:
-    """A clause could not be synthesised."""
+    """The synthesis of a clause failed."""
     reply = step.live(event.reply_id)
     if reply is None or not 0 <= event.clause < len(reply.clauses):
         return
@@ -179,7 +179,7 @@ def clause_failed(step: Step, event: ev.ClauseFailed) -> None:
 
 
 def played(step: Step, event: ev.Played) -> None:
-    """The caller heard more of it."""
+    """The caller heard more of the reply."""
     reply = step.live(event.reply_id)
     if reply is None or reply.assumed_text:
         return

@@ -1,5 +1,5 @@
-"""Speculative replies: a reply is begun in the pause, before it is known that the caller has finished. Its audio is held, its
-tools wait, nobody is told and nothing enters the history until the turn is committed with the same words."""
+"""Speculative replies. A reply begins in a pause, before it is known that the caller has finished. Until the turn is committed
+with the same words, its audio is held, its tools with effects wait, the client is not told and nothing enters the history."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from voiceagent.conversation.step import Step
 from voiceagent.conversation.tool_runs import next_round, run_tool
 
 PREDICTABLE_WORDS = 3
-"""Fewer say nothing about the tool that will be wanted."""
+"""With fewer words no tool call is predicted."""
 
 
 def said_so_far(step: Step, text: str) -> str:
-    """What would be answered if `text` were committed now."""
+    """The words to be answered if `text` were committed now."""
     return " ".join(f"{step.state.caller_turn.unanswered} {text}".split())
 
 
 def affordable(step: Step, load: float) -> bool:
-    """Whether the turn's budget and the engines' load leave room for work that may be thrown away."""
+    """Whether the turn's limits and the engines' load leave room for speculative work."""
     begun, most = step.state.speculation, step.state.rules.speculation
     return begun.replies < most.max_replies and begun.tokens < most.max_tokens and load < most.busy_load
 
 
 def speculate(step: Step) -> None:
-    """Begin to answer what was said before the pause, as if it were the end."""
+    """Begin a reply to the words before the pause, as if the caller had finished."""
     state, pause = step.state, step.state.utterance.pause
     if pause is None or not pause.text or state.reply is not None or state.replies.cancelling is not None:
         return
@@ -47,7 +47,7 @@ def speculate(step: Step) -> None:
 
 
 def keep(step: Step, reply: Reply) -> None:
-    """The caller had finished: it becomes the turn's reply and may be heard."""
+    """The caller had finished. The speculative reply becomes the turn's reply and may be heard."""
     take_turn(step, reply.assumed_text, reply.context)
     kept = replace(reply, assumed_text="")
     step.put(reply=kept, phase=Phase.THINKING)
@@ -66,7 +66,7 @@ def keep(step: Step, reply: Reply) -> None:
 
 
 def _tell(step: Step, kept: Reply, round_number: int) -> None:
-    """Announce what it said in a round: its first clause is synthesised already."""
+    """Announce the reply's clauses of a round. The first clause of the reply is synthesised already."""
     for index, clause in enumerate(kept.clauses):
         if clause.round == round_number:
             if index:
@@ -75,7 +75,8 @@ def _tell(step: Step, kept: Reply, round_number: int) -> None:
 
 
 def settle_speculation(step: Step, text: str) -> bool:
-    """`text` is committed: keep the speculative reply if it answers just that, else cancel it. Whether it was kept."""
+    """`text` is committed. Keep the speculative reply if it answers just these words, else cancel it. Returns whether it was
+    kept."""
     reply = step.speculative()
     if reply is None:
         return False
@@ -87,8 +88,8 @@ def settle_speculation(step: Step, text: str) -> bool:
 
 
 def prefill(step: Step, stable: str, words: str) -> None:
-    """While the caller still speaks, let the language model read the words that will not change; where a slow tool may be wanted,
-    let it say from all words so far which."""
+    """While the caller still speaks, have the language model read the words that will not change. If a slow tool may be needed,
+    have it predict the tool call from all words so far."""
     state = step.state
     if (
         state.reply is not None
@@ -105,5 +106,5 @@ def prefill(step: Step, stable: str, words: str) -> None:
 
 
 def next_prompt(step: Step, text: str) -> tuple[Message, ...]:
-    """The next prompt as far as it is known, if the caller says no more than `text`."""
+    """The known part of the next prompt, if the caller says no more than `text`."""
     return (*known_history(step), step.asked(said_so_far(step, text), step.state.caller_turn.context))

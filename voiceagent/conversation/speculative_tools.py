@@ -1,6 +1,6 @@
 """Speculative tool calls. A tool without effect may run before its turn is committed, because a speculative reply asks for it or
-because it is predicted. Its result is kept for the turn and given to the first reply that asks for just that; what no reply asks
-for is forgotten."""
+because the call is predicted. Its result is kept for the turn. Replies of the turn that ask for the same call take the result.
+Results that no reply asks for are dropped."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ from voiceagent.turn_taking.language import bare_words
 
 UNKNOWN = ToolRule()
 KEPT_FOR_REPLIES = 1
-"""Of a turn's budget, so many runs are for what a reply asks for: what is only predicted may be wrong each time."""
+"""How many of a turn's speculative calls are reserved for replies. Predictions may not use them, because they may be wrong each
+time."""
 MAX_DIGITS = 64
-"""Of what is compared as a number: Python makes none of thousands."""
+"""Longer texts are not compared as numbers, because Python limits the digits of an integer."""
 REMEMBERED_MESSAGES = 4
-"""So many messages back an argument may have been said."""
+"""How many messages back the words of an argument are searched."""
 
 
 def rule_of(step: Step, name: str) -> ToolRule:
-    """What the tool runs by."""
+    """The tool's rule; the strictest one for an unknown tool."""
     return step.state.rules.tools.get(name, UNKNOWN)
 
 
 def normalised(arguments: str) -> str:
-    """A JSON object of arguments in one form: keys in order, text without case and outer spaces, nothing that is empty, numbers
-    in quotes as numbers. Text that is no JSON object stays as it is."""
+    """A JSON object of arguments in one form: sorted keys, folded case, single spaces, no empty values, quoted numbers as
+    numbers. Text that is no JSON object stays as it is."""
     given = read_arguments(arguments)
     if given is None:
         return arguments
@@ -54,19 +55,19 @@ def _plain(value: object) -> object:
 
 
 def same_call(one: ToolCall, other: ToolCall) -> bool:
-    """Whether both ask for the same."""
+    """Whether both calls have the same tool and arguments."""
     return one.name == other.name and normalised(one.arguments) == normalised(other.arguments)
 
 
 def known(step: Step, name: str, arguments: str) -> SpeculativeToolCall | None:
-    """The turn's run of that tool with those arguments."""
+    """The turn's speculative call of this tool with these arguments, if there is one."""
     wanted = normalised(arguments)
     return next((run for run in step.state.speculation.tool_calls if run.name == name and run.arguments == wanted), None)
 
 
 def run_predicted(step: Step, name: str, arguments: str) -> None:
-    """By the words so far a tool will be asked for. Run it at once where its arguments stand in what was said, though a word may
-    turn out otherwise; else when it is predicted twice in a row."""
+    """The words so far make a tool call likely. Run it at once if its arguments were said, though a word may still change. Else
+    run it when it is predicted twice in a row."""
     before, now = step.state.speculation.predicted, (name, normalised(arguments))
     step.put_speculation(predicted=now)
     if not may_go_on(arguments, step.state.utterance.partial) and (now == before or _were_said(step, arguments)):
@@ -74,12 +75,12 @@ def run_predicted(step: Step, name: str, arguments: str) -> None:
 
 
 def may_predict(step: Step) -> bool:
-    """Whether the turn's budget leaves room for what is only predicted."""
+    """Whether the turn's limit leaves room for another predicted call."""
     return len(step.state.speculation.tool_calls) + KEPT_FOR_REPLIES < step.state.rules.speculation.max_tool_calls
 
 
 def may_go_on(arguments: str, words: str) -> bool:
-    """Whether an argument ends with the number that was heard last, or with its beginning: more of its digits may come."""
+    """Whether an argument ends with the number that was heard last, or with the first digits of it. More digits may follow."""
     given = read_arguments(arguments)
     heard = bare_words(words)
     if given is None or not heard or not heard[-1].isdigit():
@@ -88,7 +89,7 @@ def may_go_on(arguments: str, words: str) -> bool:
 
 
 def _were_said(step: Step, arguments: str) -> bool:
-    """Whether the arguments' words stand in the utterance or shortly before it. What nobody said the model made up."""
+    """Whether the arguments' words were said in the utterance or shortly before it. The model made up any other words."""
     given = read_arguments(arguments)
     if given is None:
         return False
@@ -98,8 +99,8 @@ def _were_said(step: Step, arguments: str) -> bool:
 
 
 def run_speculatively(step: Step, name: str, arguments: str, *, keep: int = 0) -> None:
-    """Run it now, if it has no effect, has not run already and the turn's budget allows; `keep` runs of that are kept for
-    others."""
+    """Run the tool now if it has no effect, has not run already and the turn's limit allows it. `keep` calls of that limit stay
+    reserved."""
     state = step.state
     if rule_of(step, name).effect != "none" or len(state.speculation.tool_calls) + keep >= state.rules.speculation.max_tool_calls:
         return
@@ -110,7 +111,7 @@ def run_speculatively(step: Step, name: str, arguments: str, *, keep: int = 0) -
 
 
 def take(step: Step, name: str, arguments: str) -> bool:
-    """A committed reply asks for it: whether it runs, or ran, already."""
+    """A committed reply asks for this call. Returns whether it ran already or still runs."""
     run = known(step, name, arguments)
     if run is None:
         return False
@@ -122,7 +123,7 @@ def take(step: Step, name: str, arguments: str) -> bool:
 
 
 def finish(step: Step, event: ev.SpeculativeToolFinished) -> bool:
-    """Note its result; False when nobody knows it any more."""
+    """Note its result. Returns False if the call was dropped."""
     run = next(
         (run for run in step.state.speculation.tool_calls if run.speculative_id == event.speculative_id and run.output is None),
         None,
@@ -134,7 +135,7 @@ def finish(step: Step, event: ev.SpeculativeToolFinished) -> bool:
 
 
 def end_speculative_calls(step: Step) -> None:
-    """The turn is over, or none it was."""
+    """The turn is over, or there was none. Cancel the calls that still run, and drop all results."""
     for run in step.state.speculation.tool_calls:
         if run.output is None:
             step.do(act.CancelSpeculativeTool(run.speculative_id))

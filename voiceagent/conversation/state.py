@@ -1,4 +1,4 @@
-"""All that the turn engine remembers of a call, as one frozen value in parts."""
+"""The state of the turn engine: everything that it remembers of a call, as one frozen value in parts."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from voiceagent.turn_taking.spoken_language import SpokenLanguage
 
 
 class Phase(Enum):
-    """Where a call stands. Exactly one holds at any time."""
+    """Where a call stands. A call is in exactly one phase at a time."""
 
     NEW = "new"
     """No audio flows yet."""
     IDLE = "idle"
-    """Nobody speaks and nothing is being answered."""
+    """Nobody speaks, and no reply is being made."""
     HEARING = "hearing"
-    """The caller speaks, or pauses. A reply that was being spoken is paused; a speculative one may be in the making."""
+    """The caller speaks or pauses. A reply that was being spoken may be paused. A speculative reply may be being made."""
     FINALISING = "finalising"
-    """The caller has finished; the final transcript is being made."""
+    """The caller has finished. The final transcript is being made."""
     THINKING = "thinking"
-    """A reply is being made, or waits for the cancelled one to settle; none of it was heard."""
+    """A reply is being made, or waits until the cancelled one has settled. The caller has heard nothing of it."""
     SPEAKING = "speaking"
     """The caller hears the reply."""
     ENDED = "ended"
@@ -39,15 +39,15 @@ LIVE = frozenset(Phase) - {Phase.NEW, Phase.ENDED}
 
 
 class NextReply(Struct, frozen=True):
-    """A reply to start as soon as the cancelled one has settled: an answer to the caller, the rest of the interrupted
-    reply, or given text."""
+    """A reply that starts as soon as the cancelled one has settled: an answer to the caller, the rest of the interrupted reply,
+    or a given text."""
 
     kind: Literal["answer", "resume", "say"]
     text: str = ""
 
 
 class Pause(Struct, frozen=True):
-    """The silence in which the open utterance is, or in which it was endpointed."""
+    """The silence in which the open utterance is, or in which its endpoint came."""
 
     pause_id: int
     speech_end_ms: float
@@ -55,15 +55,15 @@ class Pause(Struct, frozen=True):
     prosody: Prosody
     load: float
     decoding: bool
-    """Whether its words are being decoded, or were."""
+    """Whether the utterance's words are being decoded, or were decoded."""
     text: str | None = None
-    """The utterance's words; None until they are decoded."""
+    """The utterance's words. None until they are decoded."""
     refusal: Refusal | None = None
-    """Set where the input guard withheld the words."""
+    """Set if the input guard withheld the words."""
     language: str = ""
-    """What the recogniser takes the words for."""
+    """The code of the language that the recogniser detected."""
     judged: Mapping[str, float] = {}
-    """What turn judges have said of it, by their names."""
+    """The estimates of the turn judges for this pause, by the judges' names."""
 
 
 class SpeculativeToolCall(Struct, frozen=True):
@@ -72,102 +72,102 @@ class SpeculativeToolCall(Struct, frozen=True):
     speculative_id: int
     name: str
     arguments: str
-    """Normalised."""
+    """As `speculative_tools.normalised` writes them."""
     started_ms: float
     output: str | None = None
     """None while it runs."""
     ok: bool = False
     finished_ms: float = 0.0
     used: bool = False
-    """Whether a committed reply took it."""
+    """Whether a committed reply took the result."""
 
 
 class Memory(Struct, frozen=True):
-    """What was said."""
+    """What was said in the call."""
 
     history: tuple[Message, ...] = ()
-    """Without the system message. An assistant's text is what was heard."""
+    """The messages, without the system message. The text of an assistant's message is what the caller heard."""
     turns: int = 0
-    """So many the caller has taken so far, whether they are still in the history or not."""
+    """How many turns the caller has taken, with those that are no longer in the history."""
     summary: str = ""
-    """Of what was said before."""
+    """A summary of the messages that left the history."""
     summarising: int = 0
-    """So many of the oldest messages are being summed up."""
+    """How many of the oldest messages are being summarised."""
     summarised: str | None = None
-    """And this came of it; it waits for the turn to end."""
+    """The finished summary. It is put in when the turn is over."""
 
 
 class CallerTurn(Struct, frozen=True):
     """What the caller has said since the last turn was answered."""
 
     unanswered: str = ""
-    """The words that no message in the history holds yet; those of the open utterance are not among them."""
+    """The words that are in no message of the history yet, without those of the open utterance."""
     awaiting_final: frozenset[int] = frozenset()
-    """Utterances that were endpointed and whose final transcript is still to come."""
+    """The endpointed utterances whose final transcript has not come yet."""
     context: tuple[Chunk, ...] = ()
-    """What was found for the words and for the open utterance, in the order in which it came."""
+    """The chunks found for these words and for the open utterance, in the order in which they came."""
     refusal: Refusal | None = None
-    """Set where the input guard withheld some of them."""
+    """Set if the input guard withheld some of the words."""
     ended_ms: float = 0.0
-    """When the caller ended what is to be answered, or is being answered."""
+    """The end of the caller's speech that is to be answered, or is being answered."""
 
 
 class Utterance(Struct, frozen=True):
-    """The caller's latest."""
+    """The caller's latest utterance."""
 
     utterance_id: int = -1
     onset_ms: float = 0.0
     """When it began."""
     partial: str = ""
-    """Its words so far."""
+    """The words so far."""
     stable: str = ""
-    """Those that will not change."""
+    """The words so far that will not change."""
     pause: Pause | None = None
-    """Set while it is silent."""
+    """Set while the utterance is silent."""
 
 
 class Replies(Struct, frozen=True):
-    """What goes from one reply to the next, beside the history, and how the live one is said."""
+    """How the live reply is spoken, and what one reply leaves for the next, besides the history."""
 
     voice: Literal["full", "ducked", "paused"] = "full"
-    """The live one's while the caller speaks over it, or has just done so."""
+    """How loud the live reply is while the caller speaks over it, or just after."""
     cancelling: Reply | None = None
-    """The reply that was cancelled and whose `PlayoutStopped` is still to come."""
+    """The cancelled reply whose `PlayoutStopped` has not come yet."""
     unheard_text: str = ""
-    """What the caller has not heard of the reply that the open utterance interrupted."""
+    """The unheard rest of the reply that the open utterance interrupted."""
     next_reply: NextReply | None = None
     next_reply_id: int = 1
     confirming: ToolCall | None = None
-    """What the caller was asked to confirm."""
+    """The tool call that the caller was asked to confirm."""
     fillers_said: int = 0
 
 
 class Speculation(Struct, frozen=True):
-    """What was begun before the caller's turn was committed."""
+    """Work that began before the caller's turn was committed."""
 
     replies: int = 0
-    """Speculative replies that were begun since the last reply."""
+    """How many speculative replies began since the last committed reply."""
     tokens: int = 0
-    """And what those that were thrown away cost."""
+    """How many tokens the discarded ones cost."""
     tool_calls: tuple[SpeculativeToolCall, ...] = ()
-    """Of the caller's turn, until its reply is over."""
+    """The speculative tool calls of the caller's turn. They are kept until the reply to it is over."""
     next_id: int = 1
-    """Of a speculative tool call."""
+    """The id of the next speculative tool call."""
     predicted: tuple[str, str] | None = None
-    """The tool, and its arguments normalised, that was predicted last."""
+    """The last predicted tool call: the tool's name and its normalised arguments."""
 
 
 class Silence(Struct, frozen=True):
     """What the agent did because nobody spoke."""
 
     check_ins: int = 0
-    """So often it asked whether the caller is still there."""
+    """How often the agent asked whether the caller is still there."""
     ending: str = ""
-    """Set while a farewell is being said: the reason with which the call ends after it."""
+    """The reason with which the call ends after the farewell. Set while the farewell is being said."""
 
 
 class State(Struct, frozen=True):
-    """A call between two events."""
+    """The state of a call between two events."""
 
     rules: Rules
     spoken: SpokenLanguage = SpokenLanguage()

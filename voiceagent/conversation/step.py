@@ -1,5 +1,5 @@
-"""One step of the turn engine in the making: the state so far and the actions so far. Handlers write into it; outside
-`machine.step` nobody sees it."""
+"""One step of the turn engine while it is computed: the state so far and the actions so far. Handlers change it. It is not seen
+outside `machine.step`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from voiceagent.turn_taking.languages import language
 
 
 class Step:
-    """Made for one event."""
+    """The step for one event."""
 
     __slots__ = ("actions", "at_ms", "state")
 
@@ -35,7 +35,7 @@ class Step:
         self.state = replace(self.state, **changes)
 
     def put_memory(self, **changes: object) -> None:
-        """Change fields of that part of the state, as each of the following does."""
+        """Change fields of the state's `memory`. The following methods do the same for other parts."""
         self.put(memory=replace(self.state.memory, **changes))
 
     def put_caller_turn(self, **changes: object) -> None:
@@ -59,25 +59,25 @@ class Step:
         self.put(silence=replace(self.state.silence, **changes))
 
     def set_timer(self, name: str, after_ms: float) -> None:
-        """Start a timer; 0 means none is wanted."""
+        """Start a timer; 0: start none."""
         if after_ms > 0:
             self.put(timers=self.state.timers | {name})
             self.do(act.SetTimer(name, self.at_ms + after_ms))
 
     def clear_timers(self, names: Iterable[str]) -> None:
-        """Stop those of the timers that run."""
+        """Stop those of the named timers that run."""
         for name in sorted(self.state.timers.intersection(names)):
             self.put(timers=self.state.timers - {name})
             self.do(act.ClearTimer(name))
 
     @property
     def language(self) -> Language:
-        """What is known of the caller's."""
+        """The data of the caller's language."""
         return language(self.state.spoken.code)
 
     @property
     def sayings(self) -> Sayings:
-        """What the agent says by itself, in the caller's language where its rules leave that to it."""
+        """What the agent says on its own. Phrases that the rules leave open are those of the caller's language."""
         phrases, own = self.state.rules.phrases, self.language.sayings
         return Sayings(
             check_in=own.check_in if phrases.check_in is None else phrases.check_in,
@@ -88,25 +88,26 @@ class Step:
 
     @property
     def prompts(self) -> Prompts:
-        """What the language model is told beside all else, in the caller's language where its rules leave that to it."""
+        """Texts for the language model besides the instructions. Texts that the rules leave open are those of the caller's
+        language."""
         own, rules = self.language.prompts, self.state.rules
         return replace_prompts(own, **rules.prompts) if rules.prompts else own
 
     def asked(self, words: str, context: tuple[Chunk, ...]) -> Message:
-        """The caller's words as a message, with what was found for them."""
+        """The caller's words as a message, with the chunks found for them."""
         return Message("user", words, context=context, context_head=self.prompts.context if context else "")
 
     def live(self, reply_id: int) -> Reply | None:
-        """The live reply, if that is its id."""
+        """The live reply, if it has this id."""
         reply = self.state.reply
         return reply if reply is not None and reply.reply_id == reply_id else None
 
     def spoken(self) -> Reply | None:
-        """The live reply, unless it is speculative."""
+        """The live reply, if it is not speculative."""
         reply = self.state.reply
         return None if reply is None or reply.assumed_text else reply
 
     def speculative(self) -> Reply | None:
-        """The speculative reply."""
+        """The live reply, if it is speculative."""
         reply = self.state.reply
         return reply if reply is not None and reply.assumed_text else None

@@ -1,4 +1,5 @@
-"""The tools of a reply: asked for by the model, confirmed by the caller, run once, and their results given back to the model."""
+"""The tools of a reply. The model asks for them, the caller confirms them where needed, each runs once, and the model reads the
+results."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from voiceagent.conversation.step import Step
 
 
 def tool_call(step: Step, event: ev.ToolCallRequested) -> None:
-    """The language model wants a tool. What it said before is all it says before the result."""
+    """The language model asks for a tool. The text before it is complete and is spoken."""
     reply = step.live(event.reply_id)
     if reply is None or not reply.generating:
         return
@@ -35,7 +36,7 @@ def tool_call(step: Step, event: ev.ToolCallRequested) -> None:
 
 
 def run_tool(step: Step, reply: Reply, call: ToolCall) -> None:
-    """The turn is committed: run it, unless the caller must confirm it first."""
+    """The turn is committed. Run the tool, unless the caller must confirm it first."""
     question = confirmation(step, call)
     if not question:
         start_tool(step, reply, call)
@@ -49,7 +50,7 @@ def run_tool(step: Step, reply: Reply, call: ToolCall) -> None:
 
 
 def start_tool(step: Step, reply: Reply, call: ToolCall) -> None:
-    """Run it, unless it runs or ran already. Nothing runs twice for a reply."""
+    """Run the tool, unless the same call runs or ran already. No call runs twice for one reply."""
     step.do(act.ToolStarted(reply.reply_id, call.call_id, call.name, call.arguments))
     if FILLER not in step.state.timers:
         step.set_timer(FILLER, _bridge_after_ms(step, reply, call))
@@ -63,8 +64,8 @@ def start_tool(step: Step, reply: Reply, call: ToolCall) -> None:
 
 
 def _bridge_after_ms(step: Step, reply: Reply, call: ToolCall) -> float:
-    """How long from now the wait for a tool is to be bridged. Where its past runs tell that it will be, what counts is how long
-    the caller has been waiting."""
+    """How long from now the wait for a tool may last without a filler. If earlier runs show that the wait will be long, the time
+    that the caller has waited already is subtracted."""
     after_ms = step.state.rules.limits.filler_after_ms
     run = known(step, call.name, call.arguments)
     left_ms = rule_of(step, call.name).typical_ms - (step.at_ms - run.started_ms if run is not None else 0.0)
@@ -74,7 +75,7 @@ def _bridge_after_ms(step: Step, reply: Reply, call: ToolCall) -> float:
 
 
 def _asked_before(step: Step, call: ToolCall) -> ToolRun | None:
-    """The live reply's earlier run of just that."""
+    """An earlier run of the same call for the live reply."""
     reply = step.state.reply
     runs = [run for part in reply.rounds for run in part.tools] if reply is not None else []
     same = (run for run in runs if same_call(run.call, call))
@@ -82,13 +83,13 @@ def _asked_before(step: Step, call: ToolCall) -> ToolRun | None:
 
 
 def speculative_tool_finished(step: Step, event: ev.SpeculativeToolFinished) -> None:
-    """A tool that ran speculatively has a result: give it to whoever waits."""
+    """A speculative tool call has a result. Give it to the live reply, if that asked for it."""
     if finish(step, event):
         fill_in(step)
 
 
 def fill_in(step: Step) -> None:
-    """Give the live reply, speculative or not, the results that are there already, and go on when it waits for none."""
+    """Give the live reply, speculative or not, the results that are known. Go on if no tool is pending."""
     reply = step.state.reply
     if reply is None:
         return
@@ -100,7 +101,7 @@ def fill_in(step: Step) -> None:
 
 
 def _tool_ended(step: Step, call: ToolCall, output: str, ok: bool) -> None:
-    """Note what a tool gave, for every call of the live reply that asked for just that."""
+    """Note a tool's result for every call of the live reply that is the same."""
     reply = step.state.reply
     assert reply is not None
     for run in reply.rounds[-1].tools:
@@ -124,7 +125,7 @@ def tool_finished(step: Step, event: ev.ToolFinished) -> None:
 
 
 def tell_late(step: Step, event: ev.ToolFinished) -> None:
-    """A tool with effects ran on after its reply was cancelled: put its result in the place that was kept for it."""
+    """A tool with effects ran on after its reply was cancelled. Put its result where its stand-in is."""
     cancelled = step.state.replies.cancelling
     if cancelled is not None and cancelled.reply_id == event.reply_id:
         step.put_replies(cancelling=cancelled.with_tool_output(event.call_id, event.output, event.ok))
@@ -138,7 +139,7 @@ def tell_late(step: Step, event: ev.ToolFinished) -> None:
 
 
 def with_running(step: Step, cancelled: Reply) -> Reply:
-    """Tools with effects run on: the model is told so until they end."""
+    """Mark the tools with effects that run on. Until they end, the model reads a stand-in for the result."""
     for run in cancelled.rounds[-1].tools:
         if run.output is None and rule_of(step, run.call.name).effect != "none":
             cancelled = cancelled.with_running_on(run.call.call_id, step.prompts.tool_running)
@@ -146,13 +147,12 @@ def with_running(step: Step, cancelled: Reply) -> Reply:
 
 
 def left_effects(step: Step, reply: Reply) -> bool:
-    """Whether a tool that the reply asked for did, or may have done, something."""
+    """Whether the reply asked for a tool that has an effect."""
     return any(rule_of(step, run.call.name).effect != "none" for part in reply.rounds for run in part.tools)
 
 
 def next_round(step: Step) -> None:
-    """Go back to the model once a round's tools are done; otherwise see what can be said meanwhile, or whether the reply is
-    over."""
+    """Go back to the model once the round's tools have ended. Else bridge the wait, or check whether the reply is complete."""
     reply = step.state.reply
     if reply is None:
         return
@@ -170,7 +170,7 @@ def next_round(step: Step) -> None:
 
 
 def _ask(step: Step, reply: Reply, call: ToolCall) -> None:
-    """Have the caller confirm."""
+    """Ask the caller to confirm the tool call."""
     question = confirmation(step, call)
     reply, pieces = replace(reply, rounds=(*reply.rounds, Round())).with_text(question, step.language, final=True)
     step.put(reply=reply)
@@ -178,14 +178,15 @@ def _ask(step: Step, reply: Reply, call: ToolCall) -> None:
 
 
 def filler_is_due(step: Step) -> None:
-    """A tool takes its time."""
+    """A tool has run for long enough to need a filler."""
     reply = step.spoken()
     if reply is not None and reply.tools_pending:
         bridge(step, reply)
 
 
 def bridge(step: Step, reply: Reply) -> None:
-    """The wait is long enough to be heard: begin with what is known, if anything is, else say a filler. Each once a wait."""
+    """The wait is long enough to be noticed. Let the model begin with the results that are known, if there are any. Else say a
+    filler. Each happens at most once per wait."""
     last = reply.rounds[-1]
     known_by_now = any(run.output is not None and run.ok for run in last.tools)
     if reply.assumed_text or not step.state.rules.limits.filler_after_ms:
@@ -197,7 +198,8 @@ def bridge(step: Step, reply: Reply) -> None:
 
 
 def _begin_with_known(step: Step, reply: Reply, last: Round) -> None:
-    """Some tools have ended: the model answers from them. The others stand in a round of their own, which takes its words."""
+    """Some tools have ended, and the model answers from their results. The other tools move into a round of their own, which
+    takes the model's text."""
     ended = tuple(run for run in last.tools if run.output is not None)
     running = tuple(run for run in last.tools if run.output is None)
     rounds = (*reply.rounds[:-1], replace(last, tools=ended), Round(running, early=True))

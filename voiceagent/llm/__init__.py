@@ -1,1 +1,1 @@
-"""Language models behind one interface: streamed text and complete tool calls, cancellable between tokens."""
+"""Language models with one interface: they stream text and complete tool calls, and can be cancelled between tokens."""

@@ -1,4 +1,4 @@
-"""A generation's text on its way out of an engine: without what the model thinks aloud, its tool calls as calls. Pure."""
+"""Reads the text of a generation: removes what the model thinks aloud, and yields tool calls as calls. Pure."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ class Answer:
     """One per generation."""
 
     def __init__(self, form: ToolFormat | None, tools: Sequence[ToolSchema], begun: str = "", *, goes_on: bool = False) -> None:
-        """`form` is None where the model's form is not known; `begun` ends the thought that the prompt began; `goes_on` where the
-        answer goes on from words that were said: the space that it begins with stands between two of them."""
+        """`form` is None if the model's form of tool calls is unknown. `begun` is the mark that ends a thought which the prompt
+        began. `goes_on`: the answer continues words that were said, so a space at its beginning is kept."""
         self.thoughts = Thoughts(begun, form.silent if form else (), goes_on=goes_on)
         self._calls = ToolParser(form or ANY_FORMAT, tools, known=form is not None)
         self.called = False
 
     def feed(self, text: str) -> list[Generated]:
-        """What the next text gives. Raises EngineError for a call that cannot be read."""
+        """Read more text. Raises EngineError for an unreadable call."""
         return self._noted(self._calls.feed(self.thoughts.feed(text)))
 
     def finish(self) -> list[Generated]:
-        """What is left. Raises EngineError for a call that cannot be read, and where all was a thought without an end."""
+        """Read what is left. Raises EngineError for an unreadable call, and when the whole text was an unfinished thought."""
         left = [*self._calls.feed(self.thoughts.finish()), *self._calls.finish()]
         self.thoughts.check()
         return self._noted([piece for piece in left if not isinstance(piece, GeneratedText) or piece.text.strip()])

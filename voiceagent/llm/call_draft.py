@@ -1,5 +1,5 @@
-"""How a tool call probably goes on: what its grammar has follow without a choice, and at a choice the shortest way on, the
-caller's words, or the first argument that may come."""
+"""How a tool call probably goes on. Where its grammar leaves no choice, that is certain. Where it leaves one, the draft takes the
+shortest way on, the caller's words, or the first argument that may come."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from tokenizers import Tokenizer
 from voiceagent.llm.tool_constraint import Matcher, ToolConstraint
 
 LONGEST_OPENING = 16
-"""Tokens of a call that are drafted before there is any."""
+"""Most tokens of a call that are drafted before it begins."""
 FEW = 300
-"""Where more tokens may follow, a string is being written and none of them is likelier than the others."""
+"""If more tokens than this may follow, a string is being written, and none of them is likelier than the others."""
 
 
 class CallDraft:
-    """For one generation."""
+    """The drafts of one generation's calls."""
 
     def __init__(self, words: Sequence[list[int]], arguments: Sequence[list[int]], stop: int, tokenizer: Tokenizer) -> None:
-        """The tokens of the caller's words, and of the names of arguments; `stop` ends an answer."""
+        """`words` and `arguments` are the tokens of the caller's words and of the arguments' names. `stop` ends an answer."""
         self._words = [word for word in words if word]
         self._arguments = [name for name in arguments if name]
         self._opens = [token for text in (' {"', ' "') if (token := _single(tokenizer, text)) is not None]
@@ -29,12 +29,12 @@ class CallDraft:
         self._stop = stop
 
     def opening(self, constraint: ToolConstraint) -> list[int]:
-        """How a call begins, as far as it can be drafted; nothing where there is none."""
+        """How a call begins, as far as it can be drafted. Empty if there can be none."""
         tokens, matcher = constraint.opening()
         return [] if matcher is None else tokens + self.next(matcher, tokens, LONGEST_OPENING - len(tokens))
 
     def next(self, matcher: Matcher, written: Sequence[int], longest: int) -> list[int]:
-        """What may follow; `written` is all that was generated, `matcher` stands behind it."""
+        """What may follow. `written` is all that was generated; `matcher` stands after it."""
         matcher = matcher.copy()
         value = self._value(written)
         tokens: list[int] = []
@@ -62,13 +62,13 @@ class CallDraft:
         return next((tokens for tokens in likely if allowed[tokens[0]]), [])
 
     def _in_a_string(self, matcher: Matcher, value: list[int], drafted: list[int]) -> list[int]:
-        """The rest of the caller's word that has begun, and the string's end; nothing where the string is empty yet."""
+        """The rest of the caller's word that has begun, and the string's end. Empty while the string is empty."""
         if drafted:
             return [] if drafted[-1] == self._quoting else self._end(matcher)
         return (self._rest(value) or self._end(matcher)) if value else []
 
     def _rest(self, value: list[int]) -> list[int]:
-        """Of the first of the caller's words that begins so."""
+        """The rest of the first of the caller's words that begins with these tokens."""
         longer = (word for word in self._words if value and len(word) > len(value))
         return next((word[len(value) :] for word in longer if word[: len(value)] == value), [])
 
@@ -87,6 +87,6 @@ class CallDraft:
 
 
 def _single(tokenizer: Tokenizer, text: str) -> int | None:
-    """The token that the text is; None where it is several."""
+    """The text as a single token. None if it takes several."""
     ids: list[int] = tokenizer.encode(text, add_special_tokens=False).ids
     return ids[0] if len(ids) == 1 else None

@@ -1,5 +1,5 @@
-"""One conversation's prompts as token ids. What a prompt shares with the one before is not tokenised again.
-Where a prompt does not fit, its older half is left out at once: a cache of what was read is invalidated once in many turns."""
+"""The prompts of one conversation as token ids. The part that a prompt shares with the one before is not tokenised again. When a
+prompt does not fit, its older half is left out at once. So a prefix cache is invalidated only once in many turns."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from voiceagent.llm.left_out import LeftOut, after_instructions
 from voiceagent.llm.prompt import ChatPrompt
 
 MOMENT_CHARACTERS = 4000
-"""So many are tokenised in two milliseconds or so; more of them are left to a thread."""
+"""About two milliseconds of tokenising. Longer texts are tokenised in a thread."""
 MOMENT_MESSAGES = 400
-"""So many are put into the template in two milliseconds or so."""
+"""About two milliseconds of rendering the template."""
 KEPT = 0.5
-"""Of the tokens that a conversation may have, so many stay when it is shortened."""
+"""The share of the room for a conversation that is kept when it is shortened."""
 
 
 class CallPrompt:
-    """Keeps a conversation's last prompt, and which turns are left out by now."""
+    """Keeps a conversation's last prompt, and which turns are left out."""
 
     def __init__(self, prompt: ChatPrompt, room: int) -> None:
         """A prompt may have `room` tokens."""
@@ -33,36 +33,37 @@ class CallPrompt:
         self._room = room
         self._head: tuple[list[Message], list[ToolSchema]] = ([], [])
         self._messages: Sequence[Message] = ()
-        """Of the last prompt, with the turns that are left out by now."""
+        """The messages of the last prompt, with the turns that are left out."""
         self._kept: Sequence[Message] = ()
-        """And without them."""
+        """The same messages without those turns."""
         self._text = ""
         self._ids: list[int] = []
         self._borders: list[tuple[int, int]] = []
-        """Where control tokens stand: (character, index of the id). Nothing is ever merged across one."""
+        """Where control tokens stand: (character, index of the id). The tokenizer merges nothing across one."""
         self._left_out = LeftOut()
         self._lock = threading.Lock()
 
     async def ids_soon(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[int]:
-        """See `ids`; what takes more than a moment is done in a thread."""
+        """See `ids`. Long work is done in a thread."""
         if self._lock.locked() or self._takes_long(messages, tools):
             return await asyncio.to_thread(self.ids, messages, tools)
         return self.ids(messages, tools)
 
     def ids(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[int]:
-        """The prompt, without the oldest turns where it would not fit. Raises EngineError if the last turn alone does not fit."""
+        """The prompt. The oldest turns are left out if it would not fit. Raises EngineError if the last turn alone does not
+        fit."""
         with self._lock:
             return self._fitted(messages, tools)
 
     async def open_ids_soon(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[int]:
-        """See `open_ids`; what takes more than a moment is done in a thread."""
+        """See `open_ids`. Long work is done in a thread."""
         if self._lock.locked() or self._takes_long(messages, tools):
             return await asyncio.to_thread(self.open_ids, messages, tools)
         return self.open_ids(messages, tools)
 
     def open_ids(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[int]:
-        """The prompt as `ids` has it, but only up to the last character of the last message, as if that went on; empty where the
-        template hides where that is. Raises EngineError."""
+        """The prompt of `ids` up to the last character of the last message, as if the message went on. Empty if the template
+        hides that place. Raises EngineError."""
         with self._lock:
             self._fitted(messages, tools)
             text = self._prompt.open_text(self._kept, tools)
@@ -80,22 +81,22 @@ class CallPrompt:
         return list(ids)
 
     def _takes_long(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> bool:
-        """Whether much of the prompt is to be tokenised: much is new, a message far back is another or gone, or the prompt may
-        have to be shortened."""
+        """Whether much must be tokenised: much text is new, an early message changed or is gone, or the prompt may have to be
+        shortened."""
         if self._head != (list(messages[: after_instructions(messages)]), list(tools)):
             same, new = 0, len(json.dumps(tools))
         else:
             pairs = zip(self._messages, messages, strict=False)
             same = next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(self._messages), len(messages)))
-            same, new = max(0, same - 1), 0  # where the template ends the last message otherwise
+            same, new = max(0, same - 1), 0  # the template may end the last message in another way
         new += sum(_characters(message) for message in messages[same:])
         if new > MOMENT_CHARACTERS or len(messages) > MOMENT_MESSAGES:
             return True
-        tokens = len(self._ids) + new  # hardly more than one a character
+        tokens = len(self._ids) + new  # hardly more than one token per character
         return len(self._text) + new > MOMENT_CHARACTERS and tokens > self._room
 
     def _shortened(self, messages: Sequence[Message], tools: Sequence[ToolSchema], ids: list[int]) -> list[int]:
-        """Leave out turns, oldest first, until the conversation takes no more than its share of the room, or one turn is left."""
+        """Leave out turns, oldest first, until the conversation takes its share of the room or one turn is left."""
         head_tokens = len(self._prompt.ids([*messages[: after_instructions(messages)], Message("user", "")], tools))
         wanted = head_tokens + KEPT * max(0, self._room - head_tokens)
         while len(ids) > wanted:
@@ -126,7 +127,7 @@ def _characters(message: Message) -> int:
 
 
 def _common_length(one: str, other: str) -> int:
-    """How many characters both begin with."""
+    """How many characters both texts begin with."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,5 +1,5 @@
-"""What a tool call looks like inside its marks, in each of the forms that models write: readers from text to names and arguments.
-Pure; each raises ValueError (or what reading wrong data raises, see `UNREADABLE`) for what is no call."""
+"""Readers for the text of tool calls between its marks, one per form that models write. Each returns names and arguments. Pure.
+Text that is no call raises ValueError, or another error of `UNREADABLE`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from voiceagent.json_types import JsonObject
 
 Calls = list[tuple[str, dict[str, object]]]
 Schemas = Mapping[str, JsonObject]
-"""The parameters' JSON schemas of the tools that there are, by name."""
+"""The JSON schemas of the tools' parameters, by tool name."""
 UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError, SyntaxError, MemoryError)
 _NAMES = ("name", "tool_name", "function", "recipient_name")
 _ARGUMENTS = ("arguments", "parameters", "args", "input")
@@ -31,7 +31,7 @@ _PRINTED = re.compile(r"print\((.*)\)", re.DOTALL)
 
 
 def json_calls(text: str, schemas: Schemas) -> Calls:
-    """`{"name": …, "arguments": {…}}`, several of them, or a list of them."""
+    """`{"name": …, "arguments": {…}}`, one or several of them, or a list of them."""
     calls = [_of_object(item) for value in _json_values(text) for item in (value if isinstance(value, list) else [value])]
     if not calls:
         raise ValueError("there is no call")
@@ -70,14 +70,14 @@ def _of_object(data: object) -> tuple[str, dict[str, object]]:
 
 
 def checked(name: object, arguments: object) -> tuple[str, dict[str, object]]:
-    """The call, if it is one. Raises ValueError."""
+    """The call, if both parts have the right type. Raises ValueError."""
     if not isinstance(name, str) or not name or not isinstance(arguments, dict):
         raise ValueError("a name and an object of arguments are expected")
     return name, arguments
 
 
 def named_json(pattern: re.Pattern[str], text: str) -> Calls:
-    """A name and its arguments as JSON, where the pattern finds them."""
+    """Names with arguments as JSON, where the pattern finds them."""
     found = [checked(_plain_name(match[1]), _object(match[2])) for match in pattern.finditer(text)]
     if not found:
         raise ValueError("there is no call")
@@ -90,12 +90,12 @@ def _plain_name(name: str) -> str:
 
 
 def _object(text: str) -> object:
-    """The first JSON object of a text; around it may stand a fence."""
+    """The first JSON object of a text. It may stand in a code fence."""
     return json.JSONDecoder().raw_decode(text[text.index("{") :])[0] if "{" in text else {}
 
 
 def mistral_calls(text: str, schemas: Schemas) -> Calls:
-    """`[{…}]`, or `name[ARGS]{…}`, each behind its `[TOOL_CALLS]`."""
+    """`[{…}]` or `name[ARGS]{…}`, each after its `[TOOL_CALLS]`."""
     calls: Calls = []
     for part in text.split("[TOOL_CALLS]"):
         calls += json_calls(part, schemas) if part.strip()[:1] in ("[", "{") else named_json(_MISTRAL, part)
@@ -103,7 +103,7 @@ def mistral_calls(text: str, schemas: Schemas) -> Calls:
 
 
 def deepseek_calls(text: str, schemas: Schemas) -> Calls:
-    """`function<sep>name` and fenced JSON, as V3 and R1 write it, or `name<sep>{…}`."""
+    """`function<sep>name` with fenced JSON, as V3 and R1 write it, or `name<sep>{…}`."""
     calls: Calls = []
     for before, after in _DEEPSEEK.findall(text):
         name, _, rest = after.partition("\n") if before.strip() == "function" else (before, "", after)
@@ -124,7 +124,7 @@ def harmony_calls(text: str, schemas: Schemas) -> Calls:
 
 
 def xml_calls(text: str, schemas: Schemas) -> Calls:
-    """`<function=name><parameter=key>value</parameter></function>`, or `<invoke name="…">`; JSON in place of the parameters."""
+    """`<function=name><parameter=key>value</parameter></function>`, or `<invoke name="…">`. JSON may replace the parameters."""
     calls: Calls = []
     for name, body in _FUNCTION.findall(text):
         if body.strip().startswith("{"):
@@ -150,7 +150,7 @@ def pair_calls(text: str, schemas: Schemas) -> Calls:
 
 
 def _typed(value: str, schemas: Schemas, name: str, key: str) -> object:
-    """A value that is written without quotes, as its schema wants it; without one, a number is a number."""
+    """An unquoted value in the type of its schema. Without a schema, numbers become numbers."""
     properties = schemas.get(name, {}).get("properties") or {}
     schema = properties.get(key) if isinstance(properties, Mapping) else None
     kind = schema.get("type") if isinstance(schema, Mapping) else None
@@ -165,7 +165,7 @@ def _typed(value: str, schemas: Schemas, name: str, key: str) -> object:
 
 
 def python_calls(text: str, schemas: Schemas) -> Calls:
-    """`[f(a=1), g()]`, or calls line by line, as Python writes them; arguments without names are taken in the schema's order."""
+    """`[f(a=1), g()]`, or one call per line, in Python syntax. Arguments without names follow the schema's order."""
     text = text.strip()
     printed = _PRINTED.fullmatch(text)
     body = ast.parse(printed[1] if printed else text).body
@@ -203,12 +203,12 @@ def _literal(node: ast.expr) -> object:
     if isinstance(node, ast.Name) and node.id in ("true", "false", "null"):
         return {"true": True, "false": False, "null": None}[node.id]
     value = ast.literal_eval(node)
-    json.dumps(value)  # what is no JSON cannot be an argument
+    json.dumps(value)  # an argument must be JSON
     return value
 
 
 def gemma_calls(text: str, schemas: Schemas) -> Calls:
-    """`call:name{key:<escape>text<escape>,other:5}`, the quotes being tokens of the model's."""
+    """`call:name{key:<escape>text<escape>,other:5}`. The quotes are tokens of the model."""
     calls: Calls = []
     for name, body in _GEMMA.findall(text):
         calls.append(checked(name, json.loads(_quoted_keys(body.replace('<|"|>', "<escape>")))))
@@ -218,7 +218,7 @@ def gemma_calls(text: str, schemas: Schemas) -> Calls:
 
 
 def _quoted_keys(body: str) -> str:
-    """JSON from an object whose keys have no quotes, and whose texts stand between `<escape>`s."""
+    """Make JSON of an object whose keys have no quotes, and whose texts stand between `<escape>`s."""
     parts = body.split("<escape>")
     outside = [re.sub(r"([{,]\s*)([\w.-]+)\s*:", r'\1"\2":', part) for part in parts[::2]]
     texts = [json.dumps(part, ensure_ascii=False) for part in parts[1::2]]

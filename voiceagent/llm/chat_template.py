@@ -1,5 +1,5 @@
-"""A model's chat template: messages to the text of a prompt, in the shape that the template wants, and the form in which it has
-the model write tool calls. What it cannot do is told when it is loaded."""
+"""A model's chat template. It turns messages into the text of a prompt, in the shape that the template needs, and finds the form
+in which the model writes tool calls. What the template cannot do is found when it is loaded."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from voiceagent.llm.tool_parser import ToolParser
 
 TEMPLATE_FILE, CONFIG_FILE = "chat_template.jinja", "tokenizer_config.json"
 WITH_TOOLS = "tool_use"
-"""The name of a model's template for tools, where it has several."""
+"""The name of a model's template for tools, if it has several templates."""
 SHOWN_CHARACTERS = 60
 _RENDERING = (TemplateError, TypeError, ValueError, LookupError, AttributeError, RecursionError)
-"""What a template may raise that is given what it does not expect."""
+"""Errors that a template may raise for unexpected input."""
 
 
 class ChatTemplate:
-    """One model's."""
+    """The chat template of one model."""
 
     def __init__(
         self, folder: Path, options: Mapping[str, object], controls: Collection[str] = frozenset(), tool_format: str = ""
     ) -> None:
-        """`options` are further variables of the template; `controls` are the model's control tokens. Raises ModelError, and
-        ConfigError for a `tool_format` that there is not."""
+        """`options` are further variables of the template. `controls` are the model's control tokens. Raises ModelError, and
+        ConfigError for an unknown `tool_format`."""
         if tool_format and tool_format not in BY_NAME:
             raise ConfigError(f"tool_format: there is no form {tool_format!r:.40}; expected one of {', '.join(BY_NAME)}")
         config = _config(folder)
@@ -49,20 +49,20 @@ class ChatTemplate:
             raise ModelError(f"{folder}: its chat template is broken ({error}); run voiceagent models verify") from error
         text = "\n".join(texts.values())
         self._options = {**_special_tokens(config), **options}
-        if "tools_in_user_message" in text:  # an agent that speaks first would be taken for the caller
+        if "tools_in_user_message" in text:  # else an agent that speaks first would be taken for the caller
             self._options.setdefault("tools_in_user_message", False)
         try:
             self._shape = plain_shape(self._rendered)
         except EngineError as error:
             raise ModelError(f"{self._source}: {error}; take a model that is made for conversations") from error
         self.begun = begun_in(self._rendered(self._shape.fit((Message("user", "Hello."),)), []))
-        """What ends the thought that every prompt begins; empty where none is begun."""
+        """The mark that ends a thought which every prompt begins. Empty if prompts begin none."""
         self.form: ToolFormat | None = None
-        """How the model writes tool calls; None where it cannot be given tools."""
+        """The form in which the model writes tool calls. None if it cannot be given tools."""
         self.call = ""
-        """A tool call with what stands around it, as the template writes it; empty where it cannot be given tools."""
+        """A tool call as the template writes it, with its surroundings. Empty if the model cannot be given tools."""
         self.no_tools = self._learn_tools(text, {*controls, *_special_tokens(config).values()}, tool_format)
-        """Why it cannot; empty where it can."""
+        """Why the model cannot be given tools. Empty if it can."""
 
     def text(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str:
         """The prompt, up to where the assistant's words begin. Raises EngineError."""
@@ -78,7 +78,7 @@ class ChatTemplate:
             raise EngineError(f"the model's chat template refuses the conversation: {error}") from error
 
     def _learn_tools(self, template: str, controls: Collection[str], tool_format: str) -> str:
-        """Find how tools are given and called; why they cannot be, or nothing."""
+        """Find out how tools are given and called. Returns why they cannot be, or an empty text."""
         if not takes_tools(self._shape, self._rendered):
             return f"{self._source}: this chat template has no place for tools; take a model that has, or an agent without tools"
         try:
@@ -98,14 +98,14 @@ class ChatTemplate:
 
 
 def _form_of(call: str, template: str, controls: Collection[str]) -> ToolFormat | None:
-    """The form that reads the call back that the template wrote, else the one that the template tells of in words."""
+    """The form that can read the call which the template wrote, else the form that the template describes in words."""
     read = next((form for form in FORMATS if _reads(form, call, controls)), None)
     told = (form for form in FORMATS if form.told_by and all(sign in template for sign in form.told_by))
     return read or next(told, None)
 
 
 def _reads(form: ToolFormat, call: str, controls: Collection[str]) -> bool:
-    """Whether the form finds the call, up to any control token that may have ended the generation."""
+    """Whether the form finds the call. The text may be cut at any control token that could have ended the generation."""
     around = [control for control in controls if control and control not in "".join(form.control)]
     ends = sorted({at for control in around for at in _places(call, control)} | {len(call)})
     return any(_found(form, call[:end]) for end in ends)
@@ -130,9 +130,9 @@ def _found(form: ToolFormat, text: str) -> bool:
 
 
 class _Generation(Extension):
-    """`{% generation %}…{% endgeneration %}`: marks the assistant's words for training; here it is only what stands between."""
+    """`{% generation %}…{% endgeneration %}` marks the assistant's words for training. Here only its contents are rendered."""
 
-    tags = {"generation"}  # noqa: RUF012 - so Jinja wants it
+    tags = {"generation"}  # noqa: RUF012 - Jinja requires this form
 
     def parse(self, parser: Parser) -> list[nodes.Node]:
         next(parser.stream)
@@ -140,7 +140,7 @@ class _Generation(Extension):
 
 
 def _environment() -> ImmutableSandboxedEnvironment:
-    """As Hugging Face's transformers sets it up."""
+    """Set up as in Hugging Face's transformers."""
     environment = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _Generation], autoescape=False
     )
@@ -165,7 +165,7 @@ def _refuse(message: str) -> NoReturn:
 
 
 def _config(folder: Path) -> dict[str, object]:
-    """The tokenizer's settings; empty where there are none. Raises ModelError."""
+    """The tokenizer's settings. Empty if there are none. Raises ModelError."""
     file = folder / CONFIG_FILE
     try:
         config = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
@@ -175,14 +175,14 @@ def _config(folder: Path) -> dict[str, object]:
 
 
 def _special_tokens(config: Mapping[str, object]) -> dict[str, str]:
-    """`bos_token`, `eos_token` and so on, which templates write out."""
+    """`bos_token`, `eos_token` and so on, which templates write."""
     named = {name: value for name, value in config.items() if name.endswith("_token")}
     texts = {name: value.get("content") if isinstance(value, dict) else value for name, value in named.items()}
     return {name: text for name, text in texts.items() if isinstance(text, str)}
 
 
 def _templates(folder: Path, config: Mapping[str, object]) -> tuple[Path, dict[str, str]]:
-    """Where the template stands, and its text, under no name; the one for tools under its own, where there are several."""
+    """The template's file, and its texts by name. The default one has the name ""; a separate one for tools has its own."""
     file = folder / TEMPLATE_FILE
     try:
         if file.is_file():

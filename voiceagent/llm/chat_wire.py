@@ -1,4 +1,4 @@
-"""Messages as the chat completions API of OpenAI takes them, and tool calls as its streams bring them: in pieces."""
+"""Messages in the form of OpenAI's chat completions API, and tool calls, which its streams send in pieces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_ARGUMENT_CHARACTERS = 20_000
 
 
 def wire_message(message: Message) -> dict[str, object]:
-    """A message as the chat completions API takes it."""
+    """A message in the API's form."""
     data: dict[str, object] = {"role": message.role, "content": message.prompted}
     if message.tool_calls:
         data["tool_calls"] = [
@@ -31,13 +31,13 @@ def wire_message(message: Message) -> dict[str, object]:
 
 
 def wire_tool(tool: ToolSchema, *, strict: bool) -> ToolSchema:
-    """A tool as the API takes it. With `strict` the server keeps the arguments to the schema."""
+    """A tool in the API's form. With `strict` the server keeps the arguments to the schema."""
     return {**tool, "function": {**tool["function"], "strict": True}} if strict else tool
 
 
 def read_delta(chunk: ChatCompletionChunk) -> ChoiceDelta | None:
-    """What a chunk of a stream adds; None where it adds nothing. Raises ValueError for what is no chunk: the official client
-    takes whatever a server writes, and checks no types."""
+    """The delta of a stream's chunk. None if it adds nothing. Raises ValueError for anything that is no chunk, because the
+    official client accepts whatever a server writes and checks no types."""
     try:
         delta = chunk.choices[0].delta if chunk.choices else None
         if delta is None:
@@ -51,12 +51,13 @@ def read_delta(chunk: ChatCompletionChunk) -> ChoiceDelta | None:
         if not isinstance(text, str | None):
             raise ValueError(f"it streams a {type(text).__name__} where text is expected")
         if text is not None:
-            text.encode()  # half a surrogate pair could be neither spoken nor sent back as history
+            text.encode()  # half a surrogate pair can neither be spoken nor be sent back as history
     return delta
 
 
 def read_ending(answer: ChatCompletion) -> float:
-    """How likely an answer's first token ends a sentence or a turn. Raises ValueError for an answer that tells no likelihoods."""
+    """The probability that an answer's first token ends a sentence or a turn. Raises ValueError for an answer without
+    probabilities."""
     try:
         told = answer.choices[0].logprobs
         if told is None or not told.content:
@@ -68,13 +69,13 @@ def read_ending(answer: ChatCompletion) -> float:
 
 
 class ToolCalls:
-    """Tool calls in the making: servers send them in pieces, by index."""
+    """Incomplete tool calls. Servers send them in pieces, by index."""
 
     def __init__(self) -> None:
         self._parts: dict[int, dict[str, str]] = {}
 
     def add(self, deltas: Sequence[ChoiceDeltaToolCall]) -> None:
-        """Take the pieces of a chunk. Raises EngineError for what no caller could have asked for."""
+        """Add the pieces of a chunk. Raises EngineError for too many calls or too long arguments."""
         for delta in deltas:
             if delta.index not in self._parts and len(self._parts) >= MAX_TOOL_CALLS:
                 raise EngineError(f"the language model asked for more than {MAX_TOOL_CALLS} tools at once")
@@ -87,7 +88,7 @@ class ToolCalls:
                 raise EngineError(f"the language model wrote arguments of over {MAX_ARGUMENT_CHARACTERS} characters")
 
     def complete(self) -> list[ToolCall]:
-        """The calls, at the stream's end; what has no name is none."""
+        """The calls at the stream's end. Calls without a name are dropped."""
         ordered = [self._parts[index] for index in sorted(self._parts)]
         return [
             ToolCall(part["id"] or random_call_id(), part["name"], part["arguments"] or "{}") for part in ordered if part["name"]

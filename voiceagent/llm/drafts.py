@@ -1,6 +1,6 @@
-"""What a generation will probably go on with, drafted without the model, so that the model reads several tokens in one step and
-says of each whether it would have written it (speculative decoding; prompt lookup, Saxena 2023): the mark of a call, what its
-grammar leaves little choice of, the caller's words in its arguments, and the values of a tool's result in the answer."""
+"""Drafts of what a generation will probably write next, made without the model. The model then reads several tokens in one step
+and checks each (speculative decoding; prompt lookup, Saxena 2023). Drafts hold the mark of a call, what its grammar nearly
+forces, the caller's words as its arguments, and the values of a tool's result in the answer."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from voiceagent.llm.prompt import ChatPrompt
 from voiceagent.llm.tool_constraint import ToolConstraint
 
 LOOKED_UP_TOKENS = 4
-"""So many are taken over from where the prompt goes on like the text: more are seldom right."""
+"""How many tokens are copied from the place in the prompt that matches the text. More are seldom right."""
 LONGEST_MATCH, SHORTEST_MATCH = 4, 2
-"""Tokens that must be the same for a place of the prompt to count."""
+"""How many tokens must be the same for a place in the prompt to match."""
 BEGINNING_TOKENS = 3
-"""So many of an earlier answer to a message of the same role."""
+"""How many tokens are copied from the beginning of an earlier answer to a message of the same role."""
 MAX_VALUES = 12
-"""Of a result; of a longer one no value is likelier than another."""
+"""Most values in a tool's result. With more, none is likelier than another."""
 WORD = re.compile(r"\w+")
 
 
 class Drafts:
-    """Of one generation."""
+    """The drafts of one generation."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Drafts:
         constraint: ToolConstraint | None,
         ending: list[int],
     ) -> None:
-        """`ids` is the prompt of `messages`; `ending` the last two tokens of an answer."""
+        """`ids` is the prompt of `messages`. `ending` is the last two tokens of an answer."""
         self._ids = ids
         self._constraint = constraint
         self._ending = ending
@@ -54,7 +54,7 @@ class Drafts:
         return CallDraft(said, names, self._ending[-1], prompt.tokenizer)
 
     def next(self, written: Sequence[int], longest: int) -> list[int]:
-        """What may follow the tokens that were generated so far, at most `longest` tokens."""
+        """What may follow the tokens generated so far, at most `longest` tokens."""
         if self._constraint is not None and self._call is not None and self._constraint.called:
             matcher = self._constraint.matcher
             return [self._ending[-1]] if matcher is None else self._call.next(matcher, written, longest)
@@ -78,7 +78,7 @@ class Drafts:
 
 
 def _after(text: Sequence[int], sought: Sequence[int], count: int) -> list[int]:
-    """What follows the last place of `text`, its end apart, where `sought` stands: at most `count` tokens."""
+    """What follows the last place in `text`, except its end, where `sought` stands: at most `count` tokens."""
     length, first = len(sought), sought[0]
     for at in range(len(text) - length - 1, -1, -1):
         if text[at] == first and list(text[at : at + length]) == list(sought):
@@ -87,7 +87,7 @@ def _after(text: Sequence[int], sought: Sequence[int], count: int) -> list[int]:
 
 
 def _answered(messages: Sequence[Message], role: str) -> str:
-    """The last answer in words to a message of the role."""
+    """The last answer in words to a message of this role."""
     pairs = itertools.pairwise(messages)
     said = [answer.content for asked, answer in pairs if asked.role == role and answer.role == "assistant"]
     return next((content for content in reversed(said) if content), "")
@@ -103,12 +103,12 @@ def _encoded(prompt: ChatPrompt, text: str) -> list[int]:
 
 
 def _cased(words: Sequence[str]) -> list[str]:
-    """Each as it was said, and in small letters."""
+    """Each word as it was said, and in lower case."""
     return list(dict.fromkeys(form for word in words for form in (word, word.lower())))
 
 
 def _values(result: str) -> list[str]:
-    """What a tool's result tells, as text; nothing of one that is no JSON or long."""
+    """The values in a tool's result, as text. Empty if the result is no JSON or has too many values."""
     try:
         values = list(_leaves(json.loads(result)))
     except (ValueError, RecursionError):

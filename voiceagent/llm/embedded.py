@@ -1,5 +1,5 @@
-"""The embedded language model: onnxruntime-genai on the CPU, in this process. `embedded_session` is a conversation with it,
-`embedded_worker` the thread that computes."""
+"""The embedded language model: onnxruntime-genai on the CPU, in this process. `embedded_session` is a conversation with it.
+`embedded_worker` is the thread that computes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class EmbeddedEngine:
 
     @property
     def tokens_read(self) -> int:
-        """Of prompts, in all; what a cache held was not read again."""
+        """How many prompt tokens were read in all. Cached tokens are not read again."""
         return self.worker.tokens_read
 
     @property
@@ -56,11 +56,11 @@ class EmbeddedEngine:
 
     @property
     def problems(self) -> dict[str, int]:
-        """See `LlmEngine.problems`: it has none that it could make good."""
+        """See `LlmEngine.problems`. There are none."""
         return {}
 
     async def kv_capacity(self) -> KvCapacity:
-        """See `LlmEngine.kv_capacity`: the sessions that are kept, each as long as the context."""
+        """See `LlmEngine.kv_capacity`. Each session that is kept may fill the context."""
         return KvCapacity(self.options.max_sessions * self.options.context_tokens, self.options.context_tokens)
 
     async def close(self) -> None:

@@ -1,5 +1,5 @@
-"""What the embedded language model's worker is asked for: generations, endings, and conversations to forget. The event loop makes
-them, the worker's thread answers."""
+"""Requests to the embedded language model's worker: generations, endings, and conversations to forget. The event loop makes them;
+the worker's thread answers them."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from voiceagent.llm.tool_constraint import ToolConstraint
 
 
 class KvCache:
-    """A conversation's generator and the token ids that its KV cache holds, the last of which may not be read yet."""
+    """A conversation's generator, and the token ids in its KV cache. The last of these ids may not be read yet."""
 
     def __init__(self, generator: Generator) -> None:
         self.generator = generator
         self.ids: list[int] = []
         self.read = 0
-        """So many of `ids` are read; where the generator picks its own tokens, it sees to that itself."""
+        """How many of `ids` the model has read. Not used where the generator picks its own tokens."""
         self.draft: list[int] = []
-        """What was read behind them, in case it follows."""
+        """Drafted tokens that were read after `ids`, in case they follow."""
 
 
 class Conversation:
-    """A conversation's place in the worker, which alone changes it."""
+    """A conversation's state in the worker. Only the worker changes it."""
 
     def __init__(self) -> None:
         self.cache: KvCache | None = None
-        """None before its first job, and where others needed the room."""
+        """None before its first job, and after it made room for other conversations."""
 
 
 class Job:
-    """One generation: the ids to answer, and where its tokens go. `None` ends the stream, an error ends it too."""
+    """One generation: the prompt's ids, and the queue for its tokens. `None` or an error ends the stream."""
 
     def __init__(
         self, conversation: Conversation, ids: list[int], max_tokens: int, constraint: ToolConstraint | None = None
@@ -46,18 +46,18 @@ class Job:
         self.left = max_tokens
         self.constraint = constraint
         self.messages: Sequence[Message] = ()
-        """That `ids` are the prompt of, where it is to be answered."""
+        """The messages of the prompt `ids`, if it is to be answered."""
         self.drafts: Drafts | None = None
         self.read = -1
-        """So many of `ids` are read; -1 before the first look at what the cache holds."""
+        """How many of `ids` are read. -1 until the cache was checked."""
         self.cache: KvCache | None = None
-        """The conversation's, while the job is under way."""
+        """The conversation's cache, while the job runs."""
         self.cancelled = False
         self._loop = asyncio.get_running_loop()
         self.tokens: asyncio.Queue[int | EngineError | None] = asyncio.Queue()
 
     def give(self, token: int | EngineError | None) -> None:
-        """Hand a token on; None or an error ends the stream."""
+        """Pass a token on. None or an error ends the stream."""
         if not self.cancelled:
             try:
                 self._loop.call_soon_threadsafe(self.tokens.put_nowait, token)
@@ -66,7 +66,8 @@ class Job:
 
 
 class Ending:
-    """A question: what may follow these ids? Its answer is a chance, or None where too much would have to be read for it."""
+    """The question how likely these ids are followed by an ending. The answer is a probability, or None if too much would have to
+    be read first."""
 
     def __init__(self, conversation: Conversation, ids: list[int]) -> None:
         self.conversation = conversation
@@ -76,8 +77,8 @@ class Ending:
         self.answer: asyncio.Future[float | None] = self._loop.create_future()
 
     def give(self, answer: float | EngineError | None) -> None:
-        """Answer it, or say why that is impossible."""
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+        """Answer the question, or report why it cannot be answered."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the answer is no longer needed
             self._loop.call_soon_threadsafe(self._set, answer)
 
     def _set(self, answer: float | EngineError | None) -> None:
@@ -90,7 +91,7 @@ class Ending:
 
 
 class Forget:
-    """A conversation to forget: `done` is set once its cache is freed."""
+    """A conversation to forget. `done` is set when its cache is freed."""
 
     def __init__(self, conversation: Conversation) -> None:
         self.conversation = conversation
@@ -98,13 +99,13 @@ class Forget:
         self._loop = asyncio.get_running_loop()
 
     def tell(self) -> None:
-        """It is forgotten."""
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits
+        """Report that the conversation is forgotten."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the answer is no longer needed
             self._loop.call_soon_threadsafe(self.done.set)
 
 
 def without(jobs: deque[Job | Ending], conversation: Conversation) -> deque[Job | Ending]:
-    """End a conversation's jobs, so that none of them holds its cache; the others' jobs."""
+    """End a conversation's jobs, so that none of them holds its cache. Returns the other jobs."""
     for job in jobs:
         if job.conversation is conversation:
             if isinstance(job, Job):

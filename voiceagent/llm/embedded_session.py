@@ -1,5 +1,5 @@
-"""One conversation with the embedded language model, on the event loop's side: its prompts as tokens, and the jobs that it gives
-to the worker. The worker keeps its KV cache: a prompt that begins like the last one costs only its new end."""
+"""One conversation with the embedded language model, on the event loop's side. It turns prompts into tokens and sends jobs to the
+worker. The worker keeps the conversation's KV cache, so a prompt that begins like the last one costs only its new end."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from voiceagent.llm.tool_constraint import ToolConstraints
 
 MAX_JOBS = 256
 BUSY_JOBS = 4
-"""So many generations at a time slow each other down noticeably."""
+"""From this many generations at a time on, they slow each other down noticeably."""
 HANGS_S = 3.0
-"""A token takes milliseconds: a worker that is at one for so long hangs."""
+"""A token takes milliseconds. A worker that needs this long for one hangs."""
 LOOK_S = 0.5
-"""Who waits for a token looks this often whether the worker hangs."""
+"""How often a session that waits for a token checks whether the worker hangs."""
 ENDING_S = 5.0
-"""So long the worker is waited for to forget a conversation, or to end."""
+"""How long to wait for the worker to forget a conversation, or to end."""
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class SharedModel:
     worker: EmbeddedWorker
     constraints: ToolConstraints
     jobs: int = 0
-    """That the sessions wait for now."""
+    """How many jobs the sessions wait for now."""
     closing: bool = False
 
     @property
@@ -61,7 +61,7 @@ class EmbeddedSession:
     async def generate(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
     ) -> AsyncGenerator[Generated, None]:
-        """See `LlmSession.generate`. All generations take turns, a token each, whatever their urgency."""
+        """See `LlmSession.generate`. All generations take turns, one token each, whatever their urgency."""
         if self._model.jobs >= MAX_JOBS:
             raise EngineError(f"the language model is overloaded: {MAX_JOBS} generations wait; lower the number of calls")
         answer = self._model.prompt.answer(messages, tools)
@@ -76,7 +76,7 @@ class EmbeddedSession:
     async def _tokens(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], max_tokens: int
     ) -> AsyncGenerator[int, None]:
-        """The answer's tokens; with `max_tokens` 0 the prompt is only read."""
+        """The answer's tokens. With `max_tokens` 0 the prompt is only read."""
         self._check_open()
         self._model.jobs += 1
         job = Job(self.conversation, [], max_tokens, self._model.constraints.of(tools))
@@ -94,7 +94,7 @@ class EmbeddedSession:
             self._model.jobs -= 1
 
     async def _next(self, job: Job) -> int | EngineError | None:
-        """The job's next token. Raises EngineError when the worker hangs: nobody is to wait for what does not come."""
+        """The job's next token. Raises EngineError when the worker hangs."""
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_S):
@@ -104,14 +104,15 @@ class EmbeddedSession:
                 raise EngineError(f"the language model hangs at a token for over {HANGS_S:g} s; restart the server")
 
     async def prefill(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
-        """See `LlmSession.prefill`. What follows the last message's words in the template is read too, and taken back later."""
+        """See `LlmSession.prefill`. The template's text after the last message's words is also read, and rewound later."""
         if self._model.load < 1:
             async with aclosing(self._tokens(messages, tools, 0)) as tokens:
                 async for _ in tokens:
                     pass
 
     async def ending_chance(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
-        """See `LlmSession.ending_chance`: one step, behind what was prefilled; None where much would have to be read."""
+        """See `LlmSession.ending_chance`. It takes one step after the prefilled tokens, and gives None if much would have to be
+        read first."""
         if self._model.load >= 1 or not messages or not messages[-1].content:
             return None
         self._check_open()
@@ -146,6 +147,6 @@ class EmbeddedSession:
             return
         forget = Forget(self.conversation)
         self._model.worker.put(forget)
-        with contextlib.suppress(TimeoutError):  # the worker hangs, and its generations have said so
+        with contextlib.suppress(TimeoutError):  # the worker hangs, and its generations have reported it
             async with asyncio.timeout(ENDING_S):
                 await forget.done.wait()

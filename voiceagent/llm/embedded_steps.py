@@ -1,7 +1,7 @@
-"""A step of a model whose graph tells the logits of the last few tokens, not only of the last: what is drafted to follow is read
-along with what is known to, and taken as far as the model would have chosen it. The tokens are those that single steps would
-make: of several rows onnxruntime computes each alike, however many there are. A single row it multiplies in another order, so
-every step reads at least two."""
+"""A step of a model whose graph gives the logits of the last few tokens, not only of the last one. The known tokens and a draft
+are read together. The draft is kept as far as the model would have chosen its tokens. The result is the same as with single
+steps, because onnxruntime computes each of several rows alike. It computes a single row in another order, so every step reads at
+least two tokens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST_DRAFT = RECENT_TOKENS - 1
 
 
 def tells_recent(generator: Generator) -> bool:
-    """Whether the model's graph has the output; `generator` is one that is used for nothing else."""
+    """Whether the model's graph has the output. `generator` must not be used for anything else."""
     try:
         generator.append_tokens([0] * (RECENT_TOKENS))
         return bool(generator.get_output(RECENT).shape[1] == RECENT_TOKENS)
@@ -27,14 +27,14 @@ def tells_recent(generator: Generator) -> bool:
 
 
 class GreedySteps:
-    """Takes the likeliest token, in every place."""
+    """Takes the likeliest token at every place."""
 
     def __init__(self, stop_ids: frozenset[int]) -> None:
         self._stop_ids = stop_ids
         self._filler = min(stop_ids)
 
     def read(self, cache: KvCache, tokens: list[int], draft: list[int]) -> None:
-        """Read what is known to come next, and behind it what may."""
+        """Read the known next tokens, then the draft."""
         if cache.draft:
             cache.generator.rewind_to(cache.read)
         cache.draft = []
@@ -44,8 +44,8 @@ class GreedySteps:
         cache.draft = draft
 
     def take(self, cache: KvCache, constraint: ToolConstraint | None) -> list[int]:
-        """What follows the tokens that are read: all of the draft that is right, the token behind it, and of a call what must
-        follow. They become ids of the cache; those that were not in the draft are still to be read."""
+        """The tokens that follow those that are read: the right part of the draft, the token after it, and tokens that a call's
+        grammar forces. They become ids of the cache. Those that were not in the draft are not read yet."""
         rows = cache.generator.get_output(RECENT)[0][-1 - len(cache.draft) :]
         taken: list[int] = []
         right = 0
@@ -61,7 +61,7 @@ class GreedySteps:
 
 
 def _next(logits: NDArray[np.float32], constraint: ToolConstraint | None) -> list[int]:
-    """What must come next, else the likeliest token; `logits` are those behind what is taken so far."""
+    """The forced tokens, or the likeliest token. `logits` are those after the tokens taken so far."""
     if constraint is None:
         return [int(logits.argmax())]
     if constraint.inside:

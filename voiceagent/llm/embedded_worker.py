@@ -1,5 +1,5 @@
-"""The embedded language model's worker: one thread that serves all calls, a token each in turn, and keeps a KV cache for each.
-The event loop puts jobs in (`embedded_jobs`), and reads their answers."""
+"""The embedded language model's worker: one thread for all calls. Calls take turns, one token each, and each has a KV cache. The
+event loop sends jobs (`embedded_jobs`) and reads the answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from voiceagent.llm.tool_constraint import ToolConstraint
 log = logging.getLogger(__name__)
 
 PREFILL_TOKENS = 256
-"""A prompt is read in pieces of this many tokens, so that other calls and cancellation get in between."""
+"""Prompts are read in pieces of this many tokens, so that other calls and cancellations need not wait long."""
 
 
 class EmbeddedWorker:
@@ -46,21 +46,21 @@ class EmbeddedWorker:
         self._ending = [min(self._stop_ids)] * 2
         """The last tokens of the last answer in words."""
         self.caching: OrderedDict[Conversation, None] = OrderedDict()
-        """The conversations that have a KV cache; the longest unused first."""
+        """The conversations that have a KV cache. The one unused for longest comes first."""
         self._inbox: queue.SimpleQueue[Job | Ending | Forget | None] = queue.SimpleQueue()
         self.tokens_read = 0
-        """Of prompts, in all; what a cache held was not read again."""
+        """How many prompt tokens were read in all. Cached tokens are not read again."""
         self.token_since_s: float | None = None
-        """When it began the token that it is at, on `time.monotonic`."""
+        """When the current token began, on `time.monotonic`. None between tokens."""
         self._thread = threading.Thread(target=self._work, name="language-model", daemon=True)
         self._thread.start()
 
     def put(self, job: Job | Ending | Forget) -> None:
-        """Give it something to do."""
+        """Give the worker a job."""
         self._inbox.put(job)
 
     def stop(self, within_s: float) -> None:
-        """End the thread; blocks until it has ended, at most so long."""
+        """End the thread, and wait for its end at most `within_s`."""
         self._inbox.put(None)
         self._thread.join(within_s)
 
@@ -94,7 +94,7 @@ class EmbeddedWorker:
                 job.give(EngineError(f"the language model failed: {error}"))
 
     def _advance(self, job: Job) -> bool:
-        """Read a piece of the prompt or make one token; False when the job is over."""
+        """Read a piece of the prompt or generate one token. Returns False when the job is over."""
         if job.cancelled:
             return False
         if job.cache is None:
@@ -115,7 +115,7 @@ class EmbeddedWorker:
             self.token_since_s = None
 
     def _rewind(self, cache: KvCache, job: Job) -> None:
-        """To where the cache and the prompt part."""
+        """Go back to where the cache and the prompt differ."""
         job.read = self._same(cache, job.ids)
         if cache.ids:
             cache.generator.rewind_to(job.read)
@@ -125,7 +125,7 @@ class EmbeddedWorker:
             job.drafts = Drafts(self._prompt, job.ids, job.messages, job.constraint, self._ending)
 
     def _read(self, cache: KvCache, job: Job, piece: list[int]) -> None:
-        """A piece of the prompt."""
+        """Read a piece of the prompt."""
         cache.ids += piece
         job.read += len(piece)
         if self.steps is None:
@@ -135,12 +135,12 @@ class EmbeddedWorker:
         self.tokens_read += len(piece)
 
     def _draft(self, cache: KvCache, job: Job) -> list[int]:
-        """What may follow the cache's tokens."""
+        """The draft of what may follow the cache's tokens."""
         room = min(self._options.draft_tokens, LONGEST_DRAFT, job.left - 1, self._options.context_tokens - len(cache.ids))
         return job.drafts.next(cache.ids[len(job.ids) :], room) if job.drafts is not None and room > 0 else []
 
     def _generate(self, cache: KvCache, job: Job) -> bool:
-        """Generate a token, or as many as are known by now; False when the job is over."""
+        """Generate a token, or all tokens that are certain. Returns False when the job is over."""
         if self.steps is None:
             tokens = self._next_tokens(cache, job.constraint)
             cache.ids += tokens
@@ -153,7 +153,7 @@ class EmbeddedWorker:
         return True
 
     def _give(self, cache: KvCache, job: Job, tokens: list[int]) -> bool:
-        """Hand the cache's last tokens on; False when the job is over. What would stand behind its end is no part of it."""
+        """Pass the cache's last tokens on. Returns False when the job is over. Tokens after its end are removed."""
         for number, token in enumerate(tokens, 1):
             job.left -= 1
             stops = token in self._stop_ids
@@ -167,7 +167,7 @@ class EmbeddedWorker:
         return True
 
     def _answer(self, ending: Ending, active: Iterable[Job | Ending]) -> None:
-        """Say what may follow. A job of the same call that is under way finds the cache as it left it."""
+        """Answer how likely an ending follows. A running job of the same call finds the cache unchanged."""
         cache = ending.conversation.cache
         if ending.cancelled:
             return
@@ -184,11 +184,11 @@ class EmbeddedWorker:
         ending.give(chance)
 
     def _same(self, cache: KvCache, ids: Sequence[int]) -> int:
-        """How many of these ids need not be read anew."""
+        """How many of these ids need not be read again."""
         return _common(cache.ids[: cache.read] if self.steps else cache.ids, ids)
 
     def _hold(self, cache: KvCache, ids: Sequence[int], draft: Sequence[int]) -> None:
-        """Have the cache hold these ids, all of them read, and the draft behind them."""
+        """Make the cache hold these ids, all of them read, with the draft after them."""
         same = self._same(cache, ids)
         if self.steps is not None:
             same = max(0, min(same, len(ids) + len(draft) - SHORTEST_STEP))
@@ -199,7 +199,7 @@ class EmbeddedWorker:
         cache.ids, cache.read, cache.draft = list(ids), len(ids), list(draft)
 
     def _next_tokens(self, cache: KvCache, constraint: ToolConstraint | None) -> list[int]:
-        """One token; or of a tool call the next one with all that must follow it, which are read in one step."""
+        """One token. Inside a tool call also all tokens that must follow it, which are read in one step."""
         generator = cache.generator
         if constraint is not None and constraint.inside:
             tokens = constraint.next(generator.get_logits())  # this reads the last token: append_tokens alone would leave it out
@@ -212,7 +212,8 @@ class EmbeddedWorker:
         return [token]
 
     def cache(self, conversation: Conversation) -> KvCache:
-        """The conversation's, or a new one; the longest unused goes, and its conversation's next prompt is read anew."""
+        """The conversation's cache, or a new one. If there are too many, the one unused for longest is freed, and its
+        conversation's next prompt is read again."""
         if conversation.cache is None:
             conversation.cache = KvCache(self.generator())
             while len(self.caching) >= self._options.max_sessions:
@@ -241,8 +242,8 @@ class EmbeddedWorker:
 
 
 def _common(held: Sequence[int], wanted: Sequence[int]) -> int:
-    """How many ids both begin with, but less than all of `wanted` and of `held`: the last id must be read anew to be
-    answered, and the last one generated was never read."""
+    """How many ids both begin with, but fewer than all of `wanted` and of `held`. The last wanted id must be read again to be
+    answered, and the last generated one was never read."""
     limit = max(0, min(len(held), len(wanted)) - 1)
     return next((index for index in range(limit) if held[index] != wanted[index]), limit)
 

@@ -1,5 +1,6 @@
-"""What a language model may write behind words that are a whole turn: a mark that ends a sentence, in any script, a new line, or
-the control token with which its template ends a turn. How likely these are together is how likely the words are complete."""
+"""How a language model shows that words are a whole turn: it writes an end-of-sentence mark (of any script), a new line, or the
+control token that ends a turn in its template. The probability of these together is the probability that the words are
+complete."""
 
 from __future__ import annotations
 
@@ -19,11 +20,12 @@ SENTENCE_FINAL = frozenset(
 )
 """Unicode's property Sentence_Terminal (PropList.txt, Basic Multilingual Plane), and the ellipsis."""
 SPREAD_TOKENS = 20
-"""Of servers that give only the likeliest tokens: so many of them."""
+"""How many of the likeliest tokens to ask for, from servers that give only these."""
 
 
 def ends_turn(text: str) -> bool:
-    """Whether a token of that text, which is no control token, ends a sentence or begins a new line; ".5" and ".com" end none."""
+    """Whether a token with this text, other than a control token, ends a sentence or begins a new line. ".5" and ".com" do
+    not."""
     bare = text.strip()
     if not bare:
         return "\n" in text
@@ -31,7 +33,7 @@ def ends_turn(text: str) -> bool:
 
 
 def ending_ids(prompt: ChatPrompt, stop_ids: Iterable[int]) -> NDArray[np.int64]:
-    """The ids of a model's tokens that end a turn; sorted."""
+    """The ids of the model's tokens that end a turn, sorted."""
     tokens = prompt.tokenizer
     texts: Sequence[str] = tokens.decode_batch([[token] for token in range(tokens.get_vocab_size())], skip_special_tokens=False)
     ids = {token for token, text in enumerate(texts) if ends_turn(text)} | set(stop_ids) | set(prompt.turn_end_ids)
@@ -39,14 +41,14 @@ def ending_ids(prompt: ChatPrompt, stop_ids: Iterable[int]) -> NDArray[np.int64]
 
 
 def ending_share(logits: NDArray[np.float32], ids: NDArray[np.int64]) -> float:
-    """The probability of those ids; `logits` have the shape (vocabulary,)."""
+    """The probability of these ids. `logits` have the shape (vocabulary,)."""
     weights = np.exp(logits - logits.max())
     return float(weights[ids].sum() / weights.sum())
 
 
 def told_share(told: Iterable[tuple[str, float]]) -> float:
-    """The probability of the endings among a server's likeliest tokens, each with its log-probability. A control token is known
-    by its brackets, or by having no text."""
+    """The probability of the endings among a server's likeliest tokens, each with its log-probability. A token in brackets or
+    without text counts as a control token."""
     return min(1.0, sum(math.exp(log_probability) for text, log_probability in told if ends_turn(text) or _is_control(text)))
 
 

@@ -1,4 +1,4 @@
-"""What a language model must offer to a call."""
+"""The interface of a language model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ class GeneratedText:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished(Message):
-    """The last message of a prompt: what another engine had said of the reply when it stopped. The reply goes on from there."""
+    """The last message of a prompt, if another engine stopped in the middle of the reply: what it had said. The reply goes on
+    from there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,66 +29,67 @@ class KvCapacity:
     """The KV cache that all calls share."""
 
     tokens: int
-    """Of all calls together."""
+    """Most tokens of all calls together."""
     longest_tokens: int
-    """What one call can take at most."""
+    """Most tokens of one call."""
 
 
 Generated = GeneratedText | ToolCall
-"""What a generation yields: text as it comes, tool calls only when complete."""
+"""What a generation yields. Text comes in pieces; tool calls come complete."""
 
 ToolSchema = JsonObject
 """An OpenAI `{"type": "function", "function": {name, description, parameters}}` object."""
 
 
 class Urgency(enum.IntEnum):
-    """Who goes first where requests wait for each other; the lower, the sooner."""
+    """The order of requests that wait for each other. Lower values go first."""
 
     REPLY = 0
     """A caller waits for it."""
     SPECULATIVE = 1
-    """It may be thrown away."""
+    """It may be discarded."""
     AHEAD = 2
-    """Nobody waits for it: prefill, summing up."""
+    """Nothing waits for it: prefill, summaries."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryLimits:
-    """How long a conversation the model can be told. Tokens are estimated, as `estimated_tokens` does."""
+    """How long a conversation may be. Tokens are estimated as in `estimated_tokens`."""
 
     prompt_tokens: int | None = None
-    """Of a whole prompt with instructions and tools; None where the engine cannot tell."""
+    """Of a whole prompt with instructions and tools. None if the engine does not know."""
     history_tokens: int | None = None
-    """Of what was said alone, where the model does worse with more; None: there is no such limit."""
+    """Of the conversation alone, if the model gets worse with longer ones. None: no such limit."""
 
 
 FULL_PROMPT = 0.8
-"""An engine that knows how many tokens a prompt may have tells the turn engine this share of them, which counts by estimate."""
+"""An engine that knows the most tokens of a prompt gives the turn engine this share of them as the limit, because the turn engine
+only estimates."""
 
 
 class LlmSession(Protocol):
-    """One conversation with a language model. An engine may keep in it what was read of the last prompt, such as the KV cache."""
+    """One conversation with a language model. An engine may keep data of the last prompt in it, such as the KV cache."""
 
     def generate(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
     ) -> AsyncGenerator[Generated, None]:
-        """Answer `messages` (the first may be of role `system`). Closing the generator (`aclose`, or cancelling the
-        task that iterates it) stops the computation at the next token and frees what it held. Raises EngineError."""
+        """Answer `messages`. The first one may have the role `system`. Closing the generator (`aclose`, or cancelling the task
+        that iterates it) stops the computation at the next token and frees its resources. Raises EngineError."""
         ...
 
     async def prefill(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
-        """Read `messages`, whose last may go on growing, so that a generation that begins like them answers sooner. It gives way
-        to all else; cancelling stops it. Raises EngineError."""
+        """Read `messages`, whose last one may still grow, so that a generation with the same beginning answers sooner. It has the
+        lowest priority; cancelling stops it. Raises EngineError."""
         ...
 
     async def ending_chance(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
-        """How likely, 0 to 1, the last message's words are followed by the end of a sentence or of the turn, rather than by more
-        words; None where the engine cannot tell, or has better things to do. It reads what a generation that begins like
-        `messages` reads anyway, and disturbs none; cancelling stops it. Raises EngineError."""
+        """The probability, 0 to 1, that the last message's words are followed by the end of a sentence or of the turn, and not by
+        more words. None if the engine cannot tell or is busy. It reads only what a generation with the same beginning would read,
+        and delays none. Cancelling stops it. Raises EngineError."""
         ...
 
     async def close(self) -> None:
-        """The conversation is over: end what runs for it and free what is kept for it. May be called twice."""
+        """The conversation is over. Stop its work and free its resources. May be called twice."""
         ...
 
 
@@ -95,34 +97,34 @@ class LlmEngine(Protocol):
     """A language model shared by all calls of a server."""
 
     def open(self, call_id: str) -> LlmSession:
-        """Begin a conversation; its owner closes it. `call_id` names it in logs."""
+        """Open a session for a conversation. Its owner closes it. `call_id` is its name in logs."""
         ...
 
     @property
     def load(self) -> float:
-        """How busy the engine is: 0 idle; from 1 on, what is asked now waits for others."""
+        """How busy the engine is. 0 is idle; from 1 on, new requests wait for others."""
         ...
 
     @property
     def limits(self) -> HistoryLimits:
-        """How long a conversation may be. The turn engine shortens a longer one between turns; an engine leaves out turns only
-        where a prompt does not fit at all."""
+        """How long a conversation may be. The turn engine shortens a longer one between turns. An engine leaves out turns only if
+        a prompt does not fit at all."""
         ...
 
     @property
     def problems(self) -> Mapping[str, int]:
-        """What went wrong and was made good, and how often; by a slug."""
+        """Counts of problems that the engine solved itself, by a slug."""
         ...
 
     async def kv_capacity(self) -> KvCapacity | None:
-        """How much memory there is for conversations; None when the engine cannot tell. Asked once, before the first call."""
+        """How much memory there is for conversations. None if the engine cannot tell. Asked once, before the first call."""
         ...
 
     async def close(self) -> None:
-        """Free the model and its threads or connections. Sessions that are still open generate nothing any more."""
+        """Free the model and its threads or connections. Open sessions generate nothing more."""
         ...
 
 
 def no_tools(engine: LlmEngine) -> str:
-    """Why the engine's model cannot be given tools, in one line; empty where it can, or the engine does not say."""
+    """Why the engine's model cannot be given tools, in one line. Empty if it can, or if the engine does not say."""
     return str(getattr(engine, "no_tools", ""))

@@ -1,5 +1,5 @@
-"""A language model with a fallback: the fallback answers what the first one fails to begin, goes on where it stops in the middle
-of a reply, and answers whatever is asked in the seconds after that, so that a dead server is not waited for in every turn."""
+"""A language model with a fallback. The fallback answers if the first model fails, and continues a reply in which the first model
+stops. It also answers everything in the seconds after a failure, so that not every turn waits for a dead server."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from voiceagent.llm.left_out import LeftOut, after_instructions
 log = logging.getLogger(__name__)
 
 REST_S = 10.0
-"""So long the fallback answers everything, before the first one is tried again."""
+"""How long the fallback answers everything before the first model is tried again."""
 
 
 class FallbackEngine:
-    """Implements `LlmEngine` by two others."""
+    """Implements `LlmEngine` with two others."""
 
     def __init__(self, first: LlmEngine, fallback: LlmEngine) -> None:
         self.first = first
         self.fallback = fallback
         self._failed_s = float("-inf")
         self.failures = 0
-        """Replies that the fallback gave because the first one failed."""
+        """Replies that the fallback gave because the first model failed."""
 
     @property
     def uses_fallback(self) -> bool:
-        """Whether the first one failed a moment ago."""
+        """Whether the first model failed a moment ago."""
         return time.monotonic() - self._failed_s < REST_S
 
     @property
@@ -54,7 +54,7 @@ class FallbackEngine:
         return FallbackSession(self, call_id)
 
     def failed(self) -> None:
-        """The first one failed just now."""
+        """Note that the first model failed now."""
         self._failed_s = time.monotonic()
 
     @property
@@ -64,12 +64,13 @@ class FallbackEngine:
 
     @property
     def limits(self) -> HistoryLimits:
-        """See `LlmEngine.limits`: those of the first one. The fallback gets less where its own are lower."""
+        """See `LlmEngine.limits`. They are those of the first model. The fallback gets a shorter history if its own limits are
+        lower."""
         return self.first.limits
 
     @property
     def no_tools(self) -> str:
-        """See `no_tools`: of whichever cannot."""
+        """See `no_tools`. Either model may be unable to use tools."""
         return no_tools(self.first) or no_tools(self.fallback)
 
     @property
@@ -78,7 +79,7 @@ class FallbackEngine:
         return {**self.first.problems, **self.fallback.problems, "fallback_answered": self.failures}
 
     async def kv_capacity(self) -> KvCapacity | None:
-        """See `LlmEngine.kv_capacity`: of the first one, while it answers."""
+        """See `LlmEngine.kv_capacity`. It is that of the model that answers now."""
         return await self._now.kv_capacity()
 
     async def close(self) -> None:
@@ -88,7 +89,7 @@ class FallbackEngine:
 
 
 class FallbackSession:
-    """Implements `LlmSession` by one of each. The fallback's is begun when it is needed."""
+    """Implements `LlmSession` with a session of each model. The fallback's session opens when it is needed."""
 
     def __init__(self, engine: FallbackEngine, call_id: str) -> None:
         self._engine = engine
@@ -96,7 +97,7 @@ class FallbackSession:
         self._first = engine.first.open(call_id)
         self._fallback: LlmSession | None = None
         self._left_out = LeftOut()
-        """Of what the fallback is told."""
+        """The turns that are left out for the fallback."""
 
     def _begun_fallback(self) -> LlmSession:
         if self._fallback is None:
@@ -110,7 +111,7 @@ class FallbackSession:
     async def generate(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
     ) -> AsyncGenerator[Generated, None]:
-        """See `LlmSession.generate`. The fallback goes on where a reply fails in the middle, for the caller has heard its
+        """See `LlmSession.generate`. The fallback continues a reply that fails in the middle, because the caller has heard its
         beginning. A reply that has called a tool fails."""
         said = ""
         if not self._engine.uses_fallback:
@@ -139,7 +140,7 @@ class FallbackSession:
                 yield piece
 
     def _fitted(self, messages: Sequence[Message]) -> Sequence[Message]:
-        """What the fallback is told of a conversation that is as long as the first one may be told."""
+        """The part of the conversation that fits the fallback's limits."""
         if not self._engine.uses_fallback or (most := self._engine.fallback.limits.history_tokens) is None:
             return messages
         first = after_instructions(messages)
@@ -153,7 +154,7 @@ class FallbackSession:
         await self._now.prefill(self._fitted(messages), tools)
 
     async def ending_chance(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
-        """See `LlmSession.ending_chance`: of whichever answers."""
+        """See `LlmSession.ending_chance`. The model that answers now is asked."""
         return await self._now.ending_chance(self._fitted(messages), tools)
 
     async def close(self) -> None:

@@ -1,6 +1,6 @@
-"""How onnxruntime is told to multiply 8-bit whole numbers on this CPU. An x86 CPU without VNNI adds up pairs of such products in
-16 bits, which overflow and make a model write nonsense; onnxruntime has a slower way for it, which it takes only when it is asked
-(onnxruntime, docs "Quantize ONNX models": U8S8 on x86-64). A CPU with VNNI would be half as fast with it."""
+"""How onnxruntime must multiply 8-bit integers on this CPU. An x86 CPU without VNNI adds pairs of products in 16 bits. They
+overflow, and the model writes nonsense. onnxruntime has a slower method without overflow, which must be chosen (onnxruntime, docs
+"Quantize ONNX models": U8S8 on x86-64). A CPU with VNNI would be half as fast with it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SLOWER = {"session.x64quantprecision": "1"}
 
 
 def session_options(cpu: Path = CPU) -> dict[str, str]:
-    """Of an onnxruntime session: what an x86 CPU without VNNI needs, and one that cannot be looked at."""
+    """Options of an onnxruntime session. They choose the slower method on an x86 CPU without VNNI, or if the CPU is unknown."""
     try:
         lines = cpu.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -1,5 +1,5 @@
-"""How much KV cache a vLLM server has, as it says itself among its metrics: in tokens, in older versions in blocks, which layers
-of several kinds share. The longest sequence stands in its list of models. Other servers do not tell."""
+"""The size of a vLLM server's KV cache, from its metrics. It is given in tokens, in older versions in blocks, which layers of
+several kinds share. The longest sequence is in its list of models. Other servers do not report it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _LABEL = re.compile(r'(\w+)="([^"]*)"')
 
 
 def read_kv_capacity(metrics: str, longest_tokens: int | None) -> KvCapacity | None:
-    """The cache that vLLM's `metrics` (Prometheus text) describe, of all its engines together; None when they describe none. A
-    sequence is no longer than `longest_tokens`, the model's `max_model_len`, where the server tells that."""
+    """The cache that vLLM's `metrics` (Prometheus text) describe, for all its engines together. None if they describe none. A
+    sequence is at most `longest_tokens` long, the model's `max_model_len`, if the server reports it."""
     tokens = 0
     for found in _CONFIG.finditer(metrics):
         labels = dict(_LABEL.findall(found["labels"]))

@@ -1,5 +1,5 @@
-"""Any OpenAI-compatible server as the language model (vllm serve first; SGLang, TensorRT-LLM, Dynamo, LiteLLM and Ollama speak
-the same API, see `servers`), or several that serve the same model. `openai_session` is a conversation with it."""
+"""Any OpenAI-compatible server as the language model, or several servers of the same model. It is made for vllm serve. SGLang,
+TensorRT-LLM, Dynamo, LiteLLM and Ollama have the same API, see `servers`. `openai_session` is a conversation with it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class OpenAiEngine:
 
     @property
     def limits(self) -> HistoryLimits:
-        """See `LlmEngine.limits`: how long a prompt may be the server says when one is too long."""
+        """See `LlmEngine.limits`. A server reports itself when a prompt is too long."""
         return HistoryLimits(history_tokens=self.options.long_history_tokens)
 
     @property
@@ -55,7 +55,7 @@ class OpenAiEngine:
         return {"asked_again": self.servers.retries, "reply_cut": self.servers.cut_replies, "gauges_unread": unread}
 
     async def kv_capacity(self) -> KvCapacity | None:
-        """See `LlmEngine.kv_capacity`: of all servers together."""
+        """See `LlmEngine.kv_capacity`. It is the sum of all servers."""
         each = [await replica.kv_capacity() for replica in self.replicas]
         known = [capacity for capacity in each if capacity is not None]
         if len(known) < len(each):
@@ -69,7 +69,7 @@ class OpenAiEngine:
 
 
 def create(path: Path | None, options: Mapping[str, object]) -> OpenAiEngine:
-    """The plugin `openai` of `voiceagent.llm`; it loads no files. Raises ConfigError."""
+    """The plugin `openai` of `voiceagent.llm`. It loads no files. Raises ConfigError."""
     try:
         return OpenAiEngine(msgspec.convert(dict(options), OpenAiOptions))
     except msgspec.ValidationError as error:

@@ -1,4 +1,4 @@
-"""Options of a language model that a server answers for."""
+"""Options of a language model on a server."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ class OpenAiOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Options of a profile's `llm`."""
 
     base_url: str
-    """Such as http://127.0.0.1:8000/v1; several servers of the same model, separated by commas."""
+    """An address such as http://127.0.0.1:8000/v1, or those of several servers of the same model, separated by commas."""
     served_model: str = ""
-    """The model to ask for; empty: the first that the server lists."""
+    """The model's name. Empty: the first that the server lists."""
     api_key_env: str = "VOICEAGENT_LLM_API_KEY"
     temperature: float = 0.0
     max_tokens: int = 200
     first_token_timeout_s: float = 10.0
-    """A server that has sent nothing for so long is given up, and another one asked."""
+    """After this time without a token, the server is given up and another one is asked."""
     inactivity_timeout_s: float = 3.0
-    """A reply that has begun and gains neither text nor a tool call for so long is given up; what was said stays said."""
+    """After this time without more text or a tool call, a reply that has begun is given up. What was said stays said."""
     total_timeout_s: float = 60.0
-    """A reply that takes longer is ended there, as one that is too long is."""
+    """A longer reply is cut off there, like one with too many tokens."""
     busy_generations: int = 32
-    """With so many generations at a time nothing speculative is begun: the server has enough to do."""
+    """From this many generations at a time on, no speculative work begins."""
     enable_thinking: bool | None = None
-    """Given to the server's chat template where set."""
+    """Passed to the server's chat template if set."""
     thinks_first: bool = False
-    """Every reply begins inside a thought that the server's template opened, and that the server passes on as text; `</think>`
-    ends it. Without this setting the first such reply tells."""
+    """Whether every reply begins inside a thought that the server's template opened and the server passes on as text, up to
+    `</think>`. Without this setting it is learned from the first such reply."""
     long_history_tokens: int | None = None
-    """A conversation of more is too long for the model, by estimate, instructions and tools not counted: what an agent's
-    `llm.long_history_tokens` is where the agent does not say. None: there is no such limit."""
+    """A conversation with more estimated tokens, without instructions and tools, is too long for the model. It is the default of
+    an agent's `llm.long_history_tokens`. None: no limit."""
     request: dict[str, object] = {}
     """Further fields of every request that the server knows, such as top_k or repetition_penalty."""
 

@@ -1,8 +1,8 @@
-"""One conversation with a language model on a server. Text streams; tool calls are given out when they are complete; the stream
-is always closed, which makes the server stop.
+"""One conversation with a language model on a server. Text streams; tool calls are yielded when complete. The stream is always
+closed, which makes the server stop.
 
-What goes wrong before anything was said is tried again: on another server, or with a shorter conversation. What goes wrong
-later ends the reply: what was said stays said. A reply that takes too long as a whole ends like one that is too long."""
+An error before the first output leads to a retry, on another server or with a shorter conversation. A later error ends the reply;
+what was said stays said. A reply that takes too long as a whole is cut off, like one with too many tokens."""
 
 from __future__ import annotations
 
@@ -26,40 +26,41 @@ from voiceagent.llm.thoughts import BegunThoughts
 log = logging.getLogger(__name__)
 
 WORTH_PREFILL = 60
-"""Characters: prefix caches work in blocks of 16 tokens or so, and less than that fills none."""
+"""In characters. Prefix caches work in blocks of about 16 tokens. Less text than this fills no block."""
 ENDING_TIMEOUT_S = 1.0
-"""What is told later of a pause comes too late for it."""
+"""A later answer would come too late for the pause."""
 MAX_SHORTENINGS = 4
 
 
 @dataclass(slots=True)
 class Servers:
-    """What all sessions of an engine share: the servers, and what was learned of them."""
+    """What all sessions of an engine share: the servers, and what was learned about them."""
 
     options: OpenAiOptions
     replicas: list[Replica]
     thought: BegunThoughts
     generations: int = 0
-    """That run now."""
+    """How many run now."""
     retries: int = 0
-    """Requests that were made again, elsewhere or shorter."""
+    """Requests that were repeated, on another server or shorter."""
     cut_replies: int = 0
     """Replies that took too long as a whole."""
 
     @property
     def load(self) -> float:
-        """See `LlmEngine.load`: this process's requests, and what the least busy server says of its queue and its KV cache."""
+        """See `LlmEngine.load`. It is the greater of two: this process's requests, and what the least busy server reports of its
+        queue and KV cache."""
         return max(self.generations / self.options.busy_generations, min(replica.load for replica in self.replicas))
 
     def request(self, max_tokens: int) -> dict[str, object]:
-        """What every request says."""
+        """The fields of every request."""
         extra = dict(self.options.request)
         if self.options.enable_thinking is not None:
             extra["chat_template_kwargs"] = {"enable_thinking": self.options.enable_thinking}
         return {"temperature": self.options.temperature, "max_tokens": max_tokens, "extra_body": extra}
 
     async def timed(self, replica: Replica, deltas: AsyncGenerator[ChoiceDelta, None]) -> AsyncGenerator[ChoiceDelta, None]:
-        """Deltas within the timeouts. Raises ReplicaError."""
+        """The deltas, within the timeouts. Raises ReplicaError."""
         options, loop = self.options, asyncio.get_running_loop()
         ends_s = loop.time() + options.total_timeout_s
         until_s, begun = loop.time() + options.first_token_timeout_s, False
@@ -79,25 +80,26 @@ class Servers:
                 yield delta
                 if delta.content or delta.tool_calls:
                     until_s = loop.time() + options.inactivity_timeout_s
-                elif not begun:  # it thinks
+                elif not begun:  # the model thinks
                     until_s = loop.time() + options.first_token_timeout_s
 
 
 class OpenAiSession:
-    """Implements `LlmSession` over HTTP. Servers keep their own prefix caches: a session stays with the server that knows it."""
+    """Implements `LlmSession` over HTTP. Servers keep their own prefix caches, so a session stays with the server that knows
+    it."""
 
     def __init__(self, servers: Servers) -> None:
         self._servers = servers
         self._home: Replica | None = None
         self._prefilled = -WORTH_PREFILL
-        """So many characters of the prompt the server has read."""
+        """How many characters of the prompt the server has read."""
         self._left_out = LeftOut()
 
     async def generate(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
     ) -> AsyncGenerator[Generated, None]:
-        """See `LlmSession.generate`. A server that has no parser for tool calls, or a wrong one, leaves them in the text: they
-        are found there and not spoken. What the model thinks aloud is not spoken either."""
+        """See `LlmSession.generate`. A server without the right parser leaves tool calls in the text. They are found here and not
+        spoken. What the model thinks aloud is not spoken either."""
         servers = self._servers
         servers.generations += 1
         self._prefilled = _characters(messages)
@@ -116,8 +118,8 @@ class OpenAiSession:
             servers.generations -= 1
 
     async def prefill(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
-        """See `LlmSession.prefill`: a request for one token, which fills the server's prefix cache. None is made for less than a
-        block of the cache, nor while others wait."""
+        """See `LlmSession.prefill`. It is a request for one token, which fills the server's prefix cache. None is made if less
+        than a block of the cache is new, or while other requests wait."""
         length = _characters(messages)
         if abs(length - self._prefilled) < WORTH_PREFILL or self._servers.load >= 1:
             return
@@ -127,7 +129,7 @@ class OpenAiSession:
                 pass
 
     async def ending_chance(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
-        """See `LlmSession.ending_chance`: a request for one token, where the server can tell how likely it was."""
+        """See `LlmSession.ending_chance`. It is a request for one token, if the server can give probabilities."""
         if self._servers.load >= 1 or not messages or not messages[-1].content:
             return None
         replica = self._choose([])
@@ -173,7 +175,7 @@ class OpenAiSession:
                 log.warning("asked again: %s", error)
 
     def _choose(self, tried: Sequence[Replica]) -> Replica:
-        """The session's own server, else the one with the least to do; those that failed a moment ago come last."""
+        """The session's own server, else the least busy one. Servers that failed a moment ago come last."""
         replicas = self._servers.replicas
         if self._home is None or self._home in tried or (self._home.cooling and len(replicas) > 1):
             left = [replica for replica in replicas if replica not in tried]
@@ -181,7 +183,7 @@ class OpenAiSession:
         return self._home
 
     async def close(self) -> None:
-        """See `LlmSession.close`: what a server has cached it overwrites when it needs the room."""
+        """See `LlmSession.close`. A server overwrites its cache when it needs room."""
 
 
 def _characters(messages: Sequence[Message]) -> int:

@@ -1,5 +1,5 @@
-"""Messages to token ids, and token ids to text: a model's own chat template and tokenizer, as Hugging Face keeps them
-(`tokenizer.json`, and `chat_template.jinja` or `tokenizer_config.json`)."""
+"""Messages to token ids, and token ids to text, with a model's own chat template and tokenizer. They are in Hugging Face's files:
+`tokenizer.json`, and `chat_template.jinja` or `tokenizer_config.json`."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from voiceagent.llm.thoughts import PAIRS
 from voiceagent.llm.tool_formats import ToolFormat
 
 ENDINGS = ("<|eom_id|>", "<|call|>")
-"""Control tokens after which a tool's result is waited for."""
+"""Control tokens after which the model waits for a tool's result."""
 WORDS_END = "\ue000"
-"""A character of nobody's: it is put behind the caller's words to find them in what the template makes of them."""
+"""A private-use character. It is put after the caller's words to find their end in the template's text."""
 
 
 class ChatPrompt:
     """The prompt format of one model."""
 
     def __init__(self, folder: Path, template_options: Mapping[str, object] | None = None, tool_format: str = "") -> None:
-        """`template_options` are further variables of the template, such as `enable_thinking`; `tool_format` names the form of
-        tool calls where the template does not tell. Raises ModelError, and ConfigError for a form that there is not."""
+        """`template_options` are further variables of the template, such as `enable_thinking`. `tool_format` names the form of
+        tool calls, if the template does not show it. Raises ModelError, and ConfigError for an unknown form."""
         self.tokenizer = _tokenizer(folder)
         added = self.tokenizer.get_added_tokens_decoder()
         self._controls = {token: added_token.content for token, added_token in added.items() if added_token.special}
@@ -40,39 +40,39 @@ class ChatPrompt:
         hidden = [re.escape(content) for token, content in self._controls.items() if token not in self._told_ids]
         self._hidden = re.compile("|".join(hidden) or "(?!)")
         self.stop_ids = frozenset(token for token, content in self._controls.items() if content in ENDINGS)
-        """Tokens that end a generation with a call in it."""
+        """Tokens that end a generation with a tool call."""
 
     @property
     def form(self) -> ToolFormat | None:
-        """How the model writes tool calls; None where it writes none."""
+        """The form in which the model writes tool calls. None if it writes none."""
         return self.template.form
 
     @property
     def no_tools(self) -> str:
-        """Why the model cannot be given tools; empty where it can."""
+        """Why the model cannot be given tools. Empty if it can."""
         return self.template.no_tools
 
     @property
     def hidden_ids(self) -> frozenset[int]:
-        """Control tokens that are no part of an answer's text."""
+        """Control tokens that do not belong to an answer's text."""
         return frozenset(self._controls) - self._told_ids
 
     def hidden(self, text: str) -> str:
-        """An answer's text, written with all control tokens if any is told, without those that are no part of it."""
+        """An answer's text without the control tokens that do not belong to it."""
         return self._hidden.sub("", text) if self.tells_controls else text
 
     @property
     def tells_controls(self) -> bool:
-        """Whether control tokens are part of an answer: marks of calls or thoughts."""
+        """Whether some control tokens belong to an answer: the marks of calls or thoughts."""
         return bool(self._told_ids)
 
     def answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Answer:
-        """What reads the answer to a prompt."""
+        """A reader for the answer to a prompt."""
         goes_on = bool(messages) and isinstance(messages[-1], Unfinished)
         return Answer(self.template.form, tools, "" if goes_on else self.template.begun, goes_on=goes_on)
 
     def text(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str:
-        """The prompt as text, up to where the assistant's words begin, or go on. Raises EngineError."""
+        """The prompt as text, up to where the assistant's words begin or go on. Raises EngineError."""
         if not messages or not isinstance(messages[-1], Unfinished):
             return self.template.text(messages, tools)
         *messages, unfinished = messages
@@ -81,8 +81,8 @@ class ChatPrompt:
         return f"{prompt}{begun}\n\n{said}" if begun else prompt + said
 
     def open_text(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str:
-        """The prompt up to the last character of the last message, as if it went on; empty where the template hides where that
-        is. Raises EngineError."""
+        """The prompt up to the last character of the last message, as if the message went on. Empty if the template hides that
+        place. Raises EngineError."""
         *before, last = messages
         marked = self.template.text([*before, replace(last, content=last.content + WORDS_END)], tools)
         return marked[: max(0, marked.rfind(WORDS_END))]
@@ -99,8 +99,8 @@ class ChatPrompt:
         return self.encode(self.text(messages, tools))[0]
 
     def encode(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """A prompt's text, or its end from a control token on, as token ids; and where control tokens stand in it, each by its
-        character and by the index of its id."""
+        """The token ids of a prompt's text, or of its end from a control token on. Also the places of its control tokens, each as
+        a character and the index of its id."""
         encoding = self.tokenizer.encode_batch([text], add_special_tokens=False)[
             0
         ]  # `encode` would keep other threads from running
@@ -110,8 +110,8 @@ class ChatPrompt:
 
 
 class Detokenizer:
-    """Token ids to text, a piece at a time; a character that is not complete yet is held back. Of control tokens only those are
-    written that mark calls and thoughts."""
+    """Turns token ids into text, piece by piece. An incomplete character is held back. Only control tokens that mark calls and
+    thoughts are written."""
 
     def __init__(self, prompt: ChatPrompt) -> None:
         self._tokenizer = prompt.tokenizer
@@ -120,7 +120,7 @@ class Detokenizer:
         self._given = ""
 
     def add(self, token: int) -> str:
-        """The text that became complete with the token."""
+        """The text that became complete with this token."""
         if token in self._hidden:
             return ""
         self._ids.append(token)
@@ -131,7 +131,7 @@ class Detokenizer:
         return piece
 
     def finish(self) -> str:
-        """What is left, whole characters or not."""
+        """The rest of the text, with incomplete characters."""
         text: str = self._tokenizer.decode(self._ids, skip_special_tokens=False)
         return text[len(self._given) :]
 

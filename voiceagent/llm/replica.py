@@ -1,5 +1,5 @@
-"""One OpenAI-compatible server: what kind it is, what it understands, how busy it is, and streams from it. Requests and deltas go
-through the official client; every error becomes one line, with what may help against it."""
+"""One OpenAI-compatible server: its kind, what it understands, how busy it is, and streams from it. Requests and deltas use the
+official client. Every error becomes one line, with a remedy."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from voiceagent.redaction import keep_secret, redacted
 
 MAX_CONNECTIONS = 512
 KEEP_ALIVE_S = 4.0
-"""Less than the 5 s after which uvicorn, which most of these servers run on, closes an idle connection."""
+"""Less than the 5 s after which uvicorn, which most of these servers use, closes an idle connection."""
 CONNECT_TIMEOUT_S = 3.0
 COOL_DOWN_S = 5.0
-"""So long a server that failed is asked only when no other is left."""
+"""For this time a server that failed is asked only if no other is left."""
 GOES_ON = {"continue_final_message": True, "add_generation_prompt": False}
-"""The answer goes on with the caller's words (docs.vllm.ai, "OpenAI-Compatible Server", extra parameters)."""
+"""The answer continues the caller's words (docs.vllm.ai, "OpenAI-Compatible Server", extra parameters)."""
 ENDING = "ending"
 _OVERFLOW = re.compile(
     r"context.{0,20}length|context window|max_model_len|maximum model length|too (long|many tokens)|exceeds? .{0,40}context", re.I
@@ -42,7 +42,7 @@ _OVERFLOW = re.compile(
 
 
 class Remedy(enum.Enum):
-    """What may help against an error, before anything was said."""
+    """What may help against an error before the first output."""
 
     NONE = "nothing"
     AGAIN = "asking this server again"
@@ -59,23 +59,23 @@ class ReplicaError(EngineError):
 
 
 class Replica:
-    """A server, known by its address."""
+    """A server, identified by its address."""
 
     def __init__(self, base_url: str, model: str, api_key_env: str, read_timeout_s: float) -> None:
-        """`model` is the one to ask for; empty: the first that the server lists."""
+        """`model` is the model to ask for. Empty: the first that the server lists."""
         self.base_url = base_url
         self.model = ""
         self.server: Server = UNKNOWN
         self.longest_tokens = 0
-        """Of a prompt and its reply; 0 where the server does not say."""
+        """Most tokens of a prompt and its reply. 0 if the server does not report it."""
         self.failed_s = float("-inf")
         """When it last failed, on the monotonic clock."""
         self.running = 0
-        """Streams that are open."""
+        """Open streams."""
         self._wanted = model
         self._key_env = api_key_env
         self._refused: set[str] = set()
-        """What this server turned out not to take: `priority`, `strict`, `ENDING`."""
+        """Features that this server refused: `priority`, `strict`, `ENDING`."""
         timeout = httpx2.Timeout(read_timeout_s, connect=CONNECT_TIMEOUT_S)
         limits = httpx2.Limits(max_connections=MAX_CONNECTIONS, keepalive_expiry=KEEP_ALIVE_S)
         self._http = DefaultAsyncHttpxClient(timeout=timeout, limits=limits)
@@ -88,7 +88,7 @@ class Replica:
 
     @property
     def cooling(self) -> bool:
-        """Whether it failed a moment ago."""
+        """Whether the server failed a moment ago."""
         return time.monotonic() - self.failed_s < COOL_DOWN_S
 
     @property
@@ -105,7 +105,7 @@ class Replica:
         return self._load.failures if self._load else 0
 
     async def probe(self) -> None:
-        """Ask what it serves, unless that is known. Raises ReplicaError."""
+        """Find out which models it serves, unless that is known. Raises ReplicaError."""
         async with self._probing:
             if self._known:
                 return
@@ -113,7 +113,7 @@ class Replica:
                 listed = [(str(one.id), one) for one in (await self._client.models.list()).data]
             except (openai.OpenAIError, httpx2.HTTPError, ValueError) as error:
                 raise self.explained(error) from error
-            except (AttributeError, TypeError) as error:  # the client takes whatever the server writes, a web page too
+            except (AttributeError, TypeError) as error:  # the client accepts whatever the server writes, even a web page
                 raise self.explained(ValueError("its list of models is none")) from error
             model = next((one for name, one in listed if self._wanted in ("", name)), None)
             if model is None:
@@ -129,7 +129,7 @@ class Replica:
             self._known = True
 
     async def kv_capacity(self) -> KvCapacity | None:
-        """See `LlmEngine.kv_capacity`: what a vLLM server tells of itself; None of others, and while it does not answer."""
+        """See `LlmEngine.kv_capacity`. Known only of vLLM servers that answer; else None."""
         try:
             await self.probe()
             return read_kv_capacity(await self._load.text(), self.longest_tokens or None) if self._load else None
@@ -139,8 +139,8 @@ class Replica:
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, request: JsonObject
     ) -> AsyncGenerator[ChoiceDelta, None]:
-        """The deltas of one reply. Closing the generator closes the connection, which is what makes the server stop. `request` is
-        what else its body says. Raises ReplicaError."""
+        """The deltas of one reply. Closing the generator closes the connection, which makes the server stop. `request` has the
+        other fields of the body. Raises ReplicaError."""
         await self.probe()
         self.running += 1
         try:
@@ -155,7 +155,7 @@ class Replica:
             self.running -= 1
 
     async def ending_chance(self, messages: Sequence[Message], tools: Sequence[ToolSchema], request: JsonObject) -> float | None:
-        """See `LlmEngine.ending_chance`; None, from then on without asking, where the server refuses. Raises ReplicaError."""
+        """See `LlmSession.ending_chance`. None if the server refuses; it is then not asked again. Raises ReplicaError."""
         await self.probe()
         asked = {**request, "extra_body": {**request["extra_body"], **GOES_ON}, "logprobs": True, "top_logprobs": SPREAD_TOKENS}
         self.running += 1
@@ -179,7 +179,7 @@ class Replica:
     async def _open(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, request: JsonObject
     ) -> openai.AsyncStream[ChatCompletionChunk]:
-        """Open a stream; what the server refuses of the optional parts is left out from then on."""
+        """Open a stream. Optional parts that the server refuses are left out from then on."""
         while True:
             body, optional = self._body(messages, tools, urgency, request)
             try:
@@ -193,7 +193,7 @@ class Replica:
     def _body(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, request: JsonObject
     ) -> tuple[JsonObject, set[str]]:
-        """The request, and which of its parts are optional."""
+        """The request's body, and which of its parts are optional."""
         optional: set[str] = set()
         extra = dict(request["extra_body"])
         if self.server.priority and "priority" not in self._refused:
@@ -207,7 +207,7 @@ class Replica:
         return {**body, "extra_body": extra}, optional
 
     def explained(self, error: Exception) -> ReplicaError:
-        """One line: what went wrong at which server, and what to do."""
+        """The error as one line: what went wrong at which server, and what to do."""
         where = self.base_url
         match error:
             case TimeoutError() | openai.APITimeoutError() | httpx2.TimeoutException():
@@ -241,7 +241,7 @@ class Replica:
         )
 
     def failed(self) -> None:
-        """It failed just now. When it is back, it may serve something else."""
+        """Note that the server failed now. When it is back, it may serve another model."""
         self.failed_s = time.monotonic()
         self._known = False
 

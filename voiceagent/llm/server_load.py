@@ -1,5 +1,5 @@
-"""How busy a server is, by its own gauges. They are asked for rarely, one request at a time, and
-never waited for: what is known is what the last answer said."""
+"""How busy a server is, by its own gauges. They are read rarely, one request at a time, and nothing waits for them. The value is
+that of the last answer."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import httpx2
 from voiceagent.llm.servers import Gauges
 
 INTERVAL_S = 0.5
-"""At most so often."""
+"""The shortest interval between two requests."""
 TIMEOUT_S = 2.0
 MAX_BYTES = 4_000_000
 FULL_CACHE = 0.9
-"""With so much of the KV cache in use, new requests soon push others out."""
+"""When this share of the KV cache is in use, new requests soon push others out."""
 
 
 def gauge(text: str, name: str) -> float | None:
-    """A gauge in Prometheus' text format, summed over its labels; None where it is not there."""
+    """A gauge in Prometheus' text format, summed over its labels. None if it is missing."""
     values = [line.rpartition(" ")[2] for line in text.splitlines() if line.startswith((f"{name}{{", f"{name} "))]
     try:
         return sum(map(float, values)) if values else None
@@ -28,7 +28,7 @@ def gauge(text: str, name: str) -> float | None:
 
 
 def load_of(text: str, gauges: Gauges) -> float:
-    """0 idle; from 1 on, what is asked now waits: others wait already, or the KV cache is nearly full."""
+    """The load: 0 is idle; from 1 on, new requests wait, because others wait already or the KV cache is nearly full."""
     waiting, usage = gauge(text, gauges.waiting) or 0.0, gauge(text, gauges.cache_usage) or 0.0
     return 1.0 + waiting if waiting else usage / FULL_CACHE
 
@@ -43,9 +43,9 @@ class ServerLoad:
         self._asked_s = 0.0
         self._asking: asyncio.Task[None] | None = None
         self.value = 0.0
-        """As of the last answer; 0 where there is none."""
+        """As of the last answer. 0 if there is none."""
         self.failures = 0
-        """Questions without an answer."""
+        """Requests without an answer."""
 
     async def text(self) -> str:
         """The gauges as the server writes them. Raises httpx2.HTTPError."""
@@ -59,7 +59,7 @@ class ServerLoad:
             return data.decode(errors="replace")
 
     def refresh(self) -> None:
-        """Ask anew, if it is time to and no question is open."""
+        """Read the gauges again, if the interval has passed and no request is open."""
         now_s = time.monotonic()
         if now_s - self._asked_s >= INTERVAL_S and (self._asking is None or self._asking.done()):
             self._asked_s = now_s
@@ -73,7 +73,7 @@ class ServerLoad:
             self.value = 0.0
 
     async def close(self) -> None:
-        """End the open question."""
+        """Cancel the open request."""
         if self._asking is not None:
             self._asking.cancel()
             await asyncio.gather(self._asking, return_exceptions=True)

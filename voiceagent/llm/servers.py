@@ -1,5 +1,5 @@
-"""What OpenAI-compatible servers do differently, in one table. A server is known by who it says owns its models (`/v1/models`);
-one that says something else is spoken to in the common language only."""
+"""The differences of OpenAI-compatible servers, in one table. A server is recognised by the owner that it names for its models
+(`/v1/models`). An unknown server gets only what all servers understand."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class Server:
 
     name: str
     owners: tuple[str, ...]
-    """`owned_by` of its models, in small letters."""
+    """`owned_by` of its models, in lower case."""
     priority: str = ""
-    """Where a request says how urgent it is, as a path into its body; empty: nowhere."""
+    """Where a request gives its priority, as a path into its body. Empty: nowhere."""
     urgent_is_high: bool = False
-    """Whether the greater number goes first."""
+    """Whether greater numbers go first."""
     strict_tools: bool = False
     """Whether `strict` in a tool keeps the model's arguments to the tool's schema."""
     gauges: Gauges | None = None
     goes_on: bool = False
-    """Whether it takes `continue_final_message` for the caller's words too, and tells the likeliest tokens."""
+    """Whether it accepts `continue_final_message` for the caller's words too, and gives the likeliest tokens."""
 
     def priority_field(self, urgency: Urgency) -> dict[str, object]:
-        """What the body of a request says of its urgency."""
+        """The part of a request's body with its priority."""
         if not self.priority:
             return {}
         first, *inner = self.priority.split(".")
@@ -51,10 +51,10 @@ class Server:
 VLLM_GAUGES = Gauges("vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc")
 
 SERVERS = (
-    # docs.vllm.ai, "OpenAI-Compatible Server" and "Tool Calling"; run with 0.32: priorities need --scheduling-policy priority.
+    # docs.vllm.ai, "OpenAI-Compatible Server" and "Tool Calling"; tested with 0.32: priorities need --scheduling-policy priority.
     Server("vLLM", ("vllm",), "priority", strict_tools=True, gauges=VLLM_GAUGES, goes_on=True),
-    # docs.sglang.ai, "Server Arguments": --enable-priority-scheduling, the greater first; gauges need --enable-metrics. It goes
-    # on with the agent's words only.
+    # docs.sglang.ai, "Server Arguments": --enable-priority-scheduling, greater numbers first; gauges need --enable-metrics. It
+    # continues only the agent's words.
     Server(
         "SGLang",
         ("sglang",),
@@ -65,17 +65,17 @@ SERVERS = (
     ),
     # nvidia.github.io/TensorRT-LLM, "trtllm-serve": its /metrics are iteration statistics in JSON, not Prometheus gauges.
     Server("TensorRT-LLM", ("tensorrt_llm",)),
-    # docs.nvidia.com/dynamo, "Priority Scheduling": the greater first, whatever engine is behind it.
+    # docs.nvidia.com/dynamo, "Priority Scheduling": greater numbers first, with any engine.
     Server("Dynamo", ("nvidia", "dynamo"), "nvext.agent_hints.priority", urgent_is_high=True),
-    # docs.litellm.ai, "Request Prioritization": the lower first; what a provider does not know is left out by the proxy.
+    # docs.litellm.ai, "Request Prioritization": lower numbers first. The proxy removes fields that a provider does not know.
     Server("LiteLLM", ("openai", "litellm"), "priority"),
-    # docs.ollama.com, "OpenAI compatibility": neither priorities nor template options; a model's own template decides.
+    # docs.ollama.com, "OpenAI compatibility": neither priorities nor template options. The model's own template decides.
     Server("Ollama", ("library", "ollama")),
 )
 UNKNOWN = Server("a server of unknown kind", ())
 
 
 def server_of(owned_by: str) -> Server:
-    """The kind of server whose models are owned by that."""
+    """The kind of server that names this owner."""
     owner = owned_by.strip().lower()
     return next((server for server in SERVERS if owner in server.owners), UNKNOWN)

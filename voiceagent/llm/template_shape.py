@@ -1,5 +1,6 @@
-"""How a chat template wants its messages: found by asking it, once, with small conversations. Templates differ in what they
-refuse (a role `system`, an agent that speaks first, several calls at once) and, worse, in what they leave out without a word."""
+"""The shape in which a chat template takes messages. It is found once, by rendering small conversations. Templates refuse
+different things: a role `system`, an agent that speaks first, several calls at once. Worse, some leave things out without an
+error."""
 
 from __future__ import annotations
 
@@ -15,9 +16,9 @@ from voiceagent.errors import EngineError
 from voiceagent.llm.engine import ToolSchema
 
 Rendered = Callable[[list[dict[str, object]], list[ToolSchema]], str]
-"""Messages and tools, as the template writes them. Raises EngineError."""
+"""Renders messages and tools with the template. Raises EngineError."""
 ID_CHARACTERS = 9
-"""Of a tool call's id where a template counts them, as Mistral's do."""
+"""The length of a tool call's id, for templates that require one, such as Mistral's."""
 TOOL = "probe_lookup"
 ARGUMENTS = {"place": "Ankersund"}
 TOOLS: list[ToolSchema] = [
@@ -38,24 +39,24 @@ TOOLS: list[ToolSchema] = [
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What messages must be made to be."""
+    """How messages must be changed for a template."""
 
     system: bool = True
-    """There is a role for instructions; else they stand in front of the caller's first words."""
+    """There is a role for instructions. Else they stand before the caller's first words."""
     alternates: bool = False
-    """The caller speaks first, and nobody twice."""
+    """The caller speaks first, and no speaker comes twice in a row."""
     arguments_as_text: bool = False
     no_content: str | None = ""
-    """What stands for the words of a message that only calls."""
+    """The content of a message that only has calls."""
     calls_alone: bool = False
-    """Words beside calls would be lost: they are a message of their own."""
+    """Words beside calls would be lost, so they get a message of their own."""
     one_call: bool = False
-    """Only one call a message."""
+    """A message may have only one call."""
     short_ids: bool = False
     tool_role: str = "tool"
 
     def fit(self, messages: Sequence[Message]) -> list[dict[str, object]]:
-        """Messages as the template takes them."""
+        """The messages in the template's shape."""
         names = {call.call_id: call.name for message in messages for call in message.tool_calls}
         fitted = [data for message in self._split(messages) for data in [self._data(message, names)]]
         if not self.system:
@@ -63,7 +64,7 @@ class Shape:
         return _alternating(fitted) if self.alternates else fitted
 
     def _split(self, messages: Sequence[Message]) -> list[Message]:
-        """One call a message, each followed by its result; words of their own where they would be lost."""
+        """One call per message, each followed by its result. Words that would be lost get a message of their own."""
         if not self.one_call and not self.calls_alone:
             return list(messages)
         results = {message.tool_call_id: message for message in messages if message.role == "tool"}
@@ -130,7 +131,7 @@ def _system_merged(messages: list[dict[str, object]]) -> list[dict[str, object]]
 
 
 def _alternating(messages: list[dict[str, object]]) -> list[dict[str, object]]:
-    """Words of the same speaker joined, and an empty message of the caller's where the agent spoke first."""
+    """Join the words of the same speaker, and put an empty message of the caller first if the agent spoke first."""
     first = 1 if messages and messages[0]["role"] == "system" else 0
     fitted = messages[:first]
     for data in messages[first:]:
@@ -164,7 +165,7 @@ _RESULT, _OTHER_RESULT = (
 
 
 def _shows(shape: Shape, render: Rendered, messages: Sequence[Message], tools: list[ToolSchema], wanted: Sequence[str]) -> str:
-    """Why the template cannot be given the conversation; empty where it can."""
+    """Why the template cannot render the conversation. Empty if it can."""
     try:
         text = render(shape.fit(messages), tools)
     except EngineError as error:
@@ -174,7 +175,7 @@ def _shows(shape: Shape, render: Rendered, messages: Sequence[Message], tools: l
 
 
 def plain_shape(render: Rendered) -> Shape:
-    """Of conversations without tools. Raises EngineError when the template takes none."""
+    """The shape of conversations without tools. Raises EngineError when the template takes none."""
     why = ""
     talk = (_SYSTEM, _ASKED, _SAID, _AGAIN)
     greeted = (_SYSTEM, _GREETED, _ASKED, _SAID, _GREETED, _AGAIN, _ASKED)
@@ -193,7 +194,7 @@ def takes_tools(shape: Shape, render: Rendered) -> bool:
 
 
 def tool_shape(plain: Shape, render: Rendered) -> Shape:
-    """Of conversations with tools. Raises EngineError when the template takes none."""
+    """The shape of conversations with tools. Raises EngineError when the template takes none."""
     why = ""
     called = (_SYSTEM, _ASKED, Message("assistant", "", (_CALL,)), _RESULT, _SAID, _AGAIN)
     wanted = ["Ankersund", "ProbeResultOne", _SAID.content, _AGAIN.content]

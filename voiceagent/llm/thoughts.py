@@ -1,5 +1,5 @@
-"""What a language model thinks aloud never leaves the engine: `<think>…</think>` and its like are taken out of a stream of text.
-Pure; the text may be cut anywhere."""
+"""Removes what a language model thinks aloud, `<think>…</think>` and similar marks, from a stream of text. Pure. The text may be
+cut anywhere."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ PAIRS = (
     ("<|channel|>analysis<|message|>", "<|end|>"),
     ("<|channel>thought", "<channel|>"),
 )
-"""As the usual families write it."""
+"""The marks of the usual model families."""
 CLOSERS = frozenset(closer for _, closer in PAIRS) - {"<|end|>", "<channel|>"}
-"""Those that end a thought even where nothing opened it: the prompt did."""
+"""Marks that end a thought even if the text did not open one, because the prompt did."""
 
 LEAST_OF_MARK = 4
-"""Characters of a mark that are no text, where a generation ends with them."""
+"""How many characters of a mark must stand at a generation's end to count as a mark and not as text."""
 
 
 def begun_in(prompt: str) -> str:
-    """What ends the thought that a prompt begins for the model; empty where it begins none."""
+    """The mark that ends a thought which the prompt begins for the model. Empty if it begins none."""
     end = prompt.rstrip()
     return next((closer for opener, closer in PAIRS if end.endswith(opener)), "")
 
@@ -41,22 +41,22 @@ class Thoughts:
     """One per generation."""
 
     def __init__(self, begun: str = "", silent: Sequence[str] = (), *, goes_on: bool = False) -> None:
-        """`begun` ends the thought that the text begins in; what is in `silent` is taken out as well. Text that `goes_on` from
-        words keeps the space that it begins with."""
+        """`begun` ends the thought in which the text begins. The marks in `silent` are removed as well. Text that `goes_on` from
+        earlier words keeps a space at its beginning."""
         self._closer = begun
         self._buffer = ""
         self._silent = tuple(silent)
         self._marks = (*(opener for opener, _ in PAIRS), *CLOSERS, *self._silent)
         self._fresh = not goes_on
-        """Nothing was said yet, or a thought has just ended."""
+        """Whether nothing was said yet, or a thought has just ended."""
         self.said = goes_on
         self.ended = False
-        """Whether a thought came to its end."""
+        """Whether a thought has ended."""
         self.unopened = ""
-        """What ended a thought that nothing had begun: what came before it was none of the answer."""
+        """The mark that ended a thought which nothing had begun. The text before it was not part of the answer."""
 
     def feed(self, text: str) -> str:
-        """What of the next text is no thought."""
+        """The part of the new text that is no thought."""
         self._buffer += text
         out = []
         while self._buffer:
@@ -77,12 +77,12 @@ class Thoughts:
         return "".join(out)
 
     def finish(self) -> str:
-        """What is left. Raises EngineError when the model has done nothing but think."""
+        """The rest of the text. Empty inside a thought."""
         rest, self._buffer = self._buffer, ""
         return "" if self._closer or len(rest) >= LEAST_OF_MARK else self._said(rest)
 
     def check(self) -> None:
-        """The generation is over and nothing was called. Raises EngineError when all of it was a thought without an end."""
+        """The generation is over, without a tool call. Raises EngineError when all of it was an unfinished thought."""
         if self._closer and not self.said:
             raise EngineError(
                 "the language model only thought and said nothing; raise llm.max_tokens, or set the option enable_thinking: false"
@@ -108,16 +108,16 @@ class Thoughts:
 
 
 class BegunThoughts:
-    """Whether a server's replies begin inside a thought, whose opening stands in the prompt that only the server sees: learned
-    from the first that ends one which it never began."""
+    """Whether a server's replies begin inside a thought that its own prompt opened. It is learned from the first reply that ends
+    a thought without beginning it."""
 
     def __init__(self, closer: str = "") -> None:
-        """`closer`: it is known."""
+        """`closer` is given if it is known."""
         self.closer = closer
         self._sure = bool(closer)
 
     def learn(self, thoughts: Thoughts) -> None:
-        """A reply is complete."""
+        """Learn from a complete reply."""
         if thoughts.unopened and not self.closer:
             self.closer = thoughts.unopened
             log.warning("the server's replies begin with a thought that ends with %s: it is left out from now on", self.closer)

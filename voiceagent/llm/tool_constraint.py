@@ -1,7 +1,6 @@
-"""Tool calls that keep to the tools, for an engine that picks its own tokens: text stays free, and behind `<tool_call>` only a
-tool that there is can be written, with arguments of its schema. llguidance (Microsoft, MIT) tells which tokens may come next.
-Where only one text can follow, it is taken as it is, many tokens in one step. Calls are written greedily, whatever the
-temperature."""
+"""Constrains tool calls for an engine that picks its own tokens. Text stays free. After `<tool_call>` only a known tool with
+arguments of its schema can be written. llguidance (Microsoft, MIT) says which tokens may come next. If only one text can follow,
+its tokens are taken in one step. Calls are written greedily, whatever the temperature."""
 
 from __future__ import annotations
 
@@ -24,14 +23,14 @@ log = logging.getLogger(__name__)
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
 BEGUN = len("<tool")
-"""So much of OPEN is in no sentence: the rest of it must follow."""
+"""The length of the part of OPEN that occurs in no sentence. After it the rest of OPEN must follow."""
 MAX_GRAMMARS = 16
 _AS_IN_PROMPTS = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": ", "lenient": True}
-"""`lenient`: what a grammar cannot say of a schema (uniqueItems, an unknown format) is left out of it."""
+"""`lenient`: parts of a schema that a grammar cannot express (uniqueItems, an unknown format) are left out."""
 
 
 class Matcher:
-    """How far a call is written in its grammar."""
+    """The place of a call in its grammar."""
 
     def __init__(self, matcher: LLMatcher, vocabulary: int) -> None:
         """`vocabulary` is the tokenizer's size."""
@@ -39,16 +38,16 @@ class Matcher:
         self._vocabulary = vocabulary
 
     def copy(self) -> Matcher:
-        """Another one at the same place."""
+        """Another matcher at the same place."""
         return Matcher(self._matcher.deep_copy(), self._vocabulary)
 
     @property
     def is_over(self) -> bool:
-        """Whether the call is written to its end."""
+        """Whether the call is complete."""
         return bool(self._matcher.is_stopped())
 
     def forced(self) -> list[int]:
-        """The tokens that must come next, where nothing else can."""
+        """The tokens that must come next, if there is no choice."""
         return self._matcher.compute_ff_tokens()
 
     def allowed(self) -> NDArray[np.bool_]:
@@ -58,18 +57,18 @@ class Matcher:
         return np.unpackbits(mask[0].view(np.uint8), bitorder="little").astype(bool)
 
     def take(self, *tokens: int) -> bool:
-        """The tokens were written; false where they may not be."""
+        """Note that the tokens were written. Returns False if they are not allowed."""
         whole = list(tokens)
         return self._matcher.validate_tokens(whole) == len(whole) and bool(self._matcher.consume_tokens(whole))
 
 
 class ToolConstraints:
-    """Of one model. For one thread."""
+    """The constraints of one model. For use in one thread."""
 
     def __init__(self, folder: Path, template: ChatTemplate) -> None:
-        """`folder` holds `tokenizer.json`. A call stands on lines of its own where the template writes it so. A model with pieces
-        of calls in its vocabulary, as the bundled one, is left alone: llguidance would have it write them in other tokens than
-        it learned."""
+        """`folder` holds `tokenizer.json`. A call stands on its own lines if the template writes it so. A model with pieces of
+        calls in its vocabulary, such as the bundled one, is not constrained: llguidance would make it write calls in other tokens
+        than it learned."""
         self._tokenizer: LLTokenizer | None = None
         self._line = "\n" if f"{OPEN}\n" in template.call else ""
         if template.form is not None and template.form.name == "hermes":
@@ -81,13 +80,14 @@ class ToolConstraints:
         self._matchers: OrderedDict[str, Matcher | None] = OrderedDict()
 
     def of(self, tools: Sequence[ToolSchema]) -> ToolConstraint | None:
-        """The constraint of one generation; None where there is nothing to constrain."""
+        """The constraint of one generation. None if there is nothing to constrain."""
         if self._tokenizer is None:
             return None
         return ToolConstraint(self, self._tokenizer, tools) if tools else NoCall(self, self._tokenizer, tools)
 
     def matcher(self, tools: Sequence[ToolSchema], rest: str) -> Matcher | None:
-        """At the beginning of a call, with the `rest` of its mark to come; None where the tools cannot be constrained."""
+        """A matcher at the beginning of a call, where the `rest` of its mark must still come. None if the tools cannot be
+        constrained."""
         if self._tokenizer is None:
             return None
         text = self._grammar(tools, rest)
@@ -99,7 +99,7 @@ class ToolConstraints:
         return None if found is None else found.copy()
 
     def _compiled(self, tokenizer: LLTokenizer, tools: Sequence[ToolSchema], rest: str) -> Matcher | None:
-        """The matcher; a tool whose schema cannot be constrained takes any arguments."""
+        """The matcher. A tool whose schema cannot be constrained takes any arguments."""
         matcher = self._of_grammar(tokenizer, tools, rest)
         if matcher.get_error():
             matcher = self._of_grammar(tokenizer, [self._constrainable(tokenizer, tool) for tool in tools], rest)
@@ -124,7 +124,7 @@ class ToolConstraints:
 
 
 class ToolConstraint:
-    """One generation: told every token, it knows whether a call is being written."""
+    """The constraint of one generation. It is told every token and knows whether a call is being written."""
 
     def __init__(self, constraints: ToolConstraints, tokenizer: LLTokenizer, tools: Sequence[ToolSchema]) -> None:
         self._constraints = constraints
@@ -132,9 +132,9 @@ class ToolConstraint:
         self._tools = tools
         self._ids: list[int] = []
         self.matcher: Matcher | None = None
-        """Of the call that is being written; only to be copied."""
+        """Of the call that is being written. Only copies may be used."""
         self.called = False
-        """Whether a call was begun."""
+        """Whether a call has begun."""
 
     @property
     def inside(self) -> bool:
@@ -142,7 +142,7 @@ class ToolConstraint:
         return self.matcher is not None
 
     def opening(self) -> tuple[list[int], Matcher | None]:
-        """The tokens before which a call is not constrained, and the matcher behind them."""
+        """The tokens before a call is constrained, and the matcher after them."""
         return self._tokenizer.tokenize_str(OPEN[:BEGUN]), self._constraints.matcher(self._tools, OPEN[BEGUN:])
 
     @property
@@ -165,7 +165,7 @@ class ToolConstraint:
             self._ids.clear()
 
     def next(self, logits: Logits) -> list[int]:
-        """The likeliest token of those that may come next, with all that must follow it; `logits` are as for `allow`."""
+        """The likeliest allowed token, with all tokens that must follow it. `logits` are as for `allow`."""
         tokens = self.forced()
         if not tokens:
             self.allow(logits)
@@ -175,14 +175,14 @@ class ToolConstraint:
         return tokens
 
     def forced(self) -> list[int]:
-        """The tokens that must come next, where nothing else can; they count as generated."""
+        """The tokens that must come next, if there is no choice. They count as generated."""
         tokens = self.matcher.forced() if self.matcher else []
         if tokens:
             self._go_on(tokens)
         return tokens
 
     def allow(self, logits: Logits) -> None:
-        """Make what may not come next impossible in `logits`, float32 [1, 1, vocabulary]."""
+        """Make tokens that are not allowed impossible in `logits`, float32 [1, 1, vocabulary]."""
         if self.matcher is None:
             return
         allowed = self.matcher.allowed()[: logits.shape[-1]]
@@ -196,14 +196,14 @@ class ToolConstraint:
 
 
 class NoCall(ToolConstraint):
-    """One generation of an agent without tools: it may not begin with a call, which a model that learned to call writes now and
-    then."""
+    """The constraint of one generation of an agent without tools. The generation may not begin with a call, as models that
+    learned tool calls sometimes do."""
 
     _begun = False
 
     @property
     def inside(self) -> bool:
-        """Whether the first token is to come."""
+        """Whether no token was generated yet."""
         return not self._begun
 
     def took(self, token: int) -> None:
@@ -211,11 +211,11 @@ class NoCall(ToolConstraint):
         self._begun = True
 
     def forced(self) -> list[int]:
-        """None."""
+        """No token is forced."""
         return []
 
     def opening(self) -> tuple[list[int], Matcher | None]:
-        """None: it may not."""
+        """No call may begin."""
         return [], None
 
     def allow(self, logits: Logits) -> None:
@@ -224,16 +224,16 @@ class NoCall(ToolConstraint):
 
 
 def _as_token(added: list[dict[str, object]], text: str) -> str:
-    """How a grammar writes the text: by its id where the tokenizer has it added as a whole, for then llguidance takes it for no
-    text."""
+    """The text as a grammar writes it. If the tokenizer has it as one added token, that token's id is used, because llguidance
+    does not treat it as text."""
     whole = next((token["id"] for token in added if token["content"] == text), None)
     return json.dumps(text) if whole is None else f"<[{whole}]>"
 
 
 def grammar(tools: Sequence[ToolSchema], close: str, rest: str = "", line: str = "") -> str:
-    """What may stand behind `<tool_call>`, or behind its beginning where the `rest` is to come, in llguidance's dialect of Lark
-    (its docs/syntax.md); `close` is what ends it, `line` stands before and behind the JSON. A tool that says nothing of its
-    arguments takes any."""
+    """What may stand after `<tool_call>`, or after its beginning if the `rest` must still come. It is written in llguidance's
+    dialect of Lark (its docs/syntax.md). `close` ends the call; `line` stands before and after the JSON. A tool without a schema
+    takes any arguments."""
     lines = ["start: " + " | ".join(f"call{number}" for number in range(len(tools)))]
     for number, tool in enumerate(tools):
         function = tool["function"]

@@ -1,4 +1,4 @@
-"""How model families write tool calls: what stands around a call, and what reads it."""
+"""How model families write tool calls: the marks around a call, and its reader."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from voiceagent.llm.call_texts import (
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What a call stands between."""
+    """The marks around a call."""
 
     opener: str
     closer: str
@@ -40,15 +40,15 @@ class ToolFormat:
     bare: str = ""
     """`json` or `python`: calls may stand without marks."""
     inner: tuple[str, ...] = ()
-    """Further control tokens that calls are written with."""
+    """Further control tokens inside calls."""
     told_by: tuple[str, ...] = ()
-    """What a template says, all of it, that asks for this form in words and shows no call of it."""
+    """Texts that a template contains, all of them, if it asks for this form in words but shows no call."""
     silent: tuple[str, ...] = ()
-    """Control tokens around text, that are no text."""
+    """Control tokens around text that are not part of it."""
 
     @property
     def control(self) -> tuple[str, ...]:
-        """All that must reach the parser though it is no text."""
+        """All control tokens that the parser must see."""
         around = [mark for marks in self.marks for mark in (marks.opener, marks.closer) if mark]
         return (*around, *self.inner, *self.silent)
 
@@ -155,7 +155,7 @@ ANY_FORMAT = ToolFormat(
     ),
     bare="json python",
 )
-"""What is looked for where the model's own form is not known: a server's text, whose parser did not know the model either."""
+"""For an unknown form: a server's text, if the server's own parser did not know the model either."""
 
 
 def _first_read(body: str, schemas: Schemas, readers: Sequence[Callable[[str, Schemas], Calls]]) -> Calls:

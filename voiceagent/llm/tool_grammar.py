@@ -1,5 +1,5 @@
-"""Tool calls as a structural tag of XGrammar: text stays free, and where a call begins only a tool that there is, with arguments
-of its schema, can be written. For the forms that are JSON behind marks of plain text. See xgrammar.mlc.ai, "Structural Tag"."""
+"""Tool calls as a structural tag of XGrammar. Text stays free. Where a call begins, only a known tool with arguments of its
+schema can be written. For forms with JSON between marks of plain text. See xgrammar.mlc.ai, "Structural Tag"."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _WRAPPED = {
     "hermes": ("<tool_call>", [(f"<tool_call>{line}", f"{line}</tool_call>") for line in ("\n", "")], "arguments"),
     "llama": ('{"name": ', [("", "")], "parameters"),
 }
-"""By form: what begins a call, what stands around its JSON, and what the arguments are called."""
+"""By form: what begins a call, the marks around its JSON, and the name of the arguments' field."""
 
 
 MOST_SPACES = 1
-"""In a row: a small model may fill a call with white space where the grammar lets it."""
+"""Most spaces in a row. A small model may fill a call with white space if the grammar allows it."""
 
 
 def structural_tag(tools: Sequence[ToolSchema], form: ToolFormat | None = HERMES) -> str | None:
-    """The tag as JSON, for one or more tools; None for a form that is not constrained."""
+    """The tag as JSON, for one or more tools. None for a form that is not constrained."""
     if form is None or form.name not in _WRAPPED:
         return None
     trigger, around, arguments = _WRAPPED[form.name]

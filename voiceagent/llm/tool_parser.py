@@ -1,5 +1,5 @@
-"""Tool calls in a stream of text, in whatever form a model writes them. Text passes as it comes; a call is given out only when it
-is complete, and nothing that may be one passes as text. Pure; the text may be cut anywhere."""
+"""Finds tool calls in a stream of text, in any form that models write. Text passes at once. A call is yielded when it is
+complete, and nothing that may be a call passes as text. Pure. The text may be cut anywhere."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ log = logging.getLogger(__name__)
 
 MAX_CALL_CHARACTERS = 20_000
 MAX_CALLS = 16
-"""Of one generation."""
+"""Most calls of one generation."""
 _JSON_BEGINS = re.compile(r"\[?\s*\{\s*\"(?:name|function|type|tool_name|parameters|arguments)\"\s*:")
 _PYTHON_BEGINS = re.compile(r"\[\s*[A-Za-z_][\w.]{0,80}\(")
 _OPENS = re.compile(r"[\[{]")
 LEAST_OF_MARK = 4
-"""Characters of a mark that are no text, where a generation ends with them."""
+"""How many characters of a mark must stand at a generation's end to count as a mark and not as text."""
 LONGEST_BEGINNING = 120
-"""Characters that are read to know what a bracket begins."""
+"""How many characters are read to find out what a bracket begins."""
 
 
 def random_call_id() -> str:
@@ -45,7 +45,7 @@ class ToolParser:
         *,
         known: bool = True,
     ) -> None:
-        """`known`: the form is the model's own; else a call without marks counts only where it names one of `tools`."""
+        """`known`: the form is the model's own. Else a call without marks counts only if it names one of `tools`."""
         self._form = form
         self._schemas = {tool["function"]["name"]: tool["function"].get("parameters") or {} for tool in tools}
         self._new_call_id = new_call_id
@@ -53,19 +53,19 @@ class ToolParser:
         self._buffer = ""
         self._inside: Marks | None = None
         self._after = self._last = "\n"
-        """The last characters that passed: one that is no space, and any."""
+        """The last characters that passed: the last one that is no space, and the last one."""
         self._calls = 0
         self._between = False
-        """A call without marks came before: what separates it from the next is no text."""
+        """Whether a call without marks came before. What separates it from the next one is no text."""
 
     def feed(self, text: str) -> list[Generated]:
-        """Take the next text. Raises EngineError for a call that is not what it should be."""
+        """Read more text. Raises EngineError for an unreadable call."""
         self._buffer += text
         return self._read(final=False)
 
     def finish(self) -> list[Generated]:
-        """The generation is over: what is left. A call whose closing mark is missing counts when it is complete. Raises
-        EngineError when it is not."""
+        """Read what is left at the end. A call without its closing mark counts if it is complete. Raises EngineError if it is
+        not."""
         found = self._read(final=True)
         rest, self._buffer = self._buffer, ""
         if self._inside is not None:
@@ -77,7 +77,7 @@ class ToolParser:
         return [*found, GeneratedText(rest)] if rest else found
 
     def _begins_call(self, rest: str) -> bool:
-        """Whether what is left at the end is the beginning of a call."""
+        """Whether the rest is the beginning of a call."""
         mark = _possible_mark(rest, self._form.marks) >= LEAST_OF_MARK
         return mark or (len(rest) >= LEAST_OF_MARK and rest[0] in "[{" and _may_begin(rest, self._form.bare))
 
@@ -94,7 +94,7 @@ class ToolParser:
         return found
 
     def _close(self, found: list[Generated]) -> bool:
-        """Read a call to its end. False while that has not come."""
+        """Read a call to its end. Returns False while the end has not come."""
         marks = self._inside
         assert marks is not None
         before, present, after = self._buffer.partition(marks.closer) if marks.closer else (self._buffer, "", "")
@@ -108,7 +108,7 @@ class ToolParser:
         return True
 
     def _open(self, found: list[Generated], final: bool) -> bool:
-        """Pass text on up to what may be a call. False while more must be read."""
+        """Pass on the text before what may be a call. Returns False while more text is needed."""
         at, marks = self._next_mark()
         bare = self._next_bare(at)
         if bare is not None:
@@ -144,7 +144,7 @@ class ToolParser:
         return None
 
     def _bare_length(self, text: str, final: bool) -> int | None:
-        """How long the call is that the text begins with; 0: it is none; None while that cannot be known."""
+        """The length of the call at the beginning of the text. 0 if it is no call. None while that is unknown."""
         head = text[:LONGEST_BEGINNING]
         begins = ("json" in self._form.bare and _JSON_BEGINS.match(head)) or (
             "python" in self._form.bare and _PYTHON_BEGINS.match(head)
@@ -173,7 +173,7 @@ class ToolParser:
         return bool(self._buffer)
 
     def _bare_calls(self, text: str) -> Calls | None:
-        """None where it is no call."""
+        """The calls. None if the text is no call."""
         has_arguments = any(f'"{key}"' in text for key in ("parameters", "arguments"))
         read = python_calls if _PYTHON_BEGINS.match(text) and "python" in self._form.bare else json_calls
         try:
@@ -223,7 +223,7 @@ def _unreadable(text: str) -> EngineError:
 
 
 def _possible_mark(text: str, marks: Sequence[Marks]) -> int:
-    """How many characters at the end of `text` may be the beginning of a mark, the white space before it included."""
+    """How many characters at the end of `text` may be the beginning of a mark, with the white space before it."""
     kept = 0
     for mark in marks:
         for length in range(min(len(mark.opener) - 1, len(text)), kept, -1):
@@ -234,14 +234,14 @@ def _possible_mark(text: str, marks: Sequence[Marks]) -> int:
 
 
 def _may_begin(text: str, bare: str) -> bool:
-    """Whether more text could make a call's beginning of it."""
+    """Whether the text may become the beginning of a call."""
     if "json" in bare and re.fullmatch(r"\[?\s*(?:\{\s*(?:\"[a-z_]{0,12}\"?\s*)?)?", text):
         return True
     return "python" in bare and re.fullmatch(r"\[\s*(?:[A-Za-z_][\w.]{0,80})?", text) is not None
 
 
 def _balanced(text: str) -> int:
-    """The length of the bracketed text that it begins with; 0 while it has not ended."""
+    """The length of the bracketed text at the beginning. 0 while it has not ended."""
     depth, quote, escaped = 0, "", False
     for index, character in enumerate(text):
         if quote:

@@ -1,5 +1,5 @@
-"""vLLM in this process: one box, no server between. `AsyncLLM` batches the requests of all calls in processes of its own.
-`vllm_session` is a conversation with it."""
+"""vLLM in this process, for one machine without a separate server. `AsyncLLM` batches the requests of all calls in its own
+processes. `vllm_session` is a conversation with it."""
 
 from __future__ import annotations
 
@@ -26,27 +26,28 @@ from voiceagent.llm.vllm_types import CompletionOutput, SchedulerStats
 log = logging.getLogger(__name__)
 
 CLOSES_WITHIN_S = 2.0
-"""Then vLLM kills its processes. By itself it waits for 5 s, and a server that has not ended by then exits with an error."""
+"""After this time vLLM kills its processes. Its own default is 5 s, and a server that has not ended by then exits with an
+error."""
 QUIET = {"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
-"""Nothing is looked up or reported, unless the environment says otherwise."""
+"""Nothing is looked up or reported online, unless the environment says otherwise."""
 
 
 class _Gauges:
-    """What vLLM says of itself after every step; a stat logger of its kind, see `vllm.v1.metrics.loggers.StatLoggerBase`."""
+    """Reads vLLM's own statistics after every step. It is a stat logger, see `vllm.v1.metrics.loggers.StatLoggerBase`."""
 
     def __init__(self) -> None:
         self.waiting = 0
         self.cache_usage = 0.0
         self.prefix_queries = 0
-        """Prompt tokens, in all."""
+        """Prompt tokens in all."""
         self.prefix_hits = 0
-        """Those that were in the cache."""
+        """Prompt tokens that were in the cache."""
 
     def __call__(self, vllm_config: object, engine_index: int = 0) -> _Gauges:
         return self
 
     def record(self, scheduler_stats: SchedulerStats | None, *_: object, **__: object) -> None:
-        """A step is over."""
+        """Note the statistics of a step."""
         if scheduler_stats is not None:
             self.waiting = scheduler_stats.num_waiting_reqs
             self.cache_usage = scheduler_stats.kv_cache_usage
@@ -60,14 +61,14 @@ class _Gauges:
         """Nothing is logged."""
 
     def record_sleep_state(self, is_awake: int, level: int) -> None:
-        """Known here already."""
+        """Not needed: the engine knows its own sleep state."""
 
 
 class VllmEngine:
     """Implements `LlmEngine`."""
 
     def __init__(self, folder: Path, options: VllmOptions | None = None) -> None:
-        """Load a model's folder: seconds to minutes. Raises ModelError, and ConfigError where vLLM is not installed."""
+        """Load a model's folder, which takes seconds to minutes. Raises ModelError, and ConfigError if vLLM is not installed."""
         self.options = options or VllmOptions()
         thinking = self.options.enable_thinking
         self.prompt = ChatPrompt(folder, None if thinking is None else {"enable_thinking": thinking}, self.options.tool_format)
@@ -89,7 +90,7 @@ class VllmEngine:
     async def outputs(
         self, call_id: str, ids: list[int], sampling: object, urgency: Urgency
     ) -> AsyncGenerator[CompletionOutput, None]:
-        """What comes of a prompt: vLLM's `CompletionOutput`s. Raises EngineError."""
+        """The results of a prompt: vLLM's `CompletionOutput`s. Raises EngineError."""
         self._generations += 1
         try:
             await self._wake()
@@ -101,7 +102,7 @@ class VllmEngine:
                         yield output.outputs[0]
         except (EngineError, asyncio.CancelledError, GeneratorExit):
             raise
-        except Exception as error:  # vLLM raises errors of many trees, some of them bare
+        except Exception as error:  # vLLM raises errors of many classes, some of them bare
             raise EngineError(f"vLLM failed: {' '.join(str(error).split())[:200] or type(error).__name__}") from error
         finally:
             self._generations -= 1
@@ -110,13 +111,13 @@ class VllmEngine:
     # --- sleep ---
 
     async def _wake(self) -> None:
-        """Have the weights back on the GPU."""
+        """Bring the weights back to the GPU."""
         if self._falling_asleep is not None:
             self._falling_asleep.cancel()
             self._falling_asleep = None
         async with self._waking:
             if self._nap is not None:
-                await asyncio.wait([self._nap])  # whoever waits may be cancelled, the nap must not be
+                await asyncio.wait([self._nap])  # the waiting task may be cancelled; falling asleep must not be
                 nap, self._nap = self._nap, None
                 if nap.exception() is not None:
                     log.warning("vLLM could not sleep: %s", nap.exception())
@@ -125,7 +126,7 @@ class VllmEngine:
                 self._sleeping = False
 
     def _plan_nap(self) -> None:
-        """Nothing is asked any more: sleep, if that lasts."""
+        """If no generation runs, fall asleep after `sleep_after_s`."""
         if self.options.sleep_after_s is not None and not self._generations:
             self._falling_asleep = asyncio.get_running_loop().call_later(self.options.sleep_after_s, self._begin_nap)
 
@@ -140,7 +141,8 @@ class VllmEngine:
 
     @property
     def load(self) -> float:
-        """See `LlmEngine.load`: what is asked, what waits for room and how full the KV cache is."""
+        """See `LlmEngine.load`. It is the greatest of three: the generations here, the requests that wait, and the use of the KV
+        cache."""
         mine = self._generations / self.options.busy_generations
         if not self._generations:
             return 0.0
@@ -159,7 +161,7 @@ class VllmEngine:
 
     @property
     def problems(self) -> dict[str, int]:
-        """See `LlmEngine.problems`: it has none that it could make good."""
+        """See `LlmEngine.problems`. There are none."""
         return {}
 
     async def kv_capacity(self) -> KvCapacity | None:
@@ -207,7 +209,7 @@ def _load(folder: Path, options: VllmOptions, gauges: _Gauges) -> object:
             }
         )
         return AsyncLLM.from_engine_args(arguments, stat_loggers=[gauges])
-    except Exception as error:  # vLLM raises errors of many trees, some of them bare
+    except Exception as error:  # vLLM raises errors of many classes, some of them bare
         line = " ".join(str(error).split())[:300] or type(error).__name__
         raise ModelError(f"{folder}: vLLM cannot load it ({line}); see its log above") from error
 

@@ -1,6 +1,6 @@
-"""One conversation with vLLM in this process. Prompts are token ids of the model's own chat template. Tool calls are read here; a
-grammar keeps them to their schemas where vLLM has one. Closing a generation aborts its request, which frees its KV cache at the
-next step."""
+"""One conversation with vLLM in this process. Prompts are token ids of the model's own chat template. Tool calls are parsed here.
+A grammar keeps them to their schemas, for forms that have one. Closing a generation aborts its request, which frees its KV cache
+at the next step."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class VllmSession:
             yield piece
 
     async def prefill(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
-        """See `LlmSession.prefill`: a request for one token, whose prompt stays in the prefix cache."""
+        """See `LlmSession.prefill`. It is a request for one token. The prompt stays in the prefix cache."""
         if self._engine.load < 1:
             async with aclosing(self._texts(messages, tools, Urgency.AHEAD, 1)) as texts:
                 async for _ in texts:
@@ -56,7 +56,7 @@ class VllmSession:
                     yield output.text
 
     async def ending_chance(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
-        """See `LlmSession.ending_chance`: a request for one token, of which only the likeliest are looked at."""
+        """See `LlmSession.ending_chance`. It is a request for one token, with the probabilities of the likeliest ones."""
         if self._engine.load >= 1 or not messages or not messages[-1].content:
             return None
         ids = await self.prompt.open_ids_soon(messages, tools)
@@ -88,4 +88,4 @@ class VllmSession:
         )
 
     async def close(self) -> None:
-        """See `LlmSession.close`: what the prefix cache holds of it is overwritten when room is needed."""
+        """See `LlmSession.close`. The prefix cache overwrites the conversation when it needs room."""

@@ -1,1 +1,1 @@
-"""Calls that never were: the turn engine against generated callers and engines, in virtual time."""
+"""Simulated calls: the turn engine with generated callers and engines, in virtual time."""

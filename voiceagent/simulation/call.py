@@ -1,5 +1,5 @@
-"""One simulated call: a generated caller, and engines with generated delays and faults, around a timed call. What is decided
-goes to a `Tally`, beside what should have been."""
+"""One simulated call: a generated caller and engines with generated delays and faults, around a timed call. A `Tally` counts the
+decisions beside what was right."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from voiceagent.turn_taking.pause import Prosody
 PAUSE_MS, PARTIAL_MS, SAID_WORD_MS = 100.0, 200.0, 290.0
 NOISE_MS = 220.0
 FAULTS = 0.003
-"""Share of generations, and of clauses, that fail."""
+"""The share of generations, and of clauses, that fail."""
 GUARDED = 0.01
-"""Share of generations that the output guard stops, and of utterances that the input guard withholds."""
+"""The share of generations that the output guard stops, and of utterances that the input guard withholds."""
 PREDICTED, FOUND = 0.3, 0.1
-"""Share of partial transcripts by which a tool is predicted, and on which documents have something."""
+"""The shares of partial transcripts for which a tool is predicted, and for which documents are found."""
 BOTH_TOOLS = 0.2
-"""Share of answers with a tool for which the model asks for both at once."""
+"""The share of answers with a tool for which the model asks for both tools at once."""
 LONGEST_CALL_MS = 600_000.0
 REPLIES = (
     "It is sunny in Paris tomorrow, with twenty degrees.",
@@ -44,7 +44,7 @@ EFFECTS, COMMITTED, NOT_COMMITTED = "an effect came of", "a committed reply", "a
 
 
 class SimulatedCall(TimedCall):
-    """Made for one call; `run` takes it to its end."""
+    """One call. `run` runs it to its end."""
 
     def __init__(self, rules: Rules, seed: int, tally: Tally, record: Record | None = None) -> None:
         super().__init__(rules, record)
@@ -62,9 +62,9 @@ class SimulatedCall(TimedCall):
         self._saying: Utterance | None = None
         self._part = 0
         self._finished = False
-        """It has said all of it."""
+        """Whether the caller has said all of it."""
         self._judging: Utterance | None = None
-        """What it makes over the agent's speech, until the agent has yielded or goes on."""
+        """The caller's sound over the agent's speech, until the agent yields or goes on."""
         self._open = False
         self._utterance_id = 0
         self._heard_words: list[str] = []
@@ -77,7 +77,7 @@ class SimulatedCall(TimedCall):
         self._overlap_begun = False
 
     def run(self) -> None:
-        """To the end of the call; whatever rule did not hold is in the tally."""
+        """Run the call to its end. Rules that were broken are in the tally."""
         self.feed(ev.CallStarted(0.0))
         self.run_until(LONGEST_CALL_MS)
         self._tally.calls += 1
@@ -265,7 +265,7 @@ class SimulatedCall(TimedCall):
     # --- the caller ---
 
     def _next(self) -> None:
-        """Say what comes next, if it is the caller's turn."""
+        """Say the next thing, if it is the caller's turn."""
         if self._saying is not None or self.state.phase is not Phase.IDLE:
             return
         if self._turns:
@@ -289,7 +289,7 @@ class SimulatedCall(TimedCall):
         self._fragment()
 
     def _fragment(self) -> None:
-        """The next breath."""
+        """Say the next fragment."""
         assert self._saying is not None
         words = self._saying.fragments[self._part].words
         lasts_ms = len(words) * SAID_WORD_MS if words else NOISE_MS
@@ -311,12 +311,12 @@ class SimulatedCall(TimedCall):
         self._voiced_ms = 0.0
         self._heard_words = []
         reply = self.state.reply
-        if reply is None or reply.assumed_text:  # it has just ended: nothing is judged
+        if reply is None or reply.assumed_text:  # the reply has just ended: there is nothing to judge
             self._judging = None
         self.feed(ev.SpeechStarted(self.now_ms, self._utterance_id, onset_ms))
 
     def _resumed(self) -> None:
-        if not self._open:  # the engine closed the utterance as the caller went on: it is a new one
+        if not self._open:  # the turn engine closed the utterance as the caller went on: this is a new one
             self._onset(self.now_ms)
         elif self._paused:
             self._paused = False
@@ -331,7 +331,7 @@ class SimulatedCall(TimedCall):
                 self._read_on(words)
 
     def _read_on(self, words: list[str]) -> None:
-        """What the words so far set off beside the turn engine."""
+        """Work that the words so far start besides the turn engine."""
         if self._turn is not None and self._turn.tool and self._rng.random() < PREDICTED:
             name, arguments = self._rng.choice(TWO_TOOLS), _arguments(" ".join(words))
             self.feed(ev.ToolPredicted(self.now_ms, self._utterance_id, name, arguments))
@@ -362,7 +362,7 @@ class SimulatedCall(TimedCall):
         self._fragment()
 
     def _said(self, utterance: Utterance) -> None:
-        """Long after it: nothing more will come of it."""
+        """Long after the sound: nothing more will come of it."""
         if self._saying is utterance:
             self._saying = None
             self._next()
@@ -385,7 +385,8 @@ class SimulatedCall(TimedCall):
         return self._rng.choice((0.0, 0.2, 0.4, 0.6, 0.9))
 
     def _words(self) -> str:
-        """As the recogniser writes them: a cut sentence sometimes gets a full stop, a whole one sometimes none."""
+        """The words as a recogniser writes them. An unfinished sentence sometimes gets a full stop; a finished one sometimes gets
+        none."""
         text = " ".join(self._heard_words)
         dice = self._rng.random()
         if text.endswith((".", "?")):
@@ -436,5 +437,5 @@ class SimulatedCall(TimedCall):
 
 
 def _arguments(said: str) -> str:
-    """A tool call's: it is about the last word."""
+    """The arguments of a tool call: the last word."""
     return json.dumps({"about": (bare_words(said) or [""])[-1]})

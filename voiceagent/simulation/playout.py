@@ -1,5 +1,5 @@
-"""A simulated leg's playout: clauses in order, 20 ms frames, hold and release at the frame. Only word ends are reported, since
-nothing is decided between them."""
+"""A simulated leg's playout: clauses in order, in 20 ms frames; it pauses and resumes at a frame. It reports only the ends of
+words, because nothing is decided between them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WORD_MS = 260.0
 
 @dataclass(slots=True)
 class Clause:
-    """Audio of a clause, and how much of it was sent."""
+    """A clause's audio, and how much of it was sent."""
 
     reply_id: int
     clause: int
@@ -21,14 +21,14 @@ class Clause:
 
 
 class SimulatedPlayout:
-    """Plays in virtual time: whoever owns it calls `due` at the times that `next_ms` names."""
+    """Plays in virtual time. Its owner calls `due` at the times that `next_ms` gives."""
 
     def __init__(self) -> None:
         self.queue: deque[Clause] = deque()
         self.paused: set[int] = set()
-        """Replies of which no frame is sent."""
+        """Replies whose frames are held."""
         self._since_ms: float | None = None
-        """Up to when `sent_ms` of the first clause is reckoned, while it plays."""
+        """The time for which `sent_ms` of the first clause is valid. None while nothing plays."""
         self._last: dict[int, tuple[int, float]] = {}
 
     def add(self, reply_id: int, clause: int, duration_ms: float, now_ms: float) -> None:
@@ -37,20 +37,20 @@ class SimulatedPlayout:
         self._run(now_ms)
 
     def pause(self, reply_id: int, now_ms: float) -> None:
-        """Send no frame of it."""
+        """Send no frame of the reply."""
         self._reckon(now_ms)
         self.paused.add(reply_id)
         self._run(now_ms)
 
     def resume(self, reply_id: int, now_ms: float, from_ms: float | None = None) -> None:
-        """Go on with it, from the beginning of a word of the first clause."""
+        """Send the reply again. `from_ms` goes back to the beginning of a word of the first clause."""
         self.paused.discard(reply_id)
         if from_ms is not None and self.queue and self.queue[0].reply_id == reply_id:
             self.queue[0].sent_ms = min(from_ms, self.queue[0].sent_ms)
         self._run(now_ms)
 
     def cut(self, reply_id: int, clause: int, end_ms: float, now_ms: float) -> None:
-        """Send nothing of a clause beyond `end_ms`, or beyond what was sent of it."""
+        """Send nothing of a clause after `end_ms`, or nothing more if that was sent already."""
         self._reckon(now_ms)
         for queued in self.queue:
             if (queued.reply_id, queued.clause) == (reply_id, clause):
@@ -59,7 +59,7 @@ class SimulatedPlayout:
         self._run(now_ms)
 
     def cancel(self, reply_id: int, now_ms: float) -> tuple[int, float]:
-        """Forget it; the clause and the position up to which it was sent."""
+        """Remove the reply. Returns the last clause that was sent, and up to where."""
         self._reckon(now_ms)
         self.queue = deque(clause for clause in self.queue if clause.reply_id != reply_id)
         self.paused.discard(reply_id)
@@ -67,7 +67,7 @@ class SimulatedPlayout:
         return self._last.pop(reply_id, (-1, 0.0))
 
     def next_ms(self) -> float | None:
-        """When there is something to report: the first frame, the end of a word; None while nothing plays."""
+        """When there is something to report: the first frame, or the end of a word. None while nothing plays."""
         if self._since_ms is None:
             return None
         first = self.queue[0]
@@ -75,7 +75,7 @@ class SimulatedPlayout:
         return self._since_ms + min(step, first.duration_ms - first.sent_ms)
 
     def due(self, now_ms: float) -> Clause | None:
-        """What was sent of the first clause by now; it leaves the queue at its end."""
+        """The first clause, with what was sent of it by now. It leaves the queue at its end."""
         if self._since_ms is None:
             return None
         self._reckon(now_ms)

@@ -1,4 +1,4 @@
-"""Many simulated calls on all cores. A call is named by its number: the same number is the same call."""
+"""Runs many simulated calls on all cores. A call is named by its number. The same number gives the same call."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ BATCH = 500
 def simulate(
     rules: Rules, calls: int, *, first: int = 0, jobs: int = 0, progress: Callable[[int], None] = lambda done: None
 ) -> Tally:
-    """Run calls number `first` and the following in `jobs` processes (0: one a core); `progress` is told how many are done.
-    The tools are the simulation's own: one looks things up, one has effects."""
+    """Run `calls` calls from number `first` on, in `jobs` processes (0: one per core). `progress` is called with the number of
+    finished calls. The tools are the simulation's own: one looks something up, one has effects."""
     tally = Tally()
     jobs = jobs or len(os.sched_getaffinity(0))
     batches = [range(start, min(start + BATCH, first + calls)) for start in range(first, first + calls, BATCH)]
@@ -33,14 +33,14 @@ def simulate(
 
 
 def simulate_one(rules: Rules, number: int, record: Record | None = None) -> Tally:
-    """Run one call; `record` is given its steps."""
+    """Run one call. `record` is called with each step."""
     tally = Tally()
     SimulatedCall(with_tools(rules), number, tally, record).run()
     return tally
 
 
 def with_tools(rules: Rules) -> Rules:
-    """The rules, for the simulation's tools."""
+    """The rules with the simulation's tools."""
     return replace(rules, tools={LOOKS_UP: ToolRule("none"), HAS_EFFECTS: ToolRule("external")})
 
 

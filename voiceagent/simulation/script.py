@@ -1,5 +1,5 @@
-"""What a simulated caller means to do: requests in fragments with pauses between them, and sounds made while the agent speaks.
-Because it is known what was meant, every decision of the turn engine can be judged."""
+"""What a simulated caller wants to do: requests in fragments with pauses between them, and sounds made while the agent speaks.
+Since the caller's intention is known, every decision of the turn engine can be checked."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ REQUESTS: tuple[tuple[str, ...], ...] = (
     ("Yes.",),
     ("Thank you,", "goodbye."),
 )
-"""Each cut where people pause."""
+"""Each request is cut where people pause."""
 SENTENCES = (("What time is it in Berlin?",), ("Actually make it", "five people."), ("I meant London",))
 COMMANDS = ("Stop.", "Wait.", "No, stop.")
 BACKCHANNELS = ("mm-hm", "Okay.", "yeah", "right", "uh-huh")
@@ -45,11 +45,11 @@ class Fragment:
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """Something that the caller lets be heard."""
+    """Something that the caller says, or another sound."""
 
     kind: Kind
     fragments: tuple[Fragment, ...]
-    """The last one's pause does not count: it is the end."""
+    """The last fragment's pause does not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,14 @@ class Turn:
 
     request: Utterance
     tool: str
-    """Which its answer needs; empty: none."""
+    """The tool that the answer needs; empty: none."""
     overlap: Utterance | None
     overlap_after_ms: float
-    """Of the reply's first sound."""
+    """Counted from the reply's first sound."""
 
 
 def script(rng: random.Random) -> tuple[Turn, ...]:
-    """One caller's turns: one to four."""
+    """The turns of one caller: one to four."""
     return tuple(_turn(rng) for _ in range(rng.choice((1, 1, 2, 2, 3, 4))))
 
 
@@ -87,7 +87,7 @@ def _turn(rng: random.Random) -> Turn:
 
 
 def _said(rng: random.Random, kind: Kind, parts: tuple[str, ...]) -> Utterance:
-    """Pauses stand between some of the parts."""
+    """An utterance with pauses between some of its parts."""
     fragments: list[Fragment] = []
     words: list[str] = []
     for number, part in enumerate(parts, start=1):

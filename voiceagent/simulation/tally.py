@@ -1,4 +1,4 @@
-"""What was decided in many calls, counted."""
+"""Counts of the decisions in many calls."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Tally:
     calls: int = 0
     events: int = 0
     decisions: dict[str, Counter[str]] = field(default_factory=dict)
-    """By question, then by the answer that was given."""
+    """Decisions by question and answer."""
     times: dict[str, Counter[int]] = field(default_factory=dict)
-    """By name, then by bin: how often."""
+    """Times by name and bin."""
     broken: list[str] = field(default_factory=list)
-    """Rules of the turn engine that did not hold, each with its call: none, or there is a mistake."""
+    """Rules of the turn engine that were broken, each with its call. Empty unless the turn engine has a fault."""
 
     def decided(self, question: str, answer: str, count: int = 1) -> None:
         """Count a decision."""
@@ -33,7 +33,7 @@ class Tally:
         self.times.setdefault(name, Counter())[round(ms / BIN_MS)] += 1
 
     def add(self, other: Tally) -> None:
-        """Take another's counts."""
+        """Add the counts of another tally."""
         self.calls += other.calls
         self.events += other.events
         for question, answers in other.decisions.items():
@@ -43,12 +43,12 @@ class Tally:
         self.broken = (self.broken + other.broken)[:MAX_BROKEN]
 
     def share(self, question: str, answer: str) -> float:
-        """Of a question's answers, 0 to 1."""
+        """The share of an answer among a question's answers, 0 to 1."""
         answers = self.decisions.get(question, Counter())
         return answers[answer] / max(1, answers.total())
 
     def percentiles_ms(self, name: str, percentiles: Iterable[int] = PERCENTILES) -> tuple[float, ...]:
-        """Nearest-rank percentiles of a time; empty when it never occurred."""
+        """Nearest-rank percentiles of a time. Empty if it never occurred."""
         bins = self.times.get(name)
         return tuple(_percentile(bins, percent) for percent in percentiles) if bins else ()
 

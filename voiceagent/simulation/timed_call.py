@@ -1,4 +1,4 @@
-"""A virtual call that moves itself: a heap of due times is its only clock, timers run out by it and the leg plays by it."""
+"""A virtual call that moves its own clock. A heap of due times is its only clock; the timers and the leg follow it."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from voiceagent.simulation.virtual_call import Record, VirtualCall
 
 
 class TimedCall(VirtualCall):
-    """One call; `run_until` moves its clock. Nothing happens in it once it has ended."""
+    """One call. `run_until` moves its clock. Nothing happens after it has ended."""
 
     def __init__(self, rules: Rules, record: Record | None = None) -> None:
         super().__init__(rules, record)
         self.order = 0
-        """So many things were put off so far; what is due at the same time is done in that order."""
+        """How many things were scheduled so far. Things due at the same time are done in this order."""
         self._due: list[tuple[float, int, Callable[..., None], tuple[object, ...]]] = []
         self._playing = 0
 
     def run_until(self, end_ms: float) -> None:
-        """Do what is due until then, or until the call ends or nothing is due any more."""
+        """Do what is due until `end_ms`, until the call ends, or until nothing is left to do."""
         while self._due and not self.ended and self.now_ms < end_ms:
             self.now_ms, _, do, args = heapq.heappop(self._due)
             self.leg_ms = self.now_ms
             do(*args)
 
     def after(self, ms: float, do: Callable[..., None], *args: object) -> None:
-        """Put something off."""
+        """Schedule a function `ms` from now."""
         self.order += 1
         heapq.heappush(self._due, (self.now_ms + max(0.0, ms), self.order, do, args))
 
@@ -64,5 +64,5 @@ class TimedCall(VirtualCall):
     # --- what a subclass makes of it ---
 
     def stopping_ms(self) -> float:
-        """How long the leg takes to say what of a cancelled reply was sent."""
+        """How long the leg takes to report how much of a cancelled reply was sent."""
         return 0.0

@@ -1,6 +1,6 @@
-"""A call in virtual time: the real turn engine, timers, and a leg that plays clauses and says what was sent. What is decided is
-carried out here and nowhere else. Whoever owns it moves its time, lets frames be sent and timers run out; a subclass is given
-every action that is not the leg's or a timer's, and is told what the leg does."""
+"""A call in virtual time: the real turn engine, timers, and a leg that plays clauses and reports what was sent. It alone carries
+out the turn engine's actions. Its owner moves the time, sends frames and fires timers. A subclass handles the actions that
+concern neither the leg nor timers, and is told what the leg does."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ Record = Callable[[ev.Event, tuple[act.AnyAction, ...]], None]
 
 
 class VirtualCall:
-    """One call, moved by hand."""
+    """One call. Its owner moves its time."""
 
     def __init__(self, rules: Rules, record: Record | None = None) -> None:
-        """`record` is given every event and what was decided on it."""
+        """`record` is called with every event and its actions."""
         self.state = machine.start(rules)
         self.now_ms = 0.0
         self.leg_ms = 0.0
-        """Up to when the leg has sent what it had."""
+        """The time up to which the leg has sent its audio."""
         self.ended = ""
-        """Why the call ended; empty while it goes on."""
+        """Why the call ended. Empty while it goes on."""
         self.timers: dict[str, float] = {}
         self.playout = SimulatedPlayout()
         self._record = record
 
     def feed(self, event: ev.Event) -> tuple[act.AnyAction, ...]:
-        """Let the turn engine decide on an event, and carry out what it decides."""
+        """Give the turn engine an event, and carry out its actions."""
         self.state, actions = machine.step(self.state, event)
         if self._record is not None:
             self._record(event, actions)
@@ -69,7 +69,7 @@ class VirtualCall:
     def synthesised(
         self, reply_id: int, clause: int, words: tuple[ev.SpokenWord, ...], duration_ms: float, complete: bool = True
     ) -> None:
-        """A clause, or its beginning, was synthesised: queue its audio."""
+        """A clause, or its beginning, was synthesised. Queue its audio."""
         self.feed(ev.ClauseAudio(self.now_ms, reply_id, clause, duration_ms, words, complete))
         self.playout.add(reply_id, clause, duration_ms, self.leg_ms)
         self.played_next()
@@ -80,14 +80,14 @@ class VirtualCall:
         self.report()
 
     def report(self) -> None:
-        """The leg says what it has sent by now."""
+        """The leg reports what it has sent by now."""
         sent = self.playout.due(self.leg_ms)
         if sent is not None:
             self.sent(sent)
             self.feed(ev.Played(self.now_ms, sent.reply_id, sent.clause, sent.sent_ms))
 
     def stopped(self, reply_id: int, clause: int, sent_ms: float) -> None:
-        """The leg says what of a cancelled reply was sent."""
+        """The leg reports how much of a cancelled reply was sent."""
         self.feed(ev.PlayoutStopped(self.now_ms, reply_id, clause, sent_ms))
 
     def fire(self, name: str) -> None:
@@ -110,14 +110,14 @@ class VirtualCall:
         """A reply is about to be cancelled."""
 
     def stopping(self, reply_id: int, clause: int, sent_ms: float) -> None:
-        """It was, and so much of it was sent: when the leg says so."""
+        """A cancelled reply was sent up to `sent_ms` of this clause. The leg reports it now, or later in a subclass."""
         self.stopped(reply_id, clause, sent_ms)
 
     def sent(self, clause: Clause) -> None:
-        """So much of a clause was sent."""
+        """A clause was sent up to its `sent_ms`."""
 
     def played_next(self) -> None:
         """What the leg plays next may have changed."""
 
     def timer_set(self, name: str, due_ms: float) -> None:
-        """A timer is to run out then."""
+        """A timer was set."""
