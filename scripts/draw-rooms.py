@@ -10,7 +10,8 @@ from pathlib import Path
 
 import grimp
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "architecture.md"
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "architecture.md"
 BEGIN, END = "<!-- rooms: made by scripts/draw-rooms.py -->\n", "<!-- end of rooms -->\n"
 PACKAGE = "voiceagent"
 EVERYWHERE = {
@@ -22,7 +23,8 @@ EVERYWHERE = {
 
 def imports() -> dict[str, set[str]]:
     """The rooms that each room imports."""
-    graph = grimp.build_graph(PACKAGE)
+    sys.path.insert(0, str(ROOT))  # this checkout's package, whichever is installed
+    graph = grimp.build_graph(PACKAGE, cache_dir=None)
     found: dict[str, set[str]] = defaultdict(set)
     for importer in graph.modules:
         for imported in graph.find_modules_directly_imported_by(importer):
