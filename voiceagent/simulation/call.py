@@ -1,5 +1,7 @@
 """One simulated call: a generated caller and engines with generated delays and faults, around a timed call. A `Tally` counts the
-decisions beside what was right."""
+decisions beside what was right.
+
+The file is long because the moments of one generated caller depend on each other."""
 
 from __future__ import annotations
 
