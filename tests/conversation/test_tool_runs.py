@@ -370,6 +370,20 @@ def test_a_tool_with_effects_runs_on_after_an_interruption_and_its_result_is_tol
     assert [action.output for action in world.actions if isinstance(action, act.ToolEnded)] == ['{"reference": "A1"}']
 
 
+def test_a_result_that_comes_after_an_interruption_is_told_for_every_call_that_waits_for_it() -> None:
+    world = begun()
+    world.say("Book it.")
+    world.call_tool("book", '{"day": "Friday"}')
+    world.call_tool("book", '{"day": " friday"}')
+    world.generated()
+    world.say("And tell me the time.")
+    world.settle()
+    world.finish_tool('{"reference": "A1"}')
+    results = [message for message in world.state.memory.history if message.role == "tool"]
+    assert [(message.content, message.stands_in) for message in results] == [('{"reference": "A1"}', False)] * 2
+    assert len([action for action in world.actions if isinstance(action, act.ToolEnded)]) == 2
+
+
 def speculative_tool_finished(world: World) -> list[tuple[bool, float]]:
     return [(action.used, action.saved_ms) for action in world.actions if isinstance(action, act.SpeculativeToolEnded)]
 

@@ -3,6 +3,7 @@ results."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace as replace_message
 
 from msgspec.structs import replace
@@ -125,17 +126,28 @@ def tool_finished(step: Step, event: ev.ToolFinished) -> None:
 
 
 def tell_late(step: Step, event: ev.ToolFinished) -> None:
-    """A tool with effects ran on after its reply was cancelled. Put its result where its stand-in is."""
+    """A tool with effects ran on after its reply was cancelled. Put its result where its stand-in is, and where the same call of
+    that round waited for it."""
     cancelled = step.state.replies.cancelling
     if cancelled is not None and cancelled.reply_id == event.reply_id:
-        step.put_replies(cancelling=cancelled.with_tool_output(event.call_id, event.output, event.ok))
+        for call in _waited(event.call_id, [run.call for run in cancelled.rounds[-1].tools]):
+            cancelled = cancelled.with_tool_output(call.call_id, event.output, event.ok)
+        step.put_replies(cancelling=cancelled)
     history = step.state.memory.history
-    late = [i for i, m in enumerate(history) if m.tool_call_id == event.call_id and m.stands_in]
-    if late:
-        told = replace_message(history[late[0]], content=event.output, stands_in=False)
-        step.put_memory(history=(*history[: late[0]], told, *history[late[0] + 1 :]))
-        calls = [call for message in history for call in message.tool_calls if call.call_id == event.call_id]
-        step.do(act.ToolEnded(event.reply_id, event.call_id, calls[0].name, event.output, event.ok))
+    names = {call.call_id: call.name for message in history for call in _waited(event.call_id, message.tool_calls)}
+    for index, message in enumerate(history):
+        if message.stands_in and message.tool_call_id in names:
+            told = replace_message(message, content=event.output, stands_in=False)
+            history = (*history[:index], told, *history[index + 1 :])
+            name = names[message.tool_call_id]
+            step.do(act.ToolEnded(event.reply_id, message.tool_call_id, name, event.output, event.ok))
+    step.put_memory(history=history)
+
+
+def _waited(call_id: str, calls: Sequence[ToolCall]) -> list[ToolCall]:
+    """The call with this id and those that are the same."""
+    ran = next((call for call in calls if call.call_id == call_id), None)
+    return [call for call in calls if ran is not None and same_call(call, ran)]
 
 
 def with_running(step: Step, cancelled: Reply) -> Reply:
