@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.conversation.world import World
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
@@ -92,3 +94,25 @@ def test_without_a_limit_nothing_is_left_out() -> None:
     for number in range(20):
         turn(world, number)
     assert len(world.user_texts()) == 20
+
+
+@pytest.mark.parametrize("memory", [SHORT, SUMMED_UP], ids=["left out", "summed up"])
+def test_a_tool_that_still_runs_keeps_its_place_until_its_result_is_told(memory: MemoryRules) -> None:
+    world = World(Rules(language="en", memory=memory))
+    world.begin()
+    world.say("Book a table for four on Friday.")
+    world.call_tool("book", '{"day": "Friday"}')
+    world.generated()
+    world.say("And tell me what you can do.")
+    world.settle()
+    world.answer("I can book tables.")
+    world.play_all()
+    for number in range(5):
+        turn(world, number)
+        world.feed(ev.Summarised(world.now_ms, "They wanted a table."))
+    world.finish_tool('{"booked": true}')
+    assert '{"booked": true}' in [message.content for message in world.state.memory.history]
+    assert [action.output for action in world.actions if isinstance(action, act.ToolEnded)] == ['{"booked": true}']
+    turn(world, 5)
+    world.feed(ev.Summarised(world.now_ms, "They have a table."))
+    assert len(world.user_texts()) < 6, "nothing waits for its place any more"

@@ -19,7 +19,7 @@ def compact(step: Step) -> None:
     if state.memory.summarising or not most or estimated_tokens(state.memory.history) <= most:
         return
     border = turn_border(state.memory.history, 0.5)
-    if not border:
+    if not border or any(message.stands_in for message in state.memory.history[:border]):  # its result must find its place
         return
     step.put_memory(summarising=border)
     if not state.rules.memory.summarise:
