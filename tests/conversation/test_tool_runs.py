@@ -384,6 +384,18 @@ def test_a_result_that_comes_after_an_interruption_is_told_for_every_call_that_w
     assert len([action for action in world.actions if isinstance(action, act.ToolEnded)]) == 2
 
 
+def test_a_result_that_comes_before_the_cancelled_reply_has_settled_is_told() -> None:
+    world = begun()
+    world.say("Book it.")
+    world.call_tool()
+    world.generated()
+    world.say("And tell me the time.")
+    world.finish_tool('{"reference": "A1"}')
+    world.settle()
+    assert world.state.memory.history[2].content == '{"reference": "A1"}'
+    assert [action.output for action in world.actions if isinstance(action, act.ToolEnded)] == ['{"reference": "A1"}']
+
+
 def speculative_tool_finished(world: World) -> list[tuple[bool, float]]:
     return [(action.used, action.saved_ms) for action in world.actions if isinstance(action, act.SpeculativeToolEnded)]
 

@@ -130,8 +130,9 @@ def tell_late(step: Step, event: ev.ToolFinished) -> None:
     that round waited for it."""
     cancelled = step.state.replies.cancelling
     if cancelled is not None and cancelled.reply_id == event.reply_id:
-        for call in _waited(event.call_id, [run.call for run in cancelled.rounds[-1].tools]):
+        for call in _waited(event.call_id, [run.call for run in cancelled.rounds[-1].tools if run.output is None]):
             cancelled = cancelled.with_tool_output(call.call_id, event.output, event.ok)
+            step.do(act.ToolEnded(event.reply_id, call.call_id, call.name, event.output, event.ok))
         step.put_replies(cancelling=cancelled)
     history = step.state.memory.history
     names = {call.call_id: call.name for message in history for call in _waited(event.call_id, message.tool_calls)}
