@@ -12,7 +12,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
 from voiceagent.conversation.history import Chunk
-from voiceagent.conversation.rules import Limits, Phrases, Rules, ToolRule
+from voiceagent.conversation.rules import Limits, MemoryRules, Phrases, Rules, ToolRule
 from voiceagent.conversation.state import Phase
 from voiceagent.turn_taking.languages.en import ENGLISH
 from voiceagent.turn_taking.manners import MANNERS
@@ -59,11 +59,29 @@ MOVES: dict[str, Callable[[World, str], object]] = {
     "context": lambda world, text: world.feed(ev.ContextFound(world.now_ms, world.utterance, chunks(text))),
     "instructions": lambda world, text: world.feed(ev.InstructionsChanged(world.now_ms, text)),
     "blocked": lambda world, text: world.block(text),
+    "summarised": lambda world, text: world.feed(ev.Summarised(world.now_ms, text)),
+    "turn": lambda world, text: whole_turn(world, text),
+    "interrupted_booking": lambda world, text: interrupted_booking(world, text),
 }
 
 
 def chunks(text: str) -> tuple[Chunk, ...]:
     return (Chunk("a", text), Chunk("b", text)) if text else ()
+
+
+def whole_turn(world: World, text: str) -> None:
+    world.say(text)
+    world.answer("So it is.")
+    world.play_all()
+
+
+def interrupted_booking(world: World, text: str) -> None:
+    """A tool with effects runs on after its reply."""
+    world.say("Book it.")
+    world.call_tool("book", f'{{"day": "{text}"}}')
+    world.generated()
+    world.say(f"And {text}")
+    world.settle()
 
 
 def wait_for_one_of_two(world: World, text: str) -> None:
@@ -80,15 +98,21 @@ TOOLS = {"find": ToolRule("none"), "book": ToolRule("external"), "pay": ToolRule
 
 FILLERS = ("Let me see.", "One moment.")
 
+NO_LIMIT = MemoryRules()
+SHORT = (MemoryRules(long_history_tokens=15), MemoryRules(long_history_tokens=15, summarise=True))
+"""A history of two or three turns is too long."""
+
 scripts = st.lists(st.tuples(st.sampled_from(sorted(MOVES)), st.sampled_from(TEXTS)), max_size=60)
 callers_moves = st.sampled_from(["speech", "words", "partial", "endpoint", "hung", "late", "text", "generated"])
 callers_scripts = st.lists(st.tuples(callers_moves, st.sampled_from(TEXTS)), min_size=20, max_size=40)
+long_moves = st.sampled_from(["turn", "interrupted_booking", "tool_done", "tool", "pay", "yes", "summarised", "speech", "settle"])
+long_scripts = st.lists(st.tuples(long_moves, st.sampled_from(TEXTS)), max_size=30)
 Opening = tuple[str, str]
 """A greeting, and what the agent does while the caller speaks over it."""
 openings = st.tuples(st.sampled_from(["", "Hello, how can I help you?"]), st.sampled_from(sorted(MANNERS)))
 
 
-def run(opening: Opening, script: list[tuple[str, str]], kind: type[World] = World) -> World:
+def run(opening: Opening, script: list[tuple[str, str]], kind: type[World] = World, memory: MemoryRules = NO_LIMIT) -> World:
     """Let a call happen in the given order. The world itself fails when a frame, a synthesis or a tool of a dropped reply
     appears."""
     greeting, manners = opening
@@ -99,6 +123,7 @@ def run(opening: Opening, script: list[tuple[str, str]], kind: type[World] = Wor
             manners=MANNERS[manners],
             limits=Limits(silence_timeout_ms=1000, max_tool_rounds=2),
             tools=TOOLS,
+            memory=memory,
         )
     )
     world.begin()
@@ -240,6 +265,25 @@ def test_tool_results_follow_their_calls_in_every_prompt(opening: Opening, scrip
                 assert not waiting
                 waiting = [call.call_id for call in message.tool_calls]
         assert not waiting
+
+
+@given(openings, long_scripts, st.sampled_from(SHORT))
+@settings(max_examples=400, deadline=None)
+def test_a_history_that_is_shortened_loses_no_result(
+    opening: Opening, script: list[tuple[str, str]], memory: MemoryRules
+) -> None:
+    world = run(opening, script, memory=memory)
+    while world.drops:
+        world.settle()
+    while world.tools:
+        world.finish_tool()
+    assert world.state.phase is Phase.ENDED or not any(message.stands_in for message in world.state.memory.history)
+    ran = {action.call_id for action in world.actions if isinstance(action, act.RunTool) and action.name != "find"}
+    told = [action.call_id for action in world.actions if isinstance(action, act.ToolEnded) and action.call_id in ran]
+    assert world.state.phase is Phase.ENDED or sorted(told) == sorted(ran)
+    for prompt in [action.messages for action in world.actions if isinstance(action, act.Generate)]:
+        calls = [call.call_id for message in prompt for call in message.tool_calls]
+        assert calls == [message.tool_call_id for message in prompt if message.role == "tool"]
 
 
 @given(openings, scripts)
