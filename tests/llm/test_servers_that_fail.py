@@ -13,10 +13,12 @@ import pytest
 from tests.llm.faulty_server import FaultyServer, chunk, faulty_server
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
+from voiceagent.llm.embedded import EmbeddedEngine
 from voiceagent.llm.engine import Generated, GeneratedText, HistoryLimits, KvCapacity, LlmEngine, LlmSession, ToolSchema, Urgency
 from voiceagent.llm.fallback import FallbackEngine
 from voiceagent.llm.openai import OpenAiEngine
 from voiceagent.llm.openai_options import OpenAiOptions
+from voiceagent.models.registry import resolve
 
 HELLO = (Message("user", "Hello."),)
 SPOKEN = [GeneratedText("Hello"), GeneratedText(" there.")]
@@ -209,8 +211,10 @@ class SecondModel:
 
     def __init__(self) -> None:
         self.told: list[Sequence[Message]] = []
+        self.opened = 0
 
     def open(self, call_id: str) -> SecondSession:
+        self.opened += 1
         return SecondSession(self.told)
 
     async def kv_capacity(self) -> KvCapacity | None:
@@ -265,4 +269,32 @@ async def test_a_fallback_answers_while_the_server_does_not(first: FaultyServer)
     first.fault = ""
     assert await generated(model) == [GeneratedText("the fallback")]
     assert (model.problems["fallback_answered"], len(first.requests)) == (1, 1)
+    await model.close()
+
+
+async def test_a_session_that_was_closed_sends_no_other_call_to_the_fallback() -> None:
+    first = EmbeddedEngine(resolve("micro-lm"))
+    model = FallbackEngine(first, SecondModel())
+    try:
+        closed, other = model.open("closed"), model.open("other")
+        await closed.close()
+        with pytest.raises(EngineError, match="the call has ended"):
+            await asked_of(closed, HELLO)
+        assert not model.uses_fallback
+        assert GeneratedText("the fallback") not in await asked_of(other, HELLO)
+    finally:
+        await model.close()
+
+
+async def test_a_session_that_was_closed_opens_no_other_at_the_fallback(first: FaultyServer) -> None:
+    first.fault = "500"
+    second = SecondModel()
+    model = FallbackEngine(engine(first), second)
+    await generated(model)
+    assert model.uses_fallback
+    session, opened = model.open("call"), second.opened
+    await session.close()
+    with pytest.raises(EngineError, match="the call has ended"):
+        await session.prefill(HELLO, [])
+    assert second.opened == opened
     await model.close()

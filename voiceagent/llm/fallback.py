@@ -98,8 +98,11 @@ class FallbackSession:
         self._fallback: LlmSession | None = None
         self._left_out = LeftOut()
         """The turns that are left out for the fallback."""
+        self._closed = False
 
     def _begun_fallback(self) -> LlmSession:
+        if self._closed:
+            raise EngineError("the call has ended")
         if self._fallback is None:
             self._fallback = self._engine.fallback.open(self._call_id)
         return self._fallback
@@ -126,6 +129,8 @@ class FallbackSession:
                         yield piece
                 return
             except EngineError as error:
+                if self._closed:  # this conversation has ended, and the model is well
+                    raise
                 self._engine.failed()
                 if called:
                     raise
@@ -159,6 +164,7 @@ class FallbackSession:
 
     async def close(self) -> None:
         """See `LlmSession.close`."""
+        self._closed = True
         await self._first.close()
         if self._fallback is not None:
             await self._fallback.close()
