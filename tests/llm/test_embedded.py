@@ -141,6 +141,16 @@ async def test_closing_a_session_after_the_engine_returns(engine: EmbeddedEngine
     await session_of(engine, "a").close()
 
 
+async def test_a_session_generates_nothing_after_the_engine_has_closed(engine: EmbeddedEngine) -> None:
+    session = session_of(engine, "a")
+    await engine.close()
+    async with asyncio.timeout(5):
+        with pytest.raises(EngineError, match="the language model was shut down"):
+            await session.prefill((SYSTEM, WEATHER), TOOLS)
+        with pytest.raises(EngineError, match="the language model was shut down"):
+            await session.ending_chance((SYSTEM, WEATHER), TOOLS)
+
+
 async def test_calls_share_the_model_fairly(engine: EmbeddedEngine) -> None:
     answers = await asyncio.gather(*(answer(engine, f"call {n}", SYSTEM, WEATHER) for n in range(6)))
     assert {calls[0].name for _, calls in answers} == {"get_weather"}

@@ -137,6 +137,8 @@ class EmbeddedSession:
     def _check_open(self) -> None:
         if self._closed:
             raise EngineError("the call has ended")
+        if self._model.closing:  # the worker answers no more
+            raise EngineError("the language model was shut down")
 
     async def close(self) -> None:
         """See `LlmSession.close`."""
