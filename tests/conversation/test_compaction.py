@@ -7,6 +7,7 @@ import pytest
 from tests.conversation.world import World
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
+from voiceagent.conversation.history import Message
 from voiceagent.conversation.rules import MemoryRules, Rules
 from voiceagent.turn_taking.languages.en import ENGLISH
 
@@ -78,6 +79,26 @@ def test_a_caller_who_interrupts_every_reply_still_has_a_history_that_is_shorten
         world.partial("Wait, I mean")
         world.settle()
     assert 1 <= len(world.user_texts()) <= 4
+
+
+def test_what_is_left_while_the_caller_speaks_is_read_ahead_once() -> None:
+    world = World(Rules(language="en", instructions="Be brief.", memory=SHORT))
+    world.begin()
+    world.speech()
+    for number in range(8):
+        world.endpoint()
+        world.final(f"This is what I say in turn number {number}.")
+        world.answer(f"And this is what I answer in turn number {number}.")
+        world.synthesise_all()
+        world.frames(40)
+        world.speech()
+        world.partial("Wait, I mean")
+        before, known = len(world.actions), len(world.user_texts())
+        world.settle()
+        read = [action.messages for action in world.actions[before:] if isinstance(action, act.Prefill)]
+        shorter = len(world.user_texts()) < known
+        assert read == ([(Message("system", "Be brief."), *world.state.memory.history)] if shorter else [])
+    assert world.state.memory.turns > len(world.user_texts())
 
 
 def test_a_single_turn_that_is_longer_than_the_limit_stays_alone() -> None:

@@ -9,24 +9,26 @@ from voiceagent.conversation.history import Message, estimated_tokens, turn_bord
 from voiceagent.conversation.step import Step
 
 
-def compact(step: Step) -> None:
-    """Nobody speaks. Put in a finished summary, or check whether the history is too long."""
+def compact(step: Step) -> bool:
+    """The agent does not speak. Put in a finished summary, or check whether the history is too long. Returns whether messages
+    left it."""
     state = step.state
     if state.memory.summarised is not None:
         _replace(step, state.memory.summarised)
-        return
+        return True
     most = state.rules.memory.long_history_tokens
     if state.memory.summarising or not most or estimated_tokens(state.memory.history) <= most:
-        return
+        return False
     border = turn_border(state.memory.history, 0.5)
     if not border or any(message.stands_in for message in state.memory.history[:border]):  # its result must find its place
-        return
+        return False
     step.put_memory(summarising=border)
     if not state.rules.memory.summarise:
         _replace(step, "")
-        return
+        return True
     told = (Message("system", state.memory.summary),) if state.memory.summary else ()
     step.do(act.Summarise((*told, *state.memory.history[:border], Message("user", step.prompts.sum_up))))
+    return False
 
 
 def take_summary(step: Step, event: ev.Summarised) -> None:

@@ -20,6 +20,7 @@ from voiceagent.conversation.reply_lifecycle import (
     generate,
     go_idle,
     new_reply,
+    read_ahead,
     speak,
     take_turn,
 )
@@ -143,8 +144,8 @@ def playout_stopped(step: Step, event: ev.PlayoutStopped) -> None:
         _settle(step, cancelled.with_played(event.clause, event.played_ms))
     if step.state.replies.next_reply is not None:
         begin(step, step.state.replies.next_reply)
-    elif step.state.phase is Phase.HEARING:
-        compact(step)
+    elif step.state.phase is Phase.HEARING and compact(step):
+        read_ahead(step)
 
 
 def _settle(step: Step, cancelled: Reply) -> None:

@@ -101,6 +101,11 @@ def make_room(step: Step) -> None:
     """While no turn waits, shorten a long history and prefill the known part of the next prompt. This also wakes a language model
     that sleeps."""
     compact(step)
+    read_ahead(step)
+
+
+def read_ahead(step: Step) -> None:
+    """Prefill the known part of the next prompt."""
     known = known_history(step)
     if known and step.state.rules.speculation.max_replies:
         step.do(act.Prefill(known))
