@@ -30,7 +30,7 @@ class OpenAiOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `</think>`. Without this setting it is learned from the first such reply."""
     long_history_tokens: int | None = None
     """A conversation with more estimated tokens, without instructions and tools, is too long for the model. It is the default of
-    an agent's `llm.long_history_tokens`. None: no limit."""
+    an agent's `llm.long_history_tokens`. None: the model needs no such limit."""
     request: dict[str, object] = {}
     """Further fields of every request that the server knows, such as top_k or repetition_penalty."""
 

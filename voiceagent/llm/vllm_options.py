@@ -12,7 +12,7 @@ class VllmOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Most tokens of prompt and reply together."""
     long_history_tokens: int | None = None
     """A conversation with more estimated tokens, without instructions and tools, is too long for the model. It is the default of
-    an agent's `llm.long_history_tokens`. None: a conversation may fill the context."""
+    an agent's `llm.long_history_tokens`. None: the model needs no such limit."""
     max_tokens: int = 200
     temperature: float = 0.0
     dtype: str = "auto"
