@@ -198,6 +198,16 @@ async def test_the_longest_unused_cache_makes_room_and_its_call_reads_anew(engin
     assert engine.tokens_read - before == len(engine.prompt.ids((SYSTEM, WEATHER), TOOLS))
 
 
+async def test_an_engine_that_keeps_no_caches_answers_all_the_same() -> None:
+    engine = EmbeddedEngine(resolve("micro-lm"), EmbeddedOptions(max_sessions=0))
+    try:
+        for name in ("a", "b", "a"):
+            _, (call,) = await answer(engine, name, SYSTEM, WEATHER)
+            assert call.name == "get_weather"
+    finally:
+        await engine.close()
+
+
 def with_template(folder: Path, template: str) -> Path:
     """The bundled model with another family's chat template."""
     shutil.copytree(resolve("micro-lm") or Path(), folder / "lm")

@@ -216,7 +216,7 @@ class EmbeddedWorker:
         conversation's next prompt is read again."""
         if conversation.cache is None:
             conversation.cache = KvCache(self.generator())
-            while len(self.caching) >= self._options.max_sessions:
+            while self.caching and len(self.caching) >= self._options.max_sessions:
                 self._free(next(iter(self.caching)))
         self.caching[conversation] = None
         self.caching.move_to_end(conversation)
