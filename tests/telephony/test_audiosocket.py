@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import struct
@@ -10,12 +11,13 @@ import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.telephony.conftest import EchoServer
-from tests.telephony.test_streams import loud, peak_hz, tone
+from tests.telephony.test_streams import fill, loud, peak_hz, tone
 from voiceagent.config import load_agent
 from voiceagent.errors import ConfigError, MediaError
 from voiceagent.server.app import ASTERISK, CALLS
@@ -155,6 +157,25 @@ async def test_a_connection_that_begins_wrong_is_closed_in_one_line(
     assert not echo.calls
     async with asterisk(echo):
         await echo.begun.wait()
+
+
+async def test_a_connection_that_is_not_read_is_closed_all_the_same(echo: EchoServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("voiceagent.media.stream_leg.SEND_TIMEOUT_S", 0.3)
+    monkeypatch.setattr("voiceagent.server.audiosocket.CLOSE_S", 0.3, raising=False)
+    reader, writer = await asyncio.open_connection("127.0.0.1", echo.app[ASTERISK].port, limit=1024)
+    writer.write(frame(1, CALL.bytes) + frame(0x10, bytes(320)))
+    await echo.begun.wait()
+    call = echo.calls[0]
+    with pytest.raises((ConnectionError, TimeoutError)):
+        await fill(call.leg)
+    call.hang_up("farewell")
+    writer.write(frame(0x10, bytes(320)))
+    await echo.app[CALLS].over()
+    wire: Any = call.leg._wire
+    async with asyncio.timeout(3):
+        with contextlib.suppress(ConnectionError):
+            await wire._writer.wait_closed()
+    writer.close()
 
 
 async def test_a_machine_that_is_not_named_is_refused(echo: EchoServer, caplog: pytest.LogCaptureFixture) -> None:

@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 START_TIMEOUT_S = 10.0
 """Until a call has told its id and its first audio."""
 MAX_STARTING = 32
+CLOSE_S = 2.0
+"""A peer that has not read what it was sent by then is cut off."""
 CLIENT = Client("telephone asterisk")
 
 
@@ -136,3 +138,4 @@ class _Wire:
         if not self._writer.is_closing():
             self._writer.write(audiosocket.frame(Kind.HANGUP))
             self._writer.close()
+            asyncio.get_running_loop().call_later(CLOSE_S, self._writer.transport.abort)

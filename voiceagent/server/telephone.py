@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Callable
 
-from aiohttp import WSMsgType, hdrs, web
+from aiohttp import WSCloseCode, WSMsgType, hdrs, web
 
 from voiceagent.errors import MediaError
 from voiceagent.media.stream_leg import StreamLeg
@@ -31,6 +31,7 @@ BEFORE_START = 16
 MAX_MESSAGE_BYTES = 131_072
 PING_S = 15.0
 CLOSE_S = 2.0
+"""Until a vendor has answered our close; one that reads nothing is cut off after twice that."""
 MAX_REASON_BYTES = 120
 """Of a close frame (RFC 6455 §5.5: 125 with its code)."""
 
@@ -154,7 +155,7 @@ class CallStream:
     async def refuse(self, problem: Problem) -> None:
         """Say why, and close."""
         reason = str(problem).encode()[:MAX_REASON_BYTES].decode(errors="ignore").encode()
-        await self.socket.close(code=1008 if problem.status < 500 else 1013, message=reason)
+        await self._close(1008 if problem.status < 500 else 1013, reason)
 
     async def send(self, message: str | bytes) -> None:
         """Send one message. Raises ConnectionError when the WebSocket is closed."""
@@ -167,7 +168,18 @@ class CallStream:
 
     async def close(self) -> None:
         """Close the WebSocket. May be called twice."""
-        await self.socket.close()
+        await self._close(WSCloseCode.OK)
+
+    async def _close(self, code: int, reason: bytes = b"") -> None:
+        """aiohttp waits until what was sent is read, however long that takes, in a future that a send which was given up has
+        cancelled for all: so it closes in a task of its own."""
+        transport = self._request.transport
+        closing = asyncio.create_task(self.socket.close(code=code, message=reason), name="close of a telephone stream")
+        try:
+            await asyncio.wait((closing,), timeout=2 * CLOSE_S)
+        finally:
+            if transport is not None:
+                asyncio.get_running_loop().call_later(CLOSE_S if closing.done() else 0.0, transport.abort)
 
 
 WEBHOOK_METHODS = (hdrs.METH_GET, hdrs.METH_POST)
