@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.telephony.conftest import EchoServer
+from tests.telephony.conftest import EchoServer, until
 from tests.telephony.peers import CALLED, CALLER, SECRETS, Peer, ask, stream_path, webhook
 from voiceagent.media.stream_leg import StreamLeg
 from voiceagent.server.app import CALLS
@@ -201,6 +201,5 @@ async def test_a_stream_that_is_not_read_is_closed_all_the_same(echo: EchoServer
     wire: Any = call.leg._wire
     async with asyncio.timeout(3):
         await echo.app[CALLS].over()
-        while wire._request.transport is not None:
-            await asyncio.sleep(0.01)
+    await until(lambda: wire._request.transport is None)
     assert call.ended == "farewell"
