@@ -243,6 +243,8 @@ def test_another_rate_in_the_middle_of_a_call_is_no_audio() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("audiosocket: 127.0.0.1:99999", "audiosocket is '127.0.0.1:99999' for all, expected an IP address with a port"),
+        ("audiosocket: 127.0.0.1:-1", "audiosocket is '127.0.0.1:-1' for all, expected an IP address with a port"),
         ("audiosocket: nowhere", "audiosocket is 'nowhere' for all, expected an IP address with a port"),
         ("audiosocket: 0.0.0.0:9092", "audiosocket is '0.0.0.0:9092', where any machine could call; name Asterisk's"),
         ("audiosocket: 127.0.0.1:9092\n  audiosocket_peers: [pbx]", "for pbx, expected an IP address with a port"),
