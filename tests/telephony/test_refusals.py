@@ -62,6 +62,12 @@ async def test_a_forged_webhook_is_refused_in_one_line_and_a_real_one_taken(
     assert (await ask(echo.session, echo.url, webhook(vendor)))[0] == 200
 
 
+async def test_a_webhook_that_would_take_long_to_decode_is_refused_before(echo: EchoServer) -> None:
+    large = replace(webhook("twilio"), body=b"a=" + b"%41" * 40_000)
+    status, body = await ask(echo.session, echo.url, large)
+    assert (status, json.loads(body)["error"]["code"]) == (413, "webhook_too_large")
+
+
 @pytest.mark.parametrize("vendor", ["telnyx", "vonage", "jambonz"])
 def test_a_webhook_that_was_signed_long_ago_is_refused(vendor: str) -> None:
     found = received(webhook(vendor))
