@@ -18,12 +18,13 @@ from hypothesis import strategies as st
 from tests.telephony.conftest import EchoServer
 from tests.telephony.peers import PUBLIC_URL, SECRETS, Peer, Request, ask, environment, stream_path, webhook
 from tests.telephony.test_foreign import received
-from voiceagent.config import load_agent
+from voiceagent.config import AgentConfig, load_agent
 from voiceagent.errors import ConfigError, MediaError
-from voiceagent.media.stream_leg import MAX_MALFORMED
+from voiceagent.media.stream_leg import MAX_MALFORMED, StreamLeg
+from voiceagent.server.agent_service import with_caller
 from voiceagent.server.app import CALLS, DRAINING
 from voiceagent.telephony.keypad import MAX_KEYS, PAUSE_S, Keypad
-from voiceagent.telephony.messages import CallFacts
+from voiceagent.telephony.messages import MAX_PARAMETERS, CallFacts
 from voiceagent.telephony.settings import Telephone, TelephonySettings
 from voiceagent.telephony.tickets import MAX_OPEN, VALID_S, Tickets
 from voiceagent.telephony.vendors import VENDORS, Stream
@@ -281,6 +282,26 @@ def test_a_bad_setting_is_one_line(tmp_path: Any, text: str, said: str) -> None:
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
     assert "hidden" not in str(refused.value)
+
+
+def facts_told(facts: CallFacts) -> dict[str, str]:
+    leg = StreamLeg.__new__(StreamLeg)
+    leg.facts = facts
+    told: dict[str, str] = json.loads(with_caller(AgentConfig(instructions="Be kind."), leg).instructions.splitlines()[-1])
+    return told
+
+
+def test_no_parameter_takes_the_place_of_who_calls() -> None:
+    forged = {"caller": "+15559999", "called": "+15558888", "shop": "Bonn"}
+    told = facts_told(CallFacts("+15550100", "+15550199", parameters=forged))
+    assert told == {"caller": "+15550100", "called": "+15550199", "shop": "Bonn"}
+    assert facts_told(CallFacts(parameters=forged)) == {"shop": "Bonn"}, "a number that is withheld is nobody's to name"
+
+
+def test_what_is_passed_on_of_a_call_has_a_limit_together() -> None:
+    query, start = ({f"{side}{number}": "x" for number in range(MAX_PARAMETERS)} for side in "qs")
+    told = CallFacts(parameters=query).beside(CallFacts(parameters=start))
+    assert told.parameters == query, "the webhook goes before"
 
 
 def test_a_vendor_without_its_secret_is_refused_at_the_start() -> None:

@@ -14,6 +14,7 @@ import msgspec
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.telephony.messages import (
+    MAX_PARAMETERS,
     RATES_HZ,
     Audio,
     AudioFormat,
@@ -27,7 +28,6 @@ from voiceagent.telephony.messages import (
     Stopped,
 )
 
-MAX_PARAMETERS = 32
 MAX_TEXT = 256
 """Characters of a number, an id, a parameter's name or its value; the rest is left out."""
 MULAW_8K = AudioFormat()
