@@ -127,6 +127,21 @@ def test_no_message_breaks_a_stream(vendor: str, message: str | bytes) -> None:
         assert len(complaint_of(stream, message)) < 400
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        '{"from": "+15550100", "to": ',
+        json.dumps({"event": "dtmf", "dtmf": {"digit": "5550100"}}),
+        json.dumps({"event": "start", "start": {"mediaFormat": {"encoding": "\x1b[2Jopus\x07"}}}),
+    ],
+)
+def test_a_complaint_tells_no_number_and_writes_to_no_terminal(message: str) -> None:
+    said = complaint_of(VENDORS["twilio"].new_stream(), message)
+    assert said
+    assert "5550100" not in said
+    assert said.isprintable()
+
+
 async def opened(echo: EchoServer, vendor: str = "twilio") -> aiohttp.ClientWebSocketResponse:
     _, answer = await ask(echo.session, echo.url, webhook(vendor))
     return await echo.session.ws_connect(echo.url.replace("http", "ws") + stream_path(answer))
