@@ -21,7 +21,7 @@ def ramp(samples: int, start: int = 1) -> np.ndarray:
 def test_a_mark_that_comes_back_tells_all_that_was_before_it() -> None:
     marks = Marks()
     names = [marks.put([(1, 0, 100.0 * step)], 5, step / 10) for step in range(1, 4)]
-    assert marks.reached(names[1]) == [(1, 0, 100.0), (1, 0, 200.0)]
+    assert marks.reached(names[1], 0.5) == [(1, 0, 100.0), (1, 0, 200.0)]
     assert (marks.frames, marks.stale) == (5, 0)
 
 
@@ -30,10 +30,10 @@ def test_a_mark_of_what_was_dropped_is_stale_and_tells_nothing() -> None:
     name = marks.put([(1, 0, 100.0)], 5, 0.1)
     marks.forget()
     fresh = marks.put([(2, 0, 20.0)], 1, 0.2)
-    assert marks.reached(name) == []
-    assert marks.reached("of another stream") == []
+    assert marks.reached(name, 0.5) == []
+    assert marks.reached("of another stream", 0.5) == []
     assert (marks.stale, marks.hold(1), marks.hold(2)) == (2, False, True)
-    assert marks.reached(fresh) == [(2, 0, 20.0)]
+    assert marks.reached(fresh, 0.5) == [(2, 0, 20.0)]
 
 
 def test_a_peer_that_never_sends_marks_is_believed_by_the_clock_after_a_few() -> None:
@@ -46,10 +46,34 @@ def test_a_peer_that_never_sends_marks_is_believed_by_the_clock_after_a_few() ->
     assert marks.overdue(4.99) == []
     assert marks.overdue(5.0) == [(1, 9, 20.0)]
     assert marks.missing == FORGIVEN + 1
-    marks.reached(late)
-    assert marks.reached(marks.put([(2, 0, 20.0)], 1, 9.0)) == [(2, 0, 20.0)]
+    marks.reached(late, 5.1)
+    assert marks.reached(marks.put([(2, 0, 20.0)], 1, 9.0), 9.1) == [(2, 0, 20.0)]
     marks.put([(2, 1, 20.0)], 1, 10.0)
     assert marks.overdue(10.0) == [], "who sends one is waited for again"
+
+
+def test_a_peer_whose_marks_come_in_time_again_is_waited_for_after_a_stall() -> None:
+    marks = Marks()
+    stalled = [marks.put([(1, number, 20.0)], 1, 1.0) for number in range(FORGIVEN)]
+    assert len(marks.overdue(1.0 + GRACE_S)) == FORGIVEN
+    for name in stalled:
+        assert marks.reached(name, 1.5 + GRACE_S) == [], "too late"
+    by_clock = marks.put([(1, 8, 20.0)], 1, 5.0)
+    assert marks.overdue(5.0) == [(1, 8, 20.0)]
+    assert marks.reached(by_clock, 5.1) == [], "that was counted already"
+    marks.put([(1, 9, 20.0)], 1, 6.0)
+    assert marks.overdue(6.0 + GRACE_S - 0.01) == []
+
+
+def test_a_peer_that_never_sends_marks_may_send_any_names() -> None:
+    marks = Marks(come_back=False)
+    for number in range(1000):
+        name = marks.put([(1, number, 20.0)], 1, 1.0 + number)
+        assert marks.overdue(1.0 + number) == [(1, number, 20.0)]
+        marks.reached("of another stream", 1.0)
+    assert marks.reached(name, 1000.1) == []
+    marks.put([(2, 0, 20.0)], 1, 1001.0)
+    assert marks.overdue(1001.0) == [(2, 0, 20.0)], "this one says that it has none"
 
 
 def test_a_paused_reply_goes_on_with_what_was_taken_and_not_played() -> None:

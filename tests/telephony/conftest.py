@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -62,6 +62,15 @@ class EchoCall:
     def hang_up(self, reason: str) -> None:
         if not self._end.done():
             self._end.set_result(reason)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Return once it holds; fails after 3 s."""
+    for _ in range(600):
+        if condition():
+            return
+        await asyncio.sleep(0.005)
+    pytest.fail("it did not come true")
 
 
 class EchoServer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import struct
@@ -10,15 +11,16 @@ import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.telephony.conftest import EchoServer
-from tests.telephony.test_streams import loud, peak_hz, tone
+from tests.telephony.conftest import EchoServer, until
+from tests.telephony.test_streams import fill, loud, peak_hz, tone
 from voiceagent.config import load_agent
 from voiceagent.errors import ConfigError, MediaError
-from voiceagent.server.app import ASTERISK, CALLS
+from voiceagent.server.app import ASTERISK, CALLS, DRAINING, READINESS
 from voiceagent.server.audiosocket import AudioSocketServer
 from voiceagent.telephony.audiosocket import AudioSocketStream, Kind
 from voiceagent.telephony.settings import AudioSocket
@@ -157,9 +159,67 @@ async def test_a_connection_that_begins_wrong_is_closed_in_one_line(
         await echo.begun.wait()
 
 
+async def test_a_connection_that_is_not_read_is_closed_all_the_same(echo: EchoServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("voiceagent.media.stream_leg.SEND_TIMEOUT_S", 0.3)
+    monkeypatch.setattr("voiceagent.server.audiosocket.CLOSE_S", 0.3, raising=False)
+    _, writer = await asyncio.open_connection("127.0.0.1", echo.app[ASTERISK].port, limit=1024)
+    writer.write(frame(1, CALL.bytes) + frame(0x10, bytes(320)))
+    await echo.begun.wait()
+    call = echo.calls[0]
+    with pytest.raises((ConnectionError, TimeoutError)):
+        await fill(call.leg)
+    call.hang_up("farewell")
+    writer.write(frame(0x10, bytes(320)))
+    await echo.app[CALLS].over()
+    wire: Any = call.leg._wire
+    async with asyncio.timeout(3):
+        with contextlib.suppress(ConnectionError):
+            await wire._writer.wait_closed()
+    writer.close()
+
+
+async def test_draining_waits_for_a_call_that_is_about_to_begin(echo: EchoServer) -> None:
+    _, writer = await asyncio.open_connection("127.0.0.1", echo.app[ASTERISK].port)
+    writer.write(frame(1, CALL.bytes))
+    draining = echo.app[DRAINING]
+    await until(lambda: draining._offers > 0)
+    draining.begin()
+    drained = asyncio.create_task(draining.wait())
+    await asyncio.wait((drained,), timeout=0.1)
+    assert not drained.done()
+    writer.write(frame(0x10, bytes(320)))
+    await echo.begun.wait()
+    assert not drained.done()
+    writer.close()
+    await asyncio.wait_for(drained, 5)
+    assert echo.calls[0].ended == "hangup"
+
+
+async def test_a_server_that_drains_takes_no_call_of_asterisk_and_counts_that(echo: EchoServer) -> None:
+    echo.app[DRAINING].begin()
+    reader, writer = await asyncio.open_connection("127.0.0.1", echo.app[ASTERISK].port)
+    assert await reader.read() == frame(0)
+    writer.close()
+    assert not echo.calls
+    assert echo.app[CALLS].metrics.calls_refused == {"draining": 1}
+
+
+async def test_no_call_begins_at_a_listener_that_is_closed(echo: EchoServer) -> None:
+    settings = AudioSocket("127.0.0.1", 0)
+    listener = AudioSocketServer(settings, echo.app[CALLS], echo.app[DRAINING], echo.app[READINESS].start_call)
+    async with listener.open():
+        reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+        await until(lambda: echo.app[DRAINING]._offers > 0)
+    async with asyncio.timeout(5):
+        assert await reader.read() == frame(0)
+    writer.close()
+    assert not listener._starting
+    assert not echo.calls
+
+
 async def test_a_machine_that_is_not_named_is_refused(echo: EchoServer, caplog: pytest.LogCaptureFixture) -> None:
     settings = AudioSocket("127.0.0.1", 0, ("192.0.2.5",))
-    listener = AudioSocketServer(settings, echo.app[CALLS], lambda: pytest.fail("it was let in"))
+    listener = AudioSocketServer(settings, echo.app[CALLS], echo.app[DRAINING], lambda: pytest.fail("it was let in"))
     async with listener.open():
         reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
         assert await reader.read() == frame(0)
@@ -170,7 +230,7 @@ async def test_a_machine_that_is_not_named_is_refused(echo: EchoServer, caplog: 
 async def test_a_busy_port_is_one_clear_line(echo: EchoServer) -> None:
     settings = AudioSocket("127.0.0.1", echo.app[ASTERISK].port)
     with pytest.raises(ConfigError, match=r"telephony.audiosocket: cannot listen on 127.0.0.1:\d+ \(.*\); choose another"):
-        async with AudioSocketServer(settings, echo.app[CALLS], lambda: pytest.fail("it listens")).open():
+        async with AudioSocketServer(settings, echo.app[CALLS], echo.app[DRAINING], lambda: pytest.fail("it listens")).open():
             pass
 
 
@@ -183,6 +243,8 @@ def test_another_rate_in_the_middle_of_a_call_is_no_audio() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("audiosocket: 127.0.0.1:99999", "audiosocket is '127.0.0.1:99999' for all, expected an IP address with a port"),
+        ("audiosocket: 127.0.0.1:-1", "audiosocket is '127.0.0.1:-1' for all, expected an IP address with a port"),
         ("audiosocket: nowhere", "audiosocket is 'nowhere' for all, expected an IP address with a port"),
         ("audiosocket: 0.0.0.0:9092", "audiosocket is '0.0.0.0:9092', where any machine could call; name Asterisk's"),
         ("audiosocket: 127.0.0.1:9092\n  audiosocket_peers: [pbx]", "for pbx, expected an IP address with a port"),

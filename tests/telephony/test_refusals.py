@@ -18,12 +18,13 @@ from hypothesis import strategies as st
 from tests.telephony.conftest import EchoServer
 from tests.telephony.peers import PUBLIC_URL, SECRETS, Peer, Request, ask, environment, stream_path, webhook
 from tests.telephony.test_foreign import received
-from voiceagent.config import load_agent
+from voiceagent.config import AgentConfig, load_agent
 from voiceagent.errors import ConfigError, MediaError
-from voiceagent.media.stream_leg import MAX_MALFORMED
+from voiceagent.media.stream_leg import MAX_MALFORMED, StreamLeg
+from voiceagent.server.agent_service import with_caller
 from voiceagent.server.app import CALLS, DRAINING
 from voiceagent.telephony.keypad import MAX_KEYS, PAUSE_S, Keypad
-from voiceagent.telephony.messages import CallFacts
+from voiceagent.telephony.messages import MAX_PARAMETERS, CallFacts
 from voiceagent.telephony.settings import Telephone, TelephonySettings
 from voiceagent.telephony.tickets import MAX_OPEN, VALID_S, Tickets
 from voiceagent.telephony.vendors import VENDORS, Stream
@@ -60,6 +61,12 @@ async def test_a_forged_webhook_is_refused_in_one_line_and_a_real_one_taken(
         assert VENDORS[vendor].secret in line
         assert "\n" not in line
     assert (await ask(echo.session, echo.url, webhook(vendor)))[0] == 200
+
+
+async def test_a_webhook_that_would_take_long_to_decode_is_refused_before(echo: EchoServer) -> None:
+    large = replace(webhook("twilio"), body=b"a=" + b"%41" * 40_000)
+    status, body = await ask(echo.session, echo.url, large)
+    assert (status, json.loads(body)["error"]["code"]) == (413, "webhook_too_large")
 
 
 @pytest.mark.parametrize("vendor", ["telnyx", "vonage", "jambonz"])
@@ -118,6 +125,21 @@ def test_no_message_breaks_a_stream(vendor: str, message: str | bytes) -> None:
     for _ in range(2):
         assert "\n" not in complaint_of(stream, message)
         assert len(complaint_of(stream, message)) < 400
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        '{"from": "+15550100", "to": ',
+        json.dumps({"event": "dtmf", "dtmf": {"digit": "5550100"}}),
+        json.dumps({"event": "start", "start": {"mediaFormat": {"encoding": "\x1b[2Jopus\x07"}}}),
+    ],
+)
+def test_a_complaint_tells_no_number_and_writes_to_no_terminal(message: str) -> None:
+    said = complaint_of(VENDORS["twilio"].new_stream(), message)
+    assert said
+    assert "5550100" not in said
+    assert said.isprintable()
 
 
 async def opened(echo: EchoServer, vendor: str = "twilio") -> aiohttp.ClientWebSocketResponse:
@@ -275,6 +297,26 @@ def test_a_bad_setting_is_one_line(tmp_path: Any, text: str, said: str) -> None:
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
     assert "hidden" not in str(refused.value)
+
+
+def facts_told(facts: CallFacts) -> dict[str, str]:
+    leg = StreamLeg.__new__(StreamLeg)
+    leg.facts = facts
+    told: dict[str, str] = json.loads(with_caller(AgentConfig(instructions="Be kind."), leg).instructions.splitlines()[-1])
+    return told
+
+
+def test_no_parameter_takes_the_place_of_who_calls() -> None:
+    forged = {"caller": "+15559999", "called": "+15558888", "shop": "Bonn"}
+    told = facts_told(CallFacts("+15550100", "+15550199", parameters=forged))
+    assert told == {"caller": "+15550100", "called": "+15550199", "shop": "Bonn"}
+    assert facts_told(CallFacts(parameters=forged)) == {"shop": "Bonn"}, "a number that is withheld is nobody's to name"
+
+
+def test_what_is_passed_on_of_a_call_has_a_limit_together() -> None:
+    query, start = ({f"{side}{number}": "x" for number in range(MAX_PARAMETERS)} for side in "qs")
+    told = CallFacts(parameters=query).beside(CallFacts(parameters=start))
+    assert told.parameters == query, "the webhook goes before"
 
 
 def test_a_vendor_without_its_secret_is_refused_at_the_start() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.telephony.conftest import EchoServer
+from tests.telephony.conftest import EchoServer, until
 from tests.telephony.peers import CALLED, CALLER, SECRETS, Peer, ask, stream_path, webhook
 from voiceagent.media.stream_leg import StreamLeg
 from voiceagent.server.app import CALLS
@@ -180,3 +180,26 @@ async def test_a_stream_that_is_not_read_ends_as_lost(echo: EchoServer, monkeypa
     transport.abort()
     await echo.app[CALLS].over()
     assert echo.calls[0].ended
+
+
+async def test_a_stream_that_is_not_read_is_closed_all_the_same(echo: EchoServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("voiceagent.media.stream_leg.SEND_TIMEOUT_S", 0.3)
+    monkeypatch.setattr("voiceagent.server.telephone.CLOSE_S", 0.3)
+    _, answer = await ask(echo.session, echo.url, webhook("jambonz"))
+    socket = await echo.session.ws_connect(echo.url.replace("http", "ws") + stream_path(answer), max_msg_size=0)
+    await socket.send_str(json.dumps({"callSid": "c", "sampleRate": 16_000}))
+    await echo.begun.wait()
+    call = echo.calls[0]
+    connection = socket._conn
+    assert connection is not None
+    transport: Any = connection.transport
+    transport.pause_reading()
+    with pytest.raises((ConnectionError, TimeoutError)):
+        await fill(call.leg)
+    call.hang_up("farewell")
+    await socket.send_bytes(bytes(640))
+    wire: Any = call.leg._wire
+    async with asyncio.timeout(3):
+        await echo.app[CALLS].over()
+    await until(lambda: wire._request.transport is None)
+    assert call.ended == "farewell"

@@ -12,7 +12,9 @@ from voiceagent.media.playout import Position
 GRACE_S = 2.0
 """A mark that is so late will not come: what is before it counts as played when it must have been."""
 FORGIVEN = 3
-"""So many in a row, and the peer does not send marks: the next are waited for no longer."""
+"""So many in a row, and the peer does not send marks: the next are waited for no longer, until one comes in time."""
+MAX_REMEMBERED = 64
+"""Marks that were waited for no longer."""
 
 
 @dataclass(slots=True)
@@ -33,6 +35,8 @@ class Marks:
         self.missing = 0
         """Those that never came back."""
         self._waiting: deque[_Mark] = deque()
+        self._given_up: dict[str, float] = {}
+        """By name, until when those that were not waited for come in time."""
         self._count = 0
         self._come_back = come_back
         self._missing_in_a_row = 0 if come_back else FORGIVEN
@@ -60,10 +64,12 @@ class Marks:
         self._waiting.append(_Mark(name, positions, frames, played_s))
         return name
 
-    def reached(self, name: str) -> list[Position]:
+    def reached(self, name: str, now_s: float) -> list[Position]:
         """It came back: what was played, and all before it."""
         if not any(mark.name == name for mark in self._waiting):
             self.stale += 1
+            if self._come_back and now_s < self._given_up.pop(name, 0.0):
+                self._missing_in_a_row = 0
             return []
         self._missing_in_a_row = 0
         played: list[Position] = []
@@ -78,7 +84,11 @@ class Marks:
         """What counts as played because its mark is too late."""
         played: list[Position] = []
         while self.due_s is not None and now_s >= self.due_s:
-            played += self._waiting.popleft().positions
+            mark = self._waiting.popleft()
+            played += mark.positions
+            self._given_up[mark.name] = mark.played_s + GRACE_S
+            if len(self._given_up) > MAX_REMEMBERED:
+                del self._given_up[next(iter(self._given_up))]
             self.missing += self._come_back
             self._missing_in_a_row += 1
         return played

@@ -81,7 +81,7 @@ class StreamPlayer:
 
     def reached(self, name: str) -> None:
         """A mark came back."""
-        self._playout.confirm(self.marks.reached(name))
+        self._playout.confirm(self.marks.reached(name, self._clock()))
         self._wake.set()
 
     def _next_s(self, has_more: bool) -> float | None:

@@ -185,7 +185,8 @@ def with_caller(agent: AgentConfig, leg: Leg) -> AgentConfig:
     if not isinstance(leg, StreamLeg):
         return agent
     facts = leg.facts
-    told = {"caller": facts.caller, "called": facts.called, **facts.parameters}
+    who = {"caller": facts.caller, "called": facts.called}
+    told = {**who, **facts.parameters, **who}  # a parameter may come from the caller's own SIP headers
     known = {name: value for name, value in told.items() if value}
     if not known:
         return agent

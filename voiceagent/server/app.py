@@ -22,7 +22,7 @@ from voiceagent.resources import web_dir
 from voiceagent.server.admission import Admission
 from voiceagent.server.audiosocket import AudioSocketServer
 from voiceagent.server.auth import OPERATOR_KEYS_VARIABLE, Gate
-from voiceagent.server.calls import Answer, Calls, StartCall
+from voiceagent.server.calls import Answer, Calls
 from voiceagent.server.clients import CLIENT
 from voiceagent.server.connection import AIOHTTP_OPTIONS
 from voiceagent.server.draining import DRAIN_TIMEOUT_S, Draining
@@ -93,7 +93,9 @@ def make_app(service: Service) -> web.Application:
         with LoopMonitor(service.metrics, pressure=service.admission.pressure):
             async with AsyncExitStack() as listening:
                 if service.telephone.audiosocket is not None:
-                    asterisk = AudioSocketServer(service.telephone.audiosocket, app[CALLS], lambda: _start_call(app))
+                    asterisk = AudioSocketServer(
+                        service.telephone.audiosocket, app[CALLS], app[DRAINING], app[READINESS].start_call
+                    )
                     await listening.enter_async_context(asterisk.open())
                     app[ASTERISK] = asterisk
                 yield
@@ -200,11 +202,6 @@ async def _offer(request: web.Request) -> web.Response:
         raise
     headers = {"Location": f"/v1/realtime/calls/{call_id}", hdrs.CONTENT_TYPE: "application/sdp"}
     return web.Response(status=201, body=sdp.encode(), headers=headers)
-
-
-def _start_call(app: web.Application) -> StartCall:
-    with app[DRAINING].offer():
-        return app[READINESS].start_call()
 
 
 def _is_connected(request: web.Request) -> bool:

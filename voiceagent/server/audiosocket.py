@@ -12,6 +12,7 @@ from voiceagent.errors import ConfigError, MediaError
 from voiceagent.media.stream_leg import StreamLeg
 from voiceagent.server.calls import Calls, StartCall
 from voiceagent.server.clients import Client
+from voiceagent.server.draining import Draining
 from voiceagent.server.problems import Problem
 from voiceagent.telephony import audiosocket
 from voiceagent.telephony.audiosocket import AudioSocketStream, Kind
@@ -23,20 +24,24 @@ log = logging.getLogger(__name__)
 START_TIMEOUT_S = 10.0
 """Until a call has told its id and its first audio."""
 MAX_STARTING = 32
+CLOSE_S = 2.0
+"""A peer that has not read what it was sent by then is cut off."""
 CLIENT = Client("telephone asterisk")
 
 
 class AudioSocketServer:
     """Takes connections while it is open."""
 
-    def __init__(self, settings: AudioSocket, calls: Calls, start_call: Callable[[], StartCall]) -> None:
-        """`start_call` raises Problem while no calls are taken."""
+    def __init__(self, settings: AudioSocket, calls: Calls, draining: Draining, start_call: Callable[[], StartCall]) -> None:
+        """`start_call` raises Problem while the engines are not there."""
         self.port = 0
         """Where it listens."""
         self._settings = settings
         self._calls = calls
+        self._draining = draining
         self._start_call = start_call
-        self._starting = 0
+        self._starting: dict[asyncio.Task[object], _Wire] = {}
+        """Those whose calls have not begun."""
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
@@ -53,6 +58,10 @@ class AudioSocketServer:
             yield
         finally:
             server.close()
+            for wire in self._starting.values():
+                await wire.close()
+            if self._starting:
+                await asyncio.wait(tuple(self._starting), timeout=CLOSE_S)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         peer = str((writer.get_extra_info("peername") or ("",))[0])
@@ -60,34 +69,20 @@ class AudioSocketServer:
         try:
             if self._settings.peers and peer not in self._settings.peers:
                 raise MediaError("it is not in telephony.audiosocket_peers")
-            if self._starting >= MAX_STARTING:
+            if len(self._starting) >= MAX_STARTING:
                 raise MediaError(f"{MAX_STARTING} others are about to begin")
             await self._carry(reader, wire)
         except (MediaError, Problem) as error:
             log.warning("an AudioSocket call from %s was refused: %s", peer, error)
+            if isinstance(error, Problem):
+                self._calls.metrics.call_refused(error.code)
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:
             await wire.close()
 
     async def _carry(self, reader: asyncio.StreamReader, wire: _Wire) -> None:
-        legs: list[StreamLeg] = []
-
-        async def make_leg() -> StreamLeg:
-            self._starting += 1
-            try:
-                async with asyncio.timeout(START_TIMEOUT_S):
-                    kind, wire_format, facts, first = await _beginning(reader)
-            except TimeoutError as error:
-                raise MediaError(f"it told no id and no audio within {START_TIMEOUT_S:g} s") from error
-            finally:
-                self._starting -= 1
-            legs.append(StreamLeg(wire, AudioSocketStream(kind), Started(wire_format, facts), has_marks=False))
-            legs[0].receive(first)
-            return legs[0]
-
-        await self._calls.begin(make_leg, {}, self._start_call(), CLIENT)
-        leg = legs[0]
+        leg = await self._begun(reader, wire)
         try:
             while not leg.end_reason:
                 leg.receive(await _frame(reader))
@@ -97,6 +92,33 @@ class AudioSocketServer:
             pass
         finally:
             leg.gone()
+
+    async def _begun(self, reader: asyncio.StreamReader, wire: _Wire) -> StreamLeg:
+        """The leg of a call that has begun. Raises MediaError and Problem."""
+        legs: list[StreamLeg] = []
+
+        async def make_leg() -> StreamLeg:
+            try:
+                async with asyncio.timeout(START_TIMEOUT_S):
+                    kind, wire_format, facts, first = await _beginning(reader)
+            except TimeoutError as error:
+                raise MediaError(f"it told no id and no audio within {START_TIMEOUT_S:g} s") from error
+            legs.append(StreamLeg(wire, AudioSocketStream(kind), Started(wire_format, facts), has_marks=False))
+            legs[0].receive(first)
+            return legs[0]
+
+        def is_there() -> bool:
+            return wire.is_open and not self._draining.reason
+
+        task = asyncio.current_task()
+        assert task is not None
+        self._starting[task] = wire
+        try:
+            with self._draining.offer():
+                await self._calls.begin(make_leg, {}, self._start_call(), CLIENT, is_there)
+        finally:
+            del self._starting[task]
+        return legs[0]
 
 
 async def _frame(reader: asyncio.StreamReader) -> bytes:
@@ -123,6 +145,11 @@ class _Wire:
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it was not closed."""
+        return not self._writer.is_closing()
+
     async def send(self, message: str | bytes) -> None:
         """Send a frame. Raises ConnectionError when the connection is closed."""
         if self._writer.is_closing():
@@ -136,3 +163,4 @@ class _Wire:
         if not self._writer.is_closing():
             self._writer.write(audiosocket.frame(Kind.HANGUP))
             self._writer.close()
+            asyncio.get_running_loop().call_later(CLOSE_S, self._writer.transport.abort)

@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Callable
 
-from aiohttp import WSMsgType, hdrs, web
+from aiohttp import WSCloseCode, WSMsgType, hdrs, web
 
 from voiceagent.errors import MediaError
 from voiceagent.media.stream_leg import StreamLeg
@@ -29,8 +29,11 @@ START_TIMEOUT_S = 10.0
 BEFORE_START = 16
 """Messages that may come before."""
 MAX_MESSAGE_BYTES = 131_072
+MAX_WEBHOOK_BYTES = 16_384
+"""Vendors send one or two kilobytes. A form is decoded before its signature can be checked, which takes 14 ms for 128 kB."""
 PING_S = 15.0
 CLOSE_S = 2.0
+"""Until a vendor has answered our close; one that reads nothing is cut off after twice that."""
 MAX_REASON_BYTES = 120
 """Of a close frame (RFC 6455 §5.5: 125 with its code)."""
 
@@ -46,11 +49,15 @@ class Switchboard:
     async def webhook(self, request: web.Request) -> web.Response:
         """A call has come: where its audio is to be streamed. Raises Problem."""
         line = self._line(request)
+        body = await request.read()
+        if len(body) > MAX_WEBHOOK_BYTES:
+            message = f"This webhook's body has {len(body)} bytes; expected at most {MAX_WEBHOOK_BYTES}."
+            raise Problem(413, "webhook_too_large", message)
         webhook = Webhook(
             request.method,
             f"{self._telephone.url}{request.raw_path}",
             {name.lower(): value for name, value in request.headers.items()},
-            await request.read(),
+            body,
             time.time(),
         )
         try:
@@ -60,8 +67,8 @@ class Switchboard:
         except (MediaError, ValueError) as error:
             raise Problem(400, "invalid_webhook", "This webhook cannot be read; see docs/telephony.md.") from error
         ticket = self._tickets.issue(line.name, facts, time.monotonic())
-        kind, body = line.vendor.answer(self._telephone.stream_url(f"/telephony/{line.name}/stream/{ticket}"))
-        return web.Response(text=body, content_type=kind)
+        kind, answer = line.vendor.answer(self._telephone.stream_url(f"/telephony/{line.name}/stream/{ticket}"))
+        return web.Response(text=answer, content_type=kind)
 
     def _line(self, request: web.Request) -> Line:
         line = self._telephone.lines.get(request.match_info["vendor"])
@@ -154,7 +161,7 @@ class CallStream:
     async def refuse(self, problem: Problem) -> None:
         """Say why, and close."""
         reason = str(problem).encode()[:MAX_REASON_BYTES].decode(errors="ignore").encode()
-        await self.socket.close(code=1008 if problem.status < 500 else 1013, message=reason)
+        await self._close(1008 if problem.status < 500 else 1013, reason)
 
     async def send(self, message: str | bytes) -> None:
         """Send one message. Raises ConnectionError when the WebSocket is closed."""
@@ -167,7 +174,18 @@ class CallStream:
 
     async def close(self) -> None:
         """Close the WebSocket. May be called twice."""
-        await self.socket.close()
+        await self._close(WSCloseCode.OK)
+
+    async def _close(self, code: int, reason: bytes = b"") -> None:
+        """aiohttp waits until what was sent is read, however long that takes, in a future that a send which was given up has
+        cancelled for all: so it closes in a task of its own."""
+        transport = self._request.transport
+        closing = asyncio.create_task(self.socket.close(code=code, message=reason), name="close of a telephone stream")
+        try:
+            await asyncio.wait((closing,), timeout=2 * CLOSE_S)
+        finally:
+            if transport is not None:
+                asyncio.get_running_loop().call_later(CLOSE_S if closing.done() else 0.0, transport.abort)
 
 
 WEBHOOK_METHODS = (hdrs.METH_GET, hdrs.METH_POST)

@@ -14,6 +14,7 @@ import msgspec
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.telephony.messages import (
+    MAX_PARAMETERS,
     RATES_HZ,
     Audio,
     AudioFormat,
@@ -27,10 +28,11 @@ from voiceagent.telephony.messages import (
     Stopped,
 )
 
-MAX_PARAMETERS = 32
 MAX_TEXT = 256
 """Characters of a number, an id, a parameter's name or its value; the rest is left out."""
 MULAW_8K = AudioFormat()
+_CONTROL = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)))
+"""Of terminals: what is read here is logged."""
 KEYS = frozenset("0123456789*#ABCD")
 _ENCODINGS = {
     "audio/x-mulaw": Encoding.MULAW,
@@ -151,22 +153,22 @@ def decoded(message: str) -> JsonObject:
     try:
         data = msgspec.json.decode(message)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise MediaError(f"a message that is no JSON ({error}); it begins with {message[:40]!r}") from error
+        raise MediaError(f"a message that is no JSON ({error}), of {len(message)} characters") from error
     if not isinstance(data, dict):
         raise MediaError(f"a message that is {type(data).__name__}; expected a JSON object")
     return data
 
 
 def text(value: object) -> str:
-    """A short text without line breaks; empty for what is none."""
-    return " ".join(str(value).split())[:MAX_TEXT] if isinstance(value, str | int | float) else ""
+    """A short text without line breaks and control characters; empty for what is none."""
+    return " ".join(str(value).split()).translate(_CONTROL)[:MAX_TEXT] if isinstance(value, str | int | float) else ""
 
 
 def digit(value: object) -> Message:
     """A key of the telephone. Raises MediaError for what is none."""
     key = text(value).upper()
     if key not in KEYS or not key:
-        raise MediaError(f"a key {key[:20]!r}; expected one of 0 to 9, *, #, A to D")
+        raise MediaError(f"a key of {len(key)} characters; expected one of 0 to 9, *, #, A to D")
     return Digit(key)
 
 

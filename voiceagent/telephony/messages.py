@@ -16,6 +16,8 @@ class Encoding(Enum):
     """16 bits, little-endian."""
 
 
+MAX_PARAMETERS = 32
+
 RATES_HZ = (8_000, 16_000, 24_000)
 
 
@@ -40,11 +42,12 @@ class CallFacts:
 
     def beside(self, other: CallFacts) -> CallFacts:
         """These, and what the other has besides."""
+        others = {name: value for name, value in other.parameters.items() if name not in self.parameters}
         return CallFacts(
             self.caller or other.caller,
             self.called or other.called,
             self.vendors_id or other.vendors_id,
-            {**other.parameters, **self.parameters},
+            dict([*self.parameters.items(), *others.items()][:MAX_PARAMETERS]),
         )
 
 

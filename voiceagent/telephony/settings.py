@@ -14,6 +14,8 @@ from voiceagent.addresses import check_address
 from voiceagent.errors import ConfigError
 from voiceagent.telephony.vendors import VENDORS, Vendor
 
+MAX_PORT = 65_535
+
 
 class TelephonySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """No telephone unless configured."""
@@ -60,6 +62,8 @@ def audiosocket_of(settings: TelephonySettings) -> AudioSocket | None:
         address = ipaddress.ip_address(host.strip("[]"))
         peers = tuple(str(ipaddress.ip_address(peer)) for peer in settings.audiosocket_peers)
         listener = AudioSocket(str(address), int(port), peers)
+        if not 0 <= listener.port <= MAX_PORT:
+            raise ValueError(f"no port {listener.port}")
     except ValueError as error:
         raise ValueError(
             f"audiosocket is {settings.audiosocket[:60]!r} for {', '.join(settings.audiosocket_peers)[:60] or 'all'}, "
