@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes the secrets that docker-compose.yml needs, once: .env beside it, readable by you alone, the key with which Prometheus reads the
-# agent's metrics, and the secret that coturn shares with the agent. What is there already is left as it is.
+# agent's metrics, and the secrets that coturn and Janus share with the agent. What is there already is left as it is.
 set -eu
 cd "$(dirname "$0")/.."
 umask 077
@@ -23,12 +23,15 @@ if [ -e .env ]; then
 fi
 metrics_key=$(random)
 turn_secret=$(random)
+janus_secret=$(random)
 cat >.env <<END
 VOICEAGENT_KEYS=$(random)
 VOICEAGENT_METRICS_KEY=$metrics_key
 VOICEAGENT_TURN_SECRET=$turn_secret
+VOICEAGENT_JANUS_SECRET=$janus_secret
 GRAFANA_PASSWORD=$(random)
 END
 secret_file metrics.key "$metrics_key"
 secret_file turn.secret "$turn_secret"
+secret_file janus.secret "$janus_secret"
 echo "made .env and what deploy/secrets holds; VOICEAGENT_KEYS in .env is the key that callers enter"

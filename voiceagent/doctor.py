@@ -3,6 +3,7 @@ reports it in one line. The checks run no engine for long and change nothing."""
 
 from __future__ import annotations
 
+import asyncio
 import importlib.metadata
 import os
 import platform
@@ -30,6 +31,8 @@ from voiceagent.models.registry import Registry, size_text
 from voiceagent.redaction import redacted
 from voiceagent.resources import bundled_models_dir, default_budgets_file, demo_agent_file, web_dir
 from voiceagent.server.auth import check_exposure, keys_from_environment
+from voiceagent.telephony.janus_client import probe
+from voiceagent.telephony.sip_settings import Trunk
 from voiceagent.tools.settings import ToolEntry
 from voiceagent.tools.toolset import ToolSet
 
@@ -190,6 +193,15 @@ def _udp(name: str, settings: Settings) -> Finding:
     return Finding(name, "ok", "datagrams pass on the loopback address; callers elsewhere need the server's UDP ports open")
 
 
+def _janus(name: str, settings: Settings) -> Finding:
+    sip = _agent(settings).telephony.sip
+    if sip is None:
+        return Finding(name, "ok", "no SIP trunk or PBX is configured")
+    trunk = Trunk.from_settings(sip)
+    asyncio.run(probe(sip.gateway, trunk.gateway_secret))
+    return Finding(name, "ok", f"Janus answers at {sip.gateway}, with its SIP plugin, for {sip.account}")
+
+
 def _keys(name: str, settings: Settings) -> Finding:
     keys = keys_from_environment()
     check_exposure(settings.host, keys)
@@ -255,6 +267,7 @@ CHECKS: tuple[tuple[str, Callable[[str, Settings], Finding]], ...] = (
     ("models of profiles", _profiles),
     ("latency budgets", _budgets),
     ("UDP", _udp),
+    ("SIP gateway", _janus),
     ("keys", _keys),
     ("port", _port),
     ("page", _page),

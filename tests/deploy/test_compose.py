@@ -24,7 +24,7 @@ from voiceagent.models.registry import registry
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
-BINDS = ("VOICEAGENT_BIND", "TURN_BIND", "MEDIA_BIND")
+BINDS = ("VOICEAGENT_BIND", "TURN_BIND", "MEDIA_BIND", "SIP_BIND")
 """Variables that say on which address a port is published."""
 ONCE = ("models", "models-gpu")
 """Services that do their work and end."""
@@ -68,6 +68,27 @@ def test_compose_takes_it_once_the_secrets_are_made(checkout: Path, profile: str
     assert services | {"coturn", "prometheus", "grafana"} <= set(yaml.safe_load(found.stdout)["services"])
 
 
+def test_the_gateway_to_a_trunk_comes_with_a_profile_of_its_own(checkout: Path) -> None:
+    subprocess.run(["sh", "deploy/secrets.sh"], cwd=checkout, check=True, capture_output=True)
+    found = configured(checkout, "--profile", "cpu", "--profile", "sip")
+    assert found.returncode == 0, found.stderr
+    assert "janus" in yaml.safe_load(found.stdout)["services"]
+    assert not SERVICES["janus"]["ports"][0].startswith("0.0.0.0")
+
+
+def test_the_ports_for_audio_of_the_gateway_are_published() -> None:
+    ports = re.findall(r"JANUS_SIP_PORTS:-(\d+-\d+)", (ROOT / "deploy/janus/start.sh").read_text())
+    assert [f"${{SIP_BIND:-127.0.0.1}}:{each}:{each}/udp" for each in ports] == SERVICES["janus"]["ports"]
+
+
+def test_janus_does_not_start_without_its_secret(tmp_path: Path) -> None:
+    environment = {**os.environ, "JANUS_SECRET_FILE": str(tmp_path / "none"), "JANUS_RUN_FOLDER": str(tmp_path)}
+    command = ["sh", str(ROOT / "deploy/janus/start.sh")]
+    ended = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr == f"{tmp_path}/none is missing or empty: run deploy/secrets.sh\n"
+
+
 def test_without_secrets_it_says_how_to_make_them(checkout: Path) -> None:
     found = configured(checkout, "--profile", "cpu")
     assert found.returncode != 0
@@ -77,10 +98,11 @@ def test_without_secrets_it_says_how_to_make_them(checkout: Path) -> None:
 def test_secrets_are_made_once_and_for_their_owner(checkout: Path) -> None:
     subprocess.run(["sh", "deploy/secrets.sh"], cwd=checkout, check=True, capture_output=True)
     made = dict(line.split("=") for line in (checkout / ".env").read_text().splitlines())
-    assert len(set(made.values())) == 4
+    assert len(set(made.values())) == 5
     assert all(re.fullmatch("[0-9a-f]{48}", value) for value in made.values())
     assert (checkout / "deploy/secrets/metrics.key").read_text() == made["VOICEAGENT_METRICS_KEY"]
     assert (checkout / "deploy/secrets/turn.secret").read_text() == made["VOICEAGENT_TURN_SECRET"]
+    assert (checkout / "deploy/secrets/janus.secret").read_text() == made["VOICEAGENT_JANUS_SECRET"]
     assert stat.S_IMODE((checkout / ".env").stat().st_mode) == 0o600
     assert stat.S_IMODE((checkout / "deploy/secrets").stat().st_mode) == 0o700
     again = subprocess.run(["sh", "deploy/secrets.sh"], cwd=checkout, capture_output=True, text=True, check=False)
@@ -99,7 +121,7 @@ def test_who_has_an_older_env_gets_the_file_for_coturn_of_it(checkout: Path) -> 
 def test_no_secret_stands_on_a_command_line(checkout: Path, profile: str) -> None:
     subprocess.run(["sh", "deploy/secrets.sh"], cwd=checkout, check=True, capture_output=True)
     secrets = [line.split("=")[1] for line in (checkout / ".env").read_text().splitlines()]
-    assert len(secrets) == 4
+    assert len(secrets) == 5
     for name, service in yaml.safe_load(configured(checkout, "--profile", profile).stdout)["services"].items():
         said = repr([service.get(key) for key in ("command", "entrypoint", "healthcheck", "labels")])
         assert not [secret for secret in secrets if secret in said], name
@@ -165,7 +187,7 @@ def test_a_turn_relay_reaches_the_agents_network_and_nothing_else() -> None:
     assert ["denied-peer-ip", "0.0.0.0-255.255.255.255"] in settings
     ports = "-".join(value for key, value in settings if key in ("min-port", "max-port"))
     assert any(f":{ports}:{ports}/udp" in port for port in SERVICES["coturn"]["ports"])
-    assert on_network("media") == {"agent", "agent-gpu", "coturn"}
+    assert on_network("media") == {"agent", "agent-gpu", "coturn", "janus"}
 
 
 def test_vllm_has_no_way_out_and_only_the_agent_and_prometheus_have_one_in() -> None:

@@ -100,7 +100,7 @@ async def echo(make_service: MakeService) -> AsyncIterator[EchoServer]:  # noqa:
     async def load() -> AsyncIterator[StartCall]:
         yield start_call
 
-    settings = TelephonySettings(tuple(SECRETS), PUBLIC_URL, "127.0.0.1:0")
+    settings = TelephonySettings(tuple(SECRETS), PUBLIC_URL, audiosocket="127.0.0.1:0")
     telephone = Telephone.from_settings(settings, environment())
     app = make_app(make_service(load=load, telephone=telephone))
     async with TestClient(TestServer(app)) as client, aiohttp.ClientSession() as session:

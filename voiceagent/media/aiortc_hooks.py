@@ -20,7 +20,7 @@ from aiortc.rtcrtpreceiver import StreamStatistics
 from aiortc.rtp import RtpPacket, is_rtcp
 
 from voiceagent.errors import MediaError
-from voiceagent.media import ice_hooks, ice_sockets, set_up_repeats, transport_hooks
+from voiceagent.media import ice_hooks, ice_sockets, key_hooks, set_up_repeats, transport_hooks
 from voiceagent.media.datagram_gate import Gate
 from voiceagent.media.ports import ANY_PORT, MediaPorts
 from voiceagent.token_bucket import Meter, TokenBucket
@@ -90,6 +90,7 @@ def check() -> None:
     if not callable(getattr(aioice.ice, "get_host_addresses", None)):
         problems.append("aioice gathers addresses elsewhere")
     problems += ice_hooks.moved() + ice_sockets.moved() + transport_hooks.moved() + set_up_repeats.moved()
+    problems += key_hooks.moved()
     if problems:
         found = "; ".join(problems)
         raise MediaError(f"aiortc cannot be used: {found}; expected {SUPPORTED}*: pip install 'aiortc=={SUPPORTED}*'")

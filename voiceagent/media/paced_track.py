@@ -7,6 +7,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 from aiortc.mediastreams import MediaStreamError, MediaStreamTrack
@@ -34,6 +35,14 @@ Source = Callable[[], NDArray[np.int16] | None]
 """Gives the next 20 ms, mono 24 kHz, shape (480,); None for silence."""
 
 
+class AudioEncoder(Protocol):
+    """Makes 20 ms of audio a packet's payload."""
+
+    def encode(self, pcm: NDArray[np.int16]) -> bytes:
+        """Mono 24 kHz, shape (480,)."""
+        ...
+
+
 class PacedTrack(MediaStreamTrack):
     """`source` is asked for a frame at the moment when it is due. `sent` is called with that moment, in milliseconds of
     `time.monotonic`, once the frame was handed to RTP."""
@@ -45,7 +54,7 @@ class PacedTrack(MediaStreamTrack):
         source: Source,
         *,
         sent: Callable[[float], None] | None = None,
-        encoder: opus.Encoder | None = None,
+        encoder: AudioEncoder | None = None,
         idle: Callable[[], bool] | None = None,
     ) -> None:
         """`idle` tells whether `source` would give silence. With it, long silences are not sent (DTX), and `hurry` must be called
@@ -58,7 +67,7 @@ class PacedTrack(MediaStreamTrack):
         self._idle = idle
         self._silent_frames = 0
         self._quiet = b""
-        self._encoder = encoder or opus.Encoder(RATE_HZ)
+        self._encoder: AudioEncoder = encoder or opus.Encoder(RATE_HZ)
         self._silence = np.zeros(FRAME_SAMPLES, dtype=np.int16)
         self._first = self._wanted = 0
         """The slots of the first frame and of the next one."""

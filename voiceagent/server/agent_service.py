@@ -26,6 +26,7 @@ from voiceagent.guard.checks import load_guards
 from voiceagent.latency.budgets import Budgets
 from voiceagent.llm.engine import no_tools
 from voiceagent.media import first_call
+from voiceagent.media.gateway_leg import GatewayLeg
 from voiceagent.media.ice import IceServers
 from voiceagent.media.leg import Leg
 from voiceagent.media.ports import MediaPorts
@@ -42,9 +43,11 @@ from voiceagent.server.calls import StartCall
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.observers import Logged, Measured
 from voiceagent.server.problems import Problem
+from voiceagent.server.sip_line import SipService
 from voiceagent.store.event_log import EventLog, event_logs_dir
 from voiceagent.store.turns import TurnStore, turns_file
 from voiceagent.telephony.settings import Telephone
+from voiceagent.telephony.sip_settings import Trunk
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.tts.spoken_voice import Speech
@@ -79,6 +82,8 @@ class AgentService:
         async def answer(offer: str) -> tuple[Leg, str]:
             return await WebRtcLeg.answer(offer, private_candidates=self.agent.ice.private_candidates, ports=ports)
 
+        sip = self.agent.telephony.sip
+
         def load() -> AbstractAsyncContextManager[StartCall]:
             return self._loaded(tools, metrics, admission)
 
@@ -92,6 +97,7 @@ class AgentService:
             self.keys,
             self.operator_keys,
             ice,
+            sip=SipService(Trunk.from_settings(sip), ports) if sip is not None else None,
             telephone=Telephone.from_settings(self.agent.telephony),
             about=self._about(tools),
         )
@@ -182,7 +188,7 @@ def with_instructions(agent: AgentConfig, session: dict[str, object]) -> AgentCo
 
 def with_caller(agent: AgentConfig, leg: Leg) -> AgentConfig:
     """The agent with who calls and what the operator had the vendor pass on behind its instructions, where a telephone tells."""
-    if not isinstance(leg, StreamLeg):
+    if not isinstance(leg, StreamLeg | GatewayLeg):
         return agent
     facts = leg.facts
     who = {"caller": facts.caller, "called": facts.called}

@@ -22,7 +22,7 @@ from voiceagent.resources import web_dir
 from voiceagent.server.admission import Admission
 from voiceagent.server.audiosocket import AudioSocketServer
 from voiceagent.server.auth import OPERATOR_KEYS_VARIABLE, Gate
-from voiceagent.server.calls import Answer, Calls
+from voiceagent.server.calls import Answer, Calls, StartCall
 from voiceagent.server.clients import CLIENT
 from voiceagent.server.connection import AIOHTTP_OPTIONS
 from voiceagent.server.draining import DRAIN_TIMEOUT_S, Draining
@@ -34,6 +34,8 @@ from voiceagent.server.page import serve_page
 from voiceagent.server.problems import Problem, answer_problems
 from voiceagent.server.quotas import Quotas
 from voiceagent.server.readiness import Load, Readiness
+from voiceagent.server.sip_dialling import dial, kept_line
+from voiceagent.server.sip_line import SipService
 from voiceagent.server.telephone import WEBHOOK_METHODS, Switchboard
 from voiceagent.telephony.settings import NO_TELEPHONE, Telephone
 
@@ -58,6 +60,8 @@ class Service:
     """The STUN and TURN servers for callers."""
     telephone: Telephone = NO_TELEPHONE
     """The vendors whose telephone calls are taken."""
+    sip: SipService | None = None
+    """The line to a SIP trunk or PBX."""
     web_folder: Path | None = None
     """The page; the shipped one when None."""
     drain_timeout_s: float = DRAIN_TIMEOUT_S
@@ -91,15 +95,16 @@ def make_app(service: Service) -> web.Application:
         app[READINESS] = Readiness(service.load)
         app[READINESS].open()
         with LoopMonitor(service.metrics, pressure=service.admission.pressure):
-            async with AsyncExitStack() as listening:
-                if service.telephone.audiosocket is not None:
-                    asterisk = AudioSocketServer(
-                        service.telephone.audiosocket, app[CALLS], app[DRAINING], app[READINESS].start_call
-                    )
-                    await listening.enter_async_context(asterisk.open())
-                    app[ASTERISK] = asterisk
-                yield
-            await app[CALLS].close(HANG_UP_GRACE_S)
+            async with kept_line(app, service.sip, app[CALLS], lambda: _start_call(app)):
+                async with AsyncExitStack() as listening:
+                    if service.telephone.audiosocket is not None:
+                        asterisk = AudioSocketServer(
+                            service.telephone.audiosocket, app[CALLS], app[DRAINING], app[READINESS].start_call
+                        )
+                        await listening.enter_async_context(asterisk.open())
+                        app[ASTERISK] = asterisk
+                    yield
+                await app[CALLS].close(HANG_UP_GRACE_S)
             await app[READINESS].close()
 
     async def tell_callers(app: web.Application) -> None:
@@ -110,6 +115,12 @@ def make_app(service: Service) -> web.Application:
     app.on_shutdown.append(tell_callers)  # before open requests are waited for: a caller who waits for a place is one of them
     _add_routes(app, service)
     return app
+
+
+def _start_call(app: web.Application) -> StartCall:
+    """What starts a call that comes by no request. Raises Problem."""
+    with app[DRAINING].offer():
+        return app[READINESS].start_call()
 
 
 def _add_routes(app: web.Application, service: Service) -> None:
@@ -138,6 +149,7 @@ def _add_routes(app: web.Application, service: Service) -> None:
     app.router.add_post("/v1/realtime/calls", _offer)
     app.router.add_post("/v1/realtime/calls/{id}/hangup", _hang_up)
     app.router.add_delete("/v1/realtime/calls/{id}", _hang_up)
+    app.router.add_post("/v1/voiceagent/dial", dial)
     if service.telephone.lines:
         _add_telephone(app, Switchboard(service.telephone, app[CALLS]))
     app.router.add_get("/", page)

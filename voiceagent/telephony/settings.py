@@ -12,6 +12,7 @@ import msgspec
 
 from voiceagent.addresses import check_address
 from voiceagent.errors import ConfigError
+from voiceagent.telephony.sip_settings import SipSettings
 from voiceagent.telephony.vendors import VENDORS, Vendor
 
 MAX_PORT = 65_535
@@ -24,6 +25,8 @@ class TelephonySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     """Of `twilio`, `signalwire`, `telnyx`, `plivo`, `exotel`, `vonage`, `jambonz`."""
     url: str = ""
     """Where they reach this server, such as https://voice.example.org: what their signatures are made over."""
+    sip: SipSettings | None = None
+    """A trunk or PBX, reached through Janus."""
 
     audiosocket: str = ""
     """Where Asterisk's AudioSocket is listened for, such as 127.0.0.1:9092. Empty: nowhere."""

@@ -1,0 +1,190 @@
+"""A server with a SIP line to a PBX, whose calls echo, say what they are told to, and run tools when they are told to."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import numpy as np
+from aiohttp.test_utils import TestClient, TestServer
+
+from tests.server.conftest import MakeService
+from tests.telephony.sip_parts import GATEWAY_SECRET, HOST, PASSWORD, free_port, janus, pbx
+from voiceagent.audio.resample import StreamResampler
+from voiceagent.media.gateway_leg import GatewayLeg
+from voiceagent.media.leg import Leg
+from voiceagent.media.playout import Position
+from voiceagent.server.app import READINESS, make_app
+from voiceagent.server.calls import CallHandle, StartCall
+from voiceagent.server.sip_dialling import LINE
+from voiceagent.server.sip_line import SipLine, SipService
+from voiceagent.telephony.sip_settings import SipSettings, Trunk
+
+
+class SipTestCall:
+    """Says back what it hears, as reply 1, where it `echoes`; `typed` is what its leg's client said."""
+
+    def __init__(self, leg: Leg, session: dict[str, Any], echoes: bool, changed: Callable[[], None]) -> None:
+        assert isinstance(leg, GatewayLeg)
+        self.leg = leg
+        self.session = session
+        self.echoes = echoes
+        self.heard: list[np.ndarray] = []
+        self.typed: list[dict[str, Any]] = []
+        self.sent: list[Position] = []
+        self.ended = ""
+        self._changed = changed
+        self._end: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        leg.playout.on_sent = self._on_sent
+
+    async def run(self) -> str:
+        jobs = [asyncio.create_task(self._hear()), asyncio.create_task(self._type())]
+        await asyncio.wait((jobs[0], self._end), return_when=asyncio.FIRST_COMPLETED)
+        for job in jobs:
+            job.cancel()
+        await asyncio.gather(*jobs, return_exceptions=True)
+        self.ended = self._end.result() if self._end.done() else self.leg.end_reason
+        await self.leg.close()
+        self._changed()
+        return self.ended
+
+    async def _hear(self) -> None:
+        up = StreamResampler(16_000, 24_000, quality="QQ")
+        async for frame in self.leg.frames():
+            self.heard.append(frame.pcm)
+            if self.echoes:
+                self.leg.playout.push(1, 0, up.process(frame.pcm), complete=False)
+            self._changed()
+
+    async def _type(self) -> None:
+        async for text in self.leg.client_events():
+            self.typed.append(json.loads(text))
+            self._changed()
+
+    def _on_sent(self, position: Position) -> None:
+        self.sent.append(position)
+        self._changed()
+
+    def say(self, pcm: np.ndarray, reply_id: int = 2) -> None:
+        self.leg.playout.push(reply_id, 0, pcm, complete=True)
+
+    def run_tool(self, name: str, **arguments: str) -> None:
+        event = {"type": "response.function_call_arguments.done", "call_id": "c1", "name": name}
+        self.leg.send_event({**event, "arguments": json.dumps(arguments)})
+
+    def hang_up(self, reason: str) -> None:
+        if not self._end.done():
+            self._end.set_result(reason)
+
+
+class SipWorld:
+    """Janus and the PBX can be ended and begun again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.calls: list[SipTestCall] = []
+        self.echoes = True
+        self.pbx_port, self.janus_port = free_port(), free_port()
+        self.line: SipLine
+        self.session: aiohttp.ClientSession
+        self.url = ""
+        self._changed = asyncio.Event()
+        self._pbx = AsyncExitStack()
+        self._janus = AsyncExitStack()
+
+    async def begin_pbx(self) -> None:
+        await self._pbx.enter_async_context(pbx(self.folder, self.pbx_port))
+
+    async def end_pbx(self) -> None:
+        await self._pbx.aclose()
+
+    async def begin_janus(self) -> None:
+        self.janus_process = await self._janus.enter_async_context(janus(self.folder / "janus", self.janus_port))
+
+    async def kill_janus(self) -> None:
+        self.janus_process.kill()
+        await self.janus_process.wait()
+        await self._janus.aclose()
+
+    def uri(self, user: str) -> str:
+        return f"sip:{user}@{HOST}:{self.pbx_port}"
+
+    def settings(self, **changes: Any) -> SipSettings:
+        ours = {"account": self.uri("agent"), "gateway": f"ws://{HOST}:{self.janus_port}", "calls": 3, "expires_s": 10}
+        return SipSettings(**{**ours, **changes})
+
+    def start_call(self, leg: Leg, call_id: str, session: dict[str, Any]) -> CallHandle:
+        self.calls.append(SipTestCall(leg, session, self.echoes, self.changed))
+        self.changed()
+        return self.calls[-1]
+
+    def changed(self) -> None:
+        self._changed.set()
+
+    async def wait(self, condition: Callable[[], bool], timeout_s: float = 15.0) -> None:
+        """Until a call's doing makes `condition` true."""
+        async with asyncio.timeout(timeout_s):
+            while not condition():
+                self._changed.clear()
+                await self._changed.wait()
+
+    async def dial(self, to: str, **more: str) -> tuple[int, dict[str, Any]]:
+        async with self.session.post(f"{self.url}/v1/voiceagent/dial", json={"to": to, **more}) as response:
+            return response.status, await response.json()
+
+
+@asynccontextmanager
+async def sip_world(
+    folder: Path, make_service: MakeService, *, password: str = PASSWORD, secret: str = GATEWAY_SECRET, **settings: Any
+) -> AsyncIterator[SipWorld]:
+    """All of it, up; registered where the password is right."""
+    world = SipWorld(folder)
+    await world.begin_pbx()
+    await world.begin_janus()
+    trunk = Trunk.from_settings(
+        world.settings(**settings), {"VOICEAGENT_SIP_PASSWORD": password, "VOICEAGENT_JANUS_SECRET": secret}
+    )
+
+    @asynccontextmanager
+    async def load() -> AsyncIterator[StartCall]:
+        yield world.start_call
+
+    app = make_app(make_service(load=load, sip=SipService(trunk)))
+    try:
+        async with TestClient(TestServer(app)) as client, aiohttp.ClientSession() as session:
+            await app[READINESS].wait()
+            world.line, world.session, world.url = app[LINE], session, str(client.make_url("")).rstrip("/")
+            if password == PASSWORD and secret == GATEWAY_SECRET:
+                async with asyncio.timeout(20):
+                    await world.line.registered.wait()
+            yield world
+    finally:
+        await world.end_pbx()
+        await world._janus.aclose()
+
+
+class Lines(logging.Handler):
+    """What is logged from a level on; `wait` for a line of it."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self.lines: list[str] = []
+        self._changed = asyncio.Event()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+        self._changed.set()
+
+    async def wait(self, text: str, timeout_s: float = 30.0) -> str:
+        """The first line that holds `text`."""
+        async with asyncio.timeout(timeout_s):
+            while not (found := [line for line in self.lines if text in line]):
+                self._changed.clear()
+                await self._changed.wait()
+            return found[0]

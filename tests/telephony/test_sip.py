@@ -1,0 +1,285 @@
+"""SIP calls through real parts on loopback: baresip as the phone, kamailio as the PBX, Janus as the gateway."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.server.conftest import MakeService, make_service, switchboard  # noqa: F401 - fixtures
+from tests.telephony.sip_parts import HOST, RATE_HZ, phone
+from tests.telephony.sip_world import Lines, SipWorld, sip_world
+from voiceagent.audio.resample import resample
+
+KEYS = "0123456789*#"
+
+
+@pytest.fixture
+def lines() -> Iterator[Lines]:
+    handler = Lines()
+    logger = logging.getLogger("voiceagent")
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    yield handler
+    logger.removeHandler(handler)
+    logger.setLevel(level)
+
+
+@pytest.fixture
+async def world(tmp_path: Path, make_service: MakeService) -> AsyncIterator[SipWorld]:  # noqa: F811
+    async with sip_world(tmp_path, make_service, transfers={"sales": f"sip:bob@{HOST}"}, send_keys=True) as made:
+        yield made
+
+
+def tone(seconds: float, hz: float, rate_hz: int = RATE_HZ) -> np.ndarray:
+    return (np.sin(np.arange(int(seconds * rate_hz)) * 2 * np.pi * hz / rate_hz) * 8000).astype(np.int16)
+
+
+def level_at(pcm: np.ndarray, hz: float, rate_hz: int = RATE_HZ) -> float:
+    """How loud the loudest fifth of a second is at a frequency."""
+    size = rate_hz // 5
+    wave = np.exp(-2j * np.pi * hz / rate_hz * np.arange(size))
+    parts = pcm[: len(pcm) // size * size].reshape(-1, size)
+    return float(np.abs(parts @ wave).max() * 2 / size) if len(parts) else 0.0
+
+
+def is_loud(hz: float, pcm: np.ndarray) -> bool:
+    return level_at(pcm, hz) > 4000
+
+
+async def test_a_phone_calls_hears_itself_and_hangs_up(world: SipWorld, tmp_path: Path) -> None:
+    async with phone(tmp_path, "alice", world.pbx_port) as alice:
+        await alice.do("dial", world.uri("agent"))
+        await alice.wait(lambda: bool(alice.told("CALL_ESTABLISHED")))
+        await alice.say(tone(3.0, 700))
+        await alice.wait_heard(lambda pcm: level_at(pcm, 700) > 4000)
+        await alice.do("hangup")
+        await world.wait(lambda: bool(world.calls and world.calls[0].ended))
+    call = world.calls[0]
+    assert call.ended == "hangup"
+    assert level_at(np.concatenate(call.heard), 700, 16_000) > 4000
+    assert call.leg.facts.caller == f"sip:alice@{HOST}:{world.pbx_port}"
+    assert call.leg.counters["packets_lost"] == 0
+
+
+async def test_the_agent_hangs_up_and_the_phone_is_told(world: SipWorld, tmp_path: Path) -> None:
+    async with phone(tmp_path, "alice", world.pbx_port) as alice:
+        await alice.do("dial", world.uri("agent"))
+        await alice.wait(lambda: bool(alice.told("CALL_ESTABLISHED")))
+        await world.wait(lambda: bool(world.calls))
+        world.calls[0].hang_up("done")
+        await alice.wait(lambda: bool(alice.told("CALL_CLOSED")))
+
+
+async def test_a_caller_who_gives_up_before_the_call_is_taken_leaves_nothing(world: SipWorld, tmp_path: Path) -> None:
+    async with phone(tmp_path, "alice", world.pbx_port) as alice:
+        for number in range(2):
+            await alice.do("dial", world.uri("agent"))
+            await alice.wait_told("CALL_LOCAL_SDP", number + 1)
+            await alice.do("hangup")
+            await alice.wait_told("CALL_CLOSED", number + 1)
+        await alice.do("dial", world.uri("agent"))
+        await alice.wait(lambda: bool(alice.told("CALL_ESTABLISHED")))
+
+
+async def test_three_calls_are_up_at_once_and_a_fourth_hears_busy(world: SipWorld, tmp_path: Path) -> None:
+    names = ("alice", "carol", "dave", "erin")
+    async with AsyncExitStack() as stack:
+        phones = [await stack.enter_async_context(phone(tmp_path, name, world.pbx_port)) for name in names]
+        for number, each in enumerate(phones[:3]):
+            await each.do("dial", world.uri("agent"))
+            await each.wait_told("CALL_ESTABLISHED")
+            await each.say(tone(5.0, 500 + 200 * number))
+        for number, each in enumerate(phones[:3]):
+            heard = await each.wait_heard(partial(is_loud, 500 + 200 * number))
+            assert all(level_at(heard, 500 + 200 * other) < 1000 for other in range(3) if other != number)
+        await phones[3].do("dial", world.uri("agent"))
+        await phones[3].wait(lambda: bool(phones[3].told("CALL_CLOSED")))
+        assert "486" in phones[3].told("CALL_CLOSED")[0]["param"]
+        before = [len(call.heard) for call in world.calls]
+        await world.wait(lambda: all(len(call.heard) > of + 20 for call, of in zip(world.calls, before, strict=True)))
+        assert not any(call.ended for call in world.calls)
+
+
+async def test_keys_go_both_ways(world: SipWorld, tmp_path: Path) -> None:
+    async with phone(tmp_path, "alice", world.pbx_port) as alice:
+        await alice.do("dial", world.uri("agent"))
+        await alice.wait(lambda: bool(alice.told("CALL_ESTABLISHED")))
+        await world.wait(lambda: bool(world.calls and world.calls[0].heard))
+        call = world.calls[0]
+        await alice.do("sndcode", "42")
+        await alice.do("sndcode", "#")
+        await world.wait(lambda: len(call.typed) >= 2)
+        assert call.typed[0]["item"]["content"] == [{"type": "input_text", "text": "42"}]
+        assert call.typed[1] == {"type": "response.create"}
+        assert {tool["name"] for tool in call.session["tools"]} == {"transfer", "press_keys"}
+        call.run_tool("press_keys", keys=KEYS)
+        await alice.wait(lambda: len(alice.told("CALL_DTMF_START")) == len(KEYS))
+        assert "".join(event["param"] for event in alice.told("CALL_DTMF_START")) == KEYS
+
+
+async def test_the_agent_calls_a_phone_that_takes_the_call(world: SipWorld, tmp_path: Path) -> None:
+    async with phone(tmp_path, "bob", world.pbx_port, answers=True) as bob:
+        status, told = await world.dial(world.uri("bob"), instructions="Ask for the order's number.")
+        assert status == 201, told
+        call = world.calls[0]
+        assert call.session["instructions"] == "Ask for the order's number."
+        call.say(resample(tone(2.0, 900), RATE_HZ, 24_000))
+        await bob.wait_heard(lambda pcm: level_at(pcm, 900) > 4000)
+        call.run_tool("press_keys", keys="19")
+        await bob.wait(lambda: len(bob.told("CALL_DTMF_START")) == 2)
+        await bob.do("hangup")
+        await world.wait(lambda: bool(call.ended))
+        assert call.ended == "hangup"
+
+
+@pytest.mark.parametrize(
+    ("user", "status", "code", "why"),
+    [
+        ("busy", 409, "busy", "is busy (486 Busy Here)"),
+        ("declines", 409, "declined", "declined (603 Decline)"),
+        ("nobody", 404, "unknown_number", "is an unknown number (404 Not Found)"),
+    ],
+)
+async def test_a_call_that_does_not_come_about_is_told_in_one_line(
+    world: SipWorld, user: str, status: int, code: str, why: str
+) -> None:
+    got, told = await world.dial(world.uri(user))
+    assert (got, told["error"]["code"]) == (status, code)
+    assert told["error"]["message"] == f"{world.uri(user)} {why}."
+    again, told = await world.dial(world.uri(user))
+    assert again == status, f"its line is free again: {told}"
+    assert not world.calls
+
+
+async def test_a_phone_that_nobody_takes_up_is_given_up(tmp_path: Path, make_service: MakeService) -> None:  # noqa: F811
+    async with (
+        sip_world(tmp_path, make_service, ring_timeout_s=1.0) as world,
+        phone(tmp_path, "bob", world.pbx_port) as bob,
+    ):
+        status, told = await world.dial(world.uri("bob"))
+        assert (status, told["error"]["code"]) == (409, "no_answer")
+        assert told["error"]["message"] == f"{world.uri('bob')} did not answer within 1 s."
+        await bob.wait(lambda: bool(bob.told("CALL_CLOSED")))
+
+
+async def test_a_wrong_password_is_one_line_that_names_its_variable(
+    tmp_path: Path,
+    make_service: MakeService,  # noqa: F811
+    lines: Lines,
+) -> None:
+    async with sip_world(tmp_path, make_service, password="wrong") as world:
+        told = await lines.wait("refused our user or password")
+        assert "$VOICEAGENT_SIP_PASSWORD" in told
+        assert "wrong" not in told
+        assert not world.line.registered.is_set()
+
+
+async def test_a_wrong_secret_of_the_gateway_is_one_line(
+    tmp_path: Path,
+    make_service: MakeService,  # noqa: F811
+    lines: Lines,
+) -> None:
+    async with sip_world(tmp_path, make_service, secret="wrong"):
+        assert "Janus refuses our secret" in await lines.wait("Janus")
+
+
+async def test_a_phone_holds_the_call_in_mid_reply_and_the_reply_goes_on(world: SipWorld, tmp_path: Path, lines: Lines) -> None:
+    world.echoes = False
+    async with phone(tmp_path, "alice", world.pbx_port) as alice:
+        await alice.do("dial", world.uri("agent"))
+        await world.wait(lambda: bool(world.calls and world.calls[0].heard))
+        call = world.calls[0]
+        call.say(tone(4.0, 900, 24_000))
+        await world.wait(lambda: len(call.sent) > 50)
+        await alice.do("hold")
+        await lines.wait("is on hold")
+        held_at = len(call.sent)
+        heard = len(call.heard)
+        await world.wait(lambda: len(call.heard) > heard + 50)
+        assert len(call.sent) <= held_at + 1
+        assert not np.concatenate(call.heard[heard + 1 :]).any(), "what is played to us on hold is not heard"
+        await alice.do("resume")
+        await lines.wait("goes on")
+        await world.wait(lambda: bool(call.sent) and call.sent[-1][2] >= 4000.0)
+        await alice.do("hangup")
+        await world.wait(lambda: call.ended == "hangup")
+
+
+async def test_a_killed_gateway_ends_its_calls_and_is_taken_up_again_when_it_is_back(
+    world: SipWorld, tmp_path: Path, lines: Lines
+) -> None:
+    async with phone(tmp_path, "alice", world.pbx_port) as alice:
+        await alice.do("dial", world.uri("agent"))
+        await world.wait(lambda: bool(world.calls and world.calls[0].heard))
+        await world.kill_janus()
+        await world.wait(lambda: bool(world.calls[0].ended))
+        assert world.calls[0].ended == "lost"
+        await lines.wait("the connection to Janus was closed")
+        await lines.wait("Janus does not answer")
+        await alice.do("hangup")
+        status, told = await world.dial(world.uri("bob"))
+        assert (status, told["error"]["code"]) == (503, "no_line")
+        await world.begin_janus()
+        await lines.wait("is registered again")
+        assert sum("Janus does not answer" in line for line in lines.lines) == 1
+        await alice.do("dial", world.uri("agent"))
+        await world.wait(lambda: len(world.calls) == 2)
+
+
+async def test_a_lost_trunk_is_told_once_and_registered_with_again_when_it_is_back(
+    world: SipWorld, tmp_path: Path, lines: Lines
+) -> None:
+    await world.end_pbx()
+    assert "check telephony.sip.proxy" in await lines.wait("the trunk or PBX does not answer", 60)
+    await world.begin_pbx()
+    await lines.wait("is registered again", 60)
+    assert sum("does not answer" in line for line in lines.lines) == 1
+    async with phone(tmp_path, "alice", world.pbx_port) as alice:
+        await alice.do("dial", world.uri("agent"))
+        await world.wait(lambda: bool(world.calls and world.calls[0].heard))
+
+
+async def test_the_agent_transfers_a_caller_to_another_phone(tmp_path: Path, make_service: MakeService) -> None:  # noqa: F811
+    transfers = {"sales": "sip:bob@pbx.test"}
+    async with (
+        sip_world(tmp_path, make_service, transfers=transfers) as world,
+        phone(tmp_path, "alice", world.pbx_port) as alice,
+        phone(tmp_path, "bob", world.pbx_port, answers=True) as bob,
+    ):
+        await alice.do("dial", world.uri("agent"))
+        await world.wait(lambda: bool(world.calls and world.calls[0].heard))
+        call = world.calls[0]
+        call.run_tool("transfer", to="nobody")
+        await world.wait(lambda: len(call.typed) == 1)
+        assert "nobody called 'nobody'" in call.typed[0]["item"]["output"]
+        call.run_tool("transfer", to="sales")
+        await bob.wait(lambda: bool(bob.told("CALL_ESTABLISHED")))
+        await world.wait(lambda: bool(call.ended))
+        assert call.ended == "hangup"
+        await alice.wait(lambda: len(alice.told("CALL_ESTABLISHED")) == 2)
+
+
+async def test_a_transfer_to_a_busy_phone_is_told_and_the_call_goes_on(
+    tmp_path: Path,
+    make_service: MakeService,  # noqa: F811
+) -> None:
+    async with (
+        sip_world(tmp_path, make_service, transfers={"sales": "sip:busy@pbx.test"}) as world,
+        phone(tmp_path, "alice", world.pbx_port) as alice,
+    ):
+        await alice.do("dial", world.uri("agent"))
+        await world.wait(lambda: bool(world.calls and world.calls[0].heard))
+        call = world.calls[0]
+        call.run_tool("transfer", to="sales")
+        await world.wait(lambda: bool(call.typed))
+        assert "The transfer to sales failed: 486" in call.typed[0]["item"]["output"]
+        heard = len(call.heard)
+        await world.wait(lambda: len(call.heard) > heard + 20)
+        assert not call.ended

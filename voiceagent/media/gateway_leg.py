@@ -1,0 +1,297 @@
+"""The leg of a SIP call: a WebRTC connection to the gateway (Janus) that carries the telephone's own audio, PCMU or PCMA, and its
+keys. What happens to the call itself (hold, hang-up, transfer) comes from the gateway's API, through whoever made the leg."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import numpy as np
+from aiortc import RTCConfiguration, RTCPeerConnection, RTCRtpTransceiver, RTCSessionDescription
+from aiortc.exceptions import InternalError, InvalidStateError, OperationError
+from numpy.typing import NDArray
+
+from voiceagent.errors import MediaError
+from voiceagent.json_types import JsonObject
+from voiceagent.media import aiortc_hooks, gateway_description, key_hooks
+from voiceagent.media.datagram_gate import Budget, Gate, GateCounters
+from voiceagent.media.gateway_audio import HEARD_RATE_HZ, GatewayReceiver, LateEncoder
+from voiceagent.media.gateway_description import KEYS_TYPE, PCMA, PCMU, PhoneAudio
+from voiceagent.media.key_presses import PhoneClient
+from voiceagent.media.leg import InboundFrame
+from voiceagent.media.paced_track import PacedTrack
+from voiceagent.media.playout import Playout
+from voiceagent.media.ports import ANY_PORT, MediaPorts
+from voiceagent.media.session_description import with_address
+from voiceagent.media.transport_hooks import ignore_retransmission_requests
+from voiceagent.telephony.messages import CallFacts
+from voiceagent.telephony.telephone_events import CLOCK_HZ, KeyWriter
+
+MAX_HEARD_FRAMES = 500
+"""10 s of the caller's audio may wait for its reader; then the oldest is dropped."""
+CONNECT_TIMEOUT_S = 10.0
+"""From the moment that the call is taken."""
+CLOSE_TIMEOUT_S = 5.0
+OFFER_BYTES = 4096
+"""What an offer of the gateway's is counted as, for what may be sent before it has answered."""
+FUNCTION_CALLED = "response.function_call_arguments.done"
+
+log = logging.getLogger(__name__)
+
+Release = Callable[[], Awaitable[None]]
+"""Ends the call at the gateway; must not raise."""
+RunTool = Callable[[str, str], Awaitable[JsonObject]]
+"""Runs a tool of the telephone by name, with a JSON object of arguments; what comes of it."""
+
+
+class GatewayLeg:
+    """Implements `Leg`. Made by `answer` or `offer`; `close` frees it, and ends the call."""
+
+    def __init__(self, facts: CallFacts, release: Release, ports: MediaPorts) -> None:
+        self.facts = facts
+        self.playout = Playout()
+        self.client = PhoneClient()
+        self.dropped_frames = 0
+        self.run_tool: RunTool | None = None
+        self.is_held = False
+        """Whether the other side has put us on hold: nothing is said to it, and what it plays is not heard."""
+        self.local_sdp = ""
+        self._release = release
+        self._ports = ports
+        self._loop = asyncio.get_running_loop()
+        self._peer = RTCPeerConnection(RTCConfiguration(iceServers=[]))
+        self._keys = KeyWriter()
+        self._encoder = LateEncoder()
+        self._track = PacedTrack(self._next_frame, sent=self._on_sent, encoder=self._encoder)
+        self._pace = aiortc_hooks.RtpPace(self._on_abuse)
+        self._gate = GateCounters()
+        self._audio: PhoneAudio | None = None
+        self._received: GatewayReceiver | None = None
+        self._heard: deque[InboundFrame] = deque()
+        self._changed = asyncio.Event()
+        self._connected = asyncio.Event()
+        self._end_reason = ""
+        self._late: asyncio.TimerHandle | None = None
+        self._closing: asyncio.Task[None] | None = None
+        self._tools: set[asyncio.Task[None]] = set()
+
+    @classmethod
+    async def answer(cls, offer: str, facts: CallFacts, release: Release, ports: MediaPorts = ANY_PORT) -> tuple[GatewayLeg, str]:
+        """Take the gateway's offer of a call that rings; the leg, and the answer. Raises MediaError in one line; NoPortError when
+        `ports` has none left."""
+        audio = gateway_description.read_audio(offer)
+        leg = cls(facts, release, ports)
+        try:
+            return leg, await leg._negotiated(leg._answered(offer, audio))
+        except BaseException:
+            await leg.close()
+            raise
+
+    @classmethod
+    async def offer(cls, facts: CallFacts, release: Release, ports: MediaPorts = ANY_PORT) -> tuple[GatewayLeg, str]:
+        """A leg for a call that we make, and its offer; `settle` it with the answer."""
+        leg = cls(facts, release, ports)
+        try:
+            return leg, await leg._negotiated(leg._offered())
+        except BaseException:
+            await leg.close()
+            raise
+
+    async def settle(self, answer: str) -> None:
+        """The other side has answered our offer. Raises MediaError."""
+        if self._audio is None and answer:
+            audio = gateway_description.read_audio(answer)
+            await self._negotiated(self._settled(answer, audio))
+
+    async def _negotiated(self, work: Awaitable[str]) -> str:
+        aiortc_hooks.prepare()
+        try:
+            self.local_sdp = await work or self.local_sdp
+        except (OperationError, InternalError, InvalidStateError, ValueError, KeyError, IndexError, AttributeError) as error:
+            raise MediaError(f"the gateway's SDP cannot be used: {str(error) or type(error).__name__}") from error
+        return self.local_sdp
+
+    async def _answered(self, offer: str, audio: PhoneAudio) -> str:
+        await self._peer.setRemoteDescription(RTCSessionDescription(sdp=offer, type="offer"))
+        transceiver = self._transceiver(audio.payload_type)
+        self._guard()
+        await self._peer.setLocalDescription(await self._peer.createAnswer())
+        self._begin(transceiver, audio)
+        return gateway_description.with_keys(with_address(self._peer.localDescription.sdp, self._ports.address), audio.keys_type)
+
+    async def _offered(self) -> str:
+        self._transceiver(PCMU, PCMA)
+        offer = await self._peer.createOffer()
+        self._guard()
+        await self._peer.setLocalDescription(offer)
+        return gateway_description.with_keys(with_address(self._peer.localDescription.sdp, self._ports.address), KEYS_TYPE)
+
+    async def _settled(self, answer: str, audio: PhoneAudio) -> str:
+        await self._peer.setRemoteDescription(RTCSessionDescription(sdp=answer, type="answer"))
+        self._begin(self._peer.getTransceivers()[0], audio)
+        return ""
+
+    def _transceiver(self, *payload_types: int) -> RTCRtpTransceiver:
+        transceiver = next(iter(self._peer.getTransceivers()), None)
+        if transceiver is None:
+            transceiver = self._peer.addTransceiver(self._track, direction="sendrecv")
+        else:
+            transceiver.sender.replaceTrack(self._track)
+            transceiver.direction = "sendrecv"
+        transceiver.setCodecPreferences(gateway_description.phone_codecs(*payload_types))
+        self._peer.on("connectionstatechange", self._on_connection_state)
+        return transceiver
+
+    def _guard(self) -> None:
+        aiortc_hooks.guard_sockets(self._peer, lambda: Gate(Budget(OFFER_BYTES), self._gate), self._ports)
+        aiortc_hooks.repeat_flights(self._peer)
+
+    def _begin(self, transceiver: RTCRtpTransceiver, audio: PhoneAudio) -> None:
+        """Both descriptions are set: audio goes by our own ways from now on."""
+        self._audio = audio
+        self._encoder.use(audio.encoding)
+        self._received = GatewayReceiver(audio, self._on_frame, self.client.press)
+        aiortc_hooks.take_rtp(transceiver.receiver, self._received.receive, CLOCK_HZ, self._pace)
+        ignore_retransmission_requests(transceiver.sender)
+        key_hooks.send_keys(transceiver.sender, self._keys, lambda: audio.keys_type)
+
+    def taken(self) -> None:
+        """The call is up, on both sides: audio must come now. What was heard before was ring-back."""
+        self._heard.clear()
+        if not self._connected.is_set() and not self._end_reason:
+            self._late = self._loop.call_later(CONNECT_TIMEOUT_S, self.end, "lost")
+
+    def update(self, offer: str) -> str:
+        """The other side holds the call, or takes it up again, or moves its audio, which is the gateway's business: our answer. A
+        reply that is held in the middle goes on from there."""
+        held = gateway_description.is_hold(offer)
+        if held != self.is_held:
+            self.is_held = held
+            log.info("a call with %s %s", self.facts.caller or self.facts.called, "is on hold" if held else "goes on")
+        return gateway_description.updated(self.local_sdp, offer)
+
+    def press(self, keys: str) -> None:
+        """Press keys. Raises ValueError for what no telephone has, and MediaError where the other side takes none."""
+        if self._audio is None or self._audio.keys_type is None:
+            raise MediaError("the other side takes no keys (it did not offer telephone-event)")
+        self._keys.press(keys)
+
+    async def frames(self) -> AsyncIterator[InboundFrame]:
+        """The caller's audio in order; ends when the connection does. When the consumer is slow the oldest frames are dropped
+        and counted."""
+        while True:
+            while self._heard:
+                yield self._heard.popleft()
+            if self._end_reason:
+                return
+            self._changed.clear()
+            await self._changed.wait()
+
+    def client_events(self) -> AsyncIterator[str]:
+        """What the caller keyed in, and what came of the telephone's tools."""
+        return self.client.messages()
+
+    def send_event(self, event: JsonObject) -> None:
+        """A telephone shows no events; but its tools (`run_tool`) are asked for with one."""
+        if event.get("type") == FUNCTION_CALLED and self.run_tool is not None:
+            task = asyncio.create_task(self._run_tool(self.run_tool, event), name="telephone tool")
+            self._tools.add(task)
+            task.add_done_callback(self._tools.discard)
+
+    async def _run_tool(self, run: RunTool, event: JsonObject) -> None:
+        outcome = await run(str(event.get("name", "")), str(event.get("arguments", "")))
+        self.client.answer(str(event.get("call_id", "")), dict(outcome))
+
+    @property
+    def end_reason(self) -> str:
+        """Why the connection ended: hangup (by the other side), closed (by us), lost, abuse. Empty while it is up."""
+        return self._end_reason
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """See `Leg.counters`."""
+        counters = self._received.counters if self._received is not None else {}
+        return {
+            **counters,
+            "heard_frames_dropped": self.dropped_frames,
+            "packets_refused": self._pace.unopened + self._pace.meter.refusals,
+            "events_dropped_in": self.client.dropped,
+            "frames_skipped": self._track.skipped_frames,
+            "datagrams_foreign": self._gate.foreign,
+        }
+
+    @property
+    def drops(self) -> dict[str, int]:
+        """See `Leg.drops`."""
+        return {"heard frames": self.dropped_frames, "client events": self.client.dropped}
+
+    async def wait_connected(self) -> bool:
+        """Wait until media can flow; False when the leg ended first."""
+        await self._connected.wait()
+        return not self._end_reason
+
+    def end(self, reason: str) -> None:
+        """The call is over; see `end_reason`. What comes later changes nothing."""
+        if self._end_reason:
+            return
+        self._end_reason = reason
+        if self._late is not None:
+            self._late.cancel()
+        self._track.stop()
+        if self._received is not None:
+            self._received.close()
+        self.client.end()
+        self._connected.set()
+        self._changed.set()
+
+    async def close(self) -> None:
+        """End the call and free its sockets and tasks. May be called twice."""
+        self.end("closed")
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._free())
+        await asyncio.shield(self._closing)
+
+    async def _free(self) -> None:
+        for task in self._tools:
+            task.cancel()
+        await asyncio.gather(*self._tools, return_exceptions=True)
+        await self._release()
+        try:
+            await asyncio.wait_for(self._peer.close(), CLOSE_TIMEOUT_S)
+        except TimeoutError:
+            log.warning("a connection to the gateway did not close within %s s", CLOSE_TIMEOUT_S)
+
+    def _next_frame(self) -> NDArray[np.int16] | None:
+        if not self.is_held:
+            return self.playout.take_frame()
+        self._hear(np.zeros(HEARD_RATE_HZ // 50, np.int16), time.monotonic() * 1000.0, concealed=False)
+        return None
+
+    def _on_frame(self, pcm: NDArray[np.int16], received_ms: float, concealed: bool) -> None:
+        if not self.is_held:
+            self._hear(pcm, received_ms, concealed)
+
+    def _hear(self, pcm: NDArray[np.int16], received_ms: float, concealed: bool) -> None:
+        if len(self._heard) >= MAX_HEARD_FRAMES:
+            self._heard.popleft()
+            self.dropped_frames += 1
+        self._heard.append(InboundFrame(pcm, received_ms, concealed))
+        self._changed.set()
+
+    def _on_sent(self, sent_ms: float) -> None:
+        self.playout.confirm_sent()
+
+    def _on_connection_state(self) -> None:
+        state = self._peer.connectionState
+        if state == "connected":
+            if self._late is not None:
+                self._late.cancel()
+            self._connected.set()
+        elif state in ("failed", "closed"):
+            self.end("lost")
+
+    def _on_abuse(self) -> None:
+        self.end("abuse")

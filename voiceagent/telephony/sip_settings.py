@@ -1,0 +1,112 @@
+"""The `sip:` part of `telephony:` in `agent.yaml`: the gateway, and the account at a trunk or PBX."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import msgspec
+
+from voiceagent.errors import ConfigError
+from voiceagent.telephony.janus_messages import Account
+
+_URI = re.compile(r"sips?:([A-Za-z0-9\-_.!~*'()&=+$,;?/%#]+@)?[A-Za-z0-9.\-\[\]:]+(;[A-Za-z0-9=.\-_]+)*")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9 _-]{0,39}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+MAX_URI_CHARACTERS = 256
+
+
+def check_uri(uri: str, name: str, example: str) -> str:
+    """The address. Raises ValueError, whose text begins with the setting's name."""
+    if len(uri) > MAX_URI_CHARACTERS or not _URI.fullmatch(uri):
+        raise ValueError(f"{name} is {uri[:80]!r}, expected a SIP address such as {example}")
+    return uri
+
+
+class SipSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """No SIP unless configured."""
+
+    account: str
+    """Our address at the trunk or PBX, such as `sip:agent@pbx.example.org`."""
+    gateway: str = "ws://127.0.0.1:8188"
+    """Where Janus' WebSocket API listens."""
+    gateway_secret_env: str = "VOICEAGENT_JANUS_SECRET"
+    """The environment variable that holds Janus' `api_secret`; it may be unset where Janus has none."""
+    proxy: str = ""
+    """Where to register and to send calls, such as `sip:192.0.2.7:5060`; empty: the account's host."""
+    user: str = ""
+    """By which the account is authenticated; empty: what stands before its @."""
+    password_env: str = "VOICEAGENT_SIP_PASSWORD"
+    """The environment variable that holds its password; unset: none is used."""
+    display_name: str = ""
+    """What phones show when the agent calls."""
+    register: bool = True
+    """False: a trunk that knows us by our address. Then calls go out and none come in."""
+    expires_s: Annotated[int, msgspec.Meta(ge=10, le=7200)] = 120
+    """How long a registration is valid; it is renewed before."""
+    calls: Annotated[int, msgspec.Meta(ge=1, le=100)] = 4
+    """Calls at once, in and out; another one hears busy."""
+    ring_timeout_s: Annotated[float, msgspec.Meta(gt=0, le=300)] = 45.0
+    """A call that we make and nobody takes is given up."""
+    transfers: Mapping[str, str] = {}
+    """To whom the agent may transfer a call, by the name that it is told: `sales: sip:200@pbx.example.org`."""
+    send_keys: bool = False
+    """Whether the agent may press keys, as a tool: for menus of those whom it calls."""
+
+    def __post_init__(self) -> None:
+        check_uri(self.account, "account", "sip:agent@pbx.example.org")
+        if "@" not in self.account:
+            raise ValueError(f"account is {self.account!r}, expected one with a user, such as sip:agent@pbx.example.org")
+        if self.proxy:
+            check_uri(self.proxy, "proxy", "sip:192.0.2.7:5060")
+        _check_gateway(self.gateway)
+        for name, uri in self.transfers.items():
+            if not _NAME.fullmatch(name):
+                raise ValueError(f"transfers has {name[:60]!r}, expected a name of at most 40 letters, digits and spaces")
+            check_uri(uri, f"transfers.{name}", "sip:200@pbx.example.org")
+        for name in ("gateway_secret_env", "password_env"):
+            if not _VARIABLE.fullmatch(getattr(self, name)):  # it may be the secret itself
+                raise ValueError(f"{name} names no environment variable; put the secret into one and name that")
+
+
+def _check_gateway(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        is_fine = parts.scheme in ("ws", "wss") and bool(parts.hostname) and "@" not in parts.netloc and parts.port != 0
+    except ValueError:
+        is_fine = False
+    if not is_fine:
+        raise ValueError("gateway is no WebSocket address without a password; expected one such as ws://127.0.0.1:8188")
+
+
+@dataclass(frozen=True, slots=True)
+class Trunk:
+    """What the settings and the environment say together."""
+
+    settings: SipSettings
+    account: Account
+    gateway_secret: str
+
+    @classmethod
+    def from_settings(cls, settings: SipSettings, environment: Mapping[str, str] = os.environ) -> Trunk:
+        """Raises ConfigError where a registration has no password."""
+        password = environment.get(settings.password_env, "").strip()
+        if settings.register and not password:
+            raise ConfigError(
+                f"telephony.sip: {settings.account} needs ${settings.password_env}, its password; see docs/telephony.md"
+            )
+        user = settings.user or re.split("[:@]", settings.account)[1]
+        account = Account(
+            settings.account,
+            user,
+            password,
+            settings.proxy,
+            settings.display_name,
+            settings.expires_s,
+            settings.register,
+        )
+        return cls(settings, account, environment.get(settings.gateway_secret_env, "").strip())
