@@ -151,3 +151,15 @@ def test_an_account_without_its_password_is_refused_and_the_variable_named() -> 
         Trunk.from_settings(SipSettings("sip:agent@pbx.example.org"), {})
     trunk = Trunk.from_settings(SipSettings("sip:agent@pbx.example.org"), {"VOICEAGENT_SIP_PASSWORD": "p"})
     assert (trunk.account.user, trunk.account.password) == ("agent", "p")
+
+
+def test_no_secret_is_told_when_settings_are_shown() -> None:
+    secrets = {"VOICEAGENT_SIP_PASSWORD": "hush", "VOICEAGENT_JANUS_SECRET": "hush"}
+    assert "hush" not in repr(Trunk.from_settings(SipSettings("sip:agent@pbx.example.org"), secrets))
+
+
+def test_who_calls_is_told_on_one_line() -> None:
+    incoming = janus.read(event(event="incomingcall", username="sip:a@b\r\nERROR x", displayname='"Ann"', callee="sip:c@d"))
+    assert isinstance(incoming, janus.Incoming)
+    assert incoming.facts.caller == "sip:a@bERROR x"
+    assert incoming.facts.parameters == {"caller_name": "Ann"}

@@ -3,8 +3,14 @@ messages are read, nothing is sent. A message that means nothing here is `Ignore
 
 from __future__ import annotations
 
+<<<<<<< ours
 from dataclasses import dataclass
 from typing import Literal
+=======
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+>>>>>>> theirs
 
 from voiceagent.json_types import JsonObject
 from voiceagent.telephony.messages import CallFacts
@@ -12,7 +18,8 @@ from voiceagent.telephony.messages import CallFacts
 PLUGIN = "janus.plugin.sip"
 PROTOCOL = "janus-protocol"
 """The WebSocket's subprotocol."""
-DECLINE, BUSY, UNAVAILABLE = 603, 486, 503
+BUSY, UNAVAILABLE = 486, 503
+MAX_FACT_CHARACTERS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,7 @@ class Account:
     """The address of record, such as `sip:agent@pbx.example.org`."""
     user: str
     """By which it is authenticated."""
-    password: str
+    password: str = field(repr=False)
     proxy: str = ""
     """The registrar, where it is not the address' host."""
     display_name: str = ""
@@ -242,9 +249,13 @@ def read(message: JsonObject) -> Event:
 
 def _facts(result: JsonObject) -> CallFacts:
     """Who calls: the address, and the name that it goes by."""
-    name = _text(result, "displayname").strip('" ')
-    parameters = {"caller_name": name[:256]} if name else {}
-    return CallFacts(_text(result, "username")[:256], _text(result, "callee")[:256], _text(result, "call_id")[:256], parameters)
+    name, caller, called, call_id = (_shown(_text(result, key)) for key in ("displayname", "username", "callee", "call_id"))
+    return CallFacts(caller, called, call_id, {"caller_name": name} if name else {})
+
+
+def _shown(text: str) -> str:
+    """What strangers wrote, as it may stand in a log."""
+    return "".join(filter(str.isprintable, text)).strip('" ')[:MAX_FACT_CHARACTERS]
 
 
 def _transfer_progress(status_line: str) -> Event:

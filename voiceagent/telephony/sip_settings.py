@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -89,7 +89,7 @@ class Trunk:
 
     settings: SipSettings
     account: Account
-    gateway_secret: str
+    gateway_secret: str = field(repr=False)
 
     @classmethod
     def from_settings(cls, settings: SipSettings, environment: Mapping[str, str] = os.environ) -> Trunk:
