@@ -3,14 +3,8 @@ messages are read, nothing is sent. A message that means nothing here is `Ignore
 
 from __future__ import annotations
 
-<<<<<<< ours
-from dataclasses import dataclass
-from typing import Literal
-=======
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
->>>>>>> theirs
+from typing import Literal
 
 from voiceagent.json_types import JsonObject
 from voiceagent.telephony.messages import CallFacts
