@@ -172,6 +172,11 @@ class Peer:
         return 16_000 if self.vendor in ("vonage", "jambonz") else 8_000
 
     @property
+    def frames_sent(self) -> int:
+        """Of 20 ms, since the call began."""
+        return self._chunk
+
+    @property
     def is_l16(self) -> bool:
         return self.vendor in ("vonage", "jambonz", "exotel")
 

@@ -211,7 +211,7 @@ async def test_one_malformed_message_ends_nothing(echo: EchoServer) -> None:
     async with Peer(echo.session, echo.url, "plivo") as peer:
         await peer.socket.send_str("{")
         await peer.press("1#")
-        await peer.wait(lambda: bool(echo.calls) and len(echo.calls[0].typed) == 2)
+        await peer.wait(lambda: bool(echo.calls) and len(echo.calls[0].typed) == 3)
 
 
 async def test_a_flood_of_audio_ends_the_call_and_no_other(echo: EchoServer) -> None:
@@ -224,7 +224,7 @@ async def test_a_flood_of_audio_ends_the_call_and_no_other(echo: EchoServer) -> 
                 await socket.send_str(media)
                 await asyncio.sleep(0)
         await good.press("1#")
-        await good.wait(lambda: len(echo.calls[0].typed) == 2)
+        await good.wait(lambda: len(echo.calls[0].typed) == 3)
     await echo.app[CALLS].over()
     assert {call.ended for call in echo.calls} == {"abuse", "hangup"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,7 +30,6 @@ from voiceagent.media import first_call
 from voiceagent.media.ice import IceServers
 from voiceagent.media.leg import Leg
 from voiceagent.media.ports import MediaPorts
-from voiceagent.media.stream_leg import StreamLeg
 from voiceagent.media.webrtc import WebRtcLeg
 from voiceagent.models.choice import profile_of, registry_of
 from voiceagent.models.fitness import unfit
@@ -42,11 +41,13 @@ from voiceagent.server.app import Service
 from voiceagent.server.calls import StartCall
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.observers import Logged, Measured
+from voiceagent.server.phone_calls import phone_tools, with_caller
 from voiceagent.server.problems import Problem
 from voiceagent.store.event_log import EventLog, event_logs_dir
 from voiceagent.store.turns import TurnStore, turns_file
 from voiceagent.telephony.settings import Telephone
 from voiceagent.tools.call_tools import CallTools
+from voiceagent.tools.tool import Tool
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.tts.spoken_voice import Speech
 from voiceagent.turn_taking.languages import LANGUAGES, language
@@ -155,7 +156,7 @@ class AgentService:
     def _start_call(self, parts: AgentParts, tools: ToolSet, metrics: Metrics, store: TurnStore) -> StartCall:
         def start_call(leg: Leg, call_id: str, session: dict[str, Any]) -> Call:
             agent = with_caller(with_instructions(self.agent, session), leg)
-            call_tools = _call_tools(tools, session)
+            call_tools = _call_tools(tools, session, () if no_tools(parts.engines.llm) else phone_tools(agent, leg))
             observers: list[CallObserver] = [Measured(metrics, store)]
             if self.event_logs:
                 folder, rules = event_logs_dir(data_dir()), rules_of(agent, tools, parts.engines.turn)
@@ -181,21 +182,10 @@ def with_instructions(agent: AgentConfig, session: dict[str, Any]) -> AgentConfi
     return msgspec.structs.replace(agent, instructions=instructions)
 
 
-def with_caller(agent: AgentConfig, leg: Leg) -> AgentConfig:
-    """The agent with who calls and what the operator had the vendor pass on behind its instructions, where a telephone tells."""
-    if not isinstance(leg, StreamLeg):
-        return agent
-    facts = leg.facts
-    told = {"caller": facts.caller, "called": facts.called, **facts.parameters}
-    known = {name: value for name, value in told.items() if value}
-    if not known:
-        return agent
-    return msgspec.structs.replace(agent, instructions=f"{agent.instructions}\n\n{msgspec.json.encode(known).decode()}")
-
-
-def _call_tools(agents: ToolSet, session: dict[str, Any]) -> CallTools:
-    """The agent's tools, and those that the client offers in the session settings that came with its offer. Raises Problem."""
-    tools = CallTools(agents)
+def _call_tools(agents: ToolSet, session: dict[str, Any], legs: Sequence[Tool] = ()) -> CallTools:
+    """The agent's tools, the leg's, and those that the client offers in the session settings that came with its offer. Raises
+    Problem."""
+    tools = CallTools(agents, legs)
     try:
         tools.offer(session.get("tools") or [])
     except ProtocolError as error:

@@ -22,6 +22,8 @@ class TelephonySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     """Of `twilio`, `signalwire`, `telnyx`, `plivo`, `exotel`, `vonage`, `jambonz`."""
     url: str = ""
     """Where they reach this server, such as https://voice.example.org: what their signatures are made over."""
+    collect_digits: bool = False
+    """Whether the agent has the tool of that name: it says how the number that it asks for ends."""
 
     audiosocket: str = ""
     """Where Asterisk's AudioSocket is listened for, such as 127.0.0.1:9092. Empty: nowhere."""

@@ -1,11 +1,11 @@
-"""The tools of one call: the agent's, and those that this call's client offers and runs itself. A client's tool never takes
-the name of one of the agent's, and is always taken to leave something behind."""
+"""The tools of one call: the agent's, those that belong to its leg, and those that this call's client offers and runs itself. A
+leg's or a client's tool never takes the name of one of the agent's, and a client's is always taken to leave something behind."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from voiceagent.errors import ProtocolError
@@ -33,11 +33,12 @@ MAX_CLIENT_PARTS = 1000
 class CallTools:
     """One per call."""
 
-    def __init__(self, agents: ToolSet) -> None:
+    def __init__(self, agents: ToolSet, legs: Sequence[Tool] = ()) -> None:
         self.agents = agents
+        self._legs = {tool.name: tool for tool in legs if tool.name not in agents.names}
         self._offered: dict[str, _Offered] = {}
         self._waiting: dict[str, asyncio.Future[str]] = {}
-        self._at_client = agents.runner(MAX_AT_CLIENT)
+        self._own_runs = agents.runner(MAX_AT_CLIENT)
 
     def offer(self, tools: object) -> list[dict[str, Any]]:
         """Take the client's tools, as the protocol's `session.tools` writes them, instead of those it offered before; gives them
@@ -49,7 +50,7 @@ class CallTools:
         room = Room(MAX_CLIENT_PARTS, MAX_CLIENT_BYTES, most)
         for tool in tools:
             one = _Offered(tool, room)
-            if one.name in offered or one.name in self.agents.names:
+            if one.name in offered or one.name in self.agents.names or one.name in self._legs:
                 raise ProtocolError(f"There is a tool {one.name} already; give yours another name.")
             offered[one.name] = one
         self._offered = offered
@@ -63,19 +64,24 @@ class CallTools:
     def schemas(self) -> list[dict[str, Any]]:
         """The OpenAI function objects of all tools: the agent's first, because they stay."""
         mine = self.agents.names
-        return [*self.agents.schemas(), *(tool.schema for name, tool in self._offered.items() if name not in mine)]
+        legs = [tool.schema for tool in self._legs.values()]
+        return [*self.agents.schemas(), *legs, *(tool.schema for name, tool in self._offered.items() if name not in mine)]
 
     def policy(self, name: str) -> ToolPolicy:
         """What a tool runs by."""
+        if name in self._legs:
+            return self._legs[name].policy
         return ToolPolicy() if self._clients(name) else self.agents.policy(name)
 
     async def run(self, call_id: str, name: str, arguments: str, timeout_s: float) -> ToolOutcome:
         """Run a tool, `call_id` being the model's request, by the rules of `ToolSet.run`. A client's tool is run by whoever
         `answer`s."""
+        if name in self._legs:
+            return await self._own_runs.run(self._legs[name], arguments, timeout_s)
         tool = self._clients(name)
         if tool is None:
             return await self.agents.run(name, arguments, timeout_s)
-        return await self._at_client.run(_AtTheClient(tool, call_id, self._waiting), arguments, timeout_s)
+        return await self._own_runs.run(_AtTheClient(tool, call_id, self._waiting), arguments, timeout_s)
 
     def answer(self, call_id: str, output: str) -> bool:
         """The client's result of the request; whether somebody waited for it."""

@@ -1,0 +1,33 @@
+"""What a call on a telephone has besides: the agent knows who calls, and has the tools of a keypad."""
+
+from __future__ import annotations
+
+import msgspec
+
+from voiceagent.config import AgentConfig
+from voiceagent.media.leg import Leg
+from voiceagent.media.stream_leg import StreamLeg
+from voiceagent.tools.collect_digits import CollectDigits
+from voiceagent.tools.tool import Tool
+from voiceagent.turn_taking.languages import language
+from voiceagent.turn_taking.spoken_language import AUTO, FIRST_LANGUAGE
+
+
+def phone_tools(agent: AgentConfig, leg: Leg) -> tuple[Tool, ...]:
+    """The tools that a leg brings, as far as the agent is to have them."""
+    if not isinstance(leg, StreamLeg) or not agent.telephony.collect_digits:
+        return ()
+    words = language(FIRST_LANGUAGE if agent.language == AUTO else agent.language).phone
+    return (CollectDigits(leg.keys.collect, words),)
+
+
+def with_caller(agent: AgentConfig, leg: Leg) -> AgentConfig:
+    """The agent with who calls and what the operator had the vendor pass on behind its instructions, where a telephone tells."""
+    if not isinstance(leg, StreamLeg):
+        return agent
+    facts = leg.facts
+    told = {"caller": facts.caller, "called": facts.called, **facts.parameters}
+    known = {name: value for name, value in told.items() if value}
+    if not known:
+        return agent
+    return msgspec.structs.replace(agent, instructions=f"{agent.instructions}\n\n{msgspec.json.encode(known).decode()}")
