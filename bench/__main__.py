@@ -27,7 +27,19 @@ BENCHMARKS = (
     "context",
 )
 """Modules of this package, in the order in which `make bench` runs them."""
-ON_REQUEST = ("attacks", "ears", "encoder", "held_out", "peers", "published_voice", "real", "starter", "transcription", "vllm")
+ON_REQUEST = (
+    "attacks",
+    "ears",
+    "encoder",
+    "held_out",
+    "peers",
+    "published_voice",
+    "real",
+    "starter",
+    "transcription",
+    "vllm",
+    "voicemail",
+)
 """Run only when named: they take up to an hour, and some install other people's software."""
 
 MODULES = {"peers_real": "bench.peers.published"}

@@ -41,7 +41,7 @@ from voiceagent.server.app import Service
 from voiceagent.server.calls import StartCall
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.observers import Logged, Measured
-from voiceagent.server.phone_calls import phone_tools, with_caller
+from voiceagent.server.phone_calls import phone_tools, screening_of, with_caller
 from voiceagent.server.problems import Problem
 from voiceagent.store.event_log import EventLog, event_logs_dir
 from voiceagent.store.turns import TurnStore, turns_file
@@ -161,7 +161,12 @@ class AgentService:
             if self.event_logs:
                 folder, rules = event_logs_dir(data_dir()), rules_of(agent, tools, parts.engines.turn)
                 observers.append(Logged(EventLog(folder, call_id, rules, keep=self.event_logs, losses=metrics.losses)))
-            return Call(call_id, leg, replace(parts, agent=agent), call_tools, observers)
+            screening = screening_of(agent, leg)
+            if screening is None:
+                return Call(call_id, leg, replace(parts, agent=agent), call_tools, observers)
+            call = Call(call_id, screening, replace(parts, agent=agent), call_tools, [*observers, screening])
+            screening.watch(call)
+            return call
 
         return start_call
 

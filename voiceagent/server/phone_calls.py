@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from voiceagent.call.screening import Screening
 from voiceagent.config import AgentConfig
 from voiceagent.media.leg import Leg
 from voiceagent.media.stream_leg import StreamLeg
@@ -11,6 +12,13 @@ from voiceagent.tools.collect_digits import CollectDigits
 from voiceagent.tools.tool import Tool
 from voiceagent.turn_taking.languages import language
 from voiceagent.turn_taking.spoken_language import AUTO, FIRST_LANGUAGE
+
+
+def screening_of(agent: AgentConfig, leg: Leg) -> Screening | None:
+    """What finds out whether a machine has answered, where we called and the agent's settings want to know."""
+    if not isinstance(leg, StreamLeg) or not leg.facts.outbound or agent.telephony.voicemail.action == "none":
+        return None
+    return Screening(leg, agent)
 
 
 def phone_tools(agent: AgentConfig, leg: Leg) -> tuple[Tool, ...]:

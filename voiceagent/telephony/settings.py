@@ -12,6 +12,7 @@ import msgspec
 
 from voiceagent.addresses import check_address
 from voiceagent.errors import ConfigError
+from voiceagent.telephony.policies import VoicemailSettings
 from voiceagent.telephony.vendors import VENDORS, Vendor
 
 
@@ -24,6 +25,8 @@ class TelephonySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     """Where they reach this server, such as https://voice.example.org: what their signatures are made over."""
     collect_digits: bool = False
     """Whether the agent has the tool of that name: it says how the number that it asks for ends."""
+    voicemail: VoicemailSettings = VoicemailSettings()
+    """What is done where an answering machine takes a call that we made."""
 
     audiosocket: str = ""
     """Where Asterisk's AudioSocket is listened for, such as 127.0.0.1:9092. Empty: nowhere."""

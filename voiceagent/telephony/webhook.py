@@ -12,6 +12,9 @@ from voiceagent.telephony.messages import CallFacts
 from voiceagent.telephony.signatures import MAX_FIELDS, Webhook
 from voiceagent.telephony.vendors import Vendor
 
+DIRECTION = ("Direction", "direction")
+"""Of the call: `inbound`, or something like `outbound-api`, by every vendor that tells it."""
+
 
 def facts_of(webhook: Webhook, vendor: Vendor) -> CallFacts:
     """Who calls whom. What the operator wrote into the query of the webhook's address are parameters of the call. Raises
@@ -24,6 +27,7 @@ def facts_of(webhook: Webhook, vendor: Vendor) -> CallFacts:
         text(fields.get(vendor.called)),
         text(fields.get(vendor.call_id)),
         parameters_of(query) if in_body else {},
+        text(next(filter(None, map(fields.get, DIRECTION)), "")).lower().startswith("outbound"),
     )
 
 
