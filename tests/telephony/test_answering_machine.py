@@ -41,7 +41,7 @@ def test_somebody_who_says_a_few_words_and_waits_is_a_person() -> None:
     detector = machine()
     be_silent(detector, 0.5)
     speak(detector, 1.0)
-    assert detector.verdict is Verdict.UNDECIDED
+    assert detector.verdict.value == "undecided"
     detector.says(1, "Hello, this is Peter.")
     be_silent(detector, LIMITS.joined / 1000)
     assert detector.verdict is Verdict.PERSON
@@ -83,16 +83,16 @@ def test_a_misheard_word_still_tells_and_a_short_one_does_not() -> None:
 def test_what_people_say_too_tells_a_machine_only_after_a_longer_stretch() -> None:
     detector = machine()
     speak(detector, 2.0)
-    detector.says(1, "Thank you for calling Acme")
-    assert detector.verdict is Verdict.UNDECIDED
+    detector.says(1, "We are not available")
+    assert detector.verdict.value == "undecided"
     speak(detector, 1.5)
-    detector.says(1, "Thank you for calling Acme, we are very sorry")
+    detector.says(1, "We are not available, we are very sorry")
     assert detector.verdict is Verdict.MACHINE
 
 
 def test_a_stretch_without_a_pause_tells_and_pauses_for_breath_are_none() -> None:
     detector = machine()
-    for _ in range(5):
+    for _ in range(4):
         speak(detector, 1.2)
         be_silent(detector, 0.5)
     assert (detector.verdict, detector.reason) == (Verdict.MACHINE, "length")
@@ -152,7 +152,7 @@ def test_words_are_searched_in_less_than_the_event_loop_may_wait() -> None:
     began = time.perf_counter()
     for _ in range(10):
         detector.says(1, talk)
-    assert (time.perf_counter() - began) / 10 < 0.02
+    assert (time.perf_counter() - began) / 10 < 0.005
     assert detector.verdict is Verdict.UNDECIDED
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -38,10 +39,11 @@ from voiceagent.realtime.settings import MAX_INSTRUCTIONS_CHARACTERS
 from voiceagent.server.about import about
 from voiceagent.server.admission import Admission
 from voiceagent.server.app import Service
+from voiceagent.server.call_results import CallResults
 from voiceagent.server.calls import StartCall
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.observers import Logged, Measured
-from voiceagent.server.phone_calls import phone_tools, screening_of, with_caller
+from voiceagent.server.phone_calls import phone_tools, result_of, screening_of, with_caller
 from voiceagent.server.problems import Problem
 from voiceagent.store.event_log import EventLog, event_logs_dir
 from voiceagent.store.turns import TurnStore, turns_file
@@ -109,6 +111,7 @@ class AgentService:
         known = registry_of(self.agent)
         engines = await load_engines(profile_of(self.agent, known), self.agent, known)
         store = TurnStore(turns_file(data_dir()), metrics.losses)
+        results = CallResults(self.agent.telephony.results, os.environ, metrics.queue_dropped)
         metrics.llm, metrics.stt, metrics.judges = engines.llm, engines.stt, engines.turn
         try:
             speech = await asyncio.to_thread(_speech, self.agent, engines)
@@ -119,6 +122,7 @@ class AgentService:
             rules_of(self.agent, tools, engines.turn)  # its own weights are read here, and not first for a caller
             self._warn_of_unfit_models(tools)
             await sources.open()
+            await results.open()
             await _warm(engines, self.agent)
             await admission.learn(engines.llm.kv_capacity)
             await asyncio.to_thread(first_call.prepare)
@@ -126,7 +130,7 @@ class AgentService:
             await asyncio.to_thread(memory.collect_what_loading_left)
             pressure = admission.pressure
             parts = AgentParts(self.agent, engines, guards, speech, self.budgets, sources, lambda: pressure.level)
-            yield self._start_call(parts, tools, metrics, store)
+            yield self._start_call(parts, tools, metrics, store, results)
         finally:
             metrics.llm = metrics.stt = None
             metrics.judges = ()
@@ -135,6 +139,7 @@ class AgentService:
                 stack.push_async_callback(engines.close)
                 stack.push_async_callback(sources.close)
                 stack.push_async_callback(tools.close)
+                stack.push_async_callback(results.close)
 
     def _about(self, tools: ToolSet) -> Callable[[], dict[str, Any]]:
         """What answers, made anew only when an MCP server has come to tell its tools."""
@@ -153,7 +158,9 @@ class AgentService:
         if found is not None:
             log.warning("%s; %s", found.problem, found.advice)
 
-    def _start_call(self, parts: AgentParts, tools: ToolSet, metrics: Metrics, store: TurnStore) -> StartCall:
+    def _start_call(
+        self, parts: AgentParts, tools: ToolSet, metrics: Metrics, store: TurnStore, results: CallResults
+    ) -> StartCall:
         def start_call(leg: Leg, call_id: str, session: dict[str, Any]) -> Call:
             agent = with_caller(with_instructions(self.agent, session), leg)
             call_tools = _call_tools(tools, session, () if no_tools(parts.engines.llm) else phone_tools(agent, leg))
@@ -161,6 +168,7 @@ class AgentService:
             if self.event_logs:
                 folder, rules = event_logs_dir(data_dir()), rules_of(agent, tools, parts.engines.turn)
                 observers.append(Logged(EventLog(folder, call_id, rules, keep=self.event_logs, losses=metrics.losses)))
+            observers += result_of(results, call_id, leg)
             screening = screening_of(agent, leg)
             if screening is None:
                 return Call(call_id, leg, replace(parts, agent=agent), call_tools, observers)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
+from voiceagent.call.observer import CallObserver
 from voiceagent.call.screening import Screening
 from voiceagent.config import AgentConfig
 from voiceagent.media.leg import Leg
 from voiceagent.media.stream_leg import StreamLeg
+from voiceagent.server.call_results import CallResults, ResultOf
 from voiceagent.tools.collect_digits import CollectDigits
 from voiceagent.tools.tool import Tool
 from voiceagent.turn_taking.languages import language
@@ -19,6 +21,11 @@ def screening_of(agent: AgentConfig, leg: Leg) -> Screening | None:
     if not isinstance(leg, StreamLeg) or not leg.facts.outbound or agent.telephony.voicemail.action == "none":
         return None
     return Screening(leg, agent)
+
+
+def result_of(results: CallResults, call_id: str, leg: Leg) -> list[CallObserver]:
+    """Who tells how a telephone call went, where somebody is to be told."""
+    return [ResultOf(results, call_id, leg.facts)] if isinstance(leg, StreamLeg) and results.settings.url else []
 
 
 def phone_tools(agent: AgentConfig, leg: Leg) -> tuple[Tool, ...]:

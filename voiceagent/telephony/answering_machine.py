@@ -4,11 +4,9 @@ goes on as with a person. Pure: time is counted in frames."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from enum import Enum
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +18,8 @@ from voiceagent.turn_taking.phone_words import PhoneWords
 
 MAX_WORDS = 80
 """The last ones are searched."""
-ALIKE, ALIKE_LETTERS = 0.8, 6
-"""Words of so many letters may differ a little: recognisers mishear machines, which sound poor."""
+ALIKE_LETTERS = 6
+"""Words of so many letters may differ in one: recognisers mishear machines, which sound poor."""
 QUIET = 0.15
 """Of the loudest speech so far: what is below is silence, or others who speak behind the one who answered."""
 
@@ -40,7 +38,7 @@ class Limits:
 
     joined: float = 1_000.0
     """Speech with shorter pauses is one stretch: a person who has answered waits longer."""
-    long: float = 6_000.0
+    long: float = 5_000.0
     """A stretch that lasts longer is a machine's."""
     absent: float = 3_000.0
     """So long must a stretch be for what machines say and a person may say, too."""
@@ -63,7 +61,8 @@ class AnsweringMachine:
         """What told a machine: `beep`, `words`, `length`."""
         self.records = False
         """Whether the machine has come to its beep, or to its silence: what is said now is kept."""
-        self._words = words
+        self._machines = _Phrases([phrase for one in words for phrase in one.machine])
+        self._absents = _Phrases([phrase for one in words for phrase in one.absent])
         self._limits = limits
         self._beeps = BeepDetector()
         self._said: dict[int, str] = {}
@@ -110,10 +109,8 @@ class AnsweringMachine:
             return
         self._said[utterance_id] = text
         heard = bare_words(" ".join(self._said.values()))[-MAX_WORDS:]
-        told = {phrase for words in self._words for phrase in words.machine}
-        if self.verdict is Verdict.UNDECIDED and self._lasts_ms >= self._limits.absent:
-            told |= {phrase for words in self._words for phrase in words.absent}
-        if any(_holds(heard, phrase) for phrase in told):
+        may_be_absent = self.verdict is Verdict.UNDECIDED and self._lasts_ms >= self._limits.absent
+        if self._machines.stand_in(heard) or (may_be_absent and self._absents.stand_in(heard)):
             self._machine("words")
 
     @property
@@ -139,16 +136,32 @@ class AnsweringMachine:
         return 0.0 if self._first_ms is None else self._now_ms - self._first_ms
 
 
-def _holds(heard: Sequence[str], phrase: tuple[str, ...]) -> bool:
-    """Whether the phrase stands among the words, or one that sounds like it."""
-    starts = range(len(heard) - len(phrase) + 1)
-    return any(all(_alike(heard[start + at], word) for at, word in enumerate(phrase)) for start in starts)
+class _Phrases:
+    """Looked for among words that may be misheard."""
+
+    def __init__(self, phrases: Iterable[tuple[str, ...]]) -> None:
+        self._by_first: dict[str, list[tuple[str, ...]]] = {}
+        self._known: dict[str, set[str]] = {}
+        """Words of the phrases by how they may be heard."""
+        for phrase in phrases:
+            self._by_first.setdefault(phrase[0], []).append(phrase)
+            for word in phrase:
+                for heard in _without_a_letter(word):
+                    self._known.setdefault(heard, set()).add(word)
+
+    def stand_in(self, heard: Sequence[str]) -> bool:
+        """Whether one of them does."""
+        taken_for = [{word for form in _without_a_letter(one) for word in self._known.get(form, ())} for one in heard]
+        return any(
+            len(phrase) <= len(taken_for) - start and all(word in taken_for[start + at] for at, word in enumerate(phrase))
+            for start, words in enumerate(taken_for)
+            for first in words
+            for phrase in self._by_first.get(first, ())
+        )
 
 
-@lru_cache(maxsize=8192)
-def _alike(heard: str, word: str) -> bool:
-    if heard == word:
-        return True
-    if len(word) < ALIKE_LETTERS or abs(len(heard) - len(word)) > 2:
-        return False
-    return SequenceMatcher(None, heard, word).ratio() >= ALIKE
+def _without_a_letter(word: str) -> Iterator[str]:
+    """The word, and if it is long, without each of its letters: two that differ in one letter share one of these."""
+    yield word
+    if len(word) >= ALIKE_LETTERS:
+        yield from (word[:at] + word[at + 1 :] for at in range(len(word)))

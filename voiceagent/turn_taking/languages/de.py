@@ -99,8 +99,7 @@ GERMAN = Language(
         ),
         absent=phrase_set(
             "nicht erreichbar|nicht zu erreichen|nicht da|nicht zu hause|nicht ans telefon|nicht entgegennehmen|"
-            "nicht persönlich|außerhalb|geschäftszeiten|öffnungszeiten|büro ist geschlossen|danke für ihren anruf|"
-            "vielen dank für ihren anruf"
+            "nicht persönlich|außerhalb|geschäftszeiten|öffnungszeiten|büro ist geschlossen"
         ),
         collect_digits=(
             "Lass den Anrufer eine Nummer am Telefon eintippen, zum Beispiel eine Bestellnummer oder eine PIN. Sage "

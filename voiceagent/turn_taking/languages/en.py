@@ -88,8 +88,8 @@ ENGLISH = Language(
         absent=phrase_set(
             "not available|unavailable|cant come to the phone|can't take your call|cannot take your call|"
             "unable to take your call|you have reached|youve reached|you've reached|cant answer|not able to answer|"
-            "not in the office|out of the office|missed your call|sorry we missed|thank you for calling|"
-            "thanks for calling|opening hours|business hours|our office is closed"
+            "not in the office|out of the office|missed your call|sorry we missed|"
+            "opening hours|business hours|our office is closed"
         ),
         collect_digits=(
             "Ask the caller to key in a number on the telephone, such as an order number or a PIN. Say first what to "

@@ -107,7 +107,7 @@ SPANISH = Language(
         absent=phrase_set(
             "no está disponible|no estoy disponible|no puedo atender|no podemos atender|no puedo contestar|"
             "no puedo ponerme|no estoy en casa|ha llamado a|has llamado a|en este momento no|fuera del horario|"
-            "horario de atención|gracias por llamar"
+            "horario de atención"
         ),
         collect_digits=(
             "Pide a quien llama que marque un número en el teléfono, por ejemplo un número de pedido o un PIN. Di "

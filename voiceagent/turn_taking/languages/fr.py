@@ -91,7 +91,7 @@ FRENCH = Language(
         absent=phrase_set(
             "pas disponible|indisponible|peux pas répondre|pouvons pas répondre|peux pas vous répondre|absent|"
             "absente|vous êtes bien chez|vous êtes bien sur|vous êtes sur|bureaux sont fermés|horaires d'ouverture|"
-            "merci de votre appel|injoignable"
+            "injoignable"
         ),
         collect_digits=(
             "Demande à l'appelant de taper un numéro sur le téléphone, par exemple un numéro de commande ou un code. "

@@ -91,7 +91,7 @@ ITALIAN = Language(
         absent=phrase_set(
             "non è disponibile|non sono disponibile|non posso rispondere|non possiamo rispondere|non siamo in casa|"
             "non sono in casa|in questo momento non|risponde il numero|avete chiamato|orari di apertura|"
-            "uffici sono chiusi|grazie per aver chiamato|irraggiungibile"
+            "uffici sono chiusi|irraggiungibile"
         ),
         collect_digits=(
             "Chiedi a chi chiama di digitare un numero sul telefono, per esempio un numero d'ordine o un PIN. Di' "

@@ -86,7 +86,7 @@ DUTCH = Language(
         ),
         absent=phrase_set(
             "niet beschikbaar|niet bereikbaar|niet aanwezig|niet thuis|niet opnemen|kan de telefoon niet|"
-            "niet te woord staan|kantoor is gesloten|openingstijden|bedankt voor het bellen|u bent verbonden met de|"
+            "niet te woord staan|kantoor is gesloten|openingstijden|u bent verbonden met de|"
             "dit is de mailbox"
         ),
         collect_digits=(

@@ -104,7 +104,7 @@ PORTUGUESE = Language(
         absent=phrase_set(
             "não está disponível|não estou disponível|não posso atender|não podemos atender|não posso falar|"
             "não estou em casa|neste momento não|no momento não|você ligou para|ligou para|horário de atendimento|"
-            "escritório está fechado|obrigado por ligar|obrigada por ligar"
+            "escritório está fechado"
         ),
         collect_digits=(
             "Pede a quem liga que digite um número no telefone, por exemplo um número de pedido ou um PIN. Diz antes o "
