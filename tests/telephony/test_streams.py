@@ -54,6 +54,15 @@ async def test_what_the_operator_wrote_into_the_webhooks_address_comes_with_the_
 
 
 @pytest.mark.parametrize("vendor", SECRETS)
+async def test_a_call_that_we_made_is_known_by_its_webhook(echo: EchoServer, vendor: str) -> None:
+    query = "direction=outbound" if vendor == "vonage" else ""
+    for direction in ("inbound", "outbound-api"):
+        async with Peer(echo.session, echo.url, vendor, direction=direction, query=query):
+            pass
+    assert [call.leg.facts.outbound for call in echo.calls] == [vendor == "vonage", True]
+
+
+@pytest.mark.parametrize("vendor", SECRETS)
 async def test_keys_are_one_message_that_asks_for_an_answer(echo: EchoServer, vendor: str) -> None:
     async with Peer(echo.session, echo.url, vendor) as peer:
         await peer.press("12*4#")

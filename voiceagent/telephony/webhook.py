@@ -13,7 +13,7 @@ from voiceagent.telephony.signatures import MAX_FIELDS, Webhook
 from voiceagent.telephony.vendors import Vendor
 
 DIRECTION = ("Direction", "direction")
-"""Of the call: `inbound`, or something like `outbound-api`, by every vendor that tells it."""
+"""Of the call: `inbound`, or something like `outbound-api`. Where a vendor does not tell, the operator may in the address."""
 
 
 def facts_of(webhook: Webhook, vendor: Vendor) -> CallFacts:
@@ -27,7 +27,7 @@ def facts_of(webhook: Webhook, vendor: Vendor) -> CallFacts:
         text(fields.get(vendor.called)),
         text(fields.get(vendor.call_id)),
         parameters_of(query) if in_body else {},
-        text(next(filter(None, map(fields.get, DIRECTION)), "")).lower().startswith("outbound"),
+        any(text(told.get(name)).lower().startswith("outbound") for told in (fields, query) for name in DIRECTION),
     )
 
 
