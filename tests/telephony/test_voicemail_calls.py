@@ -66,6 +66,12 @@ async def test_a_machine_is_left_its_message_after_the_beep_and_then_hung_up_on(
         steps = await ended(server, 1)
     assert 0.0 < after[0] - peer.spoken_until < 1.5
     (last,) = [event for event, _ in steps if isinstance(event, ev.LastWords)]
+    known = next(at for at, (event, _) in enumerate(steps) if isinstance(event, ev.ReplyCancelled))
+    until = next(at for at, (event, _) in enumerate(steps) if isinstance(event, ev.LastWords))
+    meanwhile = [action for _, actions in steps[known + 1 : until] for action in actions]
+    assert not [action for action in meanwhile if isinstance(action, act.ReplyHeard) and action.heard], (
+        "nobody talks to a machine"
+    )
     assert last.text == MESSAGE
     heard = [action.heard for _, actions in steps for action in actions if isinstance(action, act.ReplyHeard)]
     assert heard[-1] == MESSAGE

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from voiceagent.config import AgentConfig
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.actions import Action
+from voiceagent.conversation.actions import Action, ReplyStarted
 from voiceagent.latency.budgets import Miss
 from voiceagent.latency.spans import TurnReport
 from voiceagent.media.leg import InboundFrame, Leg
@@ -55,6 +55,11 @@ class Screening:
     def watch(self, call: Screened) -> None:
         """The call that hears the leg."""
         self._call = call
+
+    @property
+    def _is_waiting(self) -> bool:
+        """Whether a machine is known that has not come to its beep."""
+        return self.verdict is Verdict.MACHINE and not self._is_done
 
     @property
     def verdict(self) -> Verdict:
@@ -107,7 +112,9 @@ class Screening:
     # --- the observer ---
 
     def stepped(self, event: ev.Event, actions: tuple[Action, ...]) -> None:
-        """Learn what the ear makes of the frames."""
+        """Learn what the ear makes of the frames. What the agent still begins to say to a known machine is not said."""
+        if self._is_waiting and self._call is not None and any(isinstance(action, ReplyStarted) for action in actions):
+            self._call.feed(ev.ReplyCancelled(self._call.now_ms()))
         match event:
             case ev.SpeechStarted() | ev.SpeechResumed():
                 self._machine.speaks(True)
