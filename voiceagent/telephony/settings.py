@@ -23,17 +23,16 @@ class TelephonySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     """Of `twilio`, `signalwire`, `telnyx`, `plivo`, `exotel`, `vonage`, `jambonz`."""
     url: str = ""
     """Where they reach this server, such as https://voice.example.org: what their signatures are made over."""
+    audiosocket: str = ""
+    """Where Asterisk's AudioSocket is listened for, such as 127.0.0.1:9092. Empty: nowhere."""
+    audiosocket_peers: tuple[str, ...] = ()
+    """The addresses that may come there; needed where it is not loopback."""
     collect_digits: bool = False
     """Whether the agent has the tool of that name: it says how the number that it asks for ends."""
     voicemail: VoicemailSettings = VoicemailSettings()
     """What is done where an answering machine takes a call that we made."""
     results: ResultSettings = ResultSettings()
     """Who is told how a call went."""
-
-    audiosocket: str = ""
-    """Where Asterisk's AudioSocket is listened for, such as 127.0.0.1:9092. Empty: nowhere."""
-    audiosocket_peers: tuple[str, ...] = ()
-    """The addresses that may come there; needed where it is not loopback."""
 
     def __post_init__(self) -> None:
         audiosocket_of(self)
