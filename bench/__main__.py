@@ -39,6 +39,7 @@ ON_REQUEST = (
     "starter",
     "transcription",
     "vllm",
+    "voicemail",
 )
 """Run only when named: they take up to an hour, and some install other people's software."""
 

@@ -406,6 +406,28 @@ def test_a_cancelled_reply_leaves_the_caller_the_floor() -> None:
     assert world.assistant_texts() == ["Hi"]
 
 
+def test_last_words_are_said_in_place_of_all_else_and_end_the_call() -> None:
+    world = begun()
+    world.say("Hello.")
+    world.answer("Hi there, my friend.")
+    world.synthesise_all()
+    world.frames(10)
+    world.feed(ev.LastWords(world.now_ms, "Please call us back.", "left"))
+    world.settle()
+    world.play_all()
+    assert world.assistant_texts() == ["Hi", "Please call us back."]
+    assert world.actions[-1] == act.End("left")
+    assert not world.timers
+
+
+def test_last_words_are_said_though_an_utterance_is_open() -> None:
+    world = begun()
+    world.speech()
+    world.feed(ev.LastWords(world.now_ms, "Please call us back.", "left"))
+    world.play_all()
+    assert world.actions[-1] == act.End("left")
+
+
 def test_a_hang_up_ends_the_reply_and_clears_every_timer() -> None:
     world = begun(phrases=Phrases(greeting="Hello."))
     world.feed(ev.HangUp(world.now_ms, "hangup"))

@@ -343,6 +343,7 @@ any_event = st.one_of(
     st.builds(ev.TextReceived, some_time, some_text),
     st.builds(ev.ReplyRequested, some_time),
     st.builds(ev.ReplyCancelled, some_time),
+    st.builds(ev.LastWords, some_time, st.just("Call back."), st.just("left")),
     st.builds(ev.HangUp, some_time, st.just("hangup")),
 )
 

@@ -88,12 +88,12 @@ def _part(data: Any) -> str:
     return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
-def webhook(vendor: str, query: str = "") -> Request:
+def webhook(vendor: str, query: str = "", direction: str = "inbound") -> Request:
     """The signed request that tells of a call."""
     path = f"/telephony/{vendor}" + (f"?{query}" if query else "")
     secret = SECRETS[vendor]
     if vendor == "exotel":
-        query = urlencode({"CallSid": "c-exotel", "CallFrom": CALLER, "CallTo": CALLED})
+        query = urlencode({"CallSid": "c-exotel", "CallFrom": CALLER, "CallTo": CALLED, "Direction": direction})
         credentials = base64.b64encode(secret.encode()).decode()
         return Request("GET", f"/telephony/exotel?{query}", {"Authorization": f"Basic {credentials}"})
     if vendor == "vonage":
@@ -103,13 +103,14 @@ def webhook(vendor: str, query: str = "") -> Request:
         token = f"{signed}.{_part(hmac.new(secret.encode(), signed.encode(), 'sha256').digest())}"
         return Request("POST", path, {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}, body)
     if vendor == "jambonz":
-        body = json.dumps({"from": CALLER, "to": CALLED, "call_sid": "c-jambonz", "direction": "inbound"}).encode()
+        body = json.dumps({"from": CALLER, "to": CALLED, "call_sid": "c-jambonz", "direction": direction}).encode()
         now = int(time.time())
         digest = hmac.new(secret.encode(), f"{now}.".encode() + body, "sha256").hexdigest()
         headers = {"Jambonz-Signature": f"t={now},v1={digest}", "Content-Type": "application/json"}
         return Request("POST", path, headers, body)
     call_id = "CallUUID" if vendor == "plivo" else "CallSid"
-    return _form(vendor, path, {call_id: f"c-{vendor}", "From": CALLER, "To": CALLED, "CallStatus": "ringing"})
+    fields = {call_id: f"c-{vendor}", "From": CALLER, "To": CALLED, "CallStatus": "ringing", "Direction": direction}
+    return _form(vendor, path, fields)
 
 
 async def ask(session: aiohttp.ClientSession, server_url: str, request: Request) -> tuple[int, str]:
@@ -146,6 +147,7 @@ class Peer:
     vendor: str
     parameters: dict[str, str] = field(default_factory=dict)
     query: str = ""
+    direction: str = "inbound"
     shuffled: bool = False
     """Whether pieces overtake each other."""
     acknowledges: bool = True
@@ -172,11 +174,16 @@ class Peer:
         return 16_000 if self.vendor in ("vonage", "jambonz") else 8_000
 
     @property
+    def frames_sent(self) -> int:
+        """Of 20 ms, since the call began."""
+        return self._chunk
+
+    @property
     def is_l16(self) -> bool:
         return self.vendor in ("vonage", "jambonz", "exotel")
 
     async def __aenter__(self) -> Peer:
-        status, answer = await ask(self.session, self.server_url, webhook(self.vendor, self.query))
+        status, answer = await ask(self.session, self.server_url, webhook(self.vendor, self.query, self.direction))
         assert status == 200, answer
         url = self.server_url.replace("http", "ws", 1) + stream_path(answer)
         protocols = ("audio.jambonz.org",) if self.vendor == "jambonz" else ()

@@ -21,8 +21,8 @@ from tests.telephony.test_foreign import received
 from voiceagent.config import AgentConfig, load_agent
 from voiceagent.errors import ConfigError, MediaError
 from voiceagent.media.stream_leg import MAX_MALFORMED, StreamLeg
-from voiceagent.server.agent_service import with_caller
 from voiceagent.server.app import CALLS, DRAINING
+from voiceagent.server.phone_calls import with_caller
 from voiceagent.telephony.keypad import MAX_KEYS, PAUSE_S, Keypad
 from voiceagent.telephony.messages import MAX_PARAMETERS, CallFacts
 from voiceagent.telephony.settings import Telephone, TelephonySettings
@@ -233,7 +233,7 @@ async def test_one_malformed_message_ends_nothing(echo: EchoServer) -> None:
     async with Peer(echo.session, echo.url, "plivo") as peer:
         await peer.socket.send_str("{")
         await peer.press("1#")
-        await peer.wait(lambda: bool(echo.calls) and len(echo.calls[0].typed) == 2)
+        await peer.wait(lambda: bool(echo.calls) and len(echo.calls[0].typed) == 3)
 
 
 async def test_a_flood_of_audio_ends_the_call_and_no_other(echo: EchoServer) -> None:
@@ -246,7 +246,7 @@ async def test_a_flood_of_audio_ends_the_call_and_no_other(echo: EchoServer) -> 
                 await socket.send_str(media)
                 await asyncio.sleep(0)
         await good.press("1#")
-        await good.wait(lambda: len(echo.calls[0].typed) == 2)
+        await good.wait(lambda: len(echo.calls[0].typed) == 3)
     await echo.app[CALLS].over()
     assert {call.ended for call in echo.calls} == {"abuse", "hangup"}
 

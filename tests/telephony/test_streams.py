@@ -54,14 +54,23 @@ async def test_what_the_operator_wrote_into_the_webhooks_address_comes_with_the_
 
 
 @pytest.mark.parametrize("vendor", SECRETS)
+async def test_a_call_that_we_made_is_known_by_its_webhook(echo: EchoServer, vendor: str) -> None:
+    query = "direction=outbound" if vendor == "vonage" else ""
+    for direction in ("inbound", "outbound-api"):
+        async with Peer(echo.session, echo.url, vendor, direction=direction, query=query):
+            pass
+    assert [call.leg.facts.outbound for call in echo.calls] == [vendor == "vonage", True]
+
+
+@pytest.mark.parametrize("vendor", SECRETS)
 async def test_keys_are_one_message_that_asks_for_an_answer(echo: EchoServer, vendor: str) -> None:
     async with Peer(echo.session, echo.url, vendor) as peer:
         await peer.press("12*4#")
         await peer.press("7")
-        await peer.wait(lambda: bool(echo.calls) and len(echo.calls[0].typed) == 4)
+        await peer.wait(lambda: bool(echo.calls) and len(echo.calls[0].typed) == 6)
         typed = [json.loads(text) for text in echo.calls[0].typed]
-    assert [event["type"] for event in typed] == ["conversation.item.create", "response.create"] * 2
-    assert [event["item"]["content"][0]["text"] for event in typed[::2]] == ["12*4", "7"]
+    assert [event["type"] for event in typed] == ["output_audio_buffer.clear", "conversation.item.create", "response.create"] * 2
+    assert [event["item"]["content"][0]["text"] for event in typed[1::3]] == ["12*4", "7"]
 
 
 @pytest.mark.parametrize("vendor", SECRETS)

@@ -118,6 +118,14 @@ class Call:
         """End the call. May be called at any time, and more than once."""
         self._post(ev.HangUp(self._clock.now_ms(), reason))
 
+    def feed(self, event: ev.Event) -> None:
+        """What whoever watches the call's leg has decided. May be called at any time while the call runs."""
+        self._post(event)
+
+    def now_ms(self) -> float:
+        """The time on the call's clock."""
+        return self._clock.now_ms()
+
     def _wire(self, tasks: CallTasks) -> None:
         parts, turn = self._parts, self._parts.agent.turn
         scope = CallScope(self.call_id, self._clock, tasks, self._post)

@@ -319,3 +319,12 @@ class InstructionsChanged(Event):
     """The client gave the agent new instructions (`session.update`). They apply from the next generation on."""
 
     instructions: str
+
+
+@dataclass(frozen=True, slots=True)
+class LastWords(Event):
+    """Say this, whatever goes on, and end the call after it."""
+
+    text: str
+    reason: str
+    """Why the call ends, a slug."""

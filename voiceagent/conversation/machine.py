@@ -69,6 +69,12 @@ def _hang_up(step: Step, event: ev.HangUp) -> None:
     end(step, event.reason)
 
 
+def _last_words(step: Step, event: ev.LastWords) -> None:
+    cancel(step, "cancelled")
+    step.put(ending=event.reason, pause=None)
+    begin(step, NextReply("say", event.text))
+
+
 def _timer_fired(step: Step, event: ev.TimerFired) -> None:
     if event.name not in step.state.timers:
         return
@@ -147,6 +153,7 @@ TABLE: Mapping[type[ev.Event], Row] = dict(
         #    event                      phases                   what is done                          next phases
         _row(ev.CallStarted,            (_NEW,),                 _call_started,                        _BEGUN),
         _row(ev.HangUp,                 _NOT_ENDED,              _hang_up,                             (_ENDED,)),
+        _row(ev.LastWords,              LIVE,                    _last_words,                          _BEGUN),
         _row(ev.TimerFired,             LIVE,                    _timer_fired,                         (*_ANSWERED, _ENDED)),
         _row(ev.SpeechStarted,          LIVE,                    caller_turn.speech_started,           (_HEARING,)),
         _row(ev.Transcript,             _CALLER,                 caller_turn.transcript,               _KEPT),

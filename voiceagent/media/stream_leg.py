@@ -4,10 +4,9 @@ is to be said goes out paced, and counts as heard when the vendor's marks say th
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -22,8 +21,8 @@ from voiceagent.media.leg import InboundFrame
 from voiceagent.media.marks import Marks
 from voiceagent.media.phone_codec import PhoneDecoder, PhoneEncoder
 from voiceagent.media.playout import RATE_HZ, Playout
+from voiceagent.media.pressed_keys import PressedKeys
 from voiceagent.media.stream_player import StreamPlayer
-from voiceagent.telephony.keypad import Keypad
 from voiceagent.telephony.messages import Audio, Digit, MarkReached, Started, Stopped
 from voiceagent.telephony.vendors import Stream
 from voiceagent.token_bucket import Meter, TokenBucket
@@ -70,6 +69,7 @@ class StreamLeg:
         self.dropped_events = 0
         self.malformed = 0
         self.facts = started.facts
+        self.keys = PressedKeys(self._on_keys)
         self._wire = wire
         self._stream = stream
         self._loop = asyncio.get_running_loop()
@@ -78,7 +78,6 @@ class StreamLeg:
         self._numbers = _Numbers(decoder)
         encoder = PhoneEncoder(started.format, RATE_HZ)
         self._player = StreamPlayer(self.playout, stream, encoder, self._send, Marks(come_back=has_marks), chunk_frames)
-        self._keypad = Keypad()
         self._meter = messages_meter()
         self._heard: deque[InboundFrame] = deque()
         self._events: deque[str] = deque()
@@ -119,7 +118,7 @@ class StreamLeg:
             await self._changed.wait()
 
     async def client_events(self) -> AsyncIterator[str]:
-        """What the caller keyed in, as a message that was typed and a request for its answer."""
+        """What the caller keyed in, see `PressedKeys`."""
         while True:
             while self._events:
                 yield self._events.popleft()
@@ -187,19 +186,15 @@ class StreamLeg:
             case MarkReached(name):
                 self._player.reached(name)
             case Digit(key):
-                self._key(self._keypad.press(key, self._loop.time()))
+                self.keys.press(key)
             case Stopped():
                 self._end("hangup")
 
-    def _key(self, keys: str) -> None:
-        if not keys:
-            return
-        if len(self._events) + 2 > MAX_CLIENT_EVENTS:
+    def _on_keys(self, events: Sequence[str]) -> None:
+        if len(self._events) + len(events) > MAX_CLIENT_EVENTS:
             self.dropped_events += 1
             return
-        item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": keys}]}
-        self._events.append(json.dumps({"type": "conversation.item.create", "item": item}))
-        self._events.append(json.dumps({"type": "response.create"}))
+        self._events.extend(events)
         self._events_changed.set()
 
     def _on_malformed(self, error: MediaError) -> None:
@@ -231,7 +226,6 @@ class StreamLeg:
 
     def _on_watch(self) -> None:
         now_s = self._loop.time()
-        self._key(self._keypad.poll(now_s))
         if now_s - self._last_s >= SILENCE_TIMEOUT_S:
             self._end("lost")
         if not self._end_reason:
@@ -242,6 +236,7 @@ class StreamLeg:
             return
         self._end_reason = reason
         self._watch.cancel()
+        self.keys.close()
         self._receiver.close()
         self._changed.set()
         self._events_changed.set()

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
@@ -26,11 +27,9 @@ from voiceagent.guard.checks import load_guards
 from voiceagent.latency.budgets import Budgets
 from voiceagent.llm.engine import no_tools
 from voiceagent.media import first_call
-from voiceagent.media.gateway_leg import GatewayLeg
 from voiceagent.media.ice import IceServers
 from voiceagent.media.leg import Leg
 from voiceagent.media.ports import MediaPorts
-from voiceagent.media.stream_leg import StreamLeg
 from voiceagent.media.webrtc import WebRtcLeg
 from voiceagent.models.choice import profile_of, registry_of
 from voiceagent.models.fitness import unfit
@@ -39,9 +38,11 @@ from voiceagent.realtime.settings import MAX_INSTRUCTIONS_CHARACTERS
 from voiceagent.server.about import about
 from voiceagent.server.admission import Admission
 from voiceagent.server.app import Service
+from voiceagent.server.call_results import CallResults
 from voiceagent.server.calls import StartCall
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.observers import Logged, Measured
+from voiceagent.server.phone_calls import phone_tools, result_of, screening_of, with_caller
 from voiceagent.server.problems import Problem
 from voiceagent.server.sip_line import SipService
 from voiceagent.store.event_log import EventLog, event_logs_dir
@@ -49,6 +50,7 @@ from voiceagent.store.turns import TurnStore, turns_file
 from voiceagent.telephony.settings import Telephone
 from voiceagent.telephony.sip_settings import Trunk
 from voiceagent.tools.call_tools import CallTools
+from voiceagent.tools.tool import Tool
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.tts.spoken_voice import Speech
 from voiceagent.turn_taking.languages import LANGUAGES, language
@@ -113,6 +115,7 @@ class AgentService:
         known = registry_of(self.agent)
         engines = await load_engines(profile_of(self.agent, known), self.agent, known)
         store = TurnStore(turns_file(data_dir()), metrics.losses)
+        results = CallResults(self.agent.telephony.results, os.environ, metrics.queue_dropped)
         metrics.llm, metrics.stt, metrics.judges = engines.llm, engines.stt, engines.turn
         try:
             speech = await asyncio.to_thread(_speech, self.agent, engines)
@@ -123,6 +126,7 @@ class AgentService:
             rules_of(self.agent, tools, engines.turn)  # the agent's own weights are read here, and not only with the first caller
             self._warn_of_unfit_models(tools)
             await sources.open()
+            await results.open()
             await _warm(engines, self.agent)
             await admission.learn(engines.llm.kv_capacity)
             await asyncio.to_thread(first_call.prepare)
@@ -130,7 +134,7 @@ class AgentService:
             await asyncio.to_thread(memory.collect_what_loading_left)
             pressure = admission.pressure
             parts = AgentParts(self.agent, engines, guards, speech, self.budgets, sources, lambda: pressure.level)
-            yield self._start_call(parts, tools, metrics, store)
+            yield self._start_call(parts, tools, metrics, store, results)
         finally:
             metrics.llm = metrics.stt = None
             metrics.judges = ()
@@ -139,6 +143,7 @@ class AgentService:
                 stack.push_async_callback(engines.close)
                 stack.push_async_callback(sources.close)
                 stack.push_async_callback(tools.close)
+                stack.push_async_callback(results.close)
 
     def _about(self, tools: ToolSet) -> Callable[[], dict[str, object]]:
         """What `about` says; it is made anew only when an MCP server has reported its tools."""
@@ -157,16 +162,24 @@ class AgentService:
         if found is not None:
             log.warning("%s; %s", found.problem, found.advice)
 
-    def _start_call(self, parts: AgentParts, tools: ToolSet, metrics: Metrics, store: TurnStore) -> StartCall:
+    def _start_call(
+        self, parts: AgentParts, tools: ToolSet, metrics: Metrics, store: TurnStore, results: CallResults
+    ) -> StartCall:
         def start_call(leg: Leg, call_id: str, session: dict[str, object]) -> Call:
             agent = with_caller(with_instructions(self.agent, session), leg)
-            call_tools = _call_tools(tools, session)
+            call_tools = _call_tools(tools, session, () if no_tools(parts.engines.llm) else phone_tools(agent, leg))
             observers: list[CallObserver] = [Measured(metrics, store)]
             if self.event_logs:
                 folder = event_logs_dir(data_dir())
                 rules = rules_of(agent, tools, parts.engines.turn, parts.engines.llm.limits)
                 observers.append(Logged(EventLog(folder, call_id, rules, keep=self.event_logs, losses=metrics.losses)))
-            return Call(call_id, leg, replace(parts, agent=agent), call_tools, observers)
+            observers += result_of(results, call_id, leg)
+            screening = screening_of(agent, leg)
+            if screening is None:
+                return Call(call_id, leg, replace(parts, agent=agent), call_tools, observers)
+            call = Call(call_id, screening, replace(parts, agent=agent), call_tools, [*observers, screening])
+            screening.watch(call)
+            return call
 
         return start_call
 
@@ -186,22 +199,10 @@ def with_instructions(agent: AgentConfig, session: dict[str, object]) -> AgentCo
     return msgspec.structs.replace(agent, instructions=instructions)
 
 
-def with_caller(agent: AgentConfig, leg: Leg) -> AgentConfig:
-    """The agent with who calls and what the operator had the vendor pass on behind its instructions, where a telephone tells."""
-    if not isinstance(leg, StreamLeg | GatewayLeg):
-        return agent
-    facts = leg.facts
-    who = {"caller": facts.caller, "called": facts.called}
-    told = {**who, **facts.parameters, **who}  # a parameter may come from the caller's own SIP headers
-    known = {name: value for name, value in told.items() if value}
-    if not known:
-        return agent
-    return msgspec.structs.replace(agent, instructions=f"{agent.instructions}\n\n{msgspec.json.encode(known).decode()}")
-
-
-def _call_tools(agents: ToolSet, session: dict[str, object]) -> CallTools:
-    """The agent's tools, and those that the client offers in the session settings that came with its offer. Raises Problem."""
-    tools = CallTools(agents)
+def _call_tools(agents: ToolSet, session: dict[str, object], legs: Sequence[Tool] = ()) -> CallTools:
+    """The agent's tools, the leg's, and those that the client offers in the session settings that came with its offer. Raises
+    Problem."""
+    tools = CallTools(agents, legs)
     try:
         tools.offer(session.get("tools") or [])
     except ProtocolError as error:

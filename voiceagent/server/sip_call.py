@@ -92,7 +92,7 @@ class SipCall:
 
     async def dial(self, uri: str) -> GatewayLeg:
         """Call somebody, and wait until they take the call. Raises CallRefused, MediaError, GatewayError."""
-        facts = CallFacts(self._settings.account, uri)
+        facts = CallFacts(self._settings.account, uri, outbound=True)
         leg, offer = await GatewayLeg.offer(facts, self._released, self._ports)
         self._attach(leg)
         self._outcome = asyncio.get_running_loop().create_future()

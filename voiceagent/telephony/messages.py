@@ -39,6 +39,8 @@ class CallFacts:
     """The vendor's own id of the call: for its console and its API."""
     parameters: Mapping[str, str] = field(default_factory=dict)
     """What the operator had the vendor pass on."""
+    outbound: bool = False
+    """Whether we called: then whoever answers may be a machine."""
 
     def beside(self, other: CallFacts) -> CallFacts:
         """These, and what the other has besides."""
@@ -48,6 +50,7 @@ class CallFacts:
             self.called or other.called,
             self.vendors_id or other.vendors_id,
             dict([*self.parameters.items(), *others.items()][:MAX_PARAMETERS]),
+            self.outbound or other.outbound,
         )
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from voiceagent.addresses import check_address
 from voiceagent.errors import ConfigError
+from voiceagent.telephony.policies import ResultSettings, VoicemailSettings
 from voiceagent.telephony.sip_settings import SipSettings
 from voiceagent.telephony.vendors import VENDORS, Vendor
 
@@ -32,6 +33,12 @@ class TelephonySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     """Where Asterisk's AudioSocket is listened for, such as 127.0.0.1:9092. Empty: nowhere."""
     audiosocket_peers: tuple[str, ...] = ()
     """The addresses that may come there; needed where it is not loopback."""
+    collect_digits: bool = False
+    """Whether the agent has the tool of that name: it says how the number that it asks for ends."""
+    voicemail: VoicemailSettings = VoicemailSettings()
+    """What is done where an answering machine takes a call that we made."""
+    results: ResultSettings = ResultSettings()
+    """Who is told how a call went."""
 
     def __post_init__(self) -> None:
         audiosocket_of(self)

@@ -11,6 +11,9 @@ from voiceagent.telephony.messages import CallFacts
 from voiceagent.telephony.signatures import MAX_FIELDS, Webhook
 from voiceagent.telephony.vendors import Vendor
 
+DIRECTION = ("Direction", "direction")
+"""Of the call: `inbound`, or something like `outbound-api`. Where a vendor does not tell, the operator may in the address."""
+
 
 def facts_of(webhook: Webhook, vendor: Vendor) -> CallFacts:
     """Who calls whom. What the operator wrote into the query of the webhook's address are parameters of the call. Raises
@@ -23,6 +26,7 @@ def facts_of(webhook: Webhook, vendor: Vendor) -> CallFacts:
         text(fields.get(vendor.called)),
         text(fields.get(vendor.call_id)),
         parameters_of(query) if in_body else {},
+        any(text(told.get(name)).lower().startswith("outbound") for told in (fields, query) for name in DIRECTION),
     )
 
 

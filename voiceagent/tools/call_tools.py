@@ -1,10 +1,11 @@
-"""The tools of one call: the agent's, and those that this call's client offers and runs itself. A client's tool never takes the
-name of one of the agent's, and always counts as a tool with effects."""
+"""The tools of one call: the agent's, those that belong to its leg, and those that this call's client offers and runs itself. A
+leg's or a client's tool never takes the name of one of the agent's, and a client's is always taken to leave something behind."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 
 from voiceagent.errors import ProtocolError
 from voiceagent.json_types import JsonObject
@@ -33,11 +34,12 @@ MAX_CLIENT_PARTS = 1000
 class CallTools:
     """One per call."""
 
-    def __init__(self, agents: ToolSet) -> None:
+    def __init__(self, agents: ToolSet, legs: Sequence[Tool] = ()) -> None:
         self.agents = agents
+        self._legs = {tool.name: tool for tool in legs if tool.name not in agents.names}
         self._offered: dict[str, _Offered] = {}
         self._waiting: dict[str, asyncio.Future[str]] = {}
-        self._at_client = agents.runner(MAX_AT_CLIENT)
+        self._own_runs = agents.runner(MAX_AT_CLIENT)
 
     def offer(self, tools: object) -> list[dict[str, object]]:
         """Take the client's tools, in the form of the protocol's `session.tools`, in place of those that it offered before.
@@ -49,7 +51,7 @@ class CallTools:
         room = Room(MAX_CLIENT_PARTS, MAX_CLIENT_BYTES, most)
         for tool in tools:
             one = _Offered(tool, room)
-            if one.name in offered or one.name in self.agents.names:
+            if one.name in offered or one.name in self.agents.names or one.name in self._legs:
                 raise ProtocolError(f"There is a tool {one.name} already; give yours another name.")
             offered[one.name] = one
         self._offered = offered
@@ -63,19 +65,24 @@ class CallTools:
     def schemas(self) -> list[JsonObject]:
         """The OpenAI function objects of all tools; the agent's come first, because they stay."""
         mine = self.agents.names
-        return [*self.agents.schemas(), *(tool.schema for name, tool in self._offered.items() if name not in mine)]
+        legs = [tool.schema for tool in self._legs.values()]
+        return [*self.agents.schemas(), *legs, *(tool.schema for name, tool in self._offered.items() if name not in mine)]
 
     def policy(self, name: str) -> ToolPolicy:
         """The policy of a tool."""
+        if name in self._legs:
+            return self._legs[name].policy
         return ToolPolicy() if self._clients(name) else self.agents.policy(name)
 
     async def run(self, call_id: str, name: str, arguments: str, timeout_s: float) -> ToolOutcome:
         """Run a tool by the rules of `ToolSet.run`; `call_id` is the model's request. A run of a client's tool waits until
         `answer` is called for it."""
+        if name in self._legs:
+            return await self._own_runs.run(self._legs[name], arguments, timeout_s)
         tool = self._clients(name)
         if tool is None:
             return await self.agents.run(name, arguments, timeout_s)
-        return await self._at_client.run(_AtTheClient(tool, call_id, self._waiting), arguments, timeout_s)
+        return await self._own_runs.run(_AtTheClient(tool, call_id, self._waiting), arguments, timeout_s)
 
     def answer(self, call_id: str, output: str) -> bool:
         """Take the client's result of the request. Returns whether somebody waited for it."""

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from voiceagent.turn_taking.phone_words import PhoneWords
+
 WordClass = Literal["filler", "joiner", "determiner", "preposition", "auxiliary", "pronoun", "verb"]
 """A closed class of words with which a sentence hardly ever ends."""
 
@@ -122,6 +124,7 @@ class Language:
     """Words in small letters whose full stop ends no sentence."""
     sayings: Sayings = Sayings()
     prompts: Prompts = Prompts()
+    phone: PhoneWords = field(default_factory=PhoneWords)
 
     @property
     def is_known(self) -> bool:

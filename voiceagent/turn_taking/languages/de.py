@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
+from voiceagent.turn_taking.phone_words import PhoneWords
 
 _ONES = """null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn
 achtzehn neunzehn"""
@@ -86,5 +87,27 @@ GERMAN = Language(
         tool_running='{"status": "läuft noch, das Ergebnis ist noch nicht bekannt"}',
         tool_not_confirmed='{"status": "noch nicht ausgeführt: der Anrufer wird um Bestätigung gebeten"}',
         tool_other_unconfirmed='{"error": "nicht ausgeführt: eine andere Anfrage wartet auf die Bestätigung des Anrufers"}',
+    ),
+    phone=PhoneWords(
+        machine=phrase_set(
+            "nach dem ton|nach dem signalton|nach dem signal|nach dem piep|nach dem piepton|nach dem pfeifton|"
+            "eine nachricht|nachricht hinterlassen|hinterlassen sie|hinterlasse|hinterlasst|anrufbeantworter|"
+            "mailbox|mobilbox|sprachbox|voicemail|sprachnachricht|rufe zurück|rufe sie zurück|ruf dich zurück|"
+            "rufen sie zurück|rufen wir sie zurück|rufe ich zurück|melde mich|melden uns bei ihnen|"
+            "vorübergehend nicht erreichbar|teilnehmer ist|der gewünschte gesprächspartner|versuchen sie es später|"
+            "automatisch|drücken sie"
+        ),
+        absent=phrase_set(
+            "nicht erreichbar|nicht zu erreichen|nicht da|nicht zu hause|nicht ans telefon|nicht entgegennehmen|"
+            "nicht persönlich|außerhalb|geschäftszeiten|öffnungszeiten|büro ist geschlossen"
+        ),
+        collect_digits=(
+            "Lass den Anrufer eine Nummer am Telefon eintippen, zum Beispiel eine Bestellnummer oder eine PIN. Sage "
+            "vorher, was einzutippen ist und welche Taste abschließt. Das Eingetippte kommt als nächste Nachricht des "
+            "Anrufers."
+        ),
+        collecting=(
+            "der Anrufer kann jetzt tippen; das Eingetippte ist seine nächste Nachricht; sage ihm, was er eintippen soll"
+        ),
     ),
 )

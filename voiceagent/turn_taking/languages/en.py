@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
+from voiceagent.turn_taking.phone_words import PhoneWords
 
 _ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
 eighteen nineteen"""
@@ -74,5 +75,26 @@ ENGLISH = Language(
         tool_running='{"status": "still running, its result is not known yet"}',
         tool_not_confirmed='{"status": "not done yet: the caller is asked to confirm it"}',
         tool_other_unconfirmed='{"error": "not done: another request waits for the caller to confirm it"}',
+    ),
+    phone=PhoneWords(
+        machine=phrase_set(
+            "after the tone|after the beep|at the tone|at the beep|at the sound of|leave a message|"
+            "leave me a message|leave your message|leave us a message|leave a brief message|leave a short message|"
+            "leave your name|leave a name|record your message|voicemail|voice mail|answering machine|answer phone|"
+            "answerphone|mailbox|automated voice|automatic voice|forwarded to|call you back as soon as|"
+            "get back to you as soon as|return your call|is switched off|try again later|"
+            "when you have finished recording|to leave a callback number|please press|press one|press 1"
+        ),
+        absent=phrase_set(
+            "not available|unavailable|cant come to the phone|can't take your call|cannot take your call|"
+            "unable to take your call|you have reached|youve reached|you've reached|cant answer|not able to answer|"
+            "not in the office|out of the office|missed your call|sorry we missed|"
+            "opening hours|business hours|our office is closed"
+        ),
+        collect_digits=(
+            "Ask the caller to key in a number on the telephone, such as an order number or a PIN. Say first what to "
+            "key in and which key ends it. What is keyed in comes as the caller's next message."
+        ),
+        collecting=("the caller can key in now; what they key in is their next message; tell them what to key in"),
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
+from voiceagent.turn_taking.phone_words import PhoneWords
 
 _ONES = """cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete
 dieciocho diecinueve"""
@@ -94,5 +95,24 @@ SPANISH = Language(
         tool_running='{"status": "todavía en curso, aún no se conoce el resultado"}',
         tool_not_confirmed='{"status": "aún no hecho: se pide confirmación a quien llama"}',
         tool_other_unconfirmed='{"error": "no hecho: otra petición espera la confirmación de quien llama"}',
+    ),
+    phone=PhoneWords(
+        machine=phrase_set(
+            "después de la señal|después del tono|después del pitido|después de oír la señal|tras la señal|"
+            "tras el tono|al oír la señal|al escuchar el tono|deje un mensaje|deje su mensaje|deja un mensaje|"
+            "deja tu mensaje|dejar un mensaje|dejar su mensaje|déjame un mensaje|déjanos un mensaje|deje su nombre|"
+            "buzón de voz|buzón|contestador|grabe su mensaje|devolveré la llamada|devolveremos la llamada|"
+            "le llamaré|te llamaré|apagado o fuera de cobertura|fuera de cobertura|inténtelo más tarde|pulse"
+        ),
+        absent=phrase_set(
+            "no está disponible|no estoy disponible|no puedo atender|no podemos atender|no puedo contestar|"
+            "no puedo ponerme|no estoy en casa|ha llamado a|has llamado a|en este momento no|fuera del horario|"
+            "horario de atención"
+        ),
+        collect_digits=(
+            "Pide a quien llama que marque un número en el teléfono, por ejemplo un número de pedido o un PIN. Di "
+            "antes qué debe marcar y qué tecla termina. Lo marcado llega como su siguiente mensaje."
+        ),
+        collecting=("quien llama ya puede marcar; lo que marque será su siguiente mensaje; dile qué debe marcar"),
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
+from voiceagent.turn_taking.phone_words import PhoneWords
 
 _ONES = """zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize"""
 _TENS = "vingt trente quarante cinquante soixante"
@@ -77,5 +78,25 @@ FRENCH = Language(
         tool_running='{"status": "encore en cours, le résultat n\'est pas encore connu"}',
         tool_not_confirmed='{"status": "pas encore fait : une confirmation est demandée à l\'appelant"}',
         tool_other_unconfirmed='{"error": "pas fait : une autre demande attend la confirmation de l\'appelant"}',
+    ),
+    phone=PhoneWords(
+        machine=phrase_set(
+            "après le bip|après le signal|après le signal sonore|après la tonalité|laissez un message|"
+            "laissez votre message|laissez-moi un message|laisser un message|laisser votre message|"
+            "laissez moi un message|laissez nous un message|laissez vos coordonnées|laissez votre nom|répondeur|"
+            "messagerie|messagerie vocale|boîte vocale|je vous rappelle|je vous rappellerai|je te rappelle|"
+            "nous vous rappellerons|rappellerai dès que|le correspondant que vous|votre correspondant|"
+            "rappeler ultérieurement|tapez|appuyez sur"
+        ),
+        absent=phrase_set(
+            "pas disponible|indisponible|peux pas répondre|pouvons pas répondre|peux pas vous répondre|absent|"
+            "absente|vous êtes bien chez|vous êtes bien sur|vous êtes sur|bureaux sont fermés|horaires d'ouverture|"
+            "injoignable"
+        ),
+        collect_digits=(
+            "Demande à l'appelant de taper un numéro sur le téléphone, par exemple un numéro de commande ou un code. "
+            "Dis d'abord quoi taper et quelle touche termine. Ce qui est tapé arrive comme son prochain message."
+        ),
+        collecting=("l'appelant peut taper maintenant; ce qu'il tape est son prochain message; dis-lui quoi taper"),
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
+from voiceagent.turn_taking.phone_words import PhoneWords
 
 _ONES = """zero uno due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici sedici
 diciassette diciotto diciannove"""
@@ -77,5 +78,25 @@ ITALIAN = Language(
         tool_running='{"status": "ancora in corso, il risultato non è ancora noto"}',
         tool_not_confirmed='{"status": "non ancora fatto: si chiede conferma a chi chiama"}',
         tool_other_unconfirmed='{"error": "non fatto: un\'altra richiesta attende la conferma di chi chiama"}',
+    ),
+    phone=PhoneWords(
+        machine=phrase_set(
+            "dopo il segnale|dopo il segnale acustico|dopo il bip|dopo il tono|lasciate un messaggio|"
+            "lasci un messaggio|lascia un messaggio|lasciare un messaggio|lasciate il vostro messaggio|"
+            "lasciami un messaggio|lasciate il vostro nome|lasci il suo nome|segreteria|segreteria telefonica|"
+            "casella vocale|messaggio vocale|vi richiamerò|la richiamerò|ti richiamo|vi richiameremo|"
+            "sarete richiamati|richiamare più tardi|il cliente da lei chiamato|l'utente da lei chiamato|"
+            "non è al momento raggiungibile|premere|prema"
+        ),
+        absent=phrase_set(
+            "non è disponibile|non sono disponibile|non posso rispondere|non possiamo rispondere|non siamo in casa|"
+            "non sono in casa|in questo momento non|risponde il numero|avete chiamato|orari di apertura|"
+            "uffici sono chiusi|irraggiungibile"
+        ),
+        collect_digits=(
+            "Chiedi a chi chiama di digitare un numero sul telefono, per esempio un numero d'ordine o un PIN. Di' "
+            "prima che cosa digitare e quale tasto conclude. Ciò che digita arriva come suo prossimo messaggio."
+        ),
+        collecting=("chi chiama può digitare adesso; ciò che digita è il suo prossimo messaggio; digli che cosa digitare"),
     ),
 )

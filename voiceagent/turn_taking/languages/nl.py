@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
+from voiceagent.turn_taking.phone_words import PhoneWords
 
 _ONES = """nul een twee drie vier vijf zes zeven acht negen tien elf twaalf dertien veertien vijftien zestien zeventien
 achttien negentien"""
@@ -74,5 +75,25 @@ DUTCH = Language(
         tool_running='{"status": "loopt nog, het resultaat is nog niet bekend"}',
         tool_not_confirmed='{"status": "nog niet gedaan: de beller wordt om bevestiging gevraagd"}',
         tool_other_unconfirmed='{"error": "niet gedaan: een ander verzoek wacht op bevestiging van de beller"}',
+    ),
+    phone=PhoneWords(
+        machine=phrase_set(
+            "na de toon|na de piep|na de pieptoon|na het signaal|na de biep|spreek een bericht in|"
+            "spreek uw bericht in|spreek je bericht in|een bericht in|laat een bericht achter|laat uw bericht achter|"
+            "laat je bericht achter|bericht achter|bericht inspreken|bericht achterlaten|laat uw naam|"
+            "antwoordapparaat|voicemail|bel u terug|bel je terug|bellen u terug|bel ik u|teruggebeld|"
+            "de persoon die u belt|is niet bereikbaar probeer|probeer het later|toets"
+        ),
+        absent=phrase_set(
+            "niet beschikbaar|niet bereikbaar|niet aanwezig|niet thuis|niet opnemen|kan de telefoon niet|"
+            "niet te woord staan|kantoor is gesloten|openingstijden|u bent verbonden met de|"
+            "dit is de mailbox"
+        ),
+        collect_digits=(
+            "Laat de beller een nummer op de telefoon intoetsen, zoals een bestelnummer of een pincode. Zeg eerst wat "
+            "er in te toetsen is en welke toets afsluit. Wat is ingetoetst komt als het volgende bericht van de "
+            "beller."
+        ),
+        collecting=("de beller kan nu toetsen; wat hij intoetst is zijn volgende bericht; zeg wat hij moet intoetsen"),
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
+from voiceagent.turn_taking.phone_words import PhoneWords
 
 _ONES = """zero um dois três quatro cinco seis sete oito nove dez onze doze treze quatorze quinze dezesseis dezessete
 dezoito dezenove"""
@@ -91,5 +92,24 @@ PORTUGUESE = Language(
         tool_running='{"status": "ainda em curso, o resultado ainda não é conhecido"}',
         tool_not_confirmed='{"status": "ainda não feito: pede-se confirmação a quem telefona"}',
         tool_other_unconfirmed='{"error": "não feito: outro pedido espera a confirmação de quem telefona"}',
+    ),
+    phone=PhoneWords(
+        machine=phrase_set(
+            "após o sinal|depois do sinal|após o bip|depois do bip|depois do toque|após o tom|deixe uma mensagem|"
+            "deixe a sua mensagem|deixe sua mensagem|deixe o seu recado|deixe seu recado|deixe um recado|"
+            "deixe o seu nome|deixe seu nome|deixar uma mensagem|deixar recado|caixa postal|caixa de mensagens|"
+            "correio de voz|secretária eletrônica|atendedor|retornarei|retornaremos|ligo de volta|ligarei de volta|"
+            "está desligado|fora da área|tente mais tarde|grave a sua mensagem|grave sua mensagem|pressione|digite"
+        ),
+        absent=phrase_set(
+            "não está disponível|não estou disponível|não posso atender|não podemos atender|não posso falar|"
+            "não estou em casa|neste momento não|no momento não|você ligou para|ligou para|horário de atendimento|"
+            "escritório está fechado"
+        ),
+        collect_digits=(
+            "Pede a quem liga que digite um número no telefone, por exemplo um número de pedido ou um PIN. Diz antes o "
+            "que digitar e que tecla termina. O que for digitado chega como a próxima mensagem de quem liga."
+        ),
+        collecting=("quem liga já pode digitar; o que digitar é a sua próxima mensagem; diz-lhe o que digitar"),
     ),
 )

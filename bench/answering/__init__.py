@@ -1,0 +1,1 @@
+"""Greetings of people and of answering machines, as a telephone carries them."""

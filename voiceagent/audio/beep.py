@@ -1,0 +1,103 @@
+"""Finds a beep: one tone of 300 to 2000 Hz that holds its pitch for 150 ms or longer. Each frame goes through Goertzel filters
+every 50 Hz (one product with their kernels, as all are wanted); it is a tone where nearly all of its energy lies around one of
+them. Keys of a telephone are two tones, voices have harmonics and glide. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voiceagent.audio.levels import FULL_SCALE
+
+RATE_HZ = 16_000
+FRAME_SAMPLES = 320
+FRAME_MS = 20
+STEP_HZ = RATE_HZ / FRAME_SAMPLES
+LOWEST_HZ, HIGHEST_HZ = 300.0, 2000.0
+SHORTEST_FRAMES = 6
+"""A tone of 150 ms fills at least so many frames wholly."""
+PURITY = 0.9
+"""The part of a frame's energy that a tone has; noise 10 dB below leaves it 0.91."""
+STEADY_HZ = 15.0
+"""A beep's frames differ by no more; a voice's do."""
+QUIETEST = 10 ** (-45 / 20)
+"""Of full scale."""
+RISE = 0.4
+"""Of a beep's level, what there may be before it: it comes out of silence, a voice's steady vowel out of the voice."""
+VOICE_HZ = 650.0
+"""Voices are no higher: a tone below is one only if it has …"""
+OVERTONES = 0.01
+"""… no more of its power in an overtone."""
+_AROUND = 2
+"""Filters on each side that hear the tone too, through the window."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beep:
+    """One that is over."""
+
+    hz: float
+    duration_ms: int
+    """To a frame."""
+
+
+class BeepDetector:
+    """Of one call; takes every frame in order."""
+
+    def __init__(self) -> None:
+        first = round(LOWEST_HZ / STEP_HZ) - _AROUND
+        last = round(HIGHEST_HZ / STEP_HZ) + _AROUND
+        self._first = first
+        self._window = np.hanning(FRAME_SAMPLES + 1)[:-1]
+        at = np.arange(FRAME_SAMPLES)
+        self._kernels = np.exp(-2j * np.pi * np.outer(np.arange(first, last + 1), at) / FRAME_SAMPLES)
+        self._run: deque[float] = deque(maxlen=500)
+        self._levels: deque[float] = deque([0.0, 0.0], maxlen=2)
+        """Of the two frames before, root mean square of full scale, through the window."""
+
+    @property
+    def sounding(self) -> bool:
+        """Whether one is heard now."""
+        return len(self._run) >= SHORTEST_FRAMES
+
+    def feed(self, frame: NDArray[np.int16]) -> Beep | None:
+        """Hear 20 ms of mono 16 kHz, shape (320,); the beep that has just ended, if one has."""
+        windowed = frame * self._window / FULL_SCALE
+        energy = float(windowed @ windowed)
+        level = math.sqrt(energy / FRAME_SAMPLES)
+        hz = self._tone(windowed, energy)
+        over = None
+        if hz is None or (self._run and abs(hz - float(np.median(self._run))) > STEADY_HZ):
+            over = Beep(float(np.median(self._run)), len(self._run) * FRAME_MS) if self.sounding else None
+            self._run.clear()
+        begins = self._levels[0] < RISE * level  # one frame may hold both the silence and the beep
+        if hz is not None and (self._run or begins):
+            self._run.append(hz)
+        self._levels.append(level)
+        return over
+
+    def _tone(self, windowed: NDArray[np.float64], energy: float) -> float | None:
+        """The pitch of a frame that is a tone."""
+        if energy < QUIETEST**2 * FRAME_SAMPLES * 3 / 8:
+            return None
+        powers = np.abs(self._kernels @ windowed) ** 2
+        peak = int(powers[_AROUND:-_AROUND].argmax()) + _AROUND
+        around = powers[peak - _AROUND : peak + _AROUND + 1]
+        if 2.0 * float(around.sum()) / FRAME_SAMPLES < PURITY * energy:
+            return None
+        if self._is_voice(powers, peak):
+            return None
+        centre = float(around @ np.arange(-_AROUND, _AROUND + 1)) / float(around.sum())
+        return (self._first + peak + centre) * STEP_HZ
+
+    def _is_voice(self, powers: NDArray[np.float64], peak: int) -> bool:
+        """Whether what sounds has overtones."""
+        number = self._first + peak
+        if number * STEP_HZ > VOICE_HZ:
+            return False
+        overtones = (2 * number - self._first, 3 * number - self._first)
+        return any(powers[at - 1 : at + 2].sum() > OVERTONES * powers[peak - 1 : peak + 2].sum() for at in overtones)

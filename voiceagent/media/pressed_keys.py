@@ -1,0 +1,64 @@
+"""A telephone's keys as a client's events: the first of a number stops the agent's voice, a whole number is a message that was
+typed and a request for its answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+
+from voiceagent.telephony.keypad import Keypad, KeyRule
+
+STOP = json.dumps({"type": "output_audio_buffer.clear"})
+ANSWER = json.dumps({"type": "response.create"})
+
+
+class PressedKeys:
+    """Of one leg. `close` frees its timer."""
+
+    def __init__(self, emit: Callable[[Sequence[str]], None]) -> None:
+        """`emit` takes client events that belong together."""
+        self._emit = emit
+        self._keypad = Keypad()
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def collect(self, rule: KeyRule) -> None:
+        """The next number ends by this rule."""
+        self._keypad.collect(rule)
+
+    def press(self, key: str) -> None:
+        """A key was pressed."""
+        is_first = self._keypad.due_s is None
+        number = self._keypad.press(key, self._loop.time())
+        events = (STOP, *_typed(number)) if is_first else _typed(number)
+        if events:
+            self._emit(events)
+        self._watch()
+
+    def close(self) -> None:
+        """No key comes any more. May be called twice."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _watch(self) -> None:
+        self.close()
+        due_s = self._keypad.due_s
+        if due_s is not None:
+            self._timer = self._loop.call_at(due_s, self._on_due)
+
+    def _on_due(self) -> None:
+        self._timer = None
+        events = _typed(self._keypad.poll(self._loop.time()))
+        if events:
+            self._emit(events)
+        else:  # the timer was a hair early
+            self._watch()
+
+
+def _typed(number: str) -> tuple[str, ...]:
+    if not number:
+        return ()
+    item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": number}]}
+    return json.dumps({"type": "conversation.item.create", "item": item}), ANSWER
