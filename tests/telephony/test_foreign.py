@@ -23,7 +23,9 @@ from voiceagent.telephony.signatures import Webhook
 from voiceagent.telephony.vendors import VENDORS
 
 PYTHON = os.environ.get("TELEPHONY_PEERS", "")
-needs_peers = pytest.mark.skipif(not PYTHON, reason="TELEPHONY_PEERS names no Python with the peers; make test-telephony-peers does")
+needs_peers = pytest.mark.skipif(
+    not PYTHON, reason="TELEPHONY_PEERS names no Python with the peers; make test-telephony-peers does"
+)
 SIGNED = [("twilio", ""), ("twilio", "shop=Bonn&a=2"), ("plivo", ""), ("plivo", "shop=Bonn&a=2")]
 STREAMED = ["twilio", "telnyx", "plivo", "exotel", "vonage"]
 

@@ -4,6 +4,7 @@ is to be said goes out paced, and counts as heard when the vendor's marks say th
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 from collections import deque
@@ -23,7 +24,7 @@ from voiceagent.media.phone_codec import PhoneDecoder, PhoneEncoder
 from voiceagent.media.playout import RATE_HZ, Playout
 from voiceagent.media.stream_player import StreamPlayer
 from voiceagent.telephony.keypad import Keypad
-from voiceagent.telephony.messages import Audio, Digit, MarkReached, Started, Stopped
+from voiceagent.telephony.messages import Audio, Digit, Flow, MarkReached, Started, Stopped
 from voiceagent.telephony.vendors import Stream
 from voiceagent.token_bucket import Meter, TokenBucket
 
@@ -171,6 +172,10 @@ class StreamLeg:
         self._end("closed")
         self._playing.cancel()
         await asyncio.gather(self._playing, return_exceptions=True)
+        if self._end_reason == "closed":
+            with contextlib.suppress(ConnectionError, TimeoutError):
+                for message in self._stream.hang_up():
+                    await self._send(message)
         await self._wire.close()
 
     def _take(self, message: str | bytes) -> None:
@@ -185,6 +190,8 @@ class StreamLeg:
                     self._end("abuse")
             case MarkReached(name):
                 self._player.reached(name)
+            case Flow(may_send):
+                self._player.hold(held=not may_send)
             case Digit(key):
                 self._key(self._keypad.press(key, self._loop.time()))
             case Stopped():
