@@ -30,4 +30,5 @@ async def test_the_page_calls_through_the_turn_server_that_it_is_told_of(tmp_pat
     assert driven.returncode == 0
     carried = json.loads(out)
     assert carried["local"] == "relay"
-    assert carried["transports"] == 1, "the browser asks the relay for ports that the answer closes, and a caller's number of ports is bounded"
+    why = "the browser asks the relay for ports that the answer closes, and a caller's number of ports is bounded"
+    assert carried["transports"] == 1, why

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from voiceagent.audio.jitter_buffer import CLOCK_HZ
 from voiceagent.errors import MediaError
+from voiceagent.latency.spans import LegKind
 from voiceagent.media.audio_receiver import AudioReceiver
 from voiceagent.media.leg import InboundFrame
 from voiceagent.media.marks import Marks
@@ -66,6 +67,7 @@ class StreamLeg:
     def __init__(self, wire: Wire, stream: Stream, started: Started, *, chunk_frames: int = 1, has_marks: bool = True) -> None:
         """`chunk_frames` of 20 ms go out together. Without marks what was sent is heard by the clock."""
         self.playout = Playout()
+        self.kind = LegKind.TELEPHONE
         self.dropped_frames = 0
         self.dropped_events = 0
         self.malformed = 0
