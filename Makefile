@@ -11,12 +11,13 @@ MODELS ?=
 FUZZ_OUT ?= build/fuzz
 LOCKS := requirements/build.lock requirements/runtime.lock requirements/test.lock
 export VLLM_VENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/voiceagent-vllm
+export TELEPHONY_VENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/voiceagent-telephony-peers
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser serve fetch-models test test-fast test-real test-nemo test-vllm lint bench bench-peers models train-smoke wheel-test checksums lock sbom audit pin-images test-attacks fuzz clean
+.PHONY: help setup browser serve fetch-models test test-fast test-real test-nemo test-telephony-peers test-vllm lint bench bench-peers models train-smoke wheel-test checksums lock sbom audit pin-images test-attacks fuzz clean
 
 help:
 	@sed -n 's/^#: //p' Makefile
@@ -81,6 +82,11 @@ $(NEMO_VENV)/.installed: pyproject.toml $(LOCKS)
 	@$(NEMO_VENV)/bin/python -m pip install -qq --disable-pip-version-check -c constraints.txt \
 		aiohttp-retry dataclasses-json httpx jsonschema lark nest-asyncio prompt-toolkit simpleeval typer
 	@touch $@
+
+#: make test-telephony-peers  the telephone beside its vendors' own libraries and Pipecat, in an environment outside the checkout
+test-telephony-peers: setup
+	@PYTHON=$(PYTHON) bash scripts/install-telephony-peers.sh
+	@TELEPHONY_PEERS=$(TELEPHONY_VENV)/bin/python $(BIN)/python -m pytest tests/telephony/test_foreign.py $(ARGS)
 
 #: make test-vllm    the engines for vLLM, and whole calls, on the real one, built for CPUs, in an environment outside the checkout
 test-vllm:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Outcome
-from voiceagent.latency.spans import Span, Stage, TurnReport
+from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport
 from voiceagent.store.turns import TurnStore, turns_file
 
 Run = Callable[..., Outcome]
@@ -15,10 +15,10 @@ Run = Callable[..., Outcome]
 def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     monkeypatch.setenv("VOICEAGENT_DATA", str(tmp_path))
 
-    def put(*whole_ms: float, profile: str = "embedded", call_id: str = "c") -> None:
+    def put(*whole_ms: float, profile: str = "embedded", call_id: str = "c", leg: LegKind = LegKind.WEBRTC) -> None:
         store = TurnStore(turns_file(tmp_path))
         for number, ms in enumerate(whole_ms, 1):
-            store.put(TurnReport(call_id, number, 0.0, profile, (Span(Stage.VAD, 0, 5),), ms, None))
+            store.put(TurnReport(call_id, number, 0.0, profile, (Span(Stage.VAD, 0, 5),), ms, None, leg))
         store.close()
 
     return put
@@ -58,6 +58,25 @@ def test_a_call_and_a_number_of_turns_are_chosen(voiceagent: Run, measured: Call
     assert voiceagent("report", "--call", "quick", "--gate").code == 0
     assert voiceagent("report", "--last", "2", "--gate").code == 0
     assert voiceagent("report", "--last", "3", "--gate").code == 1
+
+
+def test_legs_are_judged_apart_each_by_its_own_limits(voiceagent: Run, measured: Callable[..., None]) -> None:
+    measured(300, 900)
+    measured(430, 1060, leg=LegKind.TELEPHONE)
+    measured(400, profile="cpu", leg=LegKind.TELEPHONE)
+    found = json.loads(voiceagent("report", "--json").out)
+    assert {name: group["turns"] for name, group in found.items()} == {
+        "embedded": 2,
+        "embedded/telephone": 2,
+        "cpu/telephone": 1,
+    }
+    whole = found["embedded/telephone"]["stages"]["voice_to_voice"]
+    assert whole["limit_ms"]["p50"] == 470 > found["embedded"]["stages"]["voice_to_voice"]["limit_ms"]["p50"]
+    assert whole["over"] == []
+    assert found["cpu/telephone"]["stages"]["voice_to_voice"]["limit_ms"]["p50"] == 1500, "it has no limits of its own"
+    assert list(json.loads(voiceagent("report", "--json", "--leg", "webrtc").out)) == ["embedded"]
+    assert voiceagent("report", "--leg", "websocket").code == 2
+    assert "telephone" in voiceagent("report", "--leg", "pigeon").err
 
 
 def test_no_data_is_told_with_code_2(voiceagent: Run, measured: Callable[..., None]) -> None:

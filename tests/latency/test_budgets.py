@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from voiceagent.errors import ConfigError
 from voiceagent.latency.budget_file import load_budgets, parse_budgets
 from voiceagent.latency.budgets import Limits, check_turn
-from voiceagent.latency.spans import Span, Stage, TurnReport
+from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport
 from voiceagent.models.registry import registry
 from voiceagent.resources import default_budgets_file
 
@@ -33,7 +34,7 @@ def changed(stage: str, old: str, new: str) -> str:
 
 def test_the_shipped_budgets_limit_every_stage_of_every_profile() -> None:
     budgets = load_budgets(default_budgets_file())
-    assert set(budgets.profiles) == set(registry().profiles)
+    assert {name.partition("/")[0] for name in budgets.profiles} == set(registry().profiles)
     assert all(set(limits) == set(Stage) for limits in budgets.profiles.values())
     embedded = budgets.of("embedded")
     assert embedded[Stage.VOICE_TO_VOICE] == Limits(350, 950, 1700)
@@ -49,6 +50,45 @@ def test_a_profile_takes_the_limits_of_the_one_it_extends_where_it_names_none(tm
     assert budgets.of("mine") == {**shipped.of("cpu"), Stage.VAD: Limits(1, 2, 3)}
     assert budgets.of("same") == budgets.of("mine")
     assert budgets.of("embedded") == shipped.of("embedded")
+
+
+def test_a_leg_takes_its_profiles_limits_where_it_names_none_and_none_is_the_profiles(tmp_path: Path) -> None:
+    shipped = load_budgets(default_budgets_file())
+    telephone = shipped.of("embedded", LegKind.TELEPHONE)
+    assert telephone[Stage.BARGE_IN_STOP].p95_ms == 250
+    assert telephone[Stage.ENDPOINT] == shipped.of("embedded")[Stage.ENDPOINT]
+    assert shipped.of("embedded", LegKind.WEBRTC) == shipped.of("embedded")
+    assert shipped.of("cpu", LegKind.TELEPHONE) == shipped.of("cpu")
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("embedded: {extends: cpu}\nmine: {extends: cpu}\nmine/telephone: {vad: {p50: 1 ms, p95: 2 ms, p99: 3 ms}}\n")
+    budgets = load_budgets(mine)
+    assert budgets.of("embedded", LegKind.TELEPHONE) == shipped.of("cpu"), "what replaces a shipped profile replaces its legs"
+    assert budgets.of("mine", LegKind.TELEPHONE) == {**shipped.of("cpu"), Stage.VAD: Limits(1, 2, 3)}
+    assert budgets.of("mine", LegKind.WEBSOCKET) == shipped.of("cpu")
+    assert shipped.extended("other", "embedded").of("other", LegKind.TELEPHONE) == telephone
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("embedded/pigeon: {}", "'embedded/pigeon': unknown leg 'pigeon', expected one of webrtc, websocket, telephone"),
+        ("tpu/telephone: {}", "'tpu/telephone': profile 'tpu' does not stand above; write its limits first"),
+        ("/telephone: {}", "profile '/telephone' is not a name; expected small letters, digits, - and _"),
+    ],
+)
+def test_a_wrong_leg_is_one_line(tmp_path: Path, text: str, said: str) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(text)
+    with pytest.raises(ConfigError) as refused:
+        load_budgets(mine)
+    assert str(refused.value) == f"{mine}:1: {said}"
+
+
+def test_a_turn_is_judged_by_the_limits_of_its_leg() -> None:
+    budgets = load_budgets(default_budgets_file())
+    late = turn((Stage.VAD, 1), whole_ms=1000)
+    assert [miss.stage for miss in check_turn(late, budgets)] == [Stage.VOICE_TO_VOICE]
+    assert check_turn(replace(late, leg=LegKind.TELEPHONE), budgets) == ()
 
 
 @pytest.mark.parametrize("wanted", ["tpu", "below", "[cpu]", ""])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
 from voiceagent.conversation.rules import EndpointingRules, Rules
-from voiceagent.latency.spans import Stage, TurnReport
+from voiceagent.latency.spans import LegKind, Stage, TurnReport
 from voiceagent.latency.turns import TurnMeter
 from voiceagent.turn_taking.endpointing import EndpointModel
 from voiceagent.turn_taking.pause import Prosody
@@ -13,8 +13,8 @@ from voiceagent.turn_taking.pause import Prosody
 WORDS = (ev.SpokenWord("It", 0, 200), ev.SpokenWord("is", 200, 400), ev.SpokenWord("noon.", 400, 600))
 
 
-def measured(*events: ev.Event) -> list[TurnReport]:
-    meter = TurnMeter("call", "embedded")
+def measured(*events: ev.Event, leg: LegKind = LegKind.WEBRTC) -> list[TurnReport]:
+    meter = TurnMeter("call", "embedded", leg)
     state = machine.start(Rules(language="en"))
     reports = []
     for event in (ev.CallStarted(0.0), *events):
@@ -163,3 +163,8 @@ def test_judgements_of_the_pause_are_measured() -> None:
     judged = (ev.TurnJudged(2130, 1, 1, "ear", 0.9, 40.0), ev.TurnJudged(2160, 1, 1, "meaning", 0.8, 15.0))
     (report,) = measured(*TURN[:2], *judged, *TURN[2:], ev.Played(3180, 1, 0, 600.0))
     assert report.durations_ms()[Stage.TURN_JUDGE] == [40.0, 15.0]
+
+
+def test_a_report_tells_what_the_call_came_by() -> None:
+    (report,) = measured(*TURN, ev.Played(3180, 1, 0, 600.0), leg=LegKind.TELEPHONE)
+    assert report.leg == "telephone"

@@ -13,6 +13,7 @@ import pytest
 from voiceagent.capacity.settings import AdmissionSettings
 from voiceagent.errors import MediaError
 from voiceagent.latency.budget_file import load_budgets
+from voiceagent.latency.spans import LegKind
 from voiceagent.media.leg import Leg
 from voiceagent.media.playout import Playout
 from voiceagent.resources import default_budgets_file
@@ -27,6 +28,7 @@ class SilentLeg:
 
     def __init__(self) -> None:
         self.playout = Playout()
+        self.kind = LegKind.WEBRTC
         self.closed = asyncio.Event()
         self.end_reason = ""
         self.counters: dict[str, int] = {}

@@ -2,11 +2,12 @@ import logging
 import sqlite3
 import threading
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from voiceagent.latency.spans import Span, Stage, TurnReport
+from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport
 from voiceagent.store import losses, turns
 from voiceagent.store.turns import StoreError, TurnStore, read_turns
 
@@ -37,6 +38,40 @@ def test_the_newest_turns_of_a_call_or_profile_are_chosen(tmp_path: Path) -> Non
     assert [t.turn for t in read_turns(file, call_id="c1")] == [1, 2]
     assert [t.turn for t in read_turns(file, call_id="c2", profile="embedded")] == [3]
     assert read_turns(file, call_id="' OR 1=1 --") == ()
+
+
+def test_the_turns_of_a_leg_are_chosen(tmp_path: Path) -> None:
+    file = tmp_path / "t.sqlite3"
+    stored(file, turn(1), replace(turn(2), leg=LegKind.TELEPHONE), turn(3))
+    assert [(t.turn, t.leg) for t in read_turns(file)] == [(1, "webrtc"), (2, "telephone"), (3, "webrtc")]
+    assert [t.turn for t in read_turns(file, leg="telephone")] == [2]
+    assert [t.turn for t in read_turns(file, leg="webrtc", call_id="c1")] == [1, 3]
+    assert read_turns(file, leg="websocket") == ()
+
+
+FORMER = """
+CREATE TABLE turns (id INTEGER PRIMARY KEY AUTOINCREMENT, call_id TEXT NOT NULL, turn INTEGER NOT NULL, at REAL NOT NULL,
+    profile TEXT NOT NULL, voice_to_voice_ms REAL, barge_in_stop_ms REAL, spans TEXT NOT NULL);
+CREATE INDEX turns_of_a_call ON turns (call_id, turn);
+PRAGMA user_version = 1;
+"""
+FORMER_INSERT = (
+    "INSERT INTO turns (call_id, turn, at, profile, voice_to_voice_ms, barge_in_stop_ms, spans) "
+    """VALUES ('c1', {}, 1.5, 'embedded', 700.5, NULL, '[["vad", 10.25, 3.5], ["tool", 20, 9]]')"""
+)
+
+
+def test_a_file_from_before_there_were_legs_is_read_and_goes_on(tmp_path: Path) -> None:
+    file = tmp_path / "t.sqlite3"
+    with closing(sqlite3.connect(file)) as database, database:
+        database.executescript(FORMER)
+        database.execute(FORMER_INSERT.format(1))
+    assert read_turns(file, leg="webrtc") == (turn(1),)
+    assert read_turns(file, leg="telephone") == ()
+    stored(file, replace(turn(2), leg=LegKind.TELEPHONE))
+    with closing(sqlite3.connect(file)) as database, database:
+        database.execute(FORMER_INSERT.format(3))  # a former voiceagent beside this one
+    assert read_turns(file) == (turn(1), replace(turn(2), leg=LegKind.TELEPHONE), turn(3))
 
 
 def test_only_the_last_turns_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,5 +188,5 @@ def test_the_file_holds_times_and_no_words(tmp_path: Path) -> None:
     with closing(sqlite3.connect(file)) as database:
         columns = [row[1] for row in database.execute("PRAGMA table_info(turns)")]
         (spans,) = database.execute("SELECT spans FROM turns").fetchone()
-    assert columns == ["id", "call_id", "turn", "at", "profile", "voice_to_voice_ms", "barge_in_stop_ms", "spans"]
+    assert columns == ["id", "call_id", "turn", "at", "profile", "voice_to_voice_ms", "barge_in_stop_ms", "spans", "leg"]
     assert spans == '[["vad", 10.25, 3.5], ["tool", 20, 9]]'

@@ -1,5 +1,5 @@
 """Our signatures and dialects beside the vendors' own libraries and Pipecat's serializers, which know nothing of ours. They run
-in a Python of their own, which TELEPHONY_PEERS names: `pip install twilio plivo pipecat-ai==1.14.0` into an environment apart."""
+in a Python of their own, which TELEPHONY_PEERS names: `make test-telephony-peers` makes it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ from voiceagent.telephony.signatures import Webhook
 from voiceagent.telephony.vendors import VENDORS
 
 PYTHON = os.environ.get("TELEPHONY_PEERS", "")
-needs_peers = pytest.mark.skipif(not PYTHON, reason="TELEPHONY_PEERS names no Python with twilio, plivo and pipecat-ai")
+needs_peers = pytest.mark.skipif(
+    not PYTHON, reason="TELEPHONY_PEERS names no Python with the peers; make test-telephony-peers does"
+)
 SIGNED = [("twilio", ""), ("twilio", "shop=Bonn&a=2"), ("plivo", ""), ("plivo", "shop=Bonn&a=2")]
 STREAMED = ["twilio", "telnyx", "plivo", "exotel", "vonage"]
 

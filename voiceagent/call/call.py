@@ -71,8 +71,9 @@ class Call:
             call_id, agent=agent.name, instructions=agent.instructions, tools=tools.offered, offer_tools=tools.offer
         )
         self._allowance = EventAllowance()
-        self._meter = TurnMeter(call_id, agent.profile)
-        self._limits_ms: Mapping[Stage, float] = {stage: lim.p95_ms for stage, lim in parts.budgets.of(agent.profile).items()}
+        self._meter = TurnMeter(call_id, agent.profile, leg.kind)
+        limits = parts.budgets.of(agent.profile, leg.kind)
+        self._limits_ms: Mapping[Stage, float] = {stage: limit.p95_ms for stage, limit in limits.items()}
         self._events: deque[ev.Event] = deque()
         self._stepping = False
         self._ending = ""

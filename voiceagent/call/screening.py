@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from voiceagent.config import AgentConfig
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.actions import Action, ReplyStarted
+from voiceagent.json_types import JsonObject
 from voiceagent.latency.budgets import Miss
 from voiceagent.latency.spans import TurnReport
 from voiceagent.media.leg import InboundFrame, Leg
@@ -44,6 +45,7 @@ class Screening:
 
     def __init__(self, leg: Leg, agent: AgentConfig) -> None:
         codes = LANGUAGES if agent.language == AUTO else (agent.language,)
+        self.kind = leg.kind
         self._leg = leg
         self._settings = agent.telephony.voicemail
         self._machine = AnsweringMachine([language(code).phone for code in codes])
@@ -82,7 +84,7 @@ class Screening:
         """See `Leg`."""
         return self._leg.client_events()
 
-    def send_event(self, event: dict[str, Any]) -> None:
+    def send_event(self, event: JsonObject) -> None:
         """See `Leg`."""
         self._leg.send_event(event)
 

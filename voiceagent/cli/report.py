@@ -13,7 +13,7 @@ from rich.table import Table
 from voiceagent.config import data_dir
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.latency.comparison import StageComparison, compare
-from voiceagent.latency.spans import TurnReport
+from voiceagent.latency.spans import LegKind, TurnReport
 from voiceagent.resources import default_budgets_file
 from voiceagent.store.turns import MAX_TURNS, StoreError, read_turns, turns_file
 
@@ -25,6 +25,7 @@ NO_DATA = 2
 Examples:
   voiceagent report                      the last 100 turns
   voiceagent report --call rtc_8f2c…     one call, by its whole id
+  voiceagent report --leg telephone      only calls from telephones
   voiceagent report --last 500 --gate    exit 1 when a percentile is over budget
   voiceagent report --json | jq .        for programs
 
@@ -33,24 +34,25 @@ Exit codes: 0 all is well, 1 with --gate when a percentile is over its limit, 2 
 @click.option("--last", default=100, show_default=True, type=click.IntRange(1, MAX_TURNS), help="How many turns.")
 @click.option("--call", "call_id", default="", help="Only the turns of this call.")
 @click.option("--profile", default="", help="Only the turns of this profile.")
+@click.option("--leg", type=click.Choice([leg.value for leg in LegKind]), help="Only the turns of calls that came by this.")
 @click.option("--budgets", "budgets_path", type=click.Path(path_type=Path), help="Judge by this file instead of the shipped one.")
 @click.option("--gate", is_flag=True, help="Exit 1 when a percentile is over its limit.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def report(last: int, call_id: str, profile: str, budgets_path: Path | None, gate: bool, as_json: bool) -> int:
+def report(last: int, call_id: str, profile: str, leg: str | None, budgets_path: Path | None, gate: bool, as_json: bool) -> int:
     """Show where the time of the last turns went, stage by stage, against latency_budgets.yaml."""
     budgets = load_budgets(budgets_path or default_budgets_file())
     try:
-        turns = read_turns(turns_file(data_dir()), last=last, call_id=call_id, profile=profile)
+        turns = read_turns(turns_file(data_dir()), last=last, call_id=call_id, profile=profile, leg=leg or "")
     except StoreError as error:
         click.echo(f"error: {error}", err=True)
         return NO_DATA
     if not turns:
-        click.echo("error: no measured turn fits; leave --call and --profile out to see all", err=True)
+        click.echo("error: no measured turn fits; leave --call, --profile and --leg out to see all", err=True)
         return NO_DATA
     groups: dict[str, list[TurnReport]] = {}
     for turn in turns:
-        groups.setdefault(turn.profile, []).append(turn)
-    compared = {name: compare(group, budgets.of(name)) for name, group in groups.items()}
+        groups.setdefault(_name(turn), []).append(turn)
+    compared = {name: compare(group, budgets.of(group[0].profile, group[0].leg)) for name, group in groups.items()}
     if as_json:
         click.echo(json.dumps(_as_data(groups, compared), indent=2))
     else:
@@ -59,6 +61,11 @@ def report(last: int, call_id: str, profile: str, budgets_path: Path | None, gat
             console.print(_table(name, len(groups[name]), stages))
     over = any(stage.over for stages in compared.values() for stage in stages)
     return 1 if gate and over else 0
+
+
+def _name(turn: TurnReport) -> str:
+    """Of the turns that are judged together: the profile's; that of another leg than the page's stands behind it."""
+    return turn.profile if turn.leg is LegKind.WEBRTC else f"{turn.profile}/{turn.leg}"
 
 
 def _table(profile: str, turns: int, stages: Sequence[StageComparison]) -> Table:

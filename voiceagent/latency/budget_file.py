@@ -1,6 +1,6 @@
 """Reads `latency_budgets.yaml`: a mapping of profiles to stages to percentiles, each limit a number with its unit. A profile may
-extend one above it, or a shipped one, and then names only what differs. Nothing is guessed: each mistake is a ConfigError that
-names the file, the line and what was expected there."""
+extend one above it, or a shipped one, and then names only what differs. So does `profile/leg`, for the calls of a leg. Nothing is
+guessed: each mistake is a ConfigError that names the file, the line and what was expected there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import yaml
 
 from voiceagent.errors import ConfigError
 from voiceagent.latency.budgets import Budgets, Limits
-from voiceagent.latency.spans import CRITICAL_PATH, Stage
+from voiceagent.latency.spans import CRITICAL_PATH, LegKind, Stage
 from voiceagent.resources import default_budgets_file
 
 EXTENDS = "extends"
@@ -40,7 +40,10 @@ def parse_budgets(text: str, source: str, base: Mapping[str, Mapping[Stage, Limi
     known = dict(base or {})
     reader = _Reader(source, known)
     for name, key, value in reader.entries(root, "profiles"):
-        known[name] = reader.profile(name, key, value)
+        limits = reader.profile(name, key, value)
+        for former in [former for former in known if former.startswith(f"{name}/")]:
+            del known[former]  # of a shipped profile that is replaced here
+        known[name] = limits
     if not root.value:
         raise ConfigError(f"{source}:1: names no profile, expected one such as `embedded:` with its stages' limits")
     return Budgets(source, known)
@@ -105,10 +108,8 @@ class _Reader:
 
     def profile(self, name: str, key: yaml.Node, node: yaml.Node) -> dict[Stage, Limits]:
         """The limits of one profile, complete and consistent."""
-        if not _PROFILE.fullmatch(name):
-            raise self._error(key, f"profile {_shown(name)} is not a name; expected small letters, digits, - and _")
-        limits: dict[Stage, Limits] = {}
-        keys: dict[Stage, yaml.Node] = {}
+        limits = self._of_all_legs(name, key)
+        keys = dict.fromkeys(limits, key)
         for stage_name, stage_key, value in self.entries(node, "stages"):
             if stage_name == EXTENDS:
                 extended = self._extended(name, value)
@@ -136,6 +137,19 @@ class _Reader:
                 f"voice_to_voice p50 is {whole_ms:g} ms; raise the whole or lower a part",
             )
         return limits
+
+    def _of_all_legs(self, name: str, key: yaml.Node) -> dict[Stage, Limits]:
+        """Where `name` is a profile and a leg, the profile's; else none."""
+        profile, slash, leg = name.partition("/")
+        if not _PROFILE.fullmatch(profile):
+            raise self._error(key, f"profile {_shown(name)} is not a name; expected small letters, digits, - and _")
+        if not slash:
+            return {}
+        if leg not in tuple(LegKind):
+            raise self._error(key, f"{_shown(name)}: unknown leg {_shown(leg)}, expected one of {', '.join(LegKind)}")
+        if profile not in self._known:
+            raise self._error(key, f"{_shown(name)}: profile {_shown(profile)} does not stand above; write its limits first")
+        return dict(self._known[profile])
 
     def _extended(self, name: str, node: yaml.Node) -> Mapping[Stage, Limits]:
         wanted = str(node.value) if isinstance(node, yaml.ScalarNode) else ""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from voiceagent.errors import ConfigError
-from voiceagent.latency.spans import Stage, TurnReport
+from voiceagent.latency.spans import LegKind, Stage, TurnReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,17 +21,18 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Budgets:
-    """The budgets of every profile that the file names; each profile limits every stage."""
+    """The budgets of every profile that the file names; each profile limits every stage. `profile/leg` are those of the calls
+    that come by a leg, where the file names it."""
 
     source: str
     """The file they came from, for messages."""
     profiles: Mapping[str, Mapping[Stage, Limits]]
 
-    def of(self, profile: str) -> Mapping[Stage, Limits]:
-        """The limits of a profile. Raises ConfigError, which names the known profiles."""
-        limits = self.profiles.get(profile)
+    def of(self, profile: str, leg: LegKind | None = None) -> Mapping[Stage, Limits]:
+        """The limits of a profile for the calls of a leg. Raises ConfigError, which names the known profiles."""
+        limits = self.profiles.get(f"{profile}/{leg}") or self.profiles.get(profile)
         if limits is None:
-            known = ", ".join(self.profiles)
+            known = ", ".join(name for name in self.profiles if "/" not in name)
             raise ConfigError(
                 f"{self.source}: has no budgets for profile {profile!r}, only for {known}; add `{profile}: {{extends: cpu}}` "
                 "to a file of yours for --budgets, or `budgets: cpu` to your profile"
@@ -43,7 +44,8 @@ class Budgets:
         has none either."""
         if profile in self.profiles or not like:
             return self
-        return Budgets(self.source, {**self.profiles, profile: self.of(like)})
+        own = {f"{profile}/{leg}": self.of(like, leg) for leg in LegKind if f"{like}/{leg}" in self.profiles}
+        return Budgets(self.source, {**self.profiles, profile: self.of(like), **own})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ def check_turn(report: TurnReport, budgets: Budgets) -> tuple[Miss, ...]:
     in twenty misses. If a stage occurred several times, the longest is judged. Raises ConfigError when the budgets do not name
     the turn's profile.
     """
-    limits = budgets.of(report.profile)
+    limits = budgets.of(report.profile, report.leg)
     measured = report.durations_ms()
     worst = {stage: max(measured[stage]) for stage in Stage if stage in measured}
     return tuple(Miss(stage, ms, limits[stage].p95_ms) for stage, ms in worst.items() if ms > limits[stage].p95_ms)

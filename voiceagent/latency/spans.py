@@ -48,6 +48,14 @@ class Stage(StrEnum):
     between, that time is included."""
 
 
+class LegKind(StrEnum):
+    """The way by which a call came. The values stand behind a profile's name in `latency_budgets.yaml`, and in reports."""
+
+    WEBRTC = "webrtc"
+    WEBSOCKET = "websocket"
+    TELEPHONE = "telephone"
+
+
 WHOLES = (Stage.VOICE_TO_VOICE, Stage.BARGE_IN_STOP)
 """Stages that are measured from end to end; every other stage is a part."""
 
@@ -81,6 +89,8 @@ class TurnReport:
     """None when nothing of the reply was heard."""
     barge_in_stop_ms: float | None
     """None when the reply was not interrupted."""
+    leg: LegKind = LegKind.WEBRTC
+    """What the call came by."""
 
     def durations_ms(self) -> dict[Stage, list[float]]:
         """Every measured duration of the turn by stage, including the wholes."""

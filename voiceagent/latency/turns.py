@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.latency.spans import Span, Stage, TurnReport
+from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport
 
 SAME_INTERRUPTION_MS = 1000.0
 """Speech over a reply that begins this soon after other speech over it belongs to the same interruption."""
@@ -70,8 +70,9 @@ class _Replying(_Spans):
 class TurnMeter:
     """One per call. Greetings, apologies and other replies that no turn asked for are not measured."""
 
-    def __init__(self, call_id: str, profile: str) -> None:
+    def __init__(self, call_id: str, profile: str, leg: LegKind = LegKind.WEBRTC) -> None:
         self._call_id = call_id
+        self._leg = leg
         self._profile = profile
         self._hearing = _Hearing()
         self._replying = _Replying()
@@ -226,4 +227,4 @@ class TurnMeter:
             whole = reply.first_played_ms - reply.speech_end_ms
         stop = reply.barge_in_stop_ms if status == "interrupted" else None
         spans = tuple(sorted(reply.spans, key=lambda span: span.start_ms))
-        return TurnReport(self._call_id, reply.number, at, self._profile, spans, whole, stop)
+        return TurnReport(self._call_id, reply.number, at, self._profile, spans, whole, stop, self._leg)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
+from voiceagent.latency.spans import LegKind
 from voiceagent.media import aiortc_hooks, gateway_description, key_hooks
 from voiceagent.media.datagram_gate import Budget, Gate, GateCounters
 from voiceagent.media.gateway_audio import HEARD_RATE_HZ, GatewayReceiver, LateEncoder
@@ -51,6 +52,7 @@ class GatewayLeg:
     """Implements `Leg`. Made by `answer` or `offer`; `close` frees it, and ends the call."""
 
     def __init__(self, facts: CallFacts, release: Release, ports: MediaPorts) -> None:
+        self.kind = LegKind.TELEPHONE
         self.facts = facts
         self.playout = Playout()
         self.client = PhoneClient()

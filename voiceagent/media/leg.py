@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from voiceagent.latency.spans import LegKind
 from voiceagent.media.playout import Playout
 
 
@@ -27,6 +28,7 @@ class Leg(Protocol):
     """One media connection of a call."""
 
     playout: Playout
+    kind: LegKind
 
     def frames(self) -> AsyncIterator[InboundFrame]:
         """The caller's audio in order; ends when the connection does. Bounded: when the consumer is slow, the oldest frames are

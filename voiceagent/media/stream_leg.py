@@ -4,6 +4,7 @@ is to be said goes out paced, and counts as heard when the vendor's marks say th
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from voiceagent.audio.jitter_buffer import CLOCK_HZ
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
+from voiceagent.latency.spans import LegKind
 from voiceagent.media.audio_receiver import AudioReceiver
 from voiceagent.media.leg import InboundFrame
 from voiceagent.media.marks import Marks
@@ -23,7 +25,7 @@ from voiceagent.media.phone_codec import PhoneDecoder, PhoneEncoder
 from voiceagent.media.playout import RATE_HZ, Playout
 from voiceagent.media.pressed_keys import PressedKeys
 from voiceagent.media.stream_player import StreamPlayer
-from voiceagent.telephony.messages import Audio, Digit, MarkReached, Started, Stopped
+from voiceagent.telephony.messages import Audio, Digit, Flow, MarkReached, Started, Stopped
 from voiceagent.telephony.vendors import Stream
 from voiceagent.token_bucket import Meter, TokenBucket
 
@@ -65,6 +67,7 @@ class StreamLeg:
     def __init__(self, wire: Wire, stream: Stream, started: Started, *, chunk_frames: int = 1, has_marks: bool = True) -> None:
         """`chunk_frames` of 20 ms go out together. Without marks what was sent is heard by the clock."""
         self.playout = Playout()
+        self.kind = LegKind.TELEPHONE
         self.dropped_frames = 0
         self.dropped_events = 0
         self.malformed = 0
@@ -171,6 +174,10 @@ class StreamLeg:
         self._end("closed")
         self._playing.cancel()
         await asyncio.gather(self._playing, return_exceptions=True)
+        if self._end_reason == "closed":
+            with contextlib.suppress(ConnectionError, TimeoutError):
+                for message in self._stream.hang_up():
+                    await self._send(message)
         await self._wire.close()
 
     def _take(self, message: str | bytes) -> None:
@@ -185,6 +192,8 @@ class StreamLeg:
                     self._end("abuse")
             case MarkReached(name):
                 self._player.reached(name)
+            case Flow(may_send):
+                self._player.hold(held=not may_send)
             case Digit(key):
                 self.keys.press(key)
             case Stopped():

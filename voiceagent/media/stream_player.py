@@ -61,6 +61,8 @@ class StreamPlayer:
         self._epoch = 0
         """Counts how often what is on its way was dropped."""
         self._begun = False
+        self._is_held = False
+        """The peer takes nothing more: what it has may be played at any time."""
         playout.on_ready = self._wake.set
         playout.on_halt = self._halt
 
@@ -70,7 +72,8 @@ class StreamPlayer:
         while True:
             self._wake.clear()
             has_more = await self._talk()
-            self._playout.confirm(self.marks.overdue(self._clock()))
+            if not self._is_held:
+                self._playout.confirm(self.marks.overdue(self._clock()))
             due_s = self._next_s(has_more)
             timer = loop.call_at(due_s, self._wake.set) if due_s is not None else None
             try:
@@ -84,7 +87,14 @@ class StreamPlayer:
         self._playout.confirm(self.marks.reached(name, self._clock()))
         self._wake.set()
 
+    def hold(self, *, held: bool) -> None:
+        """The peer's queue is full, or takes audio again."""
+        self._is_held = held
+        self._wake.set()
+
     def _next_s(self, has_more: bool) -> float | None:
+        if self._is_held:
+            return None
         times = [] if self.marks.due_s is None else [self.marks.due_s]
         if has_more and not self._is_full:
             times.append(self._played_s - self._ahead_s + FRAME_S / 2)
@@ -96,7 +106,7 @@ class StreamPlayer:
 
     @property
     def _is_full(self) -> bool:
-        return self.marks.frames + self._unmarked_frames >= MAX_UNPLAYED_FRAMES
+        return self._is_held or self.marks.frames + self._unmarked_frames >= MAX_UNPLAYED_FRAMES
 
     async def _talk(self) -> bool:
         """Send what is due now; whether there may be more."""
@@ -128,8 +138,7 @@ class StreamPlayer:
         if self._unmarked:
             name = self.marks.put(self._unmarked, self._unmarked_frames, self._played_s)
             self._unmarked = []
-            message = self._stream.mark(name)
-            if message:
+            for message in self._stream.mark(name):
                 await self._send(message)
         self._unmarked_frames = 0
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from voiceagent.audio import opus
 from voiceagent.errors import MediaError
+from voiceagent.latency.spans import LegKind
 from voiceagent.media import aiortc_hooks
 from voiceagent.media.audio_receiver import AudioReceiver
 from voiceagent.media.datagram_gate import Budget, Gate, GateCounters
@@ -55,6 +56,7 @@ class WebRtcLeg:
         self, ice_servers: Sequence[RTCIceServer], connect_timeout_s: float, silence_timeout_s: float, encoder: opus.Encoder
     ) -> None:
         self.playout = Playout()
+        self.kind = LegKind.WEBRTC
         self.dropped_frames = 0
         """Frames of the caller that were not taken in time."""
         self._loop = asyncio.get_running_loop()

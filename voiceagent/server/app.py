@@ -157,7 +157,9 @@ def _add_routes(app: web.Application, service: Service) -> None:
 
 
 def _add_telephone(app: web.Application, switchboard: Switchboard) -> None:
-    async def webhook(request: web.Request) -> web.Response:
+    async def webhook(request: web.Request) -> web.StreamResponse:
+        if switchboard.is_stream(request):
+            return await stream(request)
         with request.app[DRAINING].offer():
             request.app[READINESS].start_call()  # a vendor that is told now may ring elsewhere
             return await switchboard.webhook(request)

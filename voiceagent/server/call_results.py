@@ -10,7 +10,6 @@ import hmac
 import logging
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import httpx2
 import msgspec
@@ -19,6 +18,7 @@ from voiceagent.addresses import shown
 from voiceagent.conversation import actions as act
 from voiceagent.conversation.events import Event
 from voiceagent.errors import ConfigError
+from voiceagent.json_types import JsonObject
 from voiceagent.latency.budgets import Miss
 from voiceagent.latency.spans import TurnReport
 from voiceagent.telephony.messages import CallFacts
@@ -82,7 +82,7 @@ class CallResults:
         await asyncio.gather(*self._senders, return_exceptions=True)
         await self._client.aclose()
 
-    def put(self, result: Mapping[str, Any]) -> None:
+    def put(self, result: JsonObject) -> None:
         """A call is over."""
         if self._queue.full():
             self._queue.get_nowait()
@@ -182,7 +182,7 @@ class ResultOf:
     def ended(self) -> None:
         """Hand it in."""
         facts = self._facts
-        result: dict[str, Any] = {
+        result: JsonObject = {
             "type": "call.ended",
             "call_id": self._call_id,
             "vendors_id": facts.vendors_id,

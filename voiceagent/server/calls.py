@@ -122,7 +122,7 @@ class Calls:
             place.release()
             raise
         up = self._up[call_id] = _Up(handle, leg, place)
-        self.metrics.call_started()
+        self.metrics.call_started(leg.kind)
         task = asyncio.create_task(self._run(call_id, up), name=f"call {call_id}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

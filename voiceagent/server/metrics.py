@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from voiceagent.latency.spans import Stage, TurnReport
+from voiceagent.latency.spans import LegKind, Stage, TurnReport
 from voiceagent.llm.engine import LlmEngine
 from voiceagent.store.losses import Losses
 from voiceagent.stt.engine import SttEngine
@@ -48,6 +48,9 @@ class Metrics:
     def __init__(self) -> None:
         self.calls_active = 0
         self.calls_total = 0
+        self.calls_by_leg: Counter[str] = Counter()
+        self.turns_by_leg: Counter[str] = Counter()
+        self.misses_by_leg: Counter[str] = Counter()
         self.calls_waiting = 0
         self.call_places = 0
         """The most calls that are carried."""
@@ -83,8 +86,9 @@ class Metrics:
         self._lag_ms = Histogram(LAG_BUCKETS_MS)
         self._stages: dict[Stage, Histogram] = {}
 
-    def call_started(self) -> None:
+    def call_started(self, leg: LegKind = LegKind.WEBRTC) -> None:
         """A call is up."""
+        self.calls_by_leg[leg] += 1
         self.calls_active += 1
         self.calls_total += 1
 
@@ -108,6 +112,10 @@ class Metrics:
     def turn(self, report: TurnReport, missed: Iterable[Stage]) -> None:
         """A turn was measured; `missed` are the stages over budget."""
         self.turns_total += 1
+        self.turns_by_leg[report.leg] += 1
+        missed = tuple(missed)
+        if missed:
+            self.misses_by_leg[report.leg] += 1
         for stage in missed:
             _count(self.budget_misses, stage.value)
         for stage, durations_ms in report.durations_ms().items():
@@ -166,6 +174,9 @@ class Metrics:
         lines = [
             *_one("voiceagent_calls_active", "gauge", "Calls that are up.", self.calls_active),
             *_one("voiceagent_calls_total", "counter", "Calls that were answered.", self.calls_total),
+            *_by("voiceagent_leg_calls_total", "Calls that were answered, by what they came by.", "leg", self.calls_by_leg),
+            *_by("voiceagent_leg_turns_total", "Turns that were measured, by leg.", "leg", self.turns_by_leg),
+            *_by("voiceagent_leg_turns_missed_total", "Turns with a stage over budget, by leg.", "leg", self.misses_by_leg),
             *_one("voiceagent_calls_waiting", "gauge", "Callers who wait for a place.", self.calls_waiting),
             *_one("voiceagent_call_places", "gauge", "Calls that are carried at most.", self.call_places),
             *_by("voiceagent_calls_refused_total", "Offers that were refused.", "reason", self.calls_refused),

@@ -49,6 +49,21 @@ class Switchboard:
     async def webhook(self, request: web.Request) -> web.Response:
         """A call has come: where its audio is to be streamed. Raises Problem."""
         line = self._line(request)
+        facts = await self._facts(request, line)
+        if line.vendor.answer is None:
+            raise Problem(400, "no_stream", f"Calls of {line.name} come as a WebSocket; this is an ordinary request.")
+        ticket = self._tickets.issue(line.name, facts, time.monotonic())
+        kind, answer = line.vendor.answer(self._telephone.stream_url(f"/telephony/{line.name}/stream/{ticket}"))
+        return web.Response(text=answer, content_type=kind)
+
+    def is_stream(self, request: web.Request) -> bool:
+        """Whether a request to a webhook's path is the call's stream itself."""
+        line = self._telephone.lines.get(request.match_info["vendor"])
+        if line is None or line.vendor.answer is not None:
+            return False
+        return web.WebSocketResponse(protocols=line.vendor.protocols).can_prepare(request).ok
+
+    async def _facts(self, request: web.Request, line: Line) -> CallFacts:
         body = await request.read()
         if len(body) > MAX_WEBHOOK_BYTES:
             message = f"This webhook's body has {len(body)} bytes; expected at most {MAX_WEBHOOK_BYTES}."
@@ -63,12 +78,16 @@ class Switchboard:
         try:
             if not line.vendor.check(webhook, line.secret):
                 raise self._forged(line, request)
-            facts = facts_of(webhook, line.vendor)
+            return facts_of(webhook, line.vendor)
         except (MediaError, ValueError) as error:
             raise Problem(400, "invalid_webhook", "This webhook cannot be read; see docs/telephony.md.") from error
-        ticket = self._tickets.issue(line.name, facts, time.monotonic())
-        kind, answer = line.vendor.answer(self._telephone.stream_url(f"/telephony/{line.name}/stream/{ticket}"))
-        return web.Response(text=answer, content_type=kind)
+
+    def _ticketed(self, request: web.Request, line: Line) -> CallFacts:
+        facts = self._tickets.take(request.match_info.get("ticket", ""), line.name, time.monotonic())
+        if facts is None:
+            log.warning("a stream of %s from %s was refused: no webhook told of it", line.name, request.remote)
+            raise Problem(403, "unknown_stream", "No webhook told of this stream, or it has come too late or twice.")
+        return facts
 
     def _line(self, request: web.Request) -> Line:
         line = self._telephone.lines.get(request.match_info["vendor"])
@@ -78,6 +97,14 @@ class Switchboard:
         return line
 
     def _forged(self, line: Line, request: web.Request) -> Problem:
+        if line.vendor.answer is None:
+            log.warning(
+                "a stream of %s from %s was refused: its password is missing or wrong; check $%s and websocket_client.conf",
+                line.name,
+                request.remote,
+                line.vendor.secret,
+            )
+            return Problem(403, "wrong_password", "The password of this stream is missing or wrong.")
         log.warning(
             "a webhook of %s from %s was refused: its signature is missing or wrong; check $%s and telephony.url (%s)",
             line.name,
@@ -90,10 +117,8 @@ class Switchboard:
     async def open_stream(self, request: web.Request, start_call: StartCall, is_open: Callable[[], bool]) -> CallStream:
         """Begin the call of a stream; `run` it then. Raises Problem while it can be answered with one."""
         line = self._line(request)
-        facts = self._tickets.take(request.match_info["ticket"], line.name, time.monotonic())
-        if facts is None:
-            log.warning("a stream of %s from %s was refused: no webhook told of it", line.name, request.remote)
-            raise Problem(403, "unknown_stream", "No webhook told of this stream, or it has come too late or twice.")
+        is_direct = line.vendor.answer is None and "ticket" not in request.match_info
+        facts = await self._facts(request, line) if is_direct else self._ticketed(request, line)
         stream = CallStream(request, line, facts)
         try:
             await self._calls.begin(stream.make_leg, {}, start_call, Client(f"telephone {line.name}"), is_open)

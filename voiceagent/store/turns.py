@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 from voiceagent.errors import VoiceAgentError
-from voiceagent.latency.spans import Span, Stage, TurnReport
+from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport
 from voiceagent.private_files import private_file
 from voiceagent.store.losses import Losses
 
@@ -34,16 +34,17 @@ CREATE TABLE IF NOT EXISTS turns (
     profile TEXT NOT NULL,
     voice_to_voice_ms REAL,
     barge_in_stop_ms REAL,
-    spans TEXT NOT NULL
+    spans TEXT NOT NULL,
+    leg TEXT NOT NULL DEFAULT '{LegKind.WEBRTC}'
 );
 CREATE INDEX IF NOT EXISTS turns_of_a_call ON turns (call_id, turn);
 PRAGMA user_version = {SCHEMA_VERSION};
 """
-_INSERT = (
-    "INSERT INTO turns (call_id, turn, at, profile, voice_to_voice_ms, barge_in_stop_ms, spans) VALUES (?, ?, ?, ?, ?, ?, ?)"
-)
+_COLUMNS = "call_id, turn, at, profile, voice_to_voice_ms, barge_in_stop_ms, spans, leg"
+_INSERT = f"INSERT INTO turns ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_ADD_LEG = f"ALTER TABLE turns ADD COLUMN leg TEXT NOT NULL DEFAULT '{LegKind.WEBRTC}'"
+"""For a file from before there were others. What wrote that knows nothing of it, and goes on writing."""
 _PRUNE = f"DELETE FROM turns WHERE id <= (SELECT max(id) FROM turns) - {MAX_TURNS}"
-_COLUMNS = "call_id, turn, at, profile, voice_to_voice_ms, barge_in_stop_ms, spans"
 
 
 class StoreError(VoiceAgentError):
@@ -121,19 +122,22 @@ class TurnStore:
         self._losses.add(LOST, count, f"{self.file}: turn measurements are not kept ({_reason(error)}); {_advice(error)}")
 
 
-def read_turns(file: Path, *, last: int = MAX_TURNS, call_id: str = "", profile: str = "") -> tuple[TurnReport, ...]:
-    """The newest `last` turns, oldest first; only those of a call or a profile if one is named. Raises StoreError when the
+def read_turns(
+    file: Path, *, last: int = MAX_TURNS, call_id: str = "", profile: str = "", leg: str = ""
+) -> tuple[TurnReport, ...]:
+    """The newest `last` turns, oldest first; only those of a call, a profile or a leg if one is named. Raises StoreError when the
     database is missing, corrupt, or of another version."""
     if not file.exists():
         raise StoreError(f"{file}: no turn was measured yet; run `voiceagent serve` and make a call")
-    conditions = {"call_id": call_id, "profile": profile}
+    conditions = {"call_id": call_id, "profile": profile, "leg": leg}
     wanted = {column: value for column, value in conditions.items() if value}
     where = f"WHERE {' AND '.join(f'{column} = :{column}' for column in wanted)}" if wanted else ""
-    query = f"SELECT {_COLUMNS} FROM turns {where} ORDER BY id DESC LIMIT :last"
+    query = f"{where} ORDER BY id DESC LIMIT :last"
     try:
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_TIMEOUT_S)) as database:
             _check_version(database)
-            rows = database.execute(query, {**wanted, "last": last}).fetchall()
+            known = "turns" if _has_leg(database) else f"(SELECT *, '{LegKind.WEBRTC}' AS leg FROM turns)"
+            rows = database.execute(f"SELECT {_COLUMNS} FROM {known} {query}", {**wanted, "last": last}).fetchall()
         return tuple(_report(row) for row in reversed(rows))
     except (sqlite3.Error, ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{file}: cannot be read ({_reason(error)}); {_advice(error)}") from error
@@ -147,10 +151,18 @@ def _open_for_writing(file: Path) -> sqlite3.Connection:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = NORMAL")
         database.executescript(_SCHEMA)
+        with database:
+            database.execute("BEGIN IMMEDIATE")
+            if not _has_leg(database):
+                database.execute(_ADD_LEG)
     except sqlite3.Error:
         database.close()
         raise
     return database
+
+
+def _has_leg(database: sqlite3.Connection) -> bool:
+    return any(column[1] == "leg" for column in database.execute("PRAGMA table_info(turns)"))
 
 
 def _check_version(database: sqlite3.Connection) -> None:
@@ -161,15 +173,14 @@ def _check_version(database: sqlite3.Connection) -> None:
 
 def _row(report: TurnReport) -> tuple[str | int | float | None, ...]:
     spans = json.dumps([[span.stage.value, round(span.start_ms, 2), round(span.duration_ms, 2)] for span in report.spans])
-    return (
-        report.call_id, report.turn, report.at, report.profile, report.voice_to_voice_ms, report.barge_in_stop_ms, spans
-    )  # fmt: skip
+    wholes = (report.voice_to_voice_ms, report.barge_in_stop_ms)
+    return (report.call_id, report.turn, report.at, report.profile, *wholes, spans, report.leg)
 
 
-def _report(row: tuple[str, int, float, str, float | None, float | None, str]) -> TurnReport:
-    call_id, turn, at, profile, voice_to_voice_ms, barge_in_stop_ms, spans = row
+def _report(row: tuple[str, int, float, str, float | None, float | None, str, str]) -> TurnReport:
+    call_id, turn, at, profile, voice_to_voice_ms, barge_in_stop_ms, spans, leg = row
     measured = tuple(Span(Stage(stage), start_ms, duration_ms) for stage, start_ms, duration_ms in json.loads(spans))
-    return TurnReport(call_id, turn, at, profile, measured, voice_to_voice_ms, barge_in_stop_ms)
+    return TurnReport(call_id, turn, at, profile, measured, voice_to_voice_ms, barge_in_stop_ms, LegKind(leg))
 
 
 def _reason(error: Exception) -> str:

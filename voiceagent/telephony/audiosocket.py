@@ -84,10 +84,14 @@ class AudioSocketStream:
         """The frame that plays audio of the call's format."""
         return frame(self._kind, payload)
 
-    def mark(self, name: str) -> str:
+    def mark(self, name: str) -> tuple[str, ...]:
         """There are none."""
-        return ""
+        return ()
 
     def clear(self) -> tuple[str, ...]:
         """Nothing can be taken back."""
+        return ()
+
+    def hang_up(self) -> tuple[str, ...]:
+        """Told as the connection is closed."""
         return ()

@@ -49,13 +49,17 @@ class VonageStream:
         """The message that plays audio of the call's format."""
         return payload
 
-    def mark(self, name: str) -> str:
-        """The message that asks to be told when all that was sent before it was played."""
-        return _json({"action": "notify", "payload": {"name": name}})
+    def mark(self, name: str) -> tuple[str, ...]:
+        """The messages that ask to be told when all that was sent before them was played."""
+        return (_json({"action": "notify", "payload": {"name": name}}),)
 
     def clear(self) -> tuple[str, ...]:
         """The messages that drop what was not played yet."""
         return (_json({"action": "clear"}),)
+
+    def hang_up(self) -> tuple[str, ...]:
+        """The stream's end is the call's."""
+        return ()
 
 
 class JambonzStream:
@@ -94,13 +98,17 @@ class JambonzStream:
         """The message that plays audio of the call's format."""
         return payload
 
-    def mark(self, name: str) -> str:
-        """The message that asks to be told when all that was sent before it was played."""
-        return _json({"type": "mark", "data": {"name": name}})
+    def mark(self, name: str) -> tuple[str, ...]:
+        """The messages that ask to be told when all that was sent before them was played."""
+        return (_json({"type": "mark", "data": {"name": name}}),)
 
     def clear(self) -> tuple[str, ...]:
         """The messages that drop what was not played yet."""
         return (_json({"type": "killAudio"}), _json({"type": "clearMarks"}))
+
+    def hang_up(self) -> tuple[str, ...]:
+        """The stream's end is the call's."""
+        return ()
 
 
 def _json(message: JsonObject) -> str:

@@ -109,13 +109,18 @@ class JsonStream:
             media = {"contentType": content_type, "sampleRate": self._format.rate_hz, **media}
         return self._message(self._fields.play, media=media)
 
-    def mark(self, name: str) -> str:
-        """The message that asks to be told when all that was sent before it was played."""
-        return self._message(self._fields.mark, **({"mark": {"name": name}} if self._fields.mark_name_inside else {"name": name}))
+    def mark(self, name: str) -> tuple[str, ...]:
+        """The messages that ask to be told when all that was sent before them was played."""
+        named = {"mark": {"name": name}} if self._fields.mark_name_inside else {"name": name}
+        return (self._message(self._fields.mark, **named),)
 
     def clear(self) -> tuple[str, ...]:
         """The messages that drop what was not played yet."""
         return (self._message(self._fields.clear),)
+
+    def hang_up(self) -> tuple[str, ...]:
+        """The stream's end is the call's."""
+        return ()
 
     def _message(self, event: str, **rest: object) -> str:
         stream = {self._fields.stream_id: self._stream_id} if self._fields.names_stream else {}

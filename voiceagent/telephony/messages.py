@@ -86,6 +86,13 @@ class MarkReached:
 
 
 @dataclass(frozen=True, slots=True)
+class Flow:
+    """Whether audio may be sent: the vendor's queue is full, or is so no longer."""
+
+    may_send: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Stopped:
     """The call is over, or its audio is."""
 
@@ -95,4 +102,4 @@ class Other:
     """Nothing that matters here."""
 
 
-Message = Started | Audio | Digit | MarkReached | Stopped | Other
+Message = Started | Audio | Digit | MarkReached | Flow | Stopped | Other

@@ -23,7 +23,7 @@ class TelephonySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     """No telephone unless configured."""
 
     vendors: tuple[str, ...] = ()
-    """Of `twilio`, `signalwire`, `telnyx`, `plivo`, `exotel`, `vonage`, `jambonz`."""
+    """Of `twilio`, `signalwire`, `telnyx`, `plivo`, `exotel`, `vonage`, `jambonz`, `asterisk`."""
     url: str = ""
     """Where they reach this server, such as https://voice.example.org: what their signatures are made over."""
     sip: SipSettings | None = None
@@ -45,7 +45,7 @@ class TelephonySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
         unknown = next((name for name in self.vendors if name not in VENDORS), None)
         if unknown is not None:
             raise ValueError(f"vendors has {unknown[:40]!r}, expected some of {', '.join(VENDORS)}")
-        if self.vendors and not self.url:
+        if not self.url and any(VENDORS[name].answer for name in self.vendors):
             raise ValueError("url is empty, expected where the vendors reach this server, such as https://voice.example.org")
         if self.url:
             try:
@@ -112,8 +112,9 @@ class Telephone:
             vendor = VENDORS[name]
             secret = environment.get(vendor.secret, "").strip()
             if not secret:
+                checked = "webhooks" if vendor.answer else "streams"
                 raise ConfigError(
-                    f"telephony.vendors: {name} needs ${vendor.secret}, by which its webhooks are checked; see docs/telephony.md"
+                    f"telephony.vendors: {name} needs ${vendor.secret}, by which its {checked} are checked; see docs/telephony.md"
                 )
             lines[name] = Line(name, vendor, secret)
         return cls(lines, settings.url.rstrip("/"), audiosocket_of(settings))

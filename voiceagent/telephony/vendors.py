@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from voiceagent.telephony import answers, signatures
+from voiceagent.telephony.asterisk_stream import AsteriskStream
 from voiceagent.telephony.binary_stream import JambonzStream, VonageStream
 from voiceagent.telephony.json_stream import FieldMap, JsonStream
 from voiceagent.telephony.messages import AudioFormat, Encoding, Message
@@ -24,12 +25,16 @@ class Stream(Protocol):
         """The message that plays audio of the call's format."""
         ...
 
-    def mark(self, name: str) -> str:
-        """The message that asks to be told when all that was sent before it was played."""
+    def mark(self, name: str) -> tuple[str, ...]:
+        """The messages that ask to be told when all that was sent before them was played."""
         ...
 
     def clear(self) -> tuple[str, ...]:
         """The messages that drop what was not played yet."""
+        ...
+
+    def hang_up(self) -> tuple[str, ...]:
+        """The messages that end the call, where closing its stream is not all."""
         ...
 
 
@@ -40,7 +45,8 @@ class Vendor:
     secret: str
     """The environment variable with what its webhooks are signed with."""
     check: signatures.Check
-    answer: answers.Answer
+    answer: answers.Answer | None
+    """To its webhook; None where there is none: its stream comes at once, and what is checked is checked of that."""
     new_stream: Callable[[], Stream]
     caller: str = "From"
     """The names of the webhook's fields."""
@@ -116,6 +122,16 @@ VENDORS: Mapping[str, Vendor] = MappingProxyType(
             called="to",
             call_id="call_sid",
             protocols=("audio.jambonz.org",),
+        ),
+        "asterisk": Vendor(
+            "VOICEAGENT_ASTERISK_PASSWORD",
+            signatures.basic,
+            None,
+            AsteriskStream,
+            caller="caller",
+            called="called",
+            call_id="call_id",
+            protocols=("media",),
         ),
     }
 )

@@ -16,17 +16,19 @@ DIRECTION = ("Direction", "direction")
 
 
 def facts_of(webhook: Webhook, vendor: Vendor) -> CallFacts:
-    """Who calls whom. What the operator wrote into the query of the webhook's address are parameters of the call. Raises
-    MediaError and ValueError for a body that cannot be read."""
+    """Who calls whom. What the operator wrote into the query of the webhook's address, or of the stream's that comes without
+    one, are parameters of the call. Raises MediaError and ValueError for a body that cannot be read."""
     query = dict(parse_qsl(urlsplit(webhook.url).query, keep_blank_values=True, max_num_fields=MAX_FIELDS))
     in_body = webhook.method == "POST"
     fields: Mapping[str, object] = _body(webhook) if in_body else query
+    own = query if in_body or vendor.answer is None else {}
+    told = () if in_body else (vendor.caller, vendor.called, vendor.call_id)
     return CallFacts(
         text(fields.get(vendor.caller)),
         text(fields.get(vendor.called)),
         text(fields.get(vendor.call_id)),
-        parameters_of(query) if in_body else {},
-        any(text(told.get(name)).lower().startswith("outbound") for told in (fields, query) for name in DIRECTION),
+        parameters_of({name: value for name, value in own.items() if name not in told}),
+        any(text(said.get(name)).lower().startswith("outbound") for said in (fields, query) for name in DIRECTION),
     )
 
 

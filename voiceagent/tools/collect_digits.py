@@ -4,8 +4,8 @@ so the caller may also say it, or something else."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+from voiceagent.json_types import JsonObject
 from voiceagent.telephony.keypad import MAX_KEYS, PAUSE_S, TERMINATOR, KeyRule
 from voiceagent.tools.arguments import ArgumentSchema
 from voiceagent.tools.policy import ToolPolicy
@@ -39,11 +39,11 @@ class CollectDigits(Tool):
         self._collect = collect
         self._collecting = words.collecting
 
-    def parse(self, arguments: str) -> dict[str, Any]:
+    def parse(self, arguments: str) -> JsonObject:
         """See Tool."""
         return self._arguments.parse(arguments)
 
-    async def run(self, given: dict[str, Any], threads: Threads) -> Any:
+    async def run(self, given: JsonObject, threads: Threads) -> object:
         """Set the keypad."""
         most = given.get("max_digits") or MAX_KEYS
         pause_s = given.get("timeout_between_digits_s") or PAUSE_S
