@@ -34,7 +34,7 @@ SECRETS = {
     "signalwire": "PSK_signing_key",
     "telnyx": base64.b64encode(_TELNYX_KEY.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)).decode(),
     "plivo": "plivo-auth-token",
-    "exotel": "user:password",
+    "exotel": "user:password-of-the-line",
     "vonage": "vonage-signature-secret",
     "jambonz": "wh_secret",
 }

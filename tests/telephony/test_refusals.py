@@ -324,3 +324,10 @@ def test_a_vendor_without_its_secret_is_refused_at_the_start() -> None:
     with pytest.raises(ConfigError, match=r"telephony.vendors: telnyx needs \$VOICEAGENT_TELNYX_PUBLIC_KEY"):
         Telephone.from_settings(settings_of, {})
     assert set(Telephone.from_settings(settings_of, environment()).lines) == {"telnyx"}
+
+
+@pytest.mark.parametrize("secret", ["u:short-enough", "nothing-but-a-password"])
+def test_a_vendors_password_that_could_be_guessed_is_refused_at_the_start(secret: str) -> None:
+    with pytest.raises(ConfigError, match=r"\$VOICEAGENT_EXOTEL_PASSWORD could be guessed, or is not user:password") as refused:
+        Telephone.from_settings(TelephonySettings(("exotel",), PUBLIC_URL), {"VOICEAGENT_EXOTEL_PASSWORD": secret})
+    assert secret not in str(refused.value)

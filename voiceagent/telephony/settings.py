@@ -17,6 +17,8 @@ from voiceagent.telephony.sip_settings import SipSettings
 from voiceagent.telephony.vendors import VENDORS, Vendor
 
 MAX_PORT = 65_535
+MIN_PASSWORD_CHARACTERS = 16
+"""Of a password that any machine may try, as of a server's key."""
 
 
 class TelephonySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -115,6 +117,11 @@ class Telephone:
                 checked = "webhooks" if vendor.answer else "streams"
                 raise ConfigError(
                     f"telephony.vendors: {name} needs ${vendor.secret}, by which its {checked} are checked; see docs/telephony.md"
+                )
+            if vendor.is_password and len(secret.partition(":")[2]) < MIN_PASSWORD_CHARACTERS:
+                raise ConfigError(
+                    f"${vendor.secret} could be guessed, or is not user:password; expected a password of at least "
+                    f"{MIN_PASSWORD_CHARACTERS} characters, such as from: openssl rand -hex 24"
                 )
             lines[name] = Line(name, vendor, secret)
         return cls(lines, settings.url.rstrip("/"), audiosocket_of(settings))

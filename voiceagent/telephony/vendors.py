@@ -56,6 +56,8 @@ class Vendor:
     """The vendor wants so many frames of 20 ms in a message."""
     protocols: tuple[str, ...] = ()
     """WebSocket subprotocols."""
+    is_password: bool = False
+    """Whether the secret is `user:password`, which the operator chose; else the vendor made it."""
 
 
 _TWILIO = FieldMap()
@@ -103,6 +105,7 @@ VENDORS: Mapping[str, Vendor] = MappingProxyType(
             caller="CallFrom",
             called="CallTo",
             chunk_frames=5,
+            is_password=True,
         ),
         "vonage": Vendor(
             "VOICEAGENT_VONAGE_SECRET",
