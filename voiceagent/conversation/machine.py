@@ -71,7 +71,8 @@ def _hang_up(step: Step, event: ev.HangUp) -> None:
 
 def _last_words(step: Step, event: ev.LastWords) -> None:
     cancel(step, "cancelled")
-    step.put(ending=event.reason, pause=None)
+    step.put_silence(ending=event.reason)
+    step.put_utterance(pause=None)
     begin(step, NextReply("say", event.text))
 
 
