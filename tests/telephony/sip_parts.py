@@ -8,10 +8,11 @@ import json
 import os
 import random
 import shutil
+import signal
 import socket
 import wave
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +115,12 @@ async def process(log: Path, *command: str, **environment: str) -> AsyncIterator
     """A program, ended at the end; what it says goes into `log`."""
     with log.open("a") as file:
         started = await asyncio.create_subprocess_exec(
-            *command, stdin=asyncio.subprocess.DEVNULL, stdout=file, stderr=file, env={**os.environ, **environment}
+            *command,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=file,
+            stderr=file,
+            env={**os.environ, **environment},
+            start_new_session=True,
         )
     try:
         yield started
@@ -126,6 +132,8 @@ async def process(log: Path, *command: str, **environment: str) -> AsyncIterator
             except TimeoutError:
                 started.kill()
                 await started.wait()
+        with suppress(ProcessLookupError):
+            os.killpg(started.pid, signal.SIGKILL)  # children that kamailio left behind
 
 
 async def until(condition: Callable[[], bool], timeout_s: float = STARTS_S) -> None:
@@ -252,10 +260,14 @@ class Phone:
 
     async def wait(self, condition: Callable[[], bool], timeout_s: float = 15.0) -> None:
         """Until something that it tells makes `condition` true."""
-        async with asyncio.timeout(timeout_s):
-            while not condition():
-                self._changed.clear()
-                await self._changed.wait()
+        try:
+            async with asyncio.timeout(timeout_s):
+                while not condition():
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError as error:
+            told = [(event["type"], event.get("param")) for event in self.events]
+            raise AssertionError(f"{self.name} has told no more than {told}") from error
 
     async def wait_told(self, kind: str, many: int = 1) -> None:
         """Until it has told so many events of a kind."""

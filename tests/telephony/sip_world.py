@@ -129,10 +129,14 @@ class SipWorld:
 
     async def wait(self, condition: Callable[[], bool], timeout_s: float = 15.0) -> None:
         """Until a call's doing makes `condition` true."""
-        async with asyncio.timeout(timeout_s):
-            while not condition():
-                self._changed.clear()
-                await self._changed.wait()
+        try:
+            async with asyncio.timeout(timeout_s):
+                while not condition():
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError as error:
+            calls = [(call.ended, call.typed, call.leg.counters) for call in self.calls]
+            raise AssertionError(f"the calls have come no further than {calls}") from error
 
     async def dial(self, to: str, **more: str) -> tuple[int, dict[str, Any]]:
         async with self.session.post(f"{self.url}/v1/voiceagent/dial", json={"to": to, **more}) as response:

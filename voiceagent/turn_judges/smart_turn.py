@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 import numpy as np
@@ -18,7 +19,6 @@ from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.llm.integer_products import session_options
 from voiceagent.turn_judges.judge import JudgedPause
 from voiceagent.turn_judges.log_mel import log_mel
-from voiceagent.vad.silero import OnnxSession
 
 NAME = "ear"
 INPUT, OUTPUT = "input_features", "logits"
@@ -34,6 +34,14 @@ class SmartTurnOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """CPU threads of one judgement."""
 
 
+class Session(Protocol):
+    """What is used of onnxruntime's session; the package has no types."""
+
+    def run(self, outputs: list[str], feeds: dict[str, NDArray[np.float32]], /) -> list[NDArray[np.float32]]:
+        """The outputs of these names. Raises what onnxruntime raises."""
+        ...
+
+
 class SmartTurn:
     """Implements `TurnJudge`."""
 
@@ -42,7 +50,7 @@ class SmartTurn:
 
     def __init__(self, model: Path, options: SmartTurnOptions | None = None) -> None:
         """`model` is the ONNX file, or the folder that holds it. Raises ModelError."""
-        self._session: OnnxSession = _load(model, options or SmartTurnOptions())
+        self._session: Session = _load(model, options or SmartTurnOptions())
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="turn-judge")
         self._asked = 0
         self._closed = False
