@@ -96,7 +96,8 @@ class MediaPorts:
                 raise ConfigError(
                     f"media.bind: {settings.bind} cannot be used ({error.strerror}); expected an address of this machine"
                 ) from error
-        return cls(named or read_ports(settings.ports), settings.bind, told[1] or settings.address)
+        ports, address = named or read_ports(settings.ports), told[1] or settings.address
+        return cls(ports, settings.bind, address) if ports or settings.bind or address else ANY_PORT
 
     def local(self, addresses: Sequence[str]) -> list[str]:
         """On which of the machine's addresses audio is taken."""

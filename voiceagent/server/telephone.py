@@ -61,7 +61,7 @@ class Switchboard:
         line = self._telephone.lines.get(request.match_info["vendor"])
         if line is None or line.vendor.answer is not None:
             return False
-        return web.WebSocketResponse(protocols=line.vendor.protocols).can_prepare(request).ok
+        return web.WebSocketResponse(compress=False, protocols=line.vendor.protocols).can_prepare(request).ok
 
     async def _facts(self, request: web.Request, line: Line) -> CallFacts:
         body = await request.read()
