@@ -78,8 +78,10 @@ async def test_a_tone_goes_to_the_agent_and_comes_back_whole(pbx: EchoServer, na
 async def test_keys_are_one_message_that_asks_for_an_answer(pbx: EchoServer, is_json: bool) -> None:
     async with AsteriskPeer(pbx.session, pbx.url, is_json=is_json) as peer:
         await peer.press("12*4#")
-        await peer.wait(lambda: bool(pbx.calls) and len(pbx.calls[0].typed) == 2)
-    assert json.loads(pbx.calls[0].typed[0])["item"]["content"][0]["text"] == "12*4"
+        await peer.wait(lambda: bool(pbx.calls) and len(pbx.calls[0].typed) == 3)
+    typed = [json.loads(text) for text in pbx.calls[0].typed]
+    assert [event["type"] for event in typed] == ["output_audio_buffer.clear", "conversation.item.create", "response.create"]
+    assert typed[1]["item"]["content"][0]["text"] == "12*4"
 
 
 @BOTH
