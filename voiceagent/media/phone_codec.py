@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from voiceagent.audio import g711
 from voiceagent.audio.jitter_buffer import CLOCK_HZ
-from voiceagent.audio.limiter import limited
 from voiceagent.audio.short_resampler import ShortResampler
 from voiceagent.errors import MediaError
 from voiceagent.telephony.messages import AudioFormat, Encoding
@@ -65,7 +64,7 @@ class PhoneEncoder:
 
     def encode(self, pcm: NDArray[np.int16]) -> bytes:
         """A piece's payload."""
-        out = limited(self._resampler.process(pcm))
+        out = self._resampler.process(pcm)
         if self._wire.encoding is Encoding.L16:
             return out.astype("<i2").tobytes()
         return g711.encode(out, alaw=self._wire.encoding is Encoding.ALAW)
