@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -90,7 +91,7 @@ class SipWorld:
         self.folder = folder
         self.calls: list[SipTestCall] = []
         self.echoes = True
-        self.pbx_port, self.janus_port = free_port(), free_port()
+        self.pbx_port, self.janus_port = free_port(), free_port(socket.SOCK_STREAM)
         self.line: SipLine
         self.session: aiohttp.ClientSession
         self.url = ""

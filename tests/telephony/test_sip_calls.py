@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -47,7 +48,7 @@ class Exchange:
 
 @pytest.fixture
 async def exchange(tmp_path: Path) -> AsyncIterator[Exchange]:
-    pbx_port, janus_port = free_port(), free_port()
+    pbx_port, janus_port = free_port(), free_port(socket.SOCK_STREAM)
     (tmp_path / "agent.yaml").write_text(AGENT.format(host=HOST, pbx=pbx_port, janus=janus_port))
     (tmp_path / "tools.py").write_text((demo_agent_file().parent / "tools.py").read_text())
     environment = {"VOICEAGENT_SIP_PASSWORD": PASSWORD, "VOICEAGENT_JANUS_SECRET": GATEWAY_SECRET}

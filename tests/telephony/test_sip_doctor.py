@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ def gateway(config: Path) -> Finding:
 
 
 async def test_it_knows_whether_janus_answers_and_takes_the_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    port, config = free_port(), tmp_path / "agent.yaml"
+    port, config = free_port(socket.SOCK_STREAM), tmp_path / "agent.yaml"
     config.write_text(AGENT.format(host=HOST, port=port))
     monkeypatch.setenv("VOICEAGENT_SIP_PASSWORD", "p")
     monkeypatch.setenv("VOICEAGENT_JANUS_SECRET", GATEWAY_SECRET)
