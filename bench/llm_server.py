@@ -16,7 +16,6 @@ from typing import Any, TextIO
 
 from aiohttp import web
 
-from bench.long_talks import shortened
 from voiceagent.conversation.history import Message, Role, ToolCall
 from voiceagent.errors import EngineError, ProtocolError
 from voiceagent.llm.embedded import EmbeddedEngine
@@ -100,7 +99,6 @@ class LlmServer:
         self.app.router.add_get("/v1/models", self._models)
         self.app.router.add_post("/v1/chat/completions", self._complete)
         self._slots = Slots(engine)
-        self._most_tokens = engine.limits.history_tokens
         self._log = log
 
     async def _models(self, _: web.Request) -> web.Response:
@@ -112,7 +110,7 @@ class LlmServer:
         ahead of its end; temperature and usage are left out of account."""
         try:
             body = await request.json()
-            messages = shortened(read_messages(body.get("messages")), self._most_tokens)
+            messages = read_messages(body.get("messages"))
             if not body.get("stream"):
                 raise ProtocolError("stream: expected true; this server does nothing else")
         except (ValueError, AttributeError, ProtocolError) as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from tests.conversation.world import World
@@ -65,11 +67,12 @@ def test_a_summary_that_comes_while_nobody_speaks_is_put_in_at_once() -> None:
     assert len(world.user_texts()) == 2
 
 
-def test_a_caller_who_interrupts_every_reply_still_has_a_history_that_is_shortened() -> None:
+def interrupted_turns(count: int) -> Iterator[World]:
+    """A call whose caller interrupts every reply; given out each time before the interrupted reply has settled."""
     world = World(Rules(language="en", instructions="Be brief.", memory=SHORT))
     world.begin()
     world.speech()
-    for number in range(8):
+    for number in range(count):
         world.endpoint()
         world.final(f"This is what I say in turn number {number}.")
         world.answer(f"And this is what I answer in turn number {number}.")
@@ -77,22 +80,17 @@ def test_a_caller_who_interrupts_every_reply_still_has_a_history_that_is_shorten
         world.frames(40)
         world.speech()
         world.partial("Wait, I mean")
+        yield world
+
+
+def test_a_caller_who_interrupts_every_reply_still_has_a_history_that_is_shortened() -> None:
+    for world in interrupted_turns(8):
         world.settle()
     assert 1 <= len(world.user_texts()) <= 4
 
 
 def test_what_is_left_while_the_caller_speaks_is_read_ahead_once() -> None:
-    world = World(Rules(language="en", instructions="Be brief.", memory=SHORT))
-    world.begin()
-    world.speech()
-    for number in range(8):
-        world.endpoint()
-        world.final(f"This is what I say in turn number {number}.")
-        world.answer(f"And this is what I answer in turn number {number}.")
-        world.synthesise_all()
-        world.frames(40)
-        world.speech()
-        world.partial("Wait, I mean")
+    for world in interrupted_turns(8):
         before, known = len(world.actions), len(world.user_texts())
         world.settle()
         read = [action.messages for action in world.actions[before:] if isinstance(action, act.Prefill)]

@@ -17,7 +17,8 @@ from tests.media.conftest import MediaServer
 from voiceagent.client.caller import Caller
 from voiceagent.media import aiortc_hooks
 from voiceagent.media.event_channel import MAX_WAITING
-from voiceagent.media.webrtc import MAX_HEARD_FRAMES, WebRtcLeg
+from voiceagent.media.inbound_frames import MAX_FRAMES
+from voiceagent.media.webrtc import WebRtcLeg
 
 STRANGER = ("127.0.0.1", 9)
 """An address that is not the peer's."""
@@ -142,7 +143,7 @@ class LiveCall:
         """Raises Finding when more waits at the server's end than may."""
         reassembly = [chunk for stream in self.sctp._inbound_streams.values() for chunk in stream.reassembly]
         waiting = {
-            "frames to be heard": (len(self.leg._heard), MAX_HEARD_FRAMES),
+            "frames to be heard": (len(self.leg._inbound), MAX_FRAMES),
             "events": (len(self.leg._events._in), MAX_WAITING),
             "datagrams": (self.ice._queue.qsize(), MAX_DATAGRAMS),
             "bytes of messages": (sum(len(chunk.user_data) for chunk in reassembly), MAX_MESSAGE_BYTES),

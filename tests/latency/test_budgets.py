@@ -64,14 +64,14 @@ def test_a_leg_takes_its_profiles_limits_where_it_names_none_and_none_is_the_pro
     budgets = load_budgets(mine)
     assert budgets.of("embedded", LegKind.TELEPHONE) == shipped.of("cpu"), "what replaces a shipped profile replaces its legs"
     assert budgets.of("mine", LegKind.TELEPHONE) == {**shipped.of("cpu"), Stage.VAD: Limits(1, 2, 3)}
-    assert budgets.of("mine", LegKind.WEBSOCKET) == shipped.of("cpu")
+    assert budgets.of("mine", LegKind.WEBRTC) == shipped.of("cpu")
     assert shipped.extended("other", "embedded").of("other", LegKind.TELEPHONE) == telephone
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("embedded/pigeon: {}", "'embedded/pigeon': unknown leg 'pigeon', expected one of webrtc, websocket, telephone"),
+        ("embedded/pigeon: {}", "'embedded/pigeon': unknown leg 'pigeon', expected one of webrtc, telephone"),
         ("tpu/telephone: {}", "'tpu/telephone': profile 'tpu' does not stand above; write its limits first"),
         ("/telephone: {}", "profile '/telephone' is not a name; expected small letters, digits, - and _"),
     ],

@@ -157,12 +157,12 @@ async def test_the_backlog_before_the_channel_opens_is_bounded() -> None:
 async def test_a_slow_reader_loses_the_oldest_frames_and_they_are_counted(
     media_server: MediaServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("voiceagent.media.webrtc.MAX_HEARD_FRAMES", 10)
+    monkeypatch.setattr("voiceagent.media.inbound_frames.MAX_FRAMES", 10)
     enough = asyncio.Event()
 
     async def slow(leg: WebRtcLeg) -> None:
         await enough.wait()
-        assert len(leg._heard) == 10
+        assert len(leg._inbound) == 10
         assert leg.counters["heard_frames_dropped"] > 5
 
     media_server.behaviour = slow

@@ -46,7 +46,7 @@ def test_the_turns_of_a_leg_are_chosen(tmp_path: Path) -> None:
     assert [(t.turn, t.leg) for t in read_turns(file)] == [(1, "webrtc"), (2, "telephone"), (3, "webrtc")]
     assert [t.turn for t in read_turns(file, leg="telephone")] == [2]
     assert [t.turn for t in read_turns(file, leg="webrtc", call_id="c1")] == [1, 3]
-    assert read_turns(file, leg="websocket") == ()
+    assert read_turns(file, leg="pigeon") == ()
 
 
 FORMER = """

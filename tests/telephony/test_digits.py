@@ -61,7 +61,7 @@ async def test_the_agent_says_how_the_next_number_ends_and_the_one_after_ends_as
     async with Peer(echo.session, echo.url, "twilio") as peer:
         await peer.wait(lambda: bool(echo.calls))
         (call,) = echo.calls
-        tools = CallTools(ToolSet(), (CollectDigits(call.leg.keys.collect, language("en").phone),))
+        tools = CallTools(ToolSet(), (CollectDigits(call.leg.client.keys.collect, language("en").phone),))
         outcome = await tools.run("c1", NAME, '{"max_digits": 4, "terminator": ""}', 5)
         assert outcome.ok
         await peer.press("12#4")
@@ -76,7 +76,7 @@ async def test_the_agent_says_how_the_next_number_ends_and_the_one_after_ends_as
 
 async def closed_without_a_timer(call: EchoCall) -> bool:
     await call.leg.close()
-    return call.leg.keys._timer is None
+    return call.leg.client.keys._timer is None
 
 
 @pytest.mark.parametrize(

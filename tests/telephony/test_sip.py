@@ -115,9 +115,10 @@ async def test_keys_go_both_ways(world: SipWorld, tmp_path: Path) -> None:
         call = world.calls[0]
         await alice.do("sndcode", "42")
         await alice.do("sndcode", "#")
-        await world.wait(lambda: len(call.typed) >= 2)
-        assert call.typed[0]["item"]["content"] == [{"type": "input_text", "text": "42"}]
-        assert call.typed[1] == {"type": "response.create"}
+        await world.wait(lambda: len(call.typed) >= 3)
+        assert call.typed[0] == {"type": "output_audio_buffer.clear"}, "the first key stops the agent's voice"
+        assert call.typed[1]["item"]["content"] == [{"type": "input_text", "text": "42"}]
+        assert call.typed[2] == {"type": "response.create"}
         assert {tool["name"] for tool in call.session["tools"]} == {"transfer", "press_keys"}
         call.run_tool("press_keys", keys=KEYS)
         await alice.wait(lambda: len(alice.told("CALL_DTMF_START")) == len(KEYS))

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import numpy as np
@@ -21,9 +20,10 @@ from voiceagent.media import aiortc_hooks, gateway_description, key_hooks
 from voiceagent.media.datagram_gate import Budget, Gate, GateCounters
 from voiceagent.media.gateway_audio import HEARD_RATE_HZ, GatewayReceiver, LateEncoder
 from voiceagent.media.gateway_description import KEYS_TYPE, PCMA, PCMU, PhoneAudio
-from voiceagent.media.key_presses import PhoneClient
+from voiceagent.media.inbound_frames import InboundFrames
 from voiceagent.media.leg import InboundFrame
 from voiceagent.media.paced_track import PacedTrack
+from voiceagent.media.phone_client import PhoneClient
 from voiceagent.media.playout import Playout
 from voiceagent.media.ports import ANY_PORT, MediaPorts
 from voiceagent.media.session_description import with_address
@@ -31,8 +31,6 @@ from voiceagent.media.transport_hooks import ignore_retransmission_requests
 from voiceagent.telephony.messages import CallFacts
 from voiceagent.telephony.telephone_events import CLOCK_HZ, KeyWriter
 
-MAX_HEARD_FRAMES = 500
-"""10 s of the caller's audio may wait for its reader; then the oldest is dropped."""
 CONNECT_TIMEOUT_S = 10.0
 """From the moment that the call is taken."""
 CLOSE_TIMEOUT_S = 5.0
@@ -56,7 +54,6 @@ class GatewayLeg:
         self.facts = facts
         self.playout = Playout()
         self.client = PhoneClient()
-        self.dropped_frames = 0
         self.run_tool: RunTool | None = None
         self.is_held = False
         """Whether the other side has put us on hold: nothing is said to it, and what it plays is not heard."""
@@ -72,8 +69,7 @@ class GatewayLeg:
         self._gate = GateCounters()
         self._audio: PhoneAudio | None = None
         self._received: GatewayReceiver | None = None
-        self._heard: deque[InboundFrame] = deque()
-        self._changed = asyncio.Event()
+        self._inbound = InboundFrames()
         self._connected = asyncio.Event()
         self._end_reason = ""
         self._late: asyncio.TimerHandle | None = None
@@ -155,14 +151,14 @@ class GatewayLeg:
         """Both descriptions are set: audio goes by our own ways from now on."""
         self._audio = audio
         self._encoder.use(audio.encoding)
-        self._received = GatewayReceiver(audio, self._on_frame, self.client.press)
+        self._received = GatewayReceiver(audio, self._on_frame, self.client.keys.press)
         aiortc_hooks.take_rtp(transceiver.receiver, self._received.receive, CLOCK_HZ, self._pace)
         ignore_retransmission_requests(transceiver.sender)
         key_hooks.send_keys(transceiver.sender, self._keys, lambda: audio.keys_type)
 
     def taken(self) -> None:
         """The call is up, on both sides: audio must come now. What was heard before was ring-back."""
-        self._heard.clear()
+        self._inbound.clear()
         if not self._connected.is_set() and not self._end_reason:
             self._late = self._loop.call_later(CONNECT_TIMEOUT_S, self.end, "lost")
 
@@ -181,20 +177,13 @@ class GatewayLeg:
             raise MediaError("the other side takes no keys (it did not offer telephone-event)")
         self._keys.press(keys)
 
-    async def frames(self) -> AsyncIterator[InboundFrame]:
-        """The caller's audio in order; ends when the connection does. When the consumer is slow the oldest frames are dropped
-        and counted."""
-        while True:
-            while self._heard:
-                yield self._heard.popleft()
-            if self._end_reason:
-                return
-            self._changed.clear()
-            await self._changed.wait()
+    def frames(self) -> AsyncIterator[InboundFrame]:
+        """See `Leg.frames`."""
+        return self._inbound.read()
 
     def client_events(self) -> AsyncIterator[str]:
         """What the caller keyed in, and what came of the telephone's tools."""
-        return self.client.messages()
+        return self.client.events()
 
     def send_event(self, event: JsonObject) -> None:
         """A telephone shows no events; but its tools (`run_tool`) are asked for with one."""
@@ -218,7 +207,7 @@ class GatewayLeg:
         counters = self._received.counters if self._received is not None else {}
         return {
             **counters,
-            "heard_frames_dropped": self.dropped_frames,
+            "heard_frames_dropped": self._inbound.dropped,
             "packets_refused": self._pace.unopened + self._pace.meter.refusals,
             "events_dropped_in": self.client.dropped,
             "frames_skipped": self._track.skipped_frames,
@@ -228,7 +217,7 @@ class GatewayLeg:
     @property
     def drops(self) -> dict[str, int]:
         """See `Leg.drops`."""
-        return {"heard frames": self.dropped_frames, "client events": self.client.dropped}
+        return {"heard frames": self._inbound.dropped, "client events": self.client.dropped}
 
     async def wait_connected(self) -> bool:
         """Wait until media can flow; False when the leg ended first."""
@@ -247,7 +236,7 @@ class GatewayLeg:
             self._received.close()
         self.client.end()
         self._connected.set()
-        self._changed.set()
+        self._inbound.end()
 
     async def close(self) -> None:
         """End the call and free its sockets and tasks. May be called twice."""
@@ -269,19 +258,12 @@ class GatewayLeg:
     def _next_frame(self) -> NDArray[np.int16] | None:
         if not self.is_held:
             return self.playout.take_frame()
-        self._hear(np.zeros(HEARD_RATE_HZ // 50, np.int16), time.monotonic() * 1000.0, concealed=False)
+        self._inbound.put(np.zeros(HEARD_RATE_HZ // 50, np.int16), time.monotonic() * 1000.0, concealed=False)
         return None
 
     def _on_frame(self, pcm: NDArray[np.int16], received_ms: float, concealed: bool) -> None:
         if not self.is_held:
-            self._hear(pcm, received_ms, concealed)
-
-    def _hear(self, pcm: NDArray[np.int16], received_ms: float, concealed: bool) -> None:
-        if len(self._heard) >= MAX_HEARD_FRAMES:
-            self._heard.popleft()
-            self.dropped_frames += 1
-        self._heard.append(InboundFrame(pcm, received_ms, concealed))
-        self._changed.set()
+            self._inbound.put(pcm, received_ms, concealed)
 
     def _on_sent(self, sent_ms: float) -> None:
         self.playout.confirm_sent()

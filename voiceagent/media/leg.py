@@ -1,4 +1,4 @@
-"""What a media connection offers to a call, whatever carries it (WebRTC today; a WebSocket or a phone later)."""
+"""What a media connection offers to a call, whatever carries it (WebRTC, or a telephone)."""
 
 from __future__ import annotations
 

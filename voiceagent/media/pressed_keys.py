@@ -58,7 +58,10 @@ class PressedKeys:
 
 
 def _typed(number: str) -> tuple[str, ...]:
-    if not number:
-        return ()
-    item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": number}]}
-    return json.dumps({"type": "conversation.item.create", "item": item}), ANSWER
+    return (message(number), ANSWER) if number else ()
+
+
+def message(text: str) -> str:
+    """The event with which a client types a message."""
+    item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+    return json.dumps({"type": "conversation.item.create", "item": item})

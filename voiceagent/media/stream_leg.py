@@ -6,24 +6,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import Protocol
 
-import numpy as np
 from aiortc.rtp import RtpPacket
-from numpy.typing import NDArray
 
 from voiceagent.audio.jitter_buffer import CLOCK_HZ
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.spans import LegKind
 from voiceagent.media.audio_receiver import AudioReceiver
+from voiceagent.media.inbound_frames import InboundFrames
 from voiceagent.media.leg import InboundFrame
 from voiceagent.media.marks import Marks
+from voiceagent.media.phone_client import PhoneClient
 from voiceagent.media.phone_codec import PhoneDecoder, PhoneEncoder
 from voiceagent.media.playout import RATE_HZ, Playout
-from voiceagent.media.pressed_keys import PressedKeys
 from voiceagent.media.stream_player import StreamPlayer
 from voiceagent.telephony.messages import Audio, Digit, Flow, MarkReached, Started, Stopped
 from voiceagent.telephony.vendors import Stream
@@ -32,9 +30,6 @@ from voiceagent.token_bucket import Meter, TokenBucket
 log = logging.getLogger(__name__)
 
 HEARD_RATE_HZ = 16_000
-MAX_HEARD_FRAMES = 500
-"""10 s of the caller's audio may wait for its reader; then the oldest is dropped."""
-MAX_CLIENT_EVENTS = 64
 SILENCE_TIMEOUT_S = 20.0
 """Vendors send silence too: when nothing comes for so long the call is lost."""
 SEND_TIMEOUT_S = 8.0
@@ -68,24 +63,19 @@ class StreamLeg:
         """`chunk_frames` of 20 ms go out together. Without marks what was sent is heard by the clock."""
         self.playout = Playout()
         self.kind = LegKind.TELEPHONE
-        self.dropped_frames = 0
-        self.dropped_events = 0
         self.malformed = 0
         self.facts = started.facts
-        self.keys = PressedKeys(self._on_keys)
+        self.client = PhoneClient()
         self._wire = wire
         self._stream = stream
         self._loop = asyncio.get_running_loop()
         decoder = PhoneDecoder(started.format, HEARD_RATE_HZ)
-        self._receiver = AudioReceiver(HEARD_RATE_HZ, self._on_frame, decoder=decoder)
+        self._inbound = InboundFrames()
+        self._receiver = AudioReceiver(HEARD_RATE_HZ, self._inbound.put, decoder=decoder)
         self._numbers = _Numbers(decoder)
         encoder = PhoneEncoder(started.format, RATE_HZ)
         self._player = StreamPlayer(self.playout, stream, encoder, self._send, Marks(come_back=has_marks), chunk_frames)
         self._meter = messages_meter()
-        self._heard: deque[InboundFrame] = deque()
-        self._events: deque[str] = deque()
-        self._changed = asyncio.Event()
-        self._events_changed = asyncio.Event()
         self._end_reason = ""
         self._last_s = self._loop.time()
         self._playing = asyncio.create_task(self._play(), name="telephone stream")
@@ -109,26 +99,13 @@ class StreamLeg:
         """The WebSocket was closed by the vendor."""
         self._end("hangup")
 
-    async def frames(self) -> AsyncIterator[InboundFrame]:
-        """The caller's audio in order; ends when the connection does. When the consumer is slow the oldest frames are dropped
-        and counted."""
-        while True:
-            while self._heard:
-                yield self._heard.popleft()
-            if self._end_reason:
-                return
-            self._changed.clear()
-            await self._changed.wait()
+    def frames(self) -> AsyncIterator[InboundFrame]:
+        """See `Leg.frames`."""
+        return self._inbound.read()
 
-    async def client_events(self) -> AsyncIterator[str]:
-        """What the caller keyed in, see `PressedKeys`."""
-        while True:
-            while self._events:
-                yield self._events.popleft()
-            if self._end_reason:
-                return
-            self._events_changed.clear()
-            await self._events_changed.wait()
+    def client_events(self) -> AsyncIterator[str]:
+        """What the caller keyed in."""
+        return self.client.events()
 
     def send_event(self, event: JsonObject) -> None:
         """A telephone shows no events."""
@@ -144,7 +121,7 @@ class StreamLeg:
         jitter, marks = self._receiver.jitter.stats, self._player.marks
         return {
             "packets_received": jitter.received,
-            "heard_frames_dropped": self.dropped_frames,
+            "heard_frames_dropped": self._inbound.dropped,
             "packets_lost": jitter.lost,
             "packets_late": jitter.late,
             "packets_duplicate": jitter.duplicate,
@@ -154,7 +131,7 @@ class StreamLeg:
             "audio_ms_refused": round(self._receiver.allowance.refused * 1000.0),
             "stream_resets": jitter.resets,
             "stream_stalls": jitter.stalls,
-            "events_dropped_in": self.dropped_events,
+            "events_dropped_in": self.client.dropped,
             "packets_malformed": self.malformed,
             "marks_stale": marks.stale,
             "marks_missing": marks.missing,
@@ -163,7 +140,7 @@ class StreamLeg:
     @property
     def drops(self) -> dict[str, int]:
         """See `Leg.drops`."""
-        return {"heard frames": self.dropped_frames, "client events": self.dropped_events}
+        return {"heard frames": self._inbound.dropped, "client events": self.client.dropped}
 
     async def wait_connected(self) -> bool:
         """It is from the start."""
@@ -195,16 +172,9 @@ class StreamLeg:
             case Flow(may_send):
                 self._player.hold(held=not may_send)
             case Digit(key):
-                self.keys.press(key)
+                self.client.keys.press(key)
             case Stopped():
                 self._end("hangup")
-
-    def _on_keys(self, events: Sequence[str]) -> None:
-        if len(self._events) + len(events) > MAX_CLIENT_EVENTS:
-            self.dropped_events += 1
-            return
-        self._events.extend(events)
-        self._events_changed.set()
 
     def _on_malformed(self, error: MediaError) -> None:
         self.malformed += 1
@@ -212,13 +182,6 @@ class StreamLeg:
             log.warning("a telephone stream sent %s; it is left out", error)
         if self.malformed >= MAX_MALFORMED:
             self._end("abuse")
-
-    def _on_frame(self, pcm: NDArray[np.int16], received_ms: float, concealed: bool) -> None:
-        if len(self._heard) >= MAX_HEARD_FRAMES:
-            self._heard.popleft()
-            self.dropped_frames += 1
-        self._heard.append(InboundFrame(pcm, received_ms, concealed))
-        self._changed.set()
 
     async def _send(self, message: str | bytes) -> None:
         async with asyncio.timeout(SEND_TIMEOUT_S):
@@ -245,10 +208,9 @@ class StreamLeg:
             return
         self._end_reason = reason
         self._watch.cancel()
-        self.keys.close()
+        self.client.end()
         self._receiver.close()
-        self._changed.set()
-        self._events_changed.set()
+        self._inbound.end()
 
 
 class _Numbers:

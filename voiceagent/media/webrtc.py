@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import AsyncIterator, Sequence
 
-import numpy as np
 from aiortc import (
     RTCConfiguration,
     RTCDataChannel,
@@ -19,7 +17,6 @@ from aiortc import (
     RTCSessionDescription,
 )
 from aiortc.exceptions import InternalError, InvalidStateError, OperationError
-from numpy.typing import NDArray
 
 from voiceagent.audio import opus
 from voiceagent.errors import MediaError
@@ -28,6 +25,7 @@ from voiceagent.media import aiortc_hooks
 from voiceagent.media.audio_receiver import AudioReceiver
 from voiceagent.media.datagram_gate import Budget, Gate, GateCounters
 from voiceagent.media.event_channel import LABEL, EventChannel
+from voiceagent.media.inbound_frames import InboundFrames
 from voiceagent.media.leg import InboundFrame
 from voiceagent.media.paced_track import PacedTrack
 from voiceagent.media.playout import Playout
@@ -36,8 +34,6 @@ from voiceagent.media.session_description import opus_payload_type, read_offer, 
 from voiceagent.media.transport_hooks import TransportGuard, ignore_retransmission_requests, was_closed_by_peer
 
 HEARD_RATE_HZ = 16_000
-MAX_HEARD_FRAMES = 500
-"""10 s of the caller's audio may wait for its reader; beyond that the oldest frame is dropped."""
 WATCH_INTERVAL_S = 0.5
 CLOSE_TIMEOUT_S = 5.0
 
@@ -57,8 +53,6 @@ class WebRtcLeg:
     ) -> None:
         self.playout = Playout()
         self.kind = LegKind.WEBRTC
-        self.dropped_frames = 0
-        """Frames of the caller that were not taken in time."""
         self._loop = asyncio.get_running_loop()
         self._peer = RTCPeerConnection(RTCConfiguration(iceServers=list(ice_servers)))
         self._events = EventChannel()
@@ -66,11 +60,10 @@ class WebRtcLeg:
         self._gate = GateCounters()
         self._guard = TransportGuard(self._on_abuse)
         self._pace = aiortc_hooks.RtpPace(self._on_abuse)
-        self._receiver = AudioReceiver(HEARD_RATE_HZ, self._on_frame)
+        self._inbound = InboundFrames()
+        self._receiver = AudioReceiver(HEARD_RATE_HZ, self._inbound.put)
         self._track = PacedTrack(self.playout.take_frame, sent=self._on_sent, encoder=encoder, idle=self._is_idle)
         self.playout.on_ready = self._track.hurry
-        self._heard: deque[InboundFrame] = deque()
-        self._changed = asyncio.Event()
         self._connected = asyncio.Event()
         self._end_reason = ""
         self._closing: asyncio.Task[None] | None = None
@@ -141,16 +134,9 @@ class WebRtcLeg:
         if self._peer.sctp is not None:
             self._guard.guard_sctp(self._peer.sctp)
 
-    async def frames(self) -> AsyncIterator[InboundFrame]:
-        """The caller's audio in order; ends when the connection does. When the consumer is slow, the oldest frames are dropped
-        and counted in `dropped_frames`."""
-        while True:
-            while self._heard:
-                yield self._heard.popleft()
-            if self._end_reason:
-                return
-            self._changed.clear()
-            await self._changed.wait()
+    def frames(self) -> AsyncIterator[InboundFrame]:
+        """See `Leg.frames`."""
+        return self._inbound.read()
 
     async def client_events(self) -> AsyncIterator[str]:
         """The text messages of `oai-events`, in order; ends when the connection does."""
@@ -174,7 +160,7 @@ class WebRtcLeg:
         jitter = self._receiver.jitter.stats
         return {
             "packets_received": jitter.received,
-            "heard_frames_dropped": self.dropped_frames,
+            "heard_frames_dropped": self._inbound.dropped,
             "packets_lost": jitter.lost,
             "packets_late": jitter.late,
             "packets_duplicate": jitter.duplicate,
@@ -201,7 +187,7 @@ class WebRtcLeg:
     def drops(self) -> dict[str, int]:
         """See `Leg.drops`."""
         return {
-            "heard frames": self.dropped_frames,
+            "heard frames": self._inbound.dropped,
             "client events": self._events.overflowed_in,
             "server events": self._events.overflowed_out,
             "datagrams": self._guard.overflowed,
@@ -235,14 +221,7 @@ class WebRtcLeg:
         self._receiver.close()
         self._events.end()
         self._connected.set()
-        self._changed.set()
-
-    def _on_frame(self, pcm: NDArray[np.int16], received_ms: float, concealed: bool) -> None:
-        if len(self._heard) >= MAX_HEARD_FRAMES:
-            self._heard.popleft()
-            self.dropped_frames += 1
-        self._heard.append(InboundFrame(pcm, received_ms, concealed))
-        self._changed.set()
+        self._inbound.end()
 
     def _is_idle(self) -> bool:
         return self.playout.idle

@@ -34,10 +34,10 @@ def result_of(results: CallResults, call_id: str, leg: Leg) -> list[CallObserver
 
 def phone_tools(agent: AgentConfig, leg: Leg) -> tuple[Tool, ...]:
     """The tools that a leg brings, as far as the agent is to have them."""
-    if not isinstance(leg, StreamLeg) or not agent.telephony.collect_digits:
+    if not isinstance(leg, PhoneLeg) or not agent.telephony.collect_digits:
         return ()
     words = language(FIRST_LANGUAGE if agent.language == AUTO else agent.language).phone
-    return (CollectDigits(leg.keys.collect, words),)
+    return (CollectDigits(leg.client.keys.collect, words),)
 
 
 def with_caller(agent: AgentConfig, leg: Leg) -> AgentConfig:
