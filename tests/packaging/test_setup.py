@@ -18,6 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 LOCKS = sorted((ROOT / "requirements").glob("*.lock"))
+LINK_MODE = "120000"
+"""Of a symbolic link in git's index."""
 LINE = re.compile(r"[a-z0-9.-]+==[0-9][A-Za-z0-9.]* \\|    --hash=sha256:[0-9a-f]{64}( \\)?")
 
 
@@ -40,11 +42,25 @@ def test_constraints_are_the_versions_that_are_locked() -> None:
     assert not pins("runtime") & pins("test")
 
 
+def test_the_image_takes_noise_suppression_in_the_versions_that_were_tested() -> None:
+    assert pins("noise") <= pins("test")
+    assert re.search(r'"\$NOISE" = 1.*install-locked\.sh \S+ requirements/noise\.lock', (ROOT / "Dockerfile").read_text())
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+    ours = [service for service in services.values() if service.get("image", "").startswith("voiceagent:")]
+    assert ours
+    assert all(service["build"]["args"]["NOISE"] == "${AGENT_NOISE:-0}" for service in ours)
+
+
 def test_every_direct_requirement_is_locked_and_torch_is_none_of_them() -> None:
     toml = tomllib.loads((ROOT / "pyproject.toml").read_text())
     project = toml["project"]
-    tests = project["optional-dependencies"]["test"]
-    for wanted, lock in ((project["dependencies"], "runtime"), (tests, "test"), (toml["build-system"]["requires"], "build")):
+    extras = project["optional-dependencies"]
+    for wanted, lock in (
+        (project["dependencies"], "runtime"),
+        (extras["test"], "test"),
+        (extras["noise"], "noise"),
+        (toml["build-system"]["requires"], "build"),
+    ):
         names = {re.split(r"[<>=~! ]", requirement, maxsplit=1)[0].lower().replace("_", "-") for requirement in wanted}
         assert names - {pin.split("==")[0] for pin in pins(lock)} == set()
     assert not [pin for pin in pins() if pin.startswith("torch")]
@@ -129,3 +145,14 @@ def test_the_registry_files_are_hub_models_at_fixed_commits() -> None:
     pulled = [model for model in models.values() if "repository" in model]
     assert pulled
     assert all(re.fullmatch(r"[0-9a-f]{40}", model["revision"]) for model in pulled)
+
+
+def test_no_link_that_is_committed_leads_out_of_the_checkout() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is no checkout")
+    listed = subprocess.run(["git", "ls-files", "--stage"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    links = [line.partition("\t")[2] for line in listed.splitlines() if line.startswith(LINK_MODE)]
+    outside = [
+        link for link in links if Path(os.readlink(ROOT / link)).is_absolute() or not (ROOT / link).resolve().is_relative_to(ROOT)
+    ]
+    assert outside == []
