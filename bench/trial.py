@@ -7,12 +7,12 @@ import asyncio
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from voiceagent.audio.levels import VoicedSpan, first_audible_sample
-from voiceagent.client.caller import Caller
+from voiceagent.audio.levels import VoicedSpan, VoicedTimeline, first_audible_sample
 from voiceagent.errors import MediaError
 from voiceagent.media.ticker import FRAME_MS
 
@@ -28,6 +28,36 @@ INTERRUPT_AFTER_S = 0.4
 Speech = NDArray[np.int16]
 
 
+class Leg(Protocol):
+    """A caller's end of a call: `client.caller.Caller` by WebRTC, or a telephone."""
+
+    @property
+    def said(self) -> VoicedTimeline:
+        """When the caller spoke."""
+        ...
+
+    @property
+    def heard(self) -> VoicedTimeline:
+        """When the agent was heard."""
+        ...
+
+    def say(self, pcm: Speech, rate_hz: int) -> None:
+        """Queue speech."""
+        ...
+
+    async def wait_said(self) -> float:
+        """Wait until all was said; when its last voiced sample was spoken."""
+        ...
+
+    async def wait_heard(self, after_ms: float) -> float:
+        """Wait for the agent; when its first voiced sample from then on was heard."""
+        ...
+
+    async def wait_quiet(self, quiet_ms: float) -> float:
+        """Wait until the agent was silent for so long; when its last voiced sample was heard."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One question."""
@@ -38,13 +68,13 @@ class Turn:
     """Whether the agent was heard before the question was over."""
 
 
-async def greeted(caller: Caller) -> None:
+async def greeted(caller: Leg) -> None:
     """Wait until the agent has greeted. Raises MediaError when it does not."""
     await _answer(caller, 0.0)
     await caller.wait_quiet(QUIET_MS)
 
 
-async def ask(caller: Caller, question: Speech, end_ms: float | None = None) -> Turn:
+async def ask(caller: Leg, question: Speech, end_ms: float | None = None) -> Turn:
     """Ask, and wait until the agent has finished. `end_ms`: where in the audio the caller has finished, if the room is heard
     after that. Raises MediaError when the call ends."""
     began_ms = _now_ms()
@@ -62,7 +92,7 @@ async def ask(caller: Caller, question: Speech, end_ms: float | None = None) -> 
     return Turn(None if cut else heard_ms - ended_ms, cut)
 
 
-async def interrupt(caller: Caller, question: Speech, interruption: Speech) -> float | None:
+async def interrupt(caller: Leg, question: Speech, interruption: Speech) -> float | None:
     """Ask, and speak into the answer: from the onset of that to the last sound of the agent before the interruption was over, in
     milliseconds. None when the answer was not heard, or was over by itself at the onset. Raises MediaError when the call ends."""
     caller.say(question, RATE_HZ)
@@ -92,7 +122,7 @@ def stop_ms(heard: list[VoicedSpan], onset_ms: float, ended_ms: float) -> float 
     return max(min(span.offset_ms, ended_ms) for span in heard if span.onset_ms < ended_ms) - onset_ms
 
 
-async def _answer(caller: Caller, after_ms: float) -> float:
+async def _answer(caller: Leg, after_ms: float) -> float:
     """When the first sound after `after_ms` was heard. Raises TimeoutError."""
     async with asyncio.timeout(ANSWER_TIMEOUT_S):
         return await caller.wait_heard(after_ms)

@@ -14,7 +14,7 @@ from gguf.quants import dequantize
 
 from voiceagent.models.made_files import Array
 
-_LAYER = {
+LAYER = {
     "attn_norm": "input_layernorm",
     "ffn_norm": "post_attention_layernorm",
     "attn_q": "self_attn.q_proj",
@@ -74,7 +74,7 @@ def _hub_name(name: str) -> str:
     if name in _WHOLE:
         return _WHOLE[name]
     _, layer, part, ending = name.split(".")
-    return f"model.layers.{layer}.{_LAYER[part]}.{ending}"
+    return f"model.layers.{layer}.{LAYER[part]}.{ending}"
 
 
 def _gguf_name(name: str) -> str:
@@ -82,5 +82,5 @@ def _gguf_name(name: str) -> str:
         if name == long:
             return short
     _, _, layer, *part, ending = name.split(".")
-    short = next(short for short, long in _LAYER.items() if long == ".".join(part))
+    short = next(short for short, long in LAYER.items() if long == ".".join(part))
     return f"blk.{layer}.{short}.{ending}"
