@@ -11,13 +11,14 @@ MODELS ?=
 FUZZ_OUT ?= build/fuzz
 LOCKS := requirements/build.lock requirements/runtime.lock requirements/test.lock
 export VLLM_VENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/voiceagent-vllm
-export TELEPHONY_VENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/voiceagent-telephony-peers
+TELEPHONY_VENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/voiceagent-telephony-peers
+LLAMA_VENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/voiceagent-llama-cpp
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser serve fetch-models test test-fast test-real test-nemo test-telephony-peers test-vllm lint bench bench-peers models train-smoke wheel-test checksums lock sbom audit pin-images test-attacks fuzz clean
+.PHONY: help setup browser serve fetch-models test test-fast test-real test-nemo test-telephony-peers test-llama-cpp test-vllm lint bench bench-peers models train-smoke wheel-test checksums lock sbom audit pin-images test-attacks fuzz clean
 
 help:
 	@sed -n 's/^#: //p' Makefile
@@ -85,8 +86,13 @@ $(NEMO_VENV)/.installed: pyproject.toml $(LOCKS)
 
 #: make test-telephony-peers  the telephone beside its vendors' own libraries and Pipecat, in an environment outside the checkout
 test-telephony-peers: setup
-	@PYTHON=$(PYTHON) bash scripts/install-telephony-peers.sh
+	@PYTHON=$(PYTHON) bash scripts/install-beside.sh scripts/telephony-peers.txt $(TELEPHONY_VENV)
 	@TELEPHONY_PEERS=$(TELEPHONY_VENV)/bin/python $(BIN)/python -m pytest tests/telephony/test_foreign.py $(ARGS)
+
+#: make test-llama-cpp  the engine for servers on a real llama.cpp server, in an environment outside the checkout
+test-llama-cpp: setup
+	@PYTHON=$(PYTHON) bash scripts/install-beside.sh scripts/llama-cpp.txt $(LLAMA_VENV)
+	@LLAMA_CPP=$(LLAMA_VENV)/bin/python $(BIN)/python -m pytest tests/llm/test_llama_cpp.py $(ARGS)
 
 #: make test-vllm    the engines for vLLM, and whole calls, on the real one, built for CPUs, in an environment outside the checkout
 test-vllm:

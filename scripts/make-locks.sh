@@ -47,13 +47,17 @@ import tomllib
 project = tomllib.loads(pathlib.Path("pyproject.toml").read_text())["project"]
 away = pathlib.Path(sys.argv[1])
 away.joinpath("runtime.in").write_text("\n".join(project["dependencies"]))
-away.joinpath("test.in").write_text("\n".join(project["optional-dependencies"]["test"]))
+for extra in ("test", "noise"):
+    away.joinpath(f"{extra}.in").write_text("\n".join(project["optional-dependencies"][extra]))
 PYTHON
 
 options=("$@")
 lock runtime "${options[@]}" "$away/runtime.in"
 # shellcheck disable=SC2046
 lock test "${options[@]}" "$away/runtime.in" "$away/test.in" --constraints requirements/runtime.lock $(without requirements/runtime.lock)
+# shellcheck disable=SC2046
+lock noise "${options[@]}" "$away/noise.in" --constraints requirements/runtime.lock --constraints requirements/test.lock \
+  $(without requirements/runtime.lock)
 lock build "${options[@]}" requirements/build.in --constraints requirements/runtime.lock --constraints requirements/test.lock
 lock gpu "${options[@]}" requirements/gpu.in --constraints requirements/runtime.lock
 lock supply "${options[@]}" requirements/supply.in

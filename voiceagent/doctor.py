@@ -20,9 +20,11 @@ import msgspec
 import numpy as np
 
 from voiceagent.audio import opus
+from voiceagent.audio.voice_processing import EXTRA, PACKAGE, is_installed
 from voiceagent.config import AgentConfig, data_dir, load_agent, models_cache_dir
 from voiceagent.errors import VoiceAgentError
 from voiceagent.latency.budget_file import load_budgets
+from voiceagent.media.audio_cleaner import check_cleaning
 from voiceagent.media.ice import IceServers
 from voiceagent.models.checksums import check_sums
 from voiceagent.models.choice import choose_profile, profile_of, registry_of
@@ -193,6 +195,18 @@ def _udp(name: str, settings: Settings) -> Finding:
     return Finding(name, "ok", "datagrams pass on the loopback address; callers elsewhere need the server's UDP ports open")
 
 
+def _cleaning(name: str, settings: Settings) -> Finding:
+    media = _agent(settings).media
+    kinds = {"media.webrtc": media.webrtc, "media.telephone": media.telephone}
+    for key, cleaning in kinds.items():
+        check_cleaning(cleaning, key)
+    wanted = [key for key, cleaning in kinds.items() if cleaning.is_wanted]
+    if wanted:
+        return Finding(name, "ok", f"{PACKAGE} {importlib.metadata.version(PACKAGE)} cleans the audio of {', '.join(wanted)}")
+    there = "is here" if is_installed() else f"comes with {EXTRA}"
+    return Finding(name, "ok", f"callers' audio is heard as it comes; what can clean it {there}")
+
+
 def _janus(name: str, settings: Settings) -> Finding:
     sip = _agent(settings).telephony.sip
     if sip is None:
@@ -267,6 +281,7 @@ CHECKS: tuple[tuple[str, Callable[[str, Settings], Finding]], ...] = (
     ("models of profiles", _profiles),
     ("latency budgets", _budgets),
     ("UDP", _udp),
+    ("noise and echo", _cleaning),
     ("SIP gateway", _janus),
     ("keys", _keys),
     ("port", _port),

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Outcome
+from voiceagent.media import audio_cleaner
 from voiceagent.models import model
 from voiceagent.resources import bundled_models_dir
 
@@ -58,6 +59,16 @@ def test_a_bad_agent_is_refused(voiceagent: Run, tmp_path: Path, text: str, said
     agent.write_text(text + "\n")
     (tmp_path / "raises.py").write_text("raise RuntimeError('on purpose')\n")
     (tmp_path / "empty.py").write_text("")
+    refused(voiceagent("serve", "--port", "0", "--config", str(agent)), *said)
+
+
+def test_a_setting_that_needs_an_absent_package_is_refused(
+    voiceagent: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audio_cleaner, "is_installed", lambda: False)
+    agent = tmp_path / "agent.yaml"
+    agent.write_text("media: {telephone: {noise_suppression: on}}\n")
+    said = (r"media\.telephone\.noise_suppression is on", r"pip install 'voiceagent\[noise\]'")
     refused(voiceagent("serve", "--port", "0", "--config", str(agent)), *said)
 
 

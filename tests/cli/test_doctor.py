@@ -1,3 +1,4 @@
+import importlib.metadata
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +8,7 @@ import pytest
 from tests.cli.conftest import Outcome
 from voiceagent import doctor as doctor_module
 from voiceagent.doctor import CHECKS, Finding, Settings, examine
+from voiceagent.media import audio_cleaner
 from voiceagent.models.checksums import write_sums
 
 Run = Callable[..., Outcome]
@@ -72,6 +74,20 @@ def test_an_agent_that_the_language_model_was_not_made_for_is_told_the_way_out(t
     assert found(Settings(config=tmp_path / "agent.yaml", profile="cpu"))[name].status == "ok"
     (tmp_path / "agent.yaml").write_text("tools: [{mcp: {command: [orders]}}]\n")
     assert "when the server starts" in found(Settings(config=tmp_path / "agent.yaml"))[name].detail
+
+
+def test_what_cleans_callers_audio_is_looked_for_where_it_is_wanted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "noise and echo"
+    assert "heard as it comes" in found(Settings())[name].detail
+    config = tmp_path / "agent.yaml"
+    config.write_text("media: {telephone: {echo_cancellation: on}}\n")
+    assert found(Settings(config=config))[name].detail == (
+        f"livekit {importlib.metadata.version('livekit')} cleans the audio of media.telephone"
+    )
+    monkeypatch.setattr(audio_cleaner, "is_installed", lambda: False)
+    finding = found(Settings(config=config))[name]
+    assert finding.status == "fail"
+    assert "media.telephone.echo_cancellation is on, but it needs the package livekit" in finding.detail
 
 
 def test_a_corrupt_bundled_model_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ def telling(bundled: Path, folder: Path) -> Path:
         constant = numpy_helper.from_array(np.array([value], np.int64), name)
         model.graph.node.append(helper.make_node("Constant", [], [name], value=constant))
     model.graph.node.append(helper.make_node("Slice", ["logits", *numbers], [RECENT], name="/recent/Slice"))
-    told = ["batch_size", "recent", model.graph.output[0].type.tensor_type.shape.dim[2].dim_value]
+    told: list[str | int | None] = ["batch_size", "recent", model.graph.output[0].type.tensor_type.shape.dim[2].dim_value]
     model.graph.output.append(helper.make_tensor_value_info(RECENT, onnx.TensorProto.FLOAT, told))
     onnx.save(model, str(folder / "model.onnx"))
     return folder

@@ -14,7 +14,14 @@ from voiceagent.llm.tool_grammar import structural_tag
 
 @pytest.mark.parametrize(
     ("owner", "name"),
-    [("vllm", "vLLM"), ("sglang", "SGLang"), ("tensorrt_llm", "TensorRT-LLM"), ("nvidia", "Dynamo"), ("library", "Ollama")],
+    [
+        ("vllm", "vLLM"),
+        ("sglang", "SGLang"),
+        ("tensorrt_llm", "TensorRT-LLM"),
+        ("nvidia", "Dynamo"),
+        ("llamacpp", "llama.cpp"),
+        ("library", "Ollama"),
+    ],
 )
 def test_a_server_is_known_by_who_owns_its_models(owner: str, name: str) -> None:
     assert server_of(owner).name == name

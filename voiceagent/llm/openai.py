@@ -1,5 +1,6 @@
 """Any OpenAI-compatible server as the language model, or several servers of the same model. It is made for vllm serve. SGLang,
-TensorRT-LLM, Dynamo, LiteLLM and Ollama have the same API, see `servers`. `openai_session` is a conversation with it."""
+TensorRT-LLM, Dynamo, LiteLLM, llama.cpp and Ollama have the same API, see `servers`. `openai_session` is a conversation
+with it."""
 
 from __future__ import annotations
 

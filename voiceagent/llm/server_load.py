@@ -29,7 +29,8 @@ def gauge(text: str, name: str) -> float | None:
 
 def load_of(text: str, gauges: Gauges) -> float:
     """The load: 0 is idle; from 1 on, new requests wait, because others wait already or the KV cache is nearly full."""
-    waiting, usage = gauge(text, gauges.waiting) or 0.0, gauge(text, gauges.cache_usage) or 0.0
+    waiting = gauge(text, gauges.waiting) or 0.0
+    usage = (gauge(text, gauges.cache_usage) if gauges.cache_usage else None) or 0.0
     return 1.0 + waiting if waiting else usage / FULL_CACHE
 
 

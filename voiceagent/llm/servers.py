@@ -16,8 +16,8 @@ class Gauges:
     """Requests that are being computed."""
     waiting: str
     """Requests that wait for room."""
-    cache_usage: str
-    """Share of the KV cache that is in use, 0 to 1."""
+    cache_usage: str = ""
+    """Share of the KV cache that is in use, 0 to 1. Empty: the server does not report it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,13 @@ SERVERS = (
     Server("Dynamo", ("nvidia", "dynamo"), "nvext.agent_hints.priority", urgent_is_high=True),
     # docs.litellm.ai, "Request Prioritization": lower numbers first. The proxy removes fields that a provider does not know.
     Server("LiteLLM", ("openai", "litellm"), "priority"),
+    # llama.cpp, tools/server/README.md; tested with b11549: no priorities, requests wait for one of --parallel slots. Gauges need
+    # --metrics. Its grammar keeps every call to the tool's schema. It continues only the agent's words.
+    Server(
+        "llama.cpp",
+        ("llamacpp",),
+        gauges=Gauges("llamacpp:requests_processing", "llamacpp:requests_deferred"),
+    ),
     # docs.ollama.com, "OpenAI compatibility": neither priorities nor template options. The model's own template decides.
     Server("Ollama", ("library", "ollama")),
 )
