@@ -13,6 +13,7 @@ from voiceagent.conversation import actions
 from voiceagent.conversation.events import ReplyCancelled, ReplyRequested, TextReceived
 from voiceagent.errors import ProtocolError
 from voiceagent.latency.spans import Span, Stage, TurnReport
+from voiceagent.realtime.noise_reduction import NoiseReduction
 from voiceagent.realtime.session import FOLLOW_UP_MS, Outcome, RealtimeSession
 
 
@@ -228,6 +229,51 @@ def test_a_session_update_is_merged_and_its_instructions_are_exposed(session: Re
     assert updated["output_modalities"] == ["audio"]
     check_sequence(list(outcome.replies), call_over=False)
     assert say(session, type="session.update", session={"model": "x"}).instructions is None
+
+
+NEAR, FAR = {"type": "near_field"}, {"type": "far_field"}
+
+
+def ask_noise_reduction(session: RealtimeSession, wanted: Any) -> Outcome:
+    audio = {"input": {"noise_reduction": wanted}}
+    return say(session, type="session.update", session={"instructions": "Be kind.", "audio": audio})
+
+
+def noise_reduction_of(outcome: Outcome) -> Any:
+    return only(list(outcome.replies), "session.updated")["session"]["audio"]["input"]["noise_reduction"]
+
+
+def test_a_client_turns_noise_reduction_on_and_off(session: RealtimeSession) -> None:
+    assert session.start()[0]["session"]["audio"]["input"]["noise_reduction"] is None
+    for wanted, changes in ((NEAR, True), (FAR, None), (None, False)):
+        outcome = ask_noise_reduction(session, wanted)
+        assert (outcome.reduces_noise, noise_reduction_of(outcome)) == (changes, wanted)
+        check_sequence(list(outcome.replies), call_over=False)
+
+
+def test_noise_reduction_that_the_leg_is_set_to_is_shown() -> None:
+    session = RealtimeSession("rtc_1")
+    session.settings.offer(NoiseReduction(is_on=True))
+    assert session.start()[0]["session"]["audio"]["input"]["noise_reduction"] == NEAR
+    assert say(session, type="session.update", session={"model": "x"}).reduces_noise is None
+    assert ask_noise_reduction(session, None).reduces_noise is False
+
+
+def test_noise_reduction_that_this_server_has_not_is_refused_and_the_rest_is_applied() -> None:
+    session = RealtimeSession("rtc_1", instructions="Be brief.")
+    session.settings.offer(NoiseReduction(why_not="it needs a package"))
+    outcome = ask_noise_reduction(session, FAR)
+    assert (outcome.reduces_noise, outcome.instructions, noise_reduction_of(outcome)) == (None, "Be kind.", None)
+    refusal = only(list(outcome.replies), "error")["error"]
+    assert refusal["param"] == "session.audio.input.noise_reduction"
+    assert refusal["message"] == "Noise is not suppressed here: it needs a package. The rest of the update was applied."
+
+
+@pytest.mark.parametrize("wanted", [{"type": "hall"}, {}, "near_field", 7, {"type": ["near_field"]}])
+def test_noise_reduction_of_another_kind_changes_nothing(session: RealtimeSession, wanted: Any) -> None:
+    refused = error_of(ask_noise_reduction(session, wanted))
+    assert (refused["code"], refused["param"]) == ("invalid_value", "session.audio.input.noise_reduction")
+    assert session.settings.instructions == "Be brief."
 
 
 def test_an_agent_with_long_instructions_takes_updates_of_other_things() -> None:

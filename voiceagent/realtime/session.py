@@ -61,6 +61,8 @@ class Outcome:
     """What the client's tools returned, by the model's call id."""
     changes_tools: bool = False
     """Whether the client offered other tools."""
+    reduces_noise: bool | None = None
+    """Whether noise is to be suppressed, when the client changed that."""
     was_asked: bool = False
     """Whether the client has asked for a reply to its typed message already."""
 
@@ -100,9 +102,13 @@ class RealtimeSession:
         self._follow_up_until_ms = 0.0
         self._ended = False
 
-    def start(self) -> list[JsonObject]:
-        """The first events of the call."""
-        return self._send([SessionCreated(session=self.settings.session)])
+    def start(self, asked: JsonObject | None = None) -> list[JsonObject]:
+        """The first events of the call. `asked` are changes that the client has asked for already; they must be valid."""
+        refused = self.settings.update(asked) if asked else None
+        events: list[ServerEvent] = [SessionCreated(session=self.settings.session)]
+        if refused is not None:
+            events.append(ErrorEvent(error=refused))
+        return self._send(events)
 
     def on_notice(self, notice: actions.Notice, at_ms: float) -> list[JsonObject]:
         """What the client is told of a notice; nothing after `on_end`."""
@@ -225,7 +231,7 @@ class RealtimeSession:
         return Outcome()
 
     def _update(self, event: client.SessionUpdate) -> Outcome:
-        before = self.settings.instructions
+        before, reduced_noise = self.settings.instructions, self.settings.reduces_noise
         refused = self.settings.update(event.session, event.event_id)
         events: list[ServerEvent] = [SessionUpdated(session=self.settings.session)]
         if refused is not None:
@@ -233,7 +239,9 @@ class RealtimeSession:
         now = self.settings.instructions
         changes_tools = event.session.get("tools") is not None
         instructions = None if now == before else now
-        return Outcome(replies=tuple(self._send(events)), instructions=instructions, changes_tools=changes_tools)
+        reduces_noise = None if self.settings.reduces_noise == reduced_noise else self.settings.reduces_noise
+        replies = tuple(self._send(events))
+        return Outcome(replies=replies, instructions=instructions, changes_tools=changes_tools, reduces_noise=reduces_noise)
 
     def _create(self, event: client.ItemCreate, at_ms: float) -> Outcome:
         item_id = event.item.id or self._new_id("item")

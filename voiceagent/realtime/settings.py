@@ -13,6 +13,7 @@ from voiceagent.conversation.nesting import MAX_LEVELS, nests_deeper
 from voiceagent.errors import ProtocolError
 from voiceagent.json_types import JsonObject
 from voiceagent.realtime.client_events import ClientEventError
+from voiceagent.realtime.noise_reduction import NoiseReduction
 from voiceagent.realtime.server_events import ErrorDetails
 
 MAX_SESSION_BYTES = 65_536
@@ -47,6 +48,7 @@ class SessionSettings:
         offer_tools: OfferTools = no_client_tools,
     ) -> None:
         self._offer_tools = offer_tools
+        self._noise_reduction = NoiseReduction()
         pcm = {"type": "audio/pcm", "rate": 24_000}
         self.session: JsonObject = {
             "type": "realtime",
@@ -58,6 +60,7 @@ class SessionSettings:
             "audio": {
                 "input": {
                     "format": pcm,
+                    "noise_reduction": None,
                     "turn_detection": {"type": "server_vad", "create_response": True, "interrupt_response": True},
                 },
                 "output": {"format": pcm, "voice": "default"},
@@ -71,6 +74,16 @@ class SessionSettings:
     def instructions(self) -> str:
         """The agent's instructions."""
         return str(self.session["instructions"])
+
+    @property
+    def reduces_noise(self) -> bool:
+        """Whether noise is to be suppressed."""
+        return self.session["audio"]["input"]["noise_reduction"] is not None
+
+    def offer(self, noise_reduction: NoiseReduction) -> None:
+        """What the leg can do; before the session is shown."""
+        self._noise_reduction = noise_reduction
+        self.session["audio"]["input"]["noise_reduction"] = noise_reduction.shown
 
     def is_clients_tool(self, name: str) -> bool:
         """Whether the client runs the tool of this name."""
@@ -96,6 +109,7 @@ class SessionSettings:
         if not isinstance(audio, dict) or not isinstance(audio.get("input"), dict) or not isinstance(audio.get("output"), dict):
             raise _invalid("session.audio must be an object with `input` and `output` objects.", "session.audio", event_id)
         audio["input"]["turn_detection"] = self.session["audio"]["input"]["turn_detection"]
+        refused = self._noise_reduction.check(audio["input"], event_id)
         offered = changes.get("tools")
         if offered is not None:
             merged["tools"] = offered
@@ -103,7 +117,7 @@ class SessionSettings:
             raise _invalid(f"The session would be larger than {MAX_SESSION_BYTES} bytes; send less.", "session", event_id)
         merged["tools"], self.session = self.session["tools"], merged
         if offered is None:
-            return None
+            return refused
         try:
             self.session["tools"] = self._offer_tools(offered)
         except ProtocolError as error:
@@ -114,7 +128,7 @@ class SessionSettings:
                 param="session.tools",
                 event_id=event_id,
             )
-        return None
+        return refused
 
 
 def _invalid(message: str, param: str, event_id: str | None) -> ClientEventError:
