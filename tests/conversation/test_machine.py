@@ -386,6 +386,21 @@ def test_a_silent_caller_is_asked_once_and_then_the_call_ends() -> None:
     assert not world.timers
 
 
+def test_a_reply_that_is_asked_for_during_the_farewell_is_said_and_the_call_goes_on() -> None:
+    world = begun(limits=Limits(silence_timeout_ms=1000.0), phrases=Phrases(check_in="", farewell="Goodbye for now, then."))
+    world.fire("silence")
+    world.synthesise_all()
+    world.frames(10)
+    world.feed(ev.TextReceived(world.now_ms, "Wait."))
+    world.feed(ev.ReplyRequested(world.now_ms))
+    world.settle()
+    world.answer("I am here.")
+    world.play_all()
+    assert world.assistant_texts()[-1] == "I am here."
+    assert world.state.phase is Phase.IDLE
+    assert "silence" in world.timers, "and the silence is waited for anew"
+
+
 def test_typed_text_is_answered_on_request() -> None:
     world = begun()
     world.feed(ev.TextReceived(world.now_ms, "Hello."))

@@ -344,13 +344,22 @@ any_event = st.one_of(
     st.builds(ev.ReplyRequested, some_time),
     st.builds(ev.ReplyCancelled, some_time),
     st.builds(ev.LastWords, some_time, st.just("Call back."), st.just("left")),
+    st.builds(ev.Announce, some_time, st.just("It is recorded.")),
+    st.builds(ev.PersonRequested, some_time),
+    st.builds(ev.PutThroughFailed, some_time),
     st.builds(ev.HangUp, some_time, st.just("hangup")),
 )
 
 
 def decisions(events: list[ev.Event]) -> list[tuple[act.Action, ...]]:
     state = machine.start(
-        Rules(language="en", phrases=Phrases(greeting="Hello.", fillers=FILLERS), tools=TOOLS, manners=MANNERS["duck"])
+        Rules(
+            language="en",
+            phrases=Phrases(greeting="Hello.", fillers=FILLERS),
+            tools=TOOLS,
+            puts_through=True,
+            manners=MANNERS["duck"],
+        )
     )
     taken: list[tuple[act.Action, ...]] = []
     for event in [ev.CallStarted(0.0), *events]:

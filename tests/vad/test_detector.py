@@ -166,3 +166,11 @@ def test_a_frame_of_speech_takes_well_under_a_millisecond() -> None:
     for index, frame in enumerate(heard):
         detector.feed(frame, index * 20.0)
     assert (time.thread_time() - began) * 1000 / len(heard) < 1.0
+
+
+def test_an_onset_carries_what_the_recogniser_is_to_hear() -> None:
+    detector, speech = SpeechDetector(), frames(silence(400), said("Good morning."))
+    heard = [np.full(320, number, np.int16) for number in range(len(speech))]
+    found = [detector.feed(frame, 20.0 * at, heard[at]) for at, frame in enumerate(speech)]
+    number, onset = next((at, progress) for at, progress in enumerate(found) if isinstance(progress, SpeechOnset))
+    assert np.array_equal(onset.audio, np.concatenate(heard[: number + 1])[-len(onset.audio) :])

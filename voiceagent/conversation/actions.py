@@ -220,6 +220,11 @@ class ClearTimer(Action):
 
 
 @dataclass(frozen=True, slots=True)
+class PutThrough(Action):
+    """Put the caller through to a person. `events.PutThroughFailed` is the answer where that fails; else the call ends."""
+
+
+@dataclass(frozen=True, slots=True)
 class End(Action):
     """End the call and free its resources."""
 
@@ -353,6 +358,7 @@ AnyAction: TypeAlias = (
     | GuardHit
     | SetTimer
     | ClearTimer
+    | PutThrough
     | End
     | Notice
 )

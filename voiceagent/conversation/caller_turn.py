@@ -9,6 +9,7 @@ from voiceagent.conversation import events as ev
 from voiceagent.conversation import floor
 from voiceagent.conversation.context import take_in
 from voiceagent.conversation.generation import begin
+from voiceagent.conversation.interjection import person_is_asked_for
 from voiceagent.conversation.reply_lifecycle import FINAL, SILENCE, cancel, go_idle
 from voiceagent.conversation.speculation import next_prompt, prefill, said_so_far, settle_speculation, speculate
 from voiceagent.conversation.speculative_tools import run_predicted
@@ -201,6 +202,10 @@ def _commit(step: Step, utterance_id: int, text: str, refusal: ev.Refusal | None
     if step.state.phase is not Phase.FINALISING or step.state.caller_turn.awaiting_final:
         return
     step.clear_timers([FINAL])
+    if person_is_asked_for(step, step.state.caller_turn.unanswered):
+        cancel(step, "changed")
+        begin(step, NextReply("put_through"))
+        return
     if not settle_speculation(step, step.state.caller_turn.unanswered):
         begin(step, NextReply("answer") if step.state.caller_turn.unanswered else NextReply("resume"))
 
@@ -307,6 +312,7 @@ def reply_requested(step: Step, event: ev.ReplyRequested) -> None:
         step.do(act.Failure("nothing_to_answer", "response.create came before the caller said or typed anything"))
         return
     cancel(step, "interrupted")
+    step.put(silence=Silence())
     begin(step, NextReply("answer"))
 
 

@@ -322,6 +322,23 @@ class InstructionsChanged(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Announce(Event):
+    """Say this in place of whatever goes on, and go on after it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PersonRequested(Event):
+    """The caller asks for a person by a key."""
+
+
+@dataclass(frozen=True, slots=True)
+class PutThroughFailed(Event):
+    """Nobody has taken the call over that `actions.PutThrough` asked for."""
+
+
+@dataclass(frozen=True, slots=True)
 class LastWords(Event):
     """Say this, whatever goes on, and end the call after it."""
 

@@ -20,6 +20,7 @@ from voiceagent.conversation.reply_lifecycle import (
     generate,
     go_idle,
     new_reply,
+    put_through,
     read_ahead,
     speak,
     take_turn,
@@ -41,6 +42,8 @@ def begin(step: Step, wanted: NextReply) -> None:
     text = step.state.replies.unheard_text if wanted.kind == "resume" else wanted.text
     if wanted.kind == "answer":
         _answer(step)
+    elif wanted.kind == "put_through":
+        _put_through(step)
     elif text:
         _say(step, text)
     elif step.state.caller_turn.unanswered:
@@ -78,9 +81,20 @@ def _refuse(step: Step, reply: Reply, refusal: ev.Refusal) -> None:
     check_complete(step)
 
 
-def _say(step: Step, text: str) -> None:
+def _put_through(step: Step) -> None:
+    """Tell the caller that they are put through. The language model has no part in it."""
+    if step.state.caller_turn.unanswered:
+        take_turn(step, step.state.caller_turn.unanswered, step.state.caller_turn.context)
+    if step.sayings.transfer:
+        _say(step, step.sayings.transfer, puts_through=True)
+    else:
+        put_through(step)
+        go_idle(step)
+
+
+def _say(step: Step, text: str, *, puts_through: bool = False) -> None:
     """Say a given text without the language model."""
-    reply = new_reply(step, Reply(step.state.replies.next_reply_id, 0))
+    reply = new_reply(step, Reply(step.state.replies.next_reply_id, 0, puts_through=puts_through))
     announce(step, reply)
     reply, pieces = reply.with_text(text, step.language, final=True)
     step.put(reply=reply)
@@ -160,3 +174,5 @@ def _settle(step: Step, cancelled: Reply) -> None:
         step.put_memory(history=history + with_running(step, cancelled).messages(step.prompts, as_heard=True))
         step.put_replies(unheard_text=cancelled.unheard if interrupted else "")
     step.do(act.ReplyEnded(cancelled.reply_id, cancelled.status, cancelled.heard, cancelled.unheard))
+    if cancelled.puts_through and step.state.phase is not Phase.ENDED:
+        put_through(step)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from voiceagent.conversation.nesting import nests_deeper
+from voiceagent.conversation.tokens import tokens_of
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -57,14 +58,11 @@ class Message:
         return "\n\n".join(part for part in (self.context_head, notes, self.content) if part)
 
 
-CHARACTERS_PER_TOKEN = 4
-"""A rough value for English. Only the language model knows the real number of tokens."""
-
-
 def estimated_tokens(messages: Sequence[Message]) -> float:
-    """Estimate how many tokens the messages take, without a tokenizer."""
-    characters = sum(len(message.prompted) + sum(len(call.arguments) for call in message.tool_calls) for message in messages)
-    return characters / CHARACTERS_PER_TOKEN
+    """Estimate how many tokens the messages take, without a tokenizer. See `tokens_of`."""
+    return sum(
+        tokens_of(message.prompted) + sum(tokens_of(call.arguments) for call in message.tool_calls) for message in messages
+    )
 
 
 def turn_border(messages: Sequence[Message], share: float) -> int:

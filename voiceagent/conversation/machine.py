@@ -14,7 +14,8 @@ This settles every race. Besides the phase, the state holds smaller state machin
 - The voice (`Replies.voice`). While the caller speaks over a reply, it is said in full, softer or not at all (`floor`), until it
   is known whether the caller takes the floor (`overlap`).
 - Confirmation (`Replies.confirming`). A tool call that needs a yes waits from the question to the caller's next committed words.
-- Ending (`Silence.ending`). It is set while a farewell is said. The call ends after it, unless the caller speaks."""
+- Ending (`Silence.ending`). It is set while a farewell is said. The call ends after it, unless the caller speaks or
+  the client asks for a reply."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from voiceagent.conversation import actions as act
-from voiceagent.conversation import caller_turn, compaction, floor, generation, reply_lifecycle, tool_runs
+from voiceagent.conversation import caller_turn, compaction, floor, generation, interjection, reply_lifecycle, tool_runs
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.generation import begin
 from voiceagent.conversation.reply_lifecycle import CALL_LIMIT, FILLER, FINAL, GO_ON, OVERLAP, REPLY, SILENCE, cancel, end
@@ -155,6 +156,9 @@ TABLE: Mapping[type[ev.Event], Row] = dict(
         _row(ev.CallStarted,            (_NEW,),                 _call_started,                        _BEGUN),
         _row(ev.HangUp,                 _NOT_ENDED,              _hang_up,                             (_ENDED,)),
         _row(ev.LastWords,              LIVE,                    _last_words,                          _BEGUN),
+        _row(ev.Announce,               LIVE,                    interjection.announce,                _BEGUN),
+        _row(ev.PersonRequested,        LIVE,                    interjection.person_requested,        _BEGUN),
+        _row(ev.PutThroughFailed,       LIVE,                    interjection.put_through_failed,      _BEGUN),
         _row(ev.TimerFired,             LIVE,                    _timer_fired,                         (*_ANSWERED, _ENDED)),
         _row(ev.SpeechStarted,          LIVE,                    caller_turn.speech_started,           (_HEARING,)),
         _row(ev.Transcript,             _CALLER,                 caller_turn.transcript,               _KEPT),

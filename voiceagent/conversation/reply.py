@@ -75,6 +75,8 @@ class Reply(Struct, frozen=True):
     rounds: tuple[Round, ...] = (Round(),)
     clauses: tuple[Clause, ...] = ()
     answers_user: bool = False
+    puts_through: bool = False
+    """Whether the caller is put through to a person once the reply is over."""
 
     @property
     def heard(self) -> str:

@@ -94,7 +94,14 @@ def go_idle(step: Step) -> None:
     end_speculative_calls(step)
     step.put(phase=Phase.IDLE)
     make_room(step)
-    step.set_timer(SILENCE, step.state.rules.limits.silence_timeout_ms)
+    if not step.state.replies.putting_through:
+        step.set_timer(SILENCE, step.state.rules.limits.silence_timeout_ms)
+
+
+def put_through(step: Step) -> None:
+    """What was to be said before is over: have the caller put through to a person."""
+    step.put_replies(putting_through=True)
+    step.do(act.PutThrough())
 
 
 def make_room(step: Step) -> None:
@@ -123,6 +130,8 @@ def check_complete(step: Step) -> None:
     step.put_memory(history=step.state.memory.history + done.messages(step.prompts, as_heard=True))
     end_speculative_calls(step)
     step.do(act.ReplyEnded(done.reply_id, done.status, done.heard, done.unheard))
+    if done.puts_through:
+        put_through(step)
     if step.state.silence.ending:
         end(step, step.state.silence.ending)
     elif step.state.phase in FLOOR_IS_THE_AGENTS:

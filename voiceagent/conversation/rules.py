@@ -23,6 +23,8 @@ class Phrases(Struct, frozen=True, forbid_unknown_fields=True):
     check_in: str | None = None
     farewell: str | None = None
     apology: str | None = None
+    transfer: str | None = None
+    transfer_failed: str | None = None
     fillers: tuple[str, ...] | None = ()
     """One of them bridges the wait for a tool."""
 
@@ -114,5 +116,7 @@ class Rules(Struct, frozen=True, forbid_unknown_fields=True):
     endpointing: EndpointingRules = EndpointingRules()
     speculation: SpeculationRules = SpeculationRules()
     memory: MemoryRules = MemoryRules()
+    puts_through: bool = False
+    """Whether a caller who asks for a person is put through to one."""
     manners: Manners = EAGER
     """What the agent's voice does while the caller speaks over it."""

@@ -40,9 +40,9 @@ LIVE = frozenset(Phase) - {Phase.NEW, Phase.ENDED}
 
 class NextReply(Struct, frozen=True):
     """A reply that starts as soon as the cancelled one has settled: an answer to the caller, the rest of the interrupted reply,
-    or a given text."""
+    a given text, or what is said before the caller is put through."""
 
-    kind: Literal["answer", "resume", "say"]
+    kind: Literal["answer", "resume", "say", "put_through"]
     text: str = ""
 
 
@@ -140,6 +140,8 @@ class Replies(Struct, frozen=True):
     confirming: ToolCall | None = None
     """The tool call that the caller was asked to confirm."""
     fillers_said: int = 0
+    putting_through: bool = False
+    """Whether the caller is being put through to a person: then nobody asks whether they are still there."""
 
 
 class Speculation(Struct, frozen=True):

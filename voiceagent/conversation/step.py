@@ -83,6 +83,8 @@ class Step:
             check_in=own.check_in if phrases.check_in is None else phrases.check_in,
             farewell=own.farewell if phrases.farewell is None else phrases.farewell,
             apology=own.apology if phrases.apology is None else phrases.apology,
+            transfer=own.transfer if phrases.transfer is None else phrases.transfer,
+            transfer_failed=own.transfer_failed if phrases.transfer_failed is None else phrases.transfer_failed,
             fillers=own.fillers if phrases.fillers is None else phrases.fillers,
         )
 

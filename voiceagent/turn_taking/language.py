@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from voiceagent.turn_taking.handover_words import HandoverWords
 from voiceagent.turn_taking.phone_words import PhoneWords
 
 WordClass = Literal["filler", "joiner", "determiner", "preposition", "auxiliary", "pronoun", "verb"]
@@ -58,6 +59,12 @@ class Sayings:
     """In answer to words that a guard withheld."""
     code: str = ""
     """In place of a block of code."""
+    transfer: str = ""
+    """Before the caller is put through to a person."""
+    transfer_failed: str = ""
+    """To a caller whom nobody could take over."""
+    recording_deleted: str = ""
+    """To a caller who did not want to be recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +132,7 @@ class Language:
     sayings: Sayings = Sayings()
     prompts: Prompts = Prompts()
     phone: PhoneWords = field(default_factory=PhoneWords)
+    handover: HandoverWords = field(default_factory=HandoverWords)
 
     @property
     def is_known(self) -> bool:

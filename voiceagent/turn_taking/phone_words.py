@@ -3,7 +3,9 @@ Data; a language's file holds it. Pure."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from voiceagent.turn_taking.person_request import PersonWords
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,3 +20,15 @@ class PhoneWords:
     """What the language model is told of the tool `collect_digits`."""
     collecting: str = ""
     """And what that gives it."""
+    transfer: str = ""
+    """What the language model is told of the tool `transfer`."""
+    transferring: str = ""
+    """And what that gives it."""
+    stop_recording: str = ""
+    """What the language model is told of the tool `stop_recording`."""
+    press_keys: str = ""
+    """What the language model is told of the tool `press_keys`."""
+    call_facts: str = ""
+    """Put in front of what is known of the caller in the language model's instructions."""
+    person: PersonWords = field(default_factory=PersonWords)
+    """How callers ask for a person."""

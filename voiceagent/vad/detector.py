@@ -123,10 +123,10 @@ class SpeechDetector:
         self._last_voiced = 0
         self._last_voiced_ms = 0.0
 
-    def feed(self, frame: NDArray[np.int16], at_ms: float) -> SpeechProgress | None:
+    def feed(self, frame: NDArray[np.int16], at_ms: float, heard: NDArray[np.int16] | None = None) -> SpeechProgress | None:
         """Hear 20 ms of mono 16 kHz audio, shape (320,), whose last sample was received at `at_ms` on the call's clock.
         None while nobody speaks, `SpeechOnset` once, in the frame that confirms it, then `SpeechProgress` at each frame
-        until `end`."""
+        until `end`. `heard` is what `SpeechOnset` is to carry in place of the frame."""
         if frame.shape != (FRAME_SAMPLES,):
             raise ValueError(f"frame of shape {frame.shape}: expected ({FRAME_SAMPLES},), 20 ms at {RATE_HZ} Hz")
         audio = self._audio
@@ -138,7 +138,7 @@ class SpeechDetector:
         self._received += FRAME_SAMPLES
         self._levels.append((self._received - BLOCK_SAMPLES, level))
         self._levels.append((self._received, newest_level))
-        self._frames.append((self._received, at_ms, gated, frame))
+        self._frames.append((self._received, at_ms, gated, frame if heard is None else heard))
         if gated or loudest > max(QUIETEST, self._floor * JUMP):
             self._open_gate()
         elif not self._speaking:

@@ -13,14 +13,14 @@ from voiceagent.turn_taking.languages.fr import FRENCH
 from voiceagent.turn_taking.languages.it import ITALIAN
 from voiceagent.turn_taking.languages.nl import DUTCH
 from voiceagent.turn_taking.languages.pt import PORTUGUESE
-from voiceagent.turn_taking.phone_words import PhoneWords
+from voiceagent.turn_taking.person_request import PersonWords
 
 LANGUAGES: Mapping[str, Language] = {one.code: one for one in (ENGLISH, GERMAN, SPANISH, FRENCH, ITALIAN, PORTUGUESE, DUTCH)}
 """By ISO 639-1 code."""
 
 
-_PHONE = PhoneWords(collect_digits=ENGLISH.phone.collect_digits, collecting=ENGLISH.phone.collecting)
-OTHER = replace(UNKNOWN, sayings=ENGLISH.sayings, prompts=ENGLISH.prompts, phone=_PHONE)
+_PHONE = replace(ENGLISH.phone, machine=frozenset(), absent=frozenset(), person=PersonWords())
+OTHER = replace(UNKNOWN, sayings=ENGLISH.sayings, prompts=ENGLISH.prompts, phone=_PHONE, handover=ENGLISH.handover)
 """Used for a language without a file. An agent in it says, and tells its model, what its settings name, or English."""
 
 

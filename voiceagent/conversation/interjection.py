@@ -1,0 +1,56 @@
+"""What the agent says in place of whatever goes on: an announcement, or that the caller is put through to a person."""
+
+from __future__ import annotations
+
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.conversation.generation import begin
+from voiceagent.conversation.reply_lifecycle import FINAL, cancel
+from voiceagent.conversation.state import NextReply, Phase
+from voiceagent.conversation.step import Step
+from voiceagent.turn_taking.languages import LANGUAGES
+from voiceagent.turn_taking.person_request import person_requests
+from voiceagent.turn_taking.spoken_language import AUTO
+
+
+def announce(step: Step, event: ev.Announce) -> None:
+    """Say the text."""
+    _take_the_floor(step)
+    begin(step, NextReply("say", event.text))
+
+
+def person_requested(step: Step, event: ev.PersonRequested) -> None:
+    """The caller pressed the key for a person."""
+    if step.state.rules.puts_through:
+        _take_the_floor(step)
+        begin(step, NextReply("put_through"))
+
+
+def put_through_failed(step: Step, event: ev.PutThroughFailed) -> None:
+    """The caller is still here. Say so, and go on."""
+    step.put_replies(putting_through=False)
+    _take_the_floor(step)
+    begin(step, NextReply("say", step.sayings.transfer_failed))
+
+
+def person_is_asked_for(step: Step, words: str) -> bool:
+    """Whether these words of the caller ask for a person who can be had."""
+    rules = step.state.rules
+    if not rules.puts_through or step.state.caller_turn.refusal is not None:
+        return False
+    languages = LANGUAGES.values() if rules.language == AUTO else (step.language,)
+    return person_requests(tuple(language.phone.person for language in languages)).made_in(words)
+
+
+def _take_the_floor(step: Step) -> None:
+    """End the live reply and the caller's open utterance. Words whose final transcript is missing count as they are known."""
+    step.clear_timers([FINAL])
+    utterance = step.state.utterance
+    if step.state.phase is Phase.HEARING:
+        step.do(act.DiscardUtterance(utterance.utterance_id), act.CallerStopped(utterance.utterance_id, step.at_ms))
+        step.do(act.CallerFinal(utterance.utterance_id, utterance.partial))
+    for utterance_id in sorted(step.state.caller_turn.awaiting_final):
+        step.do(act.CallerFinal(utterance_id, utterance.partial if utterance_id == utterance.utterance_id else ""))
+    step.put_caller_turn(awaiting_final=frozenset())
+    step.put_utterance(pause=None)
+    cancel(step, "cancelled")
