@@ -32,7 +32,9 @@ ON_REQUEST = (
     "ears",
     "encoder",
     "held_out",
+    "noise",
     "peers",
+    "phone",
     "published_voice",
     "real",
     "soak",
@@ -43,7 +45,7 @@ ON_REQUEST = (
 )
 """Run only when named: they take up to an hour, and some install other people's software."""
 
-MODULES = {"peers_real": "bench.peers.published"}
+MODULES = {"peers_real": "bench.peers.published", "phone": "bench.phone.figures"}
 """Where a benchmark's name is not its module's."""
 
 
@@ -56,7 +58,7 @@ def main() -> int:
     turns = "undisturbed turns to measure (default: calls 50, peers and real 100, peers --real 30)"
     parser.add_argument("--turns", type=int, help=turns)
     profiles = "real: the profiles to measure (default: embedded,real-speech); peers --real: the profile (default: real-speech); "
-    profiles += "soak: the profile (default: starter)"
+    profiles += "soak: the profile (default: starter); phone: the profiles (default: embedded,starter)"
     parser.add_argument("--profile", default="", help=profiles)
     parser.add_argument("--minutes", type=float, default=30.0, help="soak: talk for so long (default: 30)")
     parser.add_argument(
@@ -71,7 +73,7 @@ def main() -> int:
     parser.add_argument("--model", type=Path, help="starter: the onnxruntime-genai folder (default: the profile's model)")
     parser.add_argument("--whisper", type=Path, help="starter: the CTranslate2 folder that hears (default: whisper-tiny.en)")
     parser.add_argument(
-        "--split", default="held_out", choices=("dev", "held_out"), help="starter: which requests; floor: which sounds"
+        "--split", default="held_out", choices=("dev", "held_out"), help="starter: which requests; floor, noise: which sounds"
     )
     parser.add_argument("--set", choices=("demo", "unseen", "none", "facts"), help="starter: one set alone")
     parser.add_argument("--text-only", action="store_true", help="starter: without speech")

@@ -65,7 +65,7 @@ async def _calls(server: psutil.Process, url: str, calls: int, seconds: float) -
         await _line(callers)
         began_s, before = time.monotonic(), server.cpu_times()
         result = asyncio.create_task(_line(callers, seconds + START_TIMEOUT_S))
-        woken_late_ms = await _latest_wake_up(seconds * 0.95)
+        woken_late_ms = await latest_wake_up(seconds * 0.95)
         after, took_s = server.cpu_times(), time.monotonic() - began_s
         usage = {
             "cpu_cores": (after.user + after.system - before.user - before.system) / took_s,
@@ -78,7 +78,7 @@ async def _calls(server: psutil.Process, url: str, calls: int, seconds: float) -
         await asyncio.wait_for(callers.wait(), STOP_TIMEOUT_S)
 
 
-async def _latest_wake_up(seconds: float) -> float:
+async def latest_wake_up(seconds: float) -> float:
     """How late this process, which does nothing else, was woken in that time, at most; in ms."""
     end_s, latest_s = time.monotonic() + seconds, 0.0
     while (began_s := time.monotonic()) < end_s:

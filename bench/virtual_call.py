@@ -193,9 +193,8 @@ class SpokenOver(VirtualCall):
         return Overlap(dropped_ms is not None, dropped_ms, levels, sound_ms, self._words, self._voiced_ms)
 
     async def _frames(self, heard: Pcm, tasks: _Tasks) -> AsyncIterator[InboundFrame]:
-        for start in range(0, len(heard) - FRAME_SAMPLES + 1, FRAME_SAMPLES):
-            self.now_ms += FRAME_MS
-            yield InboundFrame(heard[start : start + FRAME_SAMPLES], self.now_ms, False)
+        async for frame in self.heard_frames(heard):
+            yield frame
             await tasks.idle()
             while self._decoded and self._decoded[0][0] <= self.now_ms:
                 self.feed(changed(self._decoded.popleft()[1], at_ms=self.now_ms))
@@ -203,6 +202,12 @@ class SpokenOver(VirtualCall):
             self.frame()
             for name in [name for name, due_ms in self.timers.items() if due_ms <= self.now_ms]:
                 self.fire(name)
+
+    async def heard_frames(self, heard: Pcm) -> AsyncIterator[InboundFrame]:
+        """The caller's audio frame by frame, each at its time."""
+        for start in range(0, len(heard) - FRAME_SAMPLES + 1, FRAME_SAMPLES):
+            self.now_ms += FRAME_MS
+            yield InboundFrame(heard[start : start + FRAME_SAMPLES], self.now_ms, False)
 
     def _post(self, event: ev.Event) -> None:
         if isinstance(event, ev.Transcript | ev.FinalTranscript):

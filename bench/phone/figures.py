@@ -1,0 +1,45 @@
+"""The telephone by figures: 20 SIP calls at once, how soon an interruption by SIP silences the agent, and the answer's delay by
+SIP and by a vendor's stream beside a browser's, on the bundled and on real models. All times are read off recorded audio."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+
+from bench.phone import band, load, turns
+from bench.quiet import quiet_machine
+from voiceagent.evaluation.figures import Figure
+
+NOTES = """
+Server, Janus, kamailio, SIPp and the telephones share the machine's cores. SIPp makes the calls by SIP, through kamailio as the
+PBX and Janus as the gateway; the telephones send and receive RTP on sockets of their own, and
+take the kernel's time of each packet.
+
+- *packet lateness*: arrival against RTP timestamp, relative to the earliest packet of its call; *latest packet* is the worst of
+  all calls. *All ask at the same moment* is the worst that can come: the callers' last words end within the same 20 ms.
+- *stop*: from the first voiced sample that the telephone sent of an interruption to the last voiced sample that it received of
+  the agent's, before the interruption was over. The interruptions are sentences of the held-out list in its voices, on
+  two calls at a time.
+- *voice to voice*: from the end of the question to the first sound of the answer. The three legs are asked in turn, in an order
+  that rotates, on one server: SIP, the peer of a vendor's stream, which plays what it is sent by a clock of its own, and WebRTC.
+- *band*: held-out sentences of the published voice, brought to an active level (ITU-T P.56) and through µ-law at 8 kHz. Keys as
+  tones: all twelve in a row, 80 to 400 ms each, as telephones without RFC 4733 send them.
+- *right tool and an answer*: the tool and its arguments are those of the request, and the answer was heard.
+"""
+BUNDLED, REAL = "embedded", "starter"
+ROUNDS = 3
+
+
+async def measure(options: argparse.Namespace) -> Iterable[Figure]:
+    """All figures: about 15 minutes."""
+    figures: list[Figure] = []
+    async with quiet_machine():
+        figures += await load.measured()
+    async with quiet_machine():
+        figures += turns.stop_rows(await turns.stops(turns.STOPS))
+    for profile in (options.profile or f"{BUNDLED},{REAL}").split(","):
+        async with quiet_machine():
+            figures += turns.rows(profile, await turns.talk(profile, ROUNDS))
+        figures += await band.voice_rows(profile)
+    figures += await band.heard_rows()
+    return figures

@@ -1,0 +1,65 @@
+"""The demo agent reached in three ways on one server: by SIP, by a vendor's stream and by WebRTC."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+from bench.server import Server, running
+from tests.telephony.peers import PUBLIC_URL, environment
+from tests.telephony.sip_parts import GATEWAY_SECRET, HOST, PASSWORD, free_port, janus, pbx, until
+from voiceagent.resources import demo_agent_file
+
+VENDOR = "twilio"
+MAX_CALLS = 24
+AGENT = """
+telephony:
+  url: {url}
+  vendors: [{vendor}]
+  sip: {{account: "sip:agent@{host}:{pbx}", gateway: "ws://{host}:{janus}", calls: {calls}}}
+admission: {{max_calls: {calls}}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What a caller needs."""
+
+    server: Server
+    pbx_port: int
+    folder: Path
+
+
+@asynccontextmanager
+async def line(profile: str, greeting: str = "") -> AsyncIterator[Line]:
+    """Run all of it. `greeting` takes the place of the demo's. Raises RuntimeError when the server does not come up."""
+    with tempfile.TemporaryDirectory(prefix="voiceagent-bench-") as name:
+        folder = Path(name)
+        pbx_port, janus_port = free_port(), free_port(socket.SOCK_STREAM)
+        _write_agent(
+            folder,
+            greeting,
+            AGENT.format(url=PUBLIC_URL, vendor=VENDOR, host=HOST, pbx=pbx_port, janus=janus_port, calls=MAX_CALLS),
+        )
+        secrets = {"VOICEAGENT_SIP_PASSWORD": PASSWORD, "VOICEAGENT_JANUS_SECRET": GATEWAY_SECRET, **environment()}
+        options = ("--config", str(folder / "agent.yaml"), "--profile", profile, "--event-logs", "100", "--log-level", "info")
+        with mock.patch.dict("os.environ", secrets):
+            async with pbx(folder, pbx_port), janus(folder / "janus", janus_port), running(*options) as server:
+                log = server.data_dir / "server.log"
+                await until(lambda: "is registered" in log.read_text())
+                yield Line(server, pbx_port, folder)
+
+
+def _write_agent(folder: Path, greeting: str, more: str) -> None:
+    demo = demo_agent_file().parent
+    shutil.copytree(demo, folder, dirs_exist_ok=True)
+    text = (demo / "agent.yaml").read_text()
+    if greeting:
+        text = text.replace("Hello, how can I help you?", greeting)
+    (folder / "agent.yaml").write_text(text.replace("\nturn:\n", "\nturn:\n  silence_timeout_s: 120\n") + more)
