@@ -157,14 +157,14 @@ def tone_of(pcm: Speech) -> int:
 
 async def measure(options: argparse.Namespace) -> Iterator[Figure]:
     """All figures: about a quarter of an hour."""
-    utterances = _utterances()
+    utterances = utterances_of_voices()
     async with running(program=("bench.marked_server",)) as server:
         networks = {loss: await _network(server, utterances, loss, count) for loss, count in INTERRUPTIONS.items()}
     rows = [_rows(f"{loss * 100:g} % loss: " if loss else "", networks[loss], count) for loss, count in INTERRUPTIONS.items()]
     return itertools.chain.from_iterable(rows)
 
 
-def _utterances(seed: int = 0) -> list[Speech]:
+def utterances_of_voices(seed: int = 0) -> list[Speech]:
     """Sentences of three words or more, each in its voice of the held-out list; mono at `SAID_RATE_HZ`."""
     entries = [entry for entry in held_out("voices") if len(entry.spoken.split()) >= 3]
     espeak, utterances = Espeak(), []

@@ -103,9 +103,13 @@ class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     greeting: str = ""
     check_in: str | None = None
-    """If this and the next three are left out, the agent's language supplies them."""
+    """If this and the following ones are left out, the agent's language supplies them."""
     farewell: str | None = None
     apology: str | None = None
+    transfer: str | None = None
+    """Said to a caller who asked for a person and is put through."""
+    transfer_failed: str | None = None
+    """Said when nobody has taken that call over."""
     fillers: tuple[str, ...] | None = None
     """What may be said, in turn, while a tool takes its time; a tool may have its own."""
 

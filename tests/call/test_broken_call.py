@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any, cast
 
+import pytest
+
 from tests.server.conftest import SilentLeg
 from voiceagent.call import Call
 from voiceagent.call.agent_parts import AgentParts
@@ -60,12 +62,23 @@ class IdleEngine:
         self.closed += 1
 
 
+class StuckLeg(BreakingLeg):
+    """One that cannot even be closed."""
+
+    async def close(self) -> None:
+        raise OSError("on purpose")
+
+
+def call_on(leg: SilentLeg, engine: Any) -> Call:
+    guards, speech = load_guards(GuardSettings()), Speech(SpeechSettings(), {}, ".", engine)
+    budgets = load_budgets(default_budgets_file())
+    parts = AgentParts(AgentConfig(), Engines(engine, engine, engine), guards, speech, budgets)
+    return Call("rtc_1", leg, parts, CallTools(ToolSet()))
+
+
 async def test_a_call_that_breaks_ends_as_failed_and_frees_what_it_had() -> None:
     leg, engine = BreakingLeg(), cast(Any, IdleEngine())
-    tools, guards = CallTools(ToolSet()), load_guards(GuardSettings())
-    speech = Speech(SpeechSettings(), {}, ".", engine)
-    budgets = load_budgets(default_budgets_file())
-    call = Call("rtc_1", leg, AgentParts(AgentConfig(), Engines(engine, engine, engine), guards, speech, budgets), tools)
+    call = call_on(leg, engine)
     assert await call.run() == "failed"
     assert (leg.told[-1]["type"], leg.told[-1]["reason"]) == ("voiceagent.call_ended", "failed")
     assert leg.closed.is_set()
@@ -73,3 +86,10 @@ async def test_a_call_that_breaks_ends_as_failed_and_frees_what_it_had() -> None
     call._post(ev.Played(1000.0, 1, 0, 20.0))  # a frame that was on its way
     assert call.state.phase is Phase.ENDED
     assert call._timers == {}
+
+
+async def test_a_connection_that_cannot_be_closed_does_not_keep_the_models_session_open(caplog: pytest.LogCaptureFixture) -> None:
+    engine = cast(Any, IdleEngine())
+    assert await call_on(StuckLeg(), engine).run() == "failed"
+    assert (engine.opened, engine.closed) == (["rtc_1"], 1)
+    assert "call rtc_1: its connection broke as it was closed" in caplog.text

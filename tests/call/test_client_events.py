@@ -7,6 +7,8 @@ import itertools
 from collections.abc import AsyncIterator
 from typing import Any, cast
 
+import pytest
+
 from tests.call.test_broken_call import IdleEngine
 from tests.server.conftest import SilentLeg
 from voiceagent.call import Call
@@ -15,7 +17,10 @@ from voiceagent.config import AgentConfig, Phrases
 from voiceagent.engines import Engines
 from voiceagent.guard.checks import load_guards
 from voiceagent.guard.settings import GuardSettings
+from voiceagent.json_types import JsonObject
 from voiceagent.latency.budget_file import load_budgets
+from voiceagent.media.audio_cleaner import AudioCleaning
+from voiceagent.media.ports import MediaSettings
 from voiceagent.resources import default_budgets_file
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.call_tools import CallTools
@@ -48,13 +53,59 @@ class HastyLeg(SilentLeg):
             self.answered.append(self.turn)
 
 
-async def test_messages_that_come_together_are_answered_one_a_turn_of_the_event_loop() -> None:
-    leg, engine = HastyLeg(), cast(Any, IdleEngine())
+class NoisyLeg(SilentLeg):
+    """A client that asks for noise reduction and hangs up; `began` is what its leg was set to before."""
+
+    async def client_events(self) -> AsyncIterator[str]:
+        self.began = self.cleaner.settings
+        yield '{"type": "session.update", "session": {"audio": {"input": {"noise_reduction": {"type": "near_field"}}}}}'
+        self.closed.set()
+
+
+def call_of(leg: SilentLeg, agent: AgentConfig, asked: JsonObject | None = None) -> Call:
+    engine = cast(Any, IdleEngine())
     speech = Speech(SpeechSettings(), {}, ".", engine)
     engines, guards = Engines(engine, engine, engine), load_guards(GuardSettings())
     budgets = load_budgets(default_budgets_file())
-    agent = AgentConfig(phrases=Phrases(greeting=""))
-    call = Call("rtc_1", leg, AgentParts(agent, engines, guards, speech, budgets), CallTools(ToolSet()))
-    assert await call.run() == "closed"
+    return Call("rtc_1", leg, AgentParts(agent, engines, guards, speech, budgets), CallTools(ToolSet()), asked=asked)
+
+
+async def test_a_leg_is_cleaned_as_its_kind_is_set_and_as_its_client_asks() -> None:
+    leg = NoisyLeg()
+    agent = AgentConfig(phrases=Phrases(greeting=""), media=MediaSettings(webrtc=AudioCleaning(echo_cancellation=True)))
+    assert await call_of(leg, agent).run() == "closed"
+    assert leg.began == AudioCleaning(echo_cancellation=True)
+    assert leg.cleaner.settings == AudioCleaning(echo_cancellation=True, noise_suppression=True)
+
+
+class ToldLeg(SilentLeg):
+    """A client that only listens, and hangs up at its first chance."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[dict[str, Any]] = []
+
+    def send_event(self, event: dict[str, Any]) -> None:
+        self.told.append(event)
+
+    async def client_events(self) -> AsyncIterator[str]:
+        self.closed.set()
+        return
+        yield
+
+
+@pytest.mark.parametrize("wanted", [{"type": "far_field"}, None])
+async def test_noise_reduction_that_comes_with_an_offer_is_shown_and_done(wanted: dict[str, str] | None) -> None:
+    leg = ToldLeg()
+    media = MediaSettings(webrtc=AudioCleaning(echo_cancellation=True, noise_suppression=wanted is None))
+    asked = {"audio": {"input": {"noise_reduction": wanted}}}
+    await call_of(leg, AgentConfig(phrases=Phrases(greeting=""), media=media), asked).run()
+    assert leg.told[0]["session"]["audio"]["input"]["noise_reduction"] == wanted
+    assert leg.cleaner.settings == AudioCleaning(echo_cancellation=True, noise_suppression=wanted is not None)
+
+
+async def test_messages_that_come_together_are_answered_one_a_turn_of_the_event_loop() -> None:
+    leg = HastyLeg()
+    assert await call_of(leg, AgentConfig(phrases=Phrases(greeting=""))).run() == "closed"
     assert len(leg.answered) == 20
     assert all(earlier < later for earlier, later in itertools.pairwise(leg.answered))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from voiceagent.call.rules import endpointing_of, rules_of
+from voiceagent.call.rules import cramped, endpointing_of, rules_of
 from voiceagent.config import AgentConfig, LlmSettings, TurnSettings, load_agent
 from voiceagent.errors import ConfigError
 from voiceagent.llm.engine import HistoryLimits
@@ -81,6 +81,15 @@ def test_a_history_is_as_long_as_the_agent_says_else_the_model_and_fits_the_cont
 ) -> None:
     agent = AgentConfig(instructions="x" * 398, llm=LlmSettings(long_history_tokens=wanted))  # with "[]" of no tools 100 tokens
     assert rules_of(agent, ToolSet(), (), limits).memory.long_history_tokens == most
+
+
+def test_instructions_that_fill_the_context_are_told_in_one_line() -> None:
+    agent = AgentConfig(instructions="天" * 1000)
+    line = cramped(agent, ToolSet(), HistoryLimits(prompt_tokens=1200))
+    assert line.startswith("the agent's instructions and tools take about 1000 of the 1200 tokens that a prompt may have")
+    assert "\n" not in line
+    assert not cramped(agent, ToolSet(), HistoryLimits(prompt_tokens=1400))
+    assert not cramped(agent, ToolSet(), HistoryLimits()), "a model that does not tell has room"
 
 
 @pytest.mark.parametrize(

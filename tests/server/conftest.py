@@ -14,6 +14,7 @@ from voiceagent.capacity.settings import AdmissionSettings
 from voiceagent.errors import MediaError
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.latency.spans import LegKind
+from voiceagent.media.audio_cleaner import AudioCleaner
 from voiceagent.media.leg import Leg
 from voiceagent.media.playout import Playout
 from voiceagent.resources import default_budgets_file
@@ -28,6 +29,7 @@ class SilentLeg:
 
     def __init__(self) -> None:
         self.playout = Playout()
+        self.cleaner = AudioCleaner()
         self.kind = LegKind.WEBRTC
         self.closed = asyncio.Event()
         self.end_reason = ""

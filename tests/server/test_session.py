@@ -8,7 +8,7 @@ import pytest
 
 from voiceagent.config import AgentConfig
 from voiceagent.realtime.settings import MAX_INSTRUCTIONS_CHARACTERS
-from voiceagent.server.agent_service import with_instructions
+from voiceagent.server.agent_service import noise_reduction_asked, with_instructions
 from voiceagent.server.problems import Problem
 
 AGENT = AgentConfig(instructions="Be brief.")
@@ -34,3 +34,21 @@ def test_what_cannot_be_taken_whole_is_refused(instructions: object) -> None:
     with pytest.raises(Problem, match="16000") as refused:
         with_instructions(AGENT, {"instructions": instructions})
     assert (refused.value.status, refused.value.code, refused.value.param) == (400, "invalid_session", "session.instructions")
+
+
+@pytest.mark.parametrize("session", [{}, {"audio": None}, {"audio": {"input": {}}}, {"audio": {"input": []}}])
+def test_without_noise_reduction_the_legs_setting_stays(session: dict[str, Any]) -> None:
+    assert noise_reduction_asked(session) == {}
+
+
+@pytest.mark.parametrize("wanted", [None, {"type": "near_field"}])
+def test_noise_reduction_is_all_that_is_taken_of_the_audio(wanted: object) -> None:
+    session: dict[str, Any] = {"audio": {"input": {"noise_reduction": wanted, "format": "any"}, "output": {"voice": "any"}}}
+    assert noise_reduction_asked(session) == {"audio": {"input": {"noise_reduction": wanted}}}
+
+
+def test_noise_reduction_of_no_known_kind_is_refused() -> None:
+    with pytest.raises(Problem, match="near_field") as refused:
+        noise_reduction_asked({"audio": {"input": {"noise_reduction": "on"}}})
+    expected = (400, "invalid_session", "session.audio.input.noise_reduction")
+    assert (refused.value.status, refused.value.code, refused.value.param) == expected

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import logging
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -13,6 +15,7 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
 from tests.server.conftest import MakeService, make_service, switchboard  # noqa: F401 - fixtures
+from tests.telephony.logged_lines import Lines
 from tests.telephony.peers import PUBLIC_URL, SECRETS, environment
 from voiceagent.audio.resample import StreamResampler
 from voiceagent.media.leg import Leg
@@ -22,6 +25,22 @@ from voiceagent.server.app import READINESS, make_app
 from voiceagent.server.calls import CallHandle, StartCall
 from voiceagent.telephony.settings import Telephone, TelephonySettings
 
+PROGRAM_LOGS = ("janus.log", "baresip.log")
+LAST_LINES = 30
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failed test shows what Janus and the phones logged last."""
+    report = yield
+    folder = item.funcargs.get("tmp_path") if isinstance(item, pytest.Function) else None
+    if report.failed and isinstance(folder, Path):
+        for log in sorted(folder.rglob("*.log")):
+            if log.name in PROGRAM_LOGS:
+                last = log.read_text(errors="replace").splitlines()[-LAST_LINES:]
+                report.sections.append((f"the end of {log.relative_to(folder)}", "\n".join(last)))
+    return report
+
 
 class EchoCall:
     """Says back what it hears, as reply 1, or what it is told to."""
@@ -30,6 +49,8 @@ class EchoCall:
         self.leg = leg
         self.echoes = echoes
         self.heard: list[np.ndarray] = []
+        self.cleaned: list[np.ndarray] = []
+        """The same for the voice detector, where the leg cleans it."""
         self.typed: list[str] = []
         self.sent: list[Position] = []
         self.ended = ""
@@ -42,6 +63,8 @@ class EchoCall:
             up = StreamResampler(16_000, 24_000, quality="QQ")
             async for frame in self.leg.frames():
                 self.heard.append(frame.pcm)
+                if frame.cleaned is not None:
+                    self.cleaned.append(frame.cleaned)
                 if self.echoes:
                     self.leg.playout.push(1, 0, up.process(frame.pcm), complete=False)
                 if self._end.done():
@@ -107,3 +130,16 @@ async def echo(make_service: MakeService) -> AsyncIterator[EchoServer]:  # noqa:
         await app[READINESS].wait()
         servers.append(EchoServer(client, session, calls, app))
         yield servers[0]
+
+
+@pytest.fixture
+def lines() -> Iterator[Lines]:
+    """What the server logs from INFO on."""
+    handler = Lines()
+    logger = logging.getLogger("voiceagent")
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    yield handler
+    logger.removeHandler(handler)
+    logger.setLevel(level)

@@ -8,6 +8,7 @@ import asyncio
 import base64
 import hashlib
 import hmac
+import itertools
 import json
 import re
 import time
@@ -28,6 +29,8 @@ PUBLIC_URL = "https://voice.example.org"
 """As the vendors know the server."""
 FRAME_S = 0.02
 CALLER, CALLED = "+15550100", "+15550199"
+_NUMBERS = itertools.count(1)
+"""Of calls and nonces: each has its own."""
 _TELNYX_KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 SECRETS = {
     "twilio": "twilio-auth-token",
@@ -72,12 +75,13 @@ def _form(vendor: str, path: str, fields: dict[str, str]) -> Request:
         now = str(int(time.time()))
         signature = base64.b64encode(_TELNYX_KEY.sign(f"{now}|".encode() + body)).decode()
         return Request("POST", path, {**kind, "Telnyx-Timestamp": now, "Telnyx-Signature-Ed25519": signature}, body)
+    nonce = f"nonce-{next(_NUMBERS)}"
     joined = "".join(name + fields[name] for name in sorted(fields))
     if vendor == "plivo":
         query = "&".join(sorted(path.partition("?")[2].split("&")))
-        signed = PUBLIC_URL + path.partition("?")[0] + f"?{query}" + ("." if query else "") + joined + ".nonce"
+        signed = PUBLIC_URL + path.partition("?")[0] + f"?{query}" + ("." if query else "") + joined + f".{nonce}"
         digest = base64.b64encode(hmac.new(secret.encode(), signed.encode(), "sha256").digest()).decode()
-        return Request("POST", path, {**kind, "X-Plivo-Signature-V3": digest, "X-Plivo-Signature-V3-Nonce": "nonce"}, body)
+        return Request("POST", path, {**kind, "X-Plivo-Signature-V3": digest, "X-Plivo-Signature-V3-Nonce": nonce}, body)
     digest = base64.b64encode(hmac.new(secret.encode(), (url + joined).encode(), "sha1").digest()).decode()
     header = "X-Twilio-Signature" if vendor == "twilio" else "X-SignalWire-Signature"
     return Request("POST", path, {**kind, header: digest}, body)
@@ -88,29 +92,59 @@ def _part(data: Any) -> str:
     return base64.urlsafe_b64encode(raw).decode().rstrip("=")
 
 
-def webhook(vendor: str, query: str = "", direction: str = "inbound") -> Request:
-    """The signed request that tells of a call."""
+def webhook(vendor: str, query: str = "", direction: str = "inbound", call_id: str = "", caller: str = CALLER) -> Request:
+    """The signed request that tells of a call: a new one, unless `call_id` says which."""
+    call_id = call_id or f"c-{vendor}-{next(_NUMBERS)}"
     path = f"/telephony/{vendor}" + (f"?{query}" if query else "")
     secret = SECRETS[vendor]
     if vendor == "exotel":
-        query = urlencode({"CallSid": "c-exotel", "CallFrom": CALLER, "CallTo": CALLED, "Direction": direction})
+        query = urlencode({"CallSid": call_id, "CallFrom": caller, "CallTo": CALLED, "Direction": direction})
         credentials = base64.b64encode(secret.encode()).decode()
         return Request("GET", f"/telephony/exotel?{query}", {"Authorization": f"Basic {credentials}"})
     if vendor == "vonage":
-        body = json.dumps({"from": CALLER, "to": CALLED, "uuid": "c-vonage"}).encode()
-        claims = {"iss": "Vonage", "iat": int(time.time()), "payload_hash": hashlib.sha256(body).hexdigest()}
-        signed = f"{_part({'alg': 'HS256', 'typ': 'JWT'})}.{_part(claims)}"
-        token = f"{signed}.{_part(hmac.new(secret.encode(), signed.encode(), 'sha256').digest())}"
-        return Request("POST", path, {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}, body)
+        body = json.dumps({"from": caller, "to": CALLED, "uuid": call_id}).encode()
+        return Request("POST", path, {**_vonages_token(body), "Content-Type": "application/json"}, body)
     if vendor == "jambonz":
-        body = json.dumps({"from": CALLER, "to": CALLED, "call_sid": "c-jambonz", "direction": direction}).encode()
+        body = json.dumps({"from": caller, "to": CALLED, "call_sid": call_id, "direction": direction}).encode()
         now = int(time.time())
         digest = hmac.new(secret.encode(), f"{now}.".encode() + body, "sha256").hexdigest()
         headers = {"Jambonz-Signature": f"t={now},v1={digest}", "Content-Type": "application/json"}
         return Request("POST", path, headers, body)
-    call_id = "CallUUID" if vendor == "plivo" else "CallSid"
-    fields = {call_id: f"c-{vendor}", "From": CALLER, "To": CALLED, "CallStatus": "ringing", "Direction": direction}
+    name = "CallUUID" if vendor == "plivo" else "CallSid"
+    fields = {name: call_id, "From": caller, "To": CALLED, "CallStatus": "ringing", "Direction": direction}
     return _form(vendor, path, fields)
+
+
+def follow_up(vendor: str, path: str, **outcome: str) -> Request:
+    """The signed request that asks what follows a stream, or tells how dialling went."""
+    if vendor == "jambonz":
+        body = json.dumps({"call_sid": "c-jambonz", **outcome}).encode()
+        now = int(time.time())
+        digest = hmac.new(SECRETS[vendor].encode(), f"{now}.".encode() + body, "sha256").hexdigest()
+        return Request("POST", path, {"Jambonz-Signature": f"t={now},v1={digest}", "Content-Type": "application/json"}, body)
+    return _form(vendor, path, {"CallUUID" if vendor == "plivo" else "CallSid": f"c-{vendor}", **outcome})
+
+
+def after_path(answer: str) -> str:
+    """Where a vendor asks what follows, by an answer's own words for it."""
+    document = re.search(r'(?:action=|actionHook": |<Redirect>)"?(https://voice\.example\.org[^"<]+)', answer)
+    assert document, answer
+    return document[1].removeprefix(PUBLIC_URL)
+
+
+def vonage_get(call_id: str, direction: str = "") -> Request:
+    """Vonage's webhook in its default method: the call is told in the query, which is hashed as a JSON object."""
+    query = {"direction": direction} if direction else {}
+    query |= {"from": CALLER, "to": CALLED, "uuid": call_id}
+    payload = json.dumps(query, separators=(",", ":")).encode()
+    return Request("GET", f"/telephony/vonage?{urlencode(query)}", _vonages_token(payload))
+
+
+def _vonages_token(payload: bytes) -> dict[str, str]:
+    claims = {"iss": "Vonage", "iat": int(time.time()), "payload_hash": hashlib.sha256(payload).hexdigest()}
+    signed = f"{_part({'alg': 'HS256', 'typ': 'JWT'})}.{_part(claims)}"
+    digest = hmac.new(SECRETS["vonage"].encode(), signed.encode(), "sha256").digest()
+    return {"Authorization": f"Bearer {signed}.{_part(digest)}"}
 
 
 async def ask(session: aiohttp.ClientSession, server_url: str, request: Request) -> tuple[int, str]:
@@ -158,6 +192,8 @@ class Peer:
     marks_cleared: list[str] = field(default_factory=list)
     clears: list[float] = field(default_factory=list)
     chunk_sizes: set[int] = field(default_factory=set)
+    keys: list[str] = field(default_factory=list)
+    """That were pressed to the caller."""
     formats: set[str] = field(default_factory=set)
     spoken_until: float = 0.0
     _queue: deque[_Queued] = field(default_factory=deque)
@@ -167,11 +203,18 @@ class Peer:
     _sequence: int = 0
     _chunk: int = 0
     close_code: int | None = None
+    answer: str = ""
+    """To the webhook. Where it is there before, the call is begun with it."""
     close_reason: str = ""
 
     @property
     def rate_hz(self) -> int:
         return 16_000 if self.vendor in ("vonage", "jambonz") else 8_000
+
+    @property
+    def is_speaking(self) -> bool:
+        """Whether something is still to be said."""
+        return bool(self._microphone)
 
     @property
     def frames_sent(self) -> int:
@@ -183,9 +226,10 @@ class Peer:
         return self.vendor in ("vonage", "jambonz", "exotel")
 
     async def __aenter__(self) -> Peer:
-        status, answer = await ask(self.session, self.server_url, webhook(self.vendor, self.query, self.direction))
-        assert status == 200, answer
-        url = self.server_url.replace("http", "ws", 1) + stream_path(answer)
+        if not self.answer:
+            status, self.answer = await ask(self.session, self.server_url, webhook(self.vendor, self.query, self.direction))
+            assert status == 200, self.answer
+        url = self.server_url.replace("http", "ws", 1) + stream_path(self.answer)
         protocols = ("audio.jambonz.org",) if self.vendor == "jambonz" else ()
         self.socket = await self.session.ws_connect(url, protocols=protocols, max_msg_size=1 << 20)
         for message in self._start():
@@ -318,6 +362,8 @@ class Peer:
         elif kind in ("mark", "checkpoint", "notify"):
             inner = data if kind == "checkpoint" else data.get("mark") or data.get("payload") or data["data"]
             self._queue.append(_Queued(None, inner["name"]))
+        elif kind == "sendDTMF":
+            self.keys.append(data["dtmf"])
         elif kind in ("clear", "clearAudio", "killAudio"):
             self._clear()
         else:

@@ -60,6 +60,10 @@ request_route {{
   if (is_method("INVITE")) {{
     record_route();
     if ($rU == "busy") {{ sl_send_reply("486", "Busy Here"); exit; }}
+    if ($fU == "diverted") {{
+      append_hf("Diversion: <sip:300@pbx.test>;reason=no-answer\\r\\n");
+      append_hf("P-Asserted-Identity: <sip:ann@pbx.test>\\r\\n");
+    }}
     if ($rU == "declines") {{ sl_send_reply("603", "Decline"); exit; }}
     if ($fU == "agent" && !pv_auth_check("pbx.test", "{PASSWORD}", "0", "0")) {{ auth_challenge("pbx.test", "0"); exit; }}
   }}
@@ -98,10 +102,13 @@ snd_path @FOLDER@
 
 
 def free_port(kind: socket.SocketKind = socket.SOCK_DGRAM) -> int:
-    """A port of loopback that nobody has now."""
-    with socket.socket(socket.AF_INET, kind) as reserved:
-        reserved.bind((HOST, 0))
-        return int(reserved.getsockname()[1])
+    """A port of loopback that nobody has now, below those that the system gives to any socket (from 32768 on): it is still free
+    when the program that is to have it has started."""
+    while True:
+        port = random.randrange(10_000, 20_000)
+        with socket.socket(socket.AF_INET, kind) as reserved, suppress(OSError):
+            reserved.bind((HOST, port))
+            return port
 
 
 def some_ports(many: int) -> str:
@@ -235,6 +242,7 @@ class Phone:
         self.folder = folder
         self.events: list[dict[str, Any]] = []
         self._reader = reader
+        self.process: asyncio.subprocess.Process
         self._writer = writer
         self._changed = asyncio.Event()
         self._clips = 0
@@ -253,6 +261,10 @@ class Phone:
         text = json.dumps({"command": command, "params": params, "token": "1"}).encode()
         self._writer.write(b"%d:%s," % (len(text), text))
         await self._writer.drain()
+
+    def kill(self) -> None:
+        """End it now: it would wait until somebody has answered its last requests."""
+        self.process.kill()
 
     def told(self, kind: str) -> list[dict[str, Any]]:
         """Its events of a kind."""
@@ -316,9 +328,10 @@ async def phone(folder: Path, name: str, pbx_port: int, *, answers: bool = False
         f"<sip:{name}@{HOST}:{pbx_port};transport=udp>;regint=300;auth_user={name};auth_pass={PASSWORD};outbound={server}"
         f";audio_codecs=PCMU;answermode={mode}\n"
     )
-    async with process(folder / "baresip.log", "baresip", "-f", str(folder)):
+    async with process(folder / "baresip.log", "baresip", "-f", str(folder)) as started:
         reader, writer = await connected(control)
         made = Phone(folder, name, reader, writer)
+        made.process = started
         listens = asyncio.create_task(made.listen())
         try:
             await until(lambda: "200 OK" in (folder / "baresip.log").read_text())  # perhaps before it can tell

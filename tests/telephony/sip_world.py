@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
+import os
+import signal
 import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import numpy as np
+from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from tests.server.conftest import MakeService
 from tests.telephony.sip_parts import GATEWAY_SECRET, HOST, PASSWORD, free_port, janus, pbx
+from tests.telephony.tones import tone
 from voiceagent.audio.resample import StreamResampler
 from voiceagent.media.gateway_leg import GatewayLeg
+from voiceagent.media.handover import TRANSFERRED
 from voiceagent.media.leg import Leg
-from voiceagent.media.playout import Position
+from voiceagent.media.playout import RATE_HZ, Playout, Position
 from voiceagent.server.app import READINESS, make_app
 from voiceagent.server.calls import CallHandle, StartCall
 from voiceagent.server.sip_dialling import LINE
 from voiceagent.server.sip_line import SipLine, SipService
 from voiceagent.telephony.sip_settings import SipSettings, Trunk
+
+LAST_REPLY = 9
 
 
 class SipTestCall:
@@ -70,6 +76,8 @@ class SipTestCall:
 
     def _on_sent(self, position: Position) -> None:
         self.sent.append(position)
+        if position[0] == LAST_REPLY and self.leg.playout.idle:
+            self.hang_up(TRANSFERRED)
         self._changed()
 
     def say(self, pcm: np.ndarray, reply_id: int = 2) -> None:
@@ -79,9 +87,34 @@ class SipTestCall:
         event = {"type": "response.function_call_arguments.done", "call_id": "c1", "name": name}
         self.leg.send_event({**event, "arguments": json.dumps(arguments)})
 
+    def last_words(self) -> None:
+        self.say(tone(0.6, LAST_WORDS_HZ, RATE_HZ), LAST_REPLY)
+
     def hang_up(self, reason: str) -> None:
         if not self._end.done():
             self._end.set_result(reason)
+
+
+SUMMARY_HZ, LAST_WORDS_HZ = 1300, 1700
+"""What a colleague is told, and what both hear before the agent leaves."""
+
+
+class ToneHandover:
+    """Hands over in tones."""
+
+    def __init__(self, call: SipTestCall, summary_s: float) -> None:
+        self._call = call
+        self._summary_s = summary_s
+
+    async def summary(self) -> str:
+        return "a tone"
+
+    async def tell(self, playout: Playout, summary: str, key: str) -> None:
+        assert summary == "a tone"
+        playout.push(0, 0, tone(self._summary_s, SUMMARY_HZ, RATE_HZ), complete=True)
+
+    def leave(self) -> None:
+        self._call.last_words()
 
 
 class SipWorld:
@@ -91,8 +124,10 @@ class SipWorld:
         self.folder = folder
         self.calls: list[SipTestCall] = []
         self.echoes = True
+        self.summary_s = 0.6
         self.pbx_port, self.janus_port = free_port(), free_port(socket.SOCK_STREAM)
         self.line: SipLine
+        self.app: web.Application
         self.session: aiohttp.ClientSession
         self.url = ""
         self._changed = asyncio.Event()
@@ -113,15 +148,27 @@ class SipWorld:
         await self.janus_process.wait()
         await self._janus.aclose()
 
+    @contextmanager
+    def stalled_janus(self) -> Iterator[None]:
+        """Janus keeps its connections and does nothing meanwhile."""
+        os.killpg(self.janus_process.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.killpg(self.janus_process.pid, signal.SIGCONT)
+
     def uri(self, user: str) -> str:
         return f"sip:{user}@{HOST}:{self.pbx_port}"
 
     def settings(self, **changes: Any) -> SipSettings:
+        """Those of the line; what needs the world's addresses is a function of it."""
+        changes = {name: value(self) if callable(value) else value for name, value in changes.items()}
         ours = {"account": self.uri("agent"), "gateway": f"ws://{HOST}:{self.janus_port}", "calls": 3, "expires_s": 10}
         return SipSettings(**{**ours, **changes})
 
     def start_call(self, leg: Leg, call_id: str, session: dict[str, Any]) -> CallHandle:
         self.calls.append(SipTestCall(leg, session, self.echoes, self.changed))
+        self.calls[-1].leg.handover = ToneHandover(self.calls[-1], self.summary_s)
         self.changed()
         return self.calls[-1]
 
@@ -164,6 +211,7 @@ async def sip_world(
     try:
         async with TestClient(TestServer(app)) as client, aiohttp.ClientSession() as session:
             await app[READINESS].wait()
+            world.app = app
             world.line, world.session, world.url = app[LINE], session, str(client.make_url("")).rstrip("/")
             if password == PASSWORD and secret == GATEWAY_SECRET:
                 async with asyncio.timeout(20):
@@ -172,24 +220,3 @@ async def sip_world(
     finally:
         await world.end_pbx()
         await world._janus.aclose()
-
-
-class Lines(logging.Handler):
-    """What is logged from a level on; `wait` for a line of it."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.INFO)
-        self.lines: list[str] = []
-        self._changed = asyncio.Event()
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(record.getMessage())
-        self._changed.set()
-
-    async def wait(self, text: str, timeout_s: float = 30.0) -> str:
-        """The first line that holds `text`."""
-        async with asyncio.timeout(timeout_s):
-            while not (found := [line for line in self.lines if text in line]):
-                self._changed.clear()
-                await self._changed.wait()
-            return found[0]

@@ -217,6 +217,39 @@ async def test_no_call_begins_at_a_listener_that_is_closed(echo: EchoServer) -> 
     assert not echo.calls
 
 
+async def test_connections_that_say_nothing_take_no_place_and_their_number_has_a_limit(
+    echo: EchoServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("voiceagent.server.audiosocket.MAX_STARTING", 3)
+    admission = echo.app[CALLS]._admission
+    silent = [await asyncio.open_connection("127.0.0.1", echo.app[ASTERISK].port) for _ in range(2)]
+    silent[0][1].write(frame(1, CALL.bytes))  # an id alone is no call yet
+    await until(lambda: len(echo.app[ASTERISK]._starting) == 2)
+    assert admission._admitted == 0
+    async with asterisk(echo):
+        await echo.begun.wait()
+        assert admission._admitted == 1
+    silent.append(await asyncio.open_connection("127.0.0.1", echo.app[ASTERISK].port))
+    await until(lambda: len(echo.app[ASTERISK]._starting) == 3)
+    reader, writer = await asyncio.open_connection("127.0.0.1", echo.app[ASTERISK].port)
+    assert await reader.read() == frame(0)
+    assert "3 others are about to begin" in caplog.text
+    for _, one in [*silent, (reader, writer)]:
+        one.close()
+    await echo.app[CALLS].over()
+
+
+async def test_a_connection_that_never_begins_is_closed_and_gives_nothing_back(
+    echo: EchoServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("voiceagent.server.audiosocket.START_TIMEOUT_S", 0.05)
+    reader, writer = await asyncio.open_connection("127.0.0.1", echo.app[ASTERISK].port)
+    assert await reader.read() == frame(0)
+    writer.close()
+    assert "it told no id and no audio within 0.05 s" in caplog.text
+    assert echo.app[CALLS]._admission._admitted == 0
+
+
 async def test_a_machine_that_is_not_named_is_refused(echo: EchoServer, caplog: pytest.LogCaptureFixture) -> None:
     settings = AudioSocket("127.0.0.1", 0, ("192.0.2.5",))
     listener = AudioSocketServer(settings, echo.app[CALLS], echo.app[DRAINING], lambda: pytest.fail("it was let in"))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import AsyncIterator, Iterator
+import subprocess
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
@@ -11,46 +11,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.programs import program
 from tests.server.conftest import MakeService, make_service, switchboard  # noqa: F401 - fixtures
+from tests.telephony.logged_lines import Lines
 from tests.telephony.sip_parts import HOST, RATE_HZ, phone
-from tests.telephony.sip_world import Lines, SipWorld, sip_world
+from tests.telephony.sip_world import SipWorld, sip_world
+from tests.telephony.tones import is_loud, level_at, tone
+from voiceagent.audio.levels import dbfs
 from voiceagent.audio.resample import resample
 
 KEYS = "0123456789*#"
 
 
 @pytest.fixture
-def lines() -> Iterator[Lines]:
-    handler = Lines()
-    logger = logging.getLogger("voiceagent")
-    level = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    yield handler
-    logger.removeHandler(handler)
-    logger.setLevel(level)
-
-
-@pytest.fixture
 async def world(tmp_path: Path, make_service: MakeService) -> AsyncIterator[SipWorld]:  # noqa: F811
     async with sip_world(tmp_path, make_service, transfers={"sales": f"sip:bob@{HOST}"}, send_keys=True) as made:
         yield made
-
-
-def tone(seconds: float, hz: float, rate_hz: int = RATE_HZ) -> np.ndarray:
-    return (np.sin(np.arange(int(seconds * rate_hz)) * 2 * np.pi * hz / rate_hz) * 8000).astype(np.int16)
-
-
-def level_at(pcm: np.ndarray, hz: float, rate_hz: int = RATE_HZ) -> float:
-    """How loud the loudest fifth of a second is at a frequency."""
-    size = rate_hz // 5
-    wave = np.exp(-2j * np.pi * hz / rate_hz * np.arange(size))
-    parts = pcm[: len(pcm) // size * size].reshape(-1, size)
-    return float(np.abs(parts @ wave).max() * 2 / size) if len(parts) else 0.0
-
-
-def is_loud(hz: float, pcm: np.ndarray) -> bool:
-    return level_at(pcm, hz) > 4000
 
 
 async def test_a_phone_calls_hears_itself_and_hangs_up(world: SipWorld, tmp_path: Path) -> None:
@@ -66,6 +42,37 @@ async def test_a_phone_calls_hears_itself_and_hangs_up(world: SipWorld, tmp_path
     assert level_at(np.concatenate(call.heard), 700, 16_000) > 4000
     assert call.leg.facts.caller == f"sip:alice@{HOST}:{world.pbx_port}"
     assert call.leg.counters["packets_lost"] == 0
+
+
+@pytest.fixture
+def slow_janus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has each Janus that starts now pause once it has told of a call."""
+    pause, source = tmp_path / "pause.so", Path(__file__).with_name("slow_to_note_a_call.c")
+    subprocess.run([program("cc", "gcc"), "-shared", "-fPIC", "-o", pause, source, "-ldl"], check=True)
+    monkeypatch.setenv("LD_PRELOAD", str(pause))
+
+
+@pytest.mark.usefixtures("slow_janus")
+async def test_a_call_is_answered_when_janus_tells_of_it_before_it_can_take_an_answer(world: SipWorld, tmp_path: Path) -> None:
+    async with phone(tmp_path, "alice", world.pbx_port) as alice:
+        await alice.do("dial", world.uri("agent"))
+        await alice.wait_told("CALL_ESTABLISHED")
+        await world.wait(lambda: bool(world.calls and world.calls[0].heard))
+
+
+async def test_what_a_trunk_says_of_a_diverted_call_is_known_on_each_line(world: SipWorld, tmp_path: Path) -> None:
+    async with (
+        phone(tmp_path, "diverted", world.pbx_port) as caller,
+        phone(tmp_path / "other", "diverted", world.pbx_port) as other,
+    ):
+        for number, each in enumerate((caller, other), 1):
+            await each.do("dial", world.uri("agent"))
+            await world.wait(lambda: len(world.calls) == number)  # noqa: B023
+    for call in world.calls:
+        assert call.leg.facts.parameters == {
+            "asserted_identity": "<sip:ann@pbx.test>",
+            "diversion": "<sip:300@pbx.test>;reason=no-answer",
+        }
 
 
 async def test_the_agent_hangs_up_and_the_phone_is_told(world: SipWorld, tmp_path: Path) -> None:
@@ -121,7 +128,7 @@ async def test_keys_go_both_ways(world: SipWorld, tmp_path: Path) -> None:
         assert call.typed[2] == {"type": "response.create"}
         assert {tool["name"] for tool in call.session["tools"]} == {"transfer", "press_keys"}
         call.run_tool("press_keys", keys=KEYS)
-        await alice.wait(lambda: len(alice.told("CALL_DTMF_START")) == len(KEYS))
+        await alice.wait_told("CALL_DTMF_START", len(KEYS))
         assert "".join(event["param"] for event in alice.told("CALL_DTMF_START")) == KEYS
 
 
@@ -138,6 +145,44 @@ async def test_the_agent_calls_a_phone_that_takes_the_call(world: SipWorld, tmp_
         await bob.do("hangup")
         await world.wait(lambda: bool(call.ended))
         assert call.ended == "hangup"
+
+
+async def test_the_agent_finds_its_way_through_a_menu_by_keys_with_pauses(world: SipWorld, tmp_path: Path) -> None:
+    """The menu beeps for each key that it hears, the higher the more keys."""
+    async with phone(tmp_path, "bob", world.pbx_port, answers=True) as bob:
+        assert (await world.dial(world.uri("bob")))[0] == 201
+        call = world.calls[0]
+        call.echoes = False
+        call.run_tool("press_keys", keys="1w2")
+        await bob.wait(lambda: len(bob.told("CALL_DTMF_START")) == 2)
+        assert [event["param"] for event in bob.told("CALL_DTMF_START")] == ["1", "2"]
+        await bob.say(tone(2.0, 1200))
+        await world.wait(lambda: level_at(np.concatenate(call.heard), 1200, 16_000) > 4000)
+        call.run_tool("press_keys", keys="ww#")
+        await bob.wait(lambda: len(bob.told("CALL_DTMF_START")) == 3)
+        await bob.say(tone(2.0, 500))
+        await world.wait(lambda: level_at(np.concatenate(call.heard[-50:]), 500, 16_000) > 4000)
+        call.run_tool("press_keys", keys="x")
+        await world.wait(lambda: len(call.typed) == 3)
+        assert "keys are 'x', expected some of" in call.typed[2]["item"]["output"]
+
+
+async def test_a_line_puts_a_caller_through_and_says_why_it_did_not(tmp_path: Path, make_service: MakeService) -> None:  # noqa: F811
+    async with (
+        sip_world(tmp_path, make_service, transfers={"sales": "sip:bob@pbx.test", "desk": "sip:busy@pbx.test"}) as world,
+        phone(tmp_path, "alice", world.pbx_port) as alice,
+        phone(tmp_path, "bob", world.pbx_port, answers=True) as bob,
+    ):
+        await alice.do("dial", world.uri("agent"))
+        await world.wait(lambda: bool(world.calls and world.calls[0].heard))
+        call = world.calls[0]
+        assert call.leg.put_through is not None
+        assert await call.leg.put_through("nobody") == "there is nobody called 'nobody'"
+        assert await call.leg.put_through("desk") == "486 Busy Here"
+        assert await call.leg.put_through("sales") == ""
+        await bob.wait(lambda: bool(bob.told("CALL_ESTABLISHED")))
+        await world.wait(lambda: bool(call.ended))
+        assert not call.typed, "the language model is told nothing"
 
 
 @pytest.mark.parametrize(
@@ -189,6 +234,20 @@ async def test_a_wrong_secret_of_the_gateway_is_one_line(
 ) -> None:
     async with sip_world(tmp_path, make_service, secret="wrong"):
         assert "Janus refuses our secret" in await lines.wait("Janus")
+
+
+@pytest.mark.parametrize("level_dbov", [-60.0, None], ids=["on", "off"])
+async def test_a_phone_hears_comfort_noise_while_nobody_speaks_or_silence_where_it_is_off(
+    tmp_path: Path,
+    make_service: MakeService,  # noqa: F811
+    level_dbov: float | None,
+) -> None:
+    async with sip_world(tmp_path, make_service, comfort_noise_dbov=level_dbov) as world:
+        world.echoes = False
+        async with phone(tmp_path, "alice", world.pbx_port) as alice:
+            await alice.do("dial", world.uri("agent"))
+            heard = (await alice.wait_heard(lambda pcm: len(pcm) > RATE_HZ))[RATE_HZ // 2 :]
+    assert dbfs(heard) == pytest.approx(level_dbov, abs=2) if level_dbov else dbfs(heard) < -80
 
 
 async def test_a_phone_holds_the_call_in_mid_reply_and_the_reply_goes_on(world: SipWorld, tmp_path: Path, lines: Lines) -> None:
@@ -263,7 +322,7 @@ async def test_the_agent_transfers_a_caller_to_another_phone(tmp_path: Path, mak
         call.run_tool("transfer", to="sales")
         await bob.wait(lambda: bool(bob.told("CALL_ESTABLISHED")))
         await world.wait(lambda: bool(call.ended))
-        assert call.ended == "hangup"
+        assert call.ended == "transferred"
         await alice.wait(lambda: len(alice.told("CALL_ESTABLISHED")) == 2)
 
 

@@ -9,6 +9,7 @@ import os
 import socket
 import sys
 from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 
 import numpy as np
@@ -48,13 +49,26 @@ class Exchange:
 
 @pytest.fixture
 async def exchange(tmp_path: Path) -> AsyncIterator[Exchange]:
+    async with an_exchange(tmp_path) as made:
+        yield made
+
+
+@asynccontextmanager
+async def an_exchange(tmp_path: Path, more: str = "", further: tuple[str, ...] = ()) -> AsyncIterator[Exchange]:
+    """`more` goes on where the agent's `sip` part ends; `further` options are the server's."""
     pbx_port, janus_port = free_port(), free_port(socket.SOCK_STREAM)
-    (tmp_path / "agent.yaml").write_text(AGENT.format(host=HOST, pbx=pbx_port, janus=janus_port))
+    (tmp_path / "agent.yaml").write_text((AGENT + more).format(host=HOST, pbx=pbx_port, janus=janus_port))
     (tmp_path / "tools.py").write_text((demo_agent_file().parent / "tools.py").read_text())
-    environment = {"VOICEAGENT_SIP_PASSWORD": PASSWORD, "VOICEAGENT_JANUS_SECRET": GATEWAY_SECRET}
-    options = ("--config", str(tmp_path / "agent.yaml"), "--event-logs", "20", "--log-level", "info")
+    environment = {
+        "VOICEAGENT_SIP_PASSWORD": PASSWORD,
+        "VOICEAGENT_JANUS_SECRET": GATEWAY_SECRET,
+        "VOICEAGENT_RESULTS_SECRET": GATEWAY_SECRET,
+    }
+    options = ("--config", str(tmp_path / "agent.yaml"), "--event-logs", "20", "--log-level", "info", *further)
     async with pbx(tmp_path, pbx_port), janus(tmp_path / "janus", janus_port):
-        with running_server(tmp_path, *options, environment=environment) as running:
+        with ExitStack() as stack:  # in a thread, because a language model may answer from this loop while the server starts
+            starting = running_server(tmp_path, *options, environment=environment)
+            running = await asyncio.to_thread(stack.enter_context, starting)
             await until(lambda: "is registered" in (tmp_path / "server.log").read_text())
             yield Exchange(running, pbx_port)
 

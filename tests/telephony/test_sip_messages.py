@@ -13,7 +13,7 @@ from voiceagent.errors import ConfigError, MediaError
 from voiceagent.media.gateway_description import PCMA, PCMU, is_hold, read_audio, updated, with_keys
 from voiceagent.telephony import janus_messages as janus
 from voiceagent.telephony.sip_causes import call_cause, registration_cause
-from voiceagent.telephony.sip_settings import SipSettings, Trunk
+from voiceagent.telephony.sip_settings import SipSettings, TransferTarget, Trunk
 from voiceagent.telephony.telephone_events import FRAME_SAMPLES, KEYS, KeyReader, KeyWriter
 
 SDP = "v=0\r\nm=audio 9 UDP/TLS/RTP/SAVPF {types}\r\na=rtpmap:96 telephone-event/8000\r\na={direction}\r\na=rtcp-mux\r\n"
@@ -135,6 +135,10 @@ def test_causes_are_one_line() -> None:
         ({"account": "sip:a@b", "gateway": "http://b"}, "gateway"),
         ({"account": "sip:a@b", "gateway": "ws://me:hush@b"}, "gateway"),
         ({"account": "sip:a@b", "transfers": {"sales": "200"}}, "transfers.sales"),
+        ({"account": "sip:a@b", "transfers": {"sales": {"to": "200", "kind": "warm"}}}, "transfers.sales"),
+        ({"account": "sip:a@b", "transfers": {"sales": {"to": "sip:a@b", "kind": "cold"}}}, "kind"),
+        ({"account": "sip:a@b", "transfers": {"sales": {"to": "sip:a@b", "kind": "warm"}}, "calls": 1}, "calls"),
+        ({"account": "sip:a@b", "transfers": {"sales": {"to": "sip:a@b", "accept_key": "#"}}}, "accept_key"),
         ({"account": "sip:a@b", "password_env": "my password"}, "password_env"),
         ({"account": "sip:a@b", "calls": 0}, "calls"),
     ],
@@ -163,3 +167,10 @@ def test_who_calls_is_told_on_one_line() -> None:
     assert isinstance(incoming, janus.Incoming)
     assert incoming.facts.caller == "sip:a@bERROR x"
     assert incoming.facts.parameters == {"caller_name": "Ann"}
+
+
+def test_an_address_alone_is_a_blind_transfer() -> None:
+    transfers = {"sales": "sip:200@pbx", "support": {"to": "sip:300@pbx", "kind": "warm"}}
+    settings = msgspec.convert({"account": "sip:a@b", "transfers": transfers}, SipSettings)
+    assert settings.targets == {"sales": TransferTarget("sip:200@pbx"), "support": TransferTarget("sip:300@pbx", "warm")}
+    assert settings.longest_ring_s == 20

@@ -9,10 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.speech import said
 from tests.telephony.conftest import EchoServer, until
 from tests.telephony.peers import CALLED, CALLER, SECRETS, Peer, ask, stream_path, webhook
+from voiceagent.audio.levels import dbfs
+from voiceagent.audio.resample import resample
+from voiceagent.media.audio_cleaner import AudioCleaning
 from voiceagent.media.stream_leg import StreamLeg
 from voiceagent.server.app import CALLS
+
+REPLY = "Your order left our warehouse on Monday morning, and the driver tried to deliver it twice in the afternoon."
 
 
 def tone(hz: float, rate_hz: int, seconds: float) -> np.ndarray:
@@ -43,7 +49,8 @@ async def test_a_tone_goes_to_the_agent_and_comes_back_whole(echo: EchoServer, v
     if vendor == "telnyx":
         assert call.leg.counters["packets_reordered"] > 10
     facts = call.leg.facts
-    assert (facts.caller, facts.called, facts.vendors_id) == (CALLER, CALLED, f"c-{vendor}")
+    assert (facts.caller, facts.called) == (CALLER, CALLED)
+    assert facts.vendors_id.startswith(f"c-{vendor}-")
     assert facts.parameters == {"customer": "42"}
 
 
@@ -55,11 +62,11 @@ async def test_what_the_operator_wrote_into_the_webhooks_address_comes_with_the_
 
 @pytest.mark.parametrize("vendor", SECRETS)
 async def test_a_call_that_we_made_is_known_by_its_webhook(echo: EchoServer, vendor: str) -> None:
-    query = "direction=outbound" if vendor == "vonage" else ""
     for direction in ("inbound", "outbound-api"):
-        async with Peer(echo.session, echo.url, vendor, direction=direction, query=query):
+        async with Peer(echo.session, echo.url, vendor, direction=direction):
             pass
-    assert [call.leg.facts.outbound for call in echo.calls] == [vendor == "vonage", True]
+    tells = vendor != "vonage"
+    assert [call.leg.facts.outbound for call in echo.calls] == [False, tells]
 
 
 @pytest.mark.parametrize("vendor", SECRETS)
@@ -139,6 +146,24 @@ async def test_a_vendor_that_sends_no_marks_is_believed_by_the_clock(echo: EchoS
         call.say(tone(440, 24_000, 0.5))
         await peer.wait(lambda: (2, 0, 500.0) in call.sent)
     assert call.leg.counters["marks_missing"] >= 2
+
+
+@pytest.mark.parametrize("vendor", ["twilio", "exotel"])
+async def test_the_echo_of_what_the_vendor_plays_is_cancelled(echo: EchoServer, vendor: str) -> None:
+    echo.echoes = False
+    async with Peer(echo.session, echo.url, vendor) as peer:
+        await peer.wait(lambda: bool(echo.calls))
+        call = echo.calls[0]
+        call.leg.cleaner.use(AudioCleaning(echo_cancellation=True))
+        call.say(np.asarray(resample(said(REPLY), 16_000, 24_000)))
+        repeated = 0
+        while repeated < 3 * peer.rate_hz:
+            await peer.wait(lambda: len(peer.heard_pcm()) > repeated)  # noqa: B023 - awaited at once
+            played = peer.heard_pcm()[repeated:]
+            peer.say(played // 2)
+            repeated += len(played)
+    assert dbfs(np.concatenate(call.heard)) > -40
+    assert dbfs(np.concatenate(call.cleaned)) < dbfs(np.concatenate(call.heard)) - 10
 
 
 async def test_the_vendors_stop_ends_the_call_and_ours_ends_the_stream(echo: EchoServer) -> None:

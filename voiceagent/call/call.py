@@ -7,10 +7,11 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
 from typing import assert_never
 
+from voiceagent.call import cleaning
 from voiceagent.call.agent_parts import AgentParts
 from voiceagent.call.clock import CallClock
 from voiceagent.call.hearing import Hearing, refusal_of
@@ -29,12 +30,11 @@ from voiceagent.conversation import machine
 from voiceagent.conversation.state import Phase, State
 from voiceagent.guard.checks import admit
 from voiceagent.latency.budgets import check_turn
-from voiceagent.latency.spans import Stage, TurnReport
+from voiceagent.latency.spans import TurnReport
 from voiceagent.latency.turns import TurnMeter
 from voiceagent.media.leg import Leg
 from voiceagent.realtime.event_allowance import EventAllowance, Verdict
 from voiceagent.realtime.session import RealtimeSession
-from voiceagent.text_normalization.prose import Prose
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tts.spoken_voice import SpokenVoice
 from voiceagent.turn_judges.judge import TurnJudge
@@ -58,25 +58,25 @@ class Call:
         parts: AgentParts,
         tools: CallTools,
         observers: Sequence[CallObserver] = (),
+        asked: dict[str, object] | None = None,  # changes of the session that came with the offer
     ) -> None:
         agent = parts.agent
         self.call_id = call_id
-        self.state: State = machine.start(rules_of(agent, tools.agents, parts.engines.turn, parts.engines.llm.limits))
+        self.state: State = machine.start(rules_of(agent, tools.agents, parts.engines.turn, parts.engines.llm.limits, tools.legs))
         self._leg = leg
         self._parts = parts
         self._tools = tools
         self._observers = observers
+        self._asked = asked
         self._clock = CallClock()
         self._session = RealtimeSession(
             call_id, agent=agent.name, instructions=agent.instructions, tools=tools.offered, offer_tools=tools.offer
         )
         self._allowance = EventAllowance()
         self._meter = TurnMeter(call_id, agent.profile, leg.kind)
-        limits = parts.budgets.of(agent.profile, leg.kind)
-        self._limits_ms: Mapping[Stage, float] = {stage: limit.p95_ms for stage, limit in limits.items()}
+        self._limits_ms = {stage: limit.p95_ms for stage, limit in parts.budgets.of(agent.profile, leg.kind).items()}
         self._events: deque[ev.Event] = deque()
-        self._stepping = False
-        self._ending = ""
+        self._stepping, self._ending = False, ""
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._end_reason: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._closing = AsyncExitStack()
@@ -107,12 +107,7 @@ class Call:
             for timer in self._timers.values():
                 timer.cancel()
             self._timers.clear()
-            self._tools.close()
-            await self._leg.close()
-            for observer in self._observers:
-                observer.ended()
-            await self._closing.aclose()
-            await release_freed_memory()
+            await self._free()
         return reason
 
     def hang_up(self, reason: str = "hangup") -> None:
@@ -127,6 +122,22 @@ class Call:
         """The time on the call's clock."""
         return self._clock.now_ms()
 
+    async def _free(self) -> None:
+        """Free everything of the call. What fails keeps nothing else from being freed."""
+        async with AsyncExitStack() as stack:  # the last one first
+            stack.push_async_callback(release_freed_memory)
+            stack.push_async_callback(self._closing.aclose)
+            for observer in reversed(self._observers):
+                stack.callback(observer.ended)
+            stack.push_async_callback(self._close_leg)
+            stack.callback(self._tools.close)
+
+    async def _close_leg(self) -> None:
+        try:
+            await self._leg.close()
+        except Exception:
+            log.exception("call %s: its connection broke as it was closed", self.call_id)
+
     def _wire(self, tasks: CallTasks) -> None:
         parts, turn = self._parts, self._parts.agent.turn
         scope = CallScope(self.call_id, self._clock, tasks, self._post)
@@ -136,20 +147,18 @@ class Call:
         self._hearing = Hearing(scope, parts.engines.stt, turn, parts.guards.input, self._load, self._retrieval.settle)
         if parts.agent.language == AUTO:
             self._hearing.language = self.state.spoken.code
-        wording = Wording(self._voice.take_marks, self._prose)
+        wording = Wording(self._voice.take_marks, lambda: parts.speech.prose(self.state.spoken.code))
         self._thinking = Thinking(scope, parts.engines.llm, self._tools, parts.guards, turn.tool_timeout_s, wording)
         self._closing.push_async_callback(self._thinking.close)
         self._judging = Judging(
             scope, self._judges, self._hearing.utterance_audio, self._thinking.session, self._tools.schemas, self._judged
         )
         self._speaking = Speaking(scope, self._voice, self._leg.playout)
-        self._send(self._session.start())
+        self._session.settings.offer(cleaning.begin(self._leg, parts.agent.media))
+        self._send(self._session.start(self._asked))
         tasks.start("leg", self._frames())
         tasks.start("leg", self._client())
         self._post(ev.CallStarted(scope.now_ms()))
-
-    def _prose(self) -> Prose:
-        return self._parts.speech.prose(self.state.spoken.code)
 
     def _change_language(self, code: str) -> None:
         self._hearing.language = code
@@ -178,6 +187,7 @@ class Call:
         self.hang_up(self._leg.end_reason or "closed")
 
     async def _client(self) -> None:
+        await cleaning.reduce_noise(self._leg, wanted=self._session.settings.reduces_noise if self._asked else None)
         async for text in self._leg.client_events():
             if not self._may_send(len(text)):
                 continue
@@ -186,6 +196,7 @@ class Call:
             self._send(outcome.replies)
             if outcome.instructions is not None:
                 self._post(ev.InstructionsChanged(self._clock.now_ms(), outcome.instructions))
+            await cleaning.reduce_noise(self._leg, wanted=outcome.reduces_noise)
             for call_id, output in outcome.tool_results:
                 self._tools.answer(call_id, output)
             for event in outcome.events:
@@ -306,7 +317,7 @@ class Call:
                 self._clear_timer(name)
             case act.End(reason):
                 self._ending = reason
-            case act.SpeculationEnded() | act.SpeculativeToolEnded() | act.GuardHit() | act.Notice():
+            case act.PutThrough() | act.SpeculationEnded() | act.SpeculativeToolEnded() | act.GuardHit() | act.Notice():
                 pass  # these are only for observers and the client
             case _:
                 assert_never(action)

@@ -113,7 +113,8 @@ class Hearing:
         now_ms = self._clock.now_ms()
         self._recent.append(frame.pcm)
         self._utterance_samples += len(frame.pcm)
-        progress = self._detector.feed(frame.pcm, self._clock.at_ms(frame.received_ms))
+        at_ms = self._clock.at_ms(frame.received_ms)
+        progress = self._detector.feed(frame.pcm if frame.cleaned is None else frame.cleaned, at_ms, frame.pcm)
         if progress is None:
             return
         self._vad_ms = (time.perf_counter() - began) * 1000.0

@@ -1,4 +1,5 @@
-"""Observers of a call: the metrics, the store, the event log. They decide nothing."""
+"""Observers of a call: the metrics, the store, the event log. They decide nothing themselves: one that
+finds something out feeds the call an event."""
 
 from __future__ import annotations
 
@@ -31,4 +32,18 @@ class CallObserver(Protocol):
 
     def ended(self) -> None:
         """The call is over."""
+        ...
+
+
+class FedCall(Protocol):
+    """A call, to an observer that decides something."""
+
+    call_id: str
+
+    def feed(self, event: Event) -> None:
+        """Take an event."""
+        ...
+
+    def now_ms(self) -> float:
+        """The time on the call's clock."""
         ...

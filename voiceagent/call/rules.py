@@ -11,16 +11,19 @@ import msgspec
 
 from voiceagent import config
 from voiceagent.config import AgentConfig
-from voiceagent.conversation.history import CHARACTERS_PER_TOKEN
 from voiceagent.conversation.rules import EndpointingRules, Limits, MemoryRules, Phrases, Rules, SpeculationRules, ToolRule
+from voiceagent.conversation.tokens import tokens_of
 from voiceagent.errors import ConfigError
 from voiceagent.llm.engine import HistoryLimits
 from voiceagent.text_normalization.marks import unmarked
+from voiceagent.tools.tool import Tool
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.turn_judges.judge import TurnJudge
 from voiceagent.turn_taking.endpointing import EndpointModel
 from voiceagent.turn_taking.manners import MANNERS
 
+MIN_ROOM_TOKENS = 300
+"""Of a conversation: about five turns."""
 NO_LIMITS = HistoryLimits()
 DEFAULTS = Rules()
 MAX_FILE_BYTES = 100_000
@@ -28,8 +31,15 @@ FIXED_EAGER_MS = 200
 """With a fixed endpointing delay: the silence after which a speculative reply begins."""
 
 
-def rules_of(agent: AgentConfig, tools: ToolSet, judges: Sequence[TurnJudge] = (), limits: HistoryLimits = NO_LIMITS) -> Rules:
-    """The turn engine's rules for an agent, its tools, its turn judges and its language model's limits."""
+def rules_of(
+    agent: AgentConfig,
+    tools: ToolSet,
+    judges: Sequence[TurnJudge] = (),
+    limits: HistoryLimits = NO_LIMITS,
+    legs: Sequence[Tool] = (),
+) -> Rules:
+    """The turn engine's rules for an agent, its tools, its turn judges, its language model's limits and the tools of a call's
+    leg."""
     fixed_ms = agent.turn.fixed_endpointing_delay_ms
     return Rules(
         language=agent.language,
@@ -37,7 +47,10 @@ def rules_of(agent: AgentConfig, tools: ToolSet, judges: Sequence[TurnJudge] = (
         phrases=_phrases(agent.phrases),
         prompts={name: line for name, line in msgspec.structs.asdict(agent.prompts).items() if line is not None},
         limits=_limits(agent.turn),
-        tools={name: _tool_rule(tools, name) for name in tools.names},
+        tools={
+            **{tool.name: ToolRule(tool.policy.effect, tool.policy.fillers, tool.policy.confirm) for tool in legs},
+            **{name: _tool_rule(tools, name) for name in tools.names},
+        },
         endpointing=_endpointing(agent, judges) if fixed_ms is None else _fixed_endpointing(fixed_ms),
         speculation=SpeculationRules(
             max_replies=agent.turn.max_speculative_replies, max_tool_calls=agent.turn.max_speculative_tool_calls
@@ -48,6 +61,7 @@ def rules_of(agent: AgentConfig, tools: ToolSet, judges: Sequence[TurnJudge] = (
             long_history_tokens=_long_history_tokens(agent, tools, limits),
             summarise=agent.llm.summarise,
         ),
+        puts_through=bool(agent.telephony.human.transfer),
         manners=MANNERS[agent.turn.overlap],
     )
 
@@ -58,6 +72,8 @@ def _phrases(phrases: config.Phrases) -> Phrases:
         check_in=_plain(phrases.check_in),
         farewell=_plain(phrases.farewell),
         apology=_plain(phrases.apology),
+        transfer=_plain(phrases.transfer),
+        transfer_failed=_plain(phrases.transfer_failed),
         fillers=None if phrases.fillers is None else tuple(map(unmarked, phrases.fillers)),
     )
 
@@ -69,9 +85,23 @@ def _long_history_tokens(agent: AgentConfig, tools: ToolSet, limits: HistoryLimi
         most = limits.history_tokens or DEFAULTS.memory.long_history_tokens
     if limits.prompt_tokens is None:
         return most
-    head_tokens = (len(agent.instructions) + len(json.dumps(tools.schemas()))) / CHARACTERS_PER_TOKEN
-    room = max(1, int(limits.prompt_tokens - head_tokens))
+    room = max(1, int(limits.prompt_tokens - _head_tokens(agent, tools)))
     return min(most or room, room)
+
+
+def cramped(agent: AgentConfig, tools: ToolSet, limits: HistoryLimits) -> str:
+    """One line if the agent's instructions and tools leave hardly any room for the conversation; empty if there is room."""
+    head = round(_head_tokens(agent, tools))
+    if limits.prompt_tokens is None or limits.prompt_tokens - head >= MIN_ROOM_TOKENS:
+        return ""
+    return (
+        f"the agent's instructions and tools take about {head} of the {limits.prompt_tokens} tokens that a prompt may have, so "
+        "the agent forgets after a few turns; shorten them, or raise the language model's context_tokens"
+    )
+
+
+def _head_tokens(agent: AgentConfig, tools: ToolSet) -> float:
+    return tokens_of(agent.instructions) + tokens_of(json.dumps(tools.schemas(), ensure_ascii=False))
 
 
 def _plain(phrase: str | None) -> str | None:

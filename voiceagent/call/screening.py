@@ -5,16 +5,16 @@ ends, or a message is left after the beep."""
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Mapping
-from typing import Protocol
+from collections.abc import AsyncIterator
 
+from voiceagent.call.observer import FedCall
 from voiceagent.config import AgentConfig
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.actions import Action, ReplyStarted
-from voiceagent.json_types import JsonObject
 from voiceagent.latency.budgets import Miss
 from voiceagent.latency.spans import TurnReport
 from voiceagent.media.leg import InboundFrame, Leg
+from voiceagent.media.leg_wrapper import LegWrapper
 from voiceagent.telephony.answering_machine import AnsweringMachine, Verdict
 from voiceagent.turn_taking.languages import LANGUAGES, language
 from voiceagent.turn_taking.spoken_language import AUTO
@@ -26,35 +26,19 @@ MACHINE, LEFT = "answering_machine", "message_left"
 FRAME_S = 0.02
 
 
-class Screened(Protocol):
-    """The call."""
-
-    call_id: str
-
-    def feed(self, event: ev.Event) -> None:
-        """Take an event."""
-        ...
-
-    def now_ms(self) -> float:
-        """The time on the call's clock."""
-        ...
-
-
-class Screening:
-    """Implements `Leg` by the leg that it is given, and `CallObserver`. `watch` names the call before it runs."""
+class Screening(LegWrapper):
+    """Implements `Leg` and `CallObserver`. `watch` names the call before it runs."""
 
     def __init__(self, leg: Leg, agent: AgentConfig) -> None:
         codes = LANGUAGES if agent.language == AUTO else (agent.language,)
-        self.kind = leg.kind
-        self._leg = leg
+        super().__init__(leg)
         self._settings = agent.telephony.voicemail
         self._machine = AnsweringMachine([language(code).phone for code in codes])
-        self._call: Screened | None = None
+        self._call: FedCall | None = None
         self._waited_s = 0.0
         self._is_done = False
-        self.playout = leg.playout
 
-    def watch(self, call: Screened) -> None:
+    def watch(self, call: FedCall) -> None:
         """The call that hears the leg."""
         self._call = call
 
@@ -79,37 +63,6 @@ class Screening:
             if not self._is_done:
                 self._machine.listen(frame.pcm)
                 self._decide(was_known=was_known)
-
-    def client_events(self) -> AsyncIterator[str]:
-        """See `Leg`."""
-        return self._leg.client_events()
-
-    def send_event(self, event: JsonObject) -> None:
-        """See `Leg`."""
-        self._leg.send_event(event)
-
-    @property
-    def end_reason(self) -> str:
-        """See `Leg`."""
-        return self._leg.end_reason
-
-    @property
-    def counters(self) -> Mapping[str, int]:
-        """See `Leg`."""
-        return self._leg.counters
-
-    @property
-    def drops(self) -> Mapping[str, int]:
-        """See `Leg`."""
-        return self._leg.drops
-
-    async def wait_connected(self) -> bool:
-        """See `Leg`."""
-        return await self._leg.wait_connected()
-
-    async def close(self) -> None:
-        """See `Leg`."""
-        await self._leg.close()
 
     # --- the observer ---
 

@@ -1,4 +1,4 @@
-"""The audio of a SIP call, both ways: RTP packets of G.711 and of keys in, frames and keys out; frames in, G.711 out."""
+"""The audio of a SIP call in both directions. RTP packets of G.711 and of keys become frames and keys. Frames become G.711."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import numpy as np
 from aiortc.rtp import RtpPacket
 from numpy.typing import NDArray
 
+from voiceagent.audio import g711
 from voiceagent.audio.jitter_buffer import CLOCK_HZ as BUFFER_HZ
+from voiceagent.audio.short_resampler import ShortResampler
 from voiceagent.media.audio_receiver import AudioReceiver, Deliver
-from voiceagent.media.gateway_description import PhoneAudio
-from voiceagent.media.phone_codec import PhoneDecoder, PhoneEncoder
+from voiceagent.media.gateway_description import ENCODINGS, PCMA, PhoneAudio
+from voiceagent.media.phone_codec import PhoneDecoder
 from voiceagent.media.playout import RATE_HZ
 from voiceagent.telephony.messages import AudioFormat, Encoding
 from voiceagent.telephony.telephone_events import CLOCK_HZ, KeyReader
@@ -21,29 +23,40 @@ _SCALE = BUFFER_HZ // CLOCK_HZ
 
 
 class LateEncoder:
-    """Makes payloads, once it is known of what kind: nothing is sent before."""
+    """Makes payloads, once it is known of what kind: nothing is sent before. All mixing is done here, at the telephone's rate."""
 
-    def __init__(self) -> None:
-        self._encoder = PhoneEncoder(AudioFormat(), RATE_HZ)
+    def __init__(self, beside: Callable[[NDArray[np.int16]], NDArray[np.int16] | None]) -> None:
+        """`beside` is asked for each frame, with the agent's voice in it, what else is to be heard: mono 8 kHz, shape (160,)."""
+        self._beside = beside
+        self._resampler = ShortResampler(RATE_HZ, CLOCK_HZ)
+        self._is_alaw = False
 
     def use(self, encoding: Encoding) -> None:
         """It is settled."""
-        self._encoder = PhoneEncoder(AudioFormat(encoding), RATE_HZ)
+        self._is_alaw = encoding is Encoding.ALAW
 
     def encode(self, pcm: NDArray[np.int16]) -> bytes:
-        """A frame's payload."""
-        return self._encoder.encode(pcm)
+        """A frame's payload, from the agent's voice: mono 24 kHz, shape (480,)."""
+        voice = self._resampler.process(pcm)
+        beside = self._beside(voice)
+        return g711.encode(voice if beside is None else mixed(voice, beside), alaw=self._is_alaw)
+
+
+def mixed(one: NDArray[np.int16], other: NDArray[np.int16]) -> NDArray[np.int16]:
+    """Both at once, of the same shape; what is too loud together is cut off."""
+    both: NDArray[np.int16] = np.clip(one.astype(np.int32) + other, -32_768, 32_767).astype(np.int16)
+    return both
 
 
 class GatewayReceiver:
     """Takes the RTP packets of a call. Keys come in the same sequence as audio (RFC 4733 §2.1): they are counted out of it, so
     that the jitter buffer misses nothing where they were."""
 
-    def __init__(self, audio: PhoneAudio, deliver: Deliver, press: Callable[[str], None]) -> None:
+    def __init__(self, audio: PhoneAudio, deliver: Deliver, press: Callable[[str], None], rate_hz: int = HEARD_RATE_HZ) -> None:
         self._audio = audio
         self._press = press
         self._reader = KeyReader()
-        self._receiver = AudioReceiver(HEARD_RATE_HZ, deliver, decoder=PhoneDecoder(AudioFormat(audio.encoding), HEARD_RATE_HZ))
+        self._receiver = AudioReceiver(rate_hz, deliver, decoder=PhoneDecoder(AudioFormat(audio.encoding), rate_hz))
         self._others = 0
         """Packets of the sequence that hold no audio."""
         self._timestamp: int | None = None
@@ -51,16 +64,23 @@ class GatewayReceiver:
 
     def receive(self, packet: RtpPacket) -> None:
         """Take a packet that arrived now."""
-        if packet.payload_type == self._audio.payload_type:
+        if packet.payload_type in ENCODINGS:
             sequence = packet.sequence_number - self._others & 0xFFFF
             timestamp = self._unwrapped(packet.timestamp) * _SCALE & 0xFFFF_FFFF
-            self._receiver.receive(RtpPacket(0, 0, sequence, timestamp, packet.ssrc, packet.payload))
+            self._receiver.receive(RtpPacket(0, 0, sequence, timestamp, packet.ssrc, self._in_our_law(packet)))
             return
         self._others += 1
         if packet.payload_type == self._audio.keys_type:
             key = self._reader.read(packet.payload, packet.timestamp)
             if key:
                 self._press(key)
+
+    def _in_our_law(self, packet: RtpPacket) -> bytes:
+        """The payload, in the code that was settled: some phones go over to the other one in the middle of a call."""
+        if packet.payload_type == self._audio.payload_type:
+            return packet.payload
+        samples = g711.decode(packet.payload, alaw=packet.payload_type == PCMA)
+        return g711.encode(samples, alaw=self._audio.payload_type == PCMA)
 
     @property
     def counters(self) -> dict[str, int]:
@@ -79,7 +99,7 @@ class GatewayReceiver:
         }
 
     def close(self) -> None:
-        """Deliver nothing more."""
+        """Stop delivering audio."""
         self._receiver.close()
 
     def _unwrapped(self, timestamp: int) -> int:

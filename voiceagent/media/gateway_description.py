@@ -1,5 +1,5 @@
-"""Session descriptions that go between us and a SIP gateway: which of the telephone's codecs both sides speak, its keys, and the
-answer to a re-INVITE, which changes nothing but who sends."""
+"""Session descriptions between us and a SIP gateway: which telephone codec both sides support, the keys, and the answer to a
+re-INVITE, which changes only who sends."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ PCMU, PCMA = 0, 8
 ENCODINGS = {PCMU: Encoding.MULAW, PCMA: Encoding.ALAW}
 NAMES = {PCMU: "audio/pcmu", PCMA: "audio/pcma"}
 KEYS_TYPE = 101
-"""What we call the payload type of keys where we choose it."""
+"""The payload type of keys, if we choose it."""
 _ANSWERS = {"sendrecv": "sendrecv", "sendonly": "recvonly", "recvonly": "sendonly", "inactive": "inactive"}
-"""What answers what (RFC 3264 §6.1)."""
+"""The direction that answers each direction (RFC 3264 §6.1)."""
 _DIRECTIONS = tuple(f"a={name}" for name in _ANSWERS)
 _AUDIO = re.compile(r"m=audio (?P<port>\d+) \S+ (?P<types>[\d ]+)")
 _RTPMAP = re.compile(r"a=rtpmap:(\d+) (\S+)")
@@ -26,11 +26,11 @@ _RTPMAP = re.compile(r"a=rtpmap:(\d+) (\S+)")
 
 @dataclass(frozen=True, slots=True)
 class PhoneAudio:
-    """What a description settles."""
+    """What a description settles for the call."""
 
     payload_type: int
     keys_type: int | None
-    """Of keys; None where the other side takes none."""
+    """The payload type of keys; None if the other side takes no keys."""
 
     @property
     def encoding(self) -> Encoding:
@@ -39,7 +39,7 @@ class PhoneAudio:
 
 
 def phone_codecs(*payload_types: int) -> list[RTCRtpCodecCapability]:
-    """Codec preferences that leave these."""
+    """Codec preferences that leave only these."""
     capabilities = RTCRtpSender.getCapabilities("audio").codecs
     return [codec for each in payload_types for codec in capabilities if codec.mimeType.lower() == NAMES[each]]
 
@@ -76,7 +76,7 @@ def with_keys(text: str, keys_type: int | None) -> str:
 
 
 def direction(text: str) -> str:
-    """Who sends, by the one who describes."""
+    """Who sends audio, as the description says."""
     return next((line.strip()[2:] for line in text.splitlines() if line.strip() in _DIRECTIONS), "sendrecv")
 
 

@@ -13,14 +13,17 @@ from aiortc import RTCConfiguration, RTCPeerConnection, RTCRtpTransceiver, RTCSe
 from aiortc.exceptions import InternalError, InvalidStateError, OperationError
 from numpy.typing import NDArray
 
+from voiceagent.audio.comfort_noise import ComfortNoise
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.spans import LegKind
 from voiceagent.media import aiortc_hooks, gateway_description, key_hooks
+from voiceagent.media.audio_cleaner import AudioCleaner
 from voiceagent.media.datagram_gate import Budget, Gate, GateCounters
-from voiceagent.media.gateway_audio import HEARD_RATE_HZ, GatewayReceiver, LateEncoder
+from voiceagent.media.gateway_audio import LateEncoder
 from voiceagent.media.gateway_description import KEYS_TYPE, PCMA, PCMU, PhoneAudio
-from voiceagent.media.inbound_frames import InboundFrames
+from voiceagent.media.gateway_ears import Aside, GatewayEars
+from voiceagent.media.handover import Handover
 from voiceagent.media.leg import InboundFrame
 from voiceagent.media.paced_track import PacedTrack
 from voiceagent.media.phone_client import PhoneClient
@@ -30,10 +33,14 @@ from voiceagent.media.session_description import with_address
 from voiceagent.media.transport_hooks import ignore_retransmission_requests
 from voiceagent.telephony.messages import CallFacts
 from voiceagent.telephony.telephone_events import CLOCK_HZ, KeyWriter
+from voiceagent.telephony.transfers import PutThrough
 
 CONNECT_TIMEOUT_S = 10.0
 """From the moment that the call is taken."""
 CLOSE_TIMEOUT_S = 5.0
+SILENCE_TIMEOUT_S = 20.0
+"""Telephones send silence too: when no packet comes for so long, and nobody holds the call, the other side has vanished."""
+WATCH_S = 0.5
 OFFER_BYTES = 4096
 """What an offer of the gateway's is counted as, for what may be sent before it has answered."""
 FUNCTION_CALLED = "response.function_call_arguments.done"
@@ -51,28 +58,38 @@ class GatewayLeg:
 
     def __init__(self, facts: CallFacts, release: Release, ports: MediaPorts) -> None:
         self.kind = LegKind.TELEPHONE
+        self.cleaner = AudioCleaner()
         self.facts = facts
         self.playout = Playout()
         self.client = PhoneClient()
         self.run_tool: RunTool | None = None
-        self.is_held = False
-        """Whether the other side has put us on hold: nothing is said to it, and what it plays is not heard."""
+        self.comfort_noise: ComfortNoise | None = None
+        """What is heard while nobody speaks, at 8 kHz; None: silence."""
+        self.put_through: PutThrough | None = None
+        """Transfers the call, where the line knows somebody."""
+        self.handover: Handover | None = None
+        """By what the call's agent hands the caller over."""
         self.local_sdp = ""
+        self.over: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        """Done once the connection has ended: why."""
         self._release = release
         self._ports = ports
         self._loop = asyncio.get_running_loop()
         self._peer = RTCPeerConnection(RTCConfiguration(iceServers=[]))
         self._keys = KeyWriter()
-        self._encoder = LateEncoder()
-        self._track = PacedTrack(self._next_frame, sent=self._on_sent, encoder=self._encoder)
+        self._encoder = LateEncoder(self._beside)
+        self._track = PacedTrack(self._next_frame, sent=self._on_sent, encoder=self._encoder, plays=self.cleaner.played)
         self._pace = aiortc_hooks.RtpPace(self._on_abuse)
         self._gate = GateCounters()
         self._audio: PhoneAudio | None = None
-        self._received: GatewayReceiver | None = None
-        self._inbound = InboundFrames()
+        self._ears = GatewayEars(self.client.keys.press, self.cleaner)
+        self.is_kept = False
+        """Whether whoever stands aside for the call keeps the leg after the call's end."""
+        self._is_left = False
         self._connected = asyncio.Event()
         self._end_reason = ""
         self._late: asyncio.TimerHandle | None = None
+        self._watch: asyncio.TimerHandle | None = None
         self._closing: asyncio.Task[None] | None = None
         self._tools: set[asyncio.Task[None]] = set()
 
@@ -151,25 +168,62 @@ class GatewayLeg:
         """Both descriptions are set: audio goes by our own ways from now on."""
         self._audio = audio
         self._encoder.use(audio.encoding)
-        self._received = GatewayReceiver(audio, self._on_frame, self.client.keys.press)
-        aiortc_hooks.take_rtp(transceiver.receiver, self._received.receive, CLOCK_HZ, self._pace)
+        self._ears.begin(audio)
+        aiortc_hooks.take_rtp(transceiver.receiver, self._ears.receive, CLOCK_HZ, self._pace)
         ignore_retransmission_requests(transceiver.sender)
         key_hooks.send_keys(transceiver.sender, self._keys, lambda: audio.keys_type)
 
     def taken(self) -> None:
         """The call is up, on both sides: audio must come now. What was heard before was ring-back."""
-        self._inbound.clear()
+        self._ears.inbound.clear()
         if not self._connected.is_set() and not self._end_reason:
             self._late = self._loop.call_later(CONNECT_TIMEOUT_S, self.end, "lost")
+        if not self._end_reason:
+            self._ears.last_s = self._loop.time()
+            self._watch_packets()
+
+    def _watch_packets(self) -> None:
+        now_s = self._loop.time()
+        if self._ears.is_held:
+            self._ears.last_s = now_s
+        if now_s - self._ears.last_s >= SILENCE_TIMEOUT_S:
+            log.warning("a call with %s is lost: no audio came for %g s", self._other_side, SILENCE_TIMEOUT_S)
+            self.end("lost")
+            return
+        self._watch = self._loop.call_later(WATCH_S, self._watch_packets)
+
+    @property
+    def _other_side(self) -> str:
+        return self.facts.called if self.facts.outbound else self.facts.caller
 
     def update(self, offer: str) -> str:
         """The other side holds the call, or takes it up again, or moves its audio, which is the gateway's business: our answer. A
         reply that is held in the middle goes on from there."""
         held = gateway_description.is_hold(offer)
-        if held != self.is_held:
-            self.is_held = held
-            log.info("a call with %s %s", self.facts.caller or self.facts.called, "is on hold" if held else "goes on")
+        if held != self._ears.is_held:
+            self._ears.is_held = held
+            log.info("a call with %s %s", self._other_side, "is on hold" if held else "goes on")
         return gateway_description.updated(self.local_sdp, offer)
+
+    def stand_aside(self, aside: Aside | None) -> None:
+        """Have somebody else than the call hear and speak to the other side, or the call again (None). The agent's voice is heard
+        all the same."""
+        self._ears.stand_aside(aside)
+
+    def keep(self) -> None:
+        """See `is_kept`: `close` ends only what the call has of the leg, until `give_up`."""
+        self.is_kept = True
+
+    async def give_up(self) -> None:
+        """Close a leg that was kept."""
+        self.is_kept = False
+        await self.close()
+
+    def leave(self) -> None:
+        """No call reads this leg any more. May be called twice."""
+        self._is_left = True
+        self.client.end()
+        self._ears.inbound.end()
 
     def press(self, keys: str) -> None:
         """Press keys. Raises ValueError for what no telephone has, and MediaError where the other side takes none."""
@@ -179,7 +233,7 @@ class GatewayLeg:
 
     def frames(self) -> AsyncIterator[InboundFrame]:
         """See `Leg.frames`."""
-        return self._inbound.read()
+        return self._ears.inbound.read()
 
     def client_events(self) -> AsyncIterator[str]:
         """What the caller keyed in, and what came of the telephone's tools."""
@@ -198,16 +252,17 @@ class GatewayLeg:
 
     @property
     def end_reason(self) -> str:
-        """Why the connection ended: hangup (by the other side), closed (by us), lost, abuse. Empty while it is up."""
+        """Why the connection ended: hangup (by the other side), transferred, closed (by us), lost, abuse. Empty while it is
+        up."""
         return self._end_reason
 
     @property
     def counters(self) -> dict[str, int]:
         """See `Leg.counters`."""
-        counters = self._received.counters if self._received is not None else {}
         return {
-            **counters,
-            "heard_frames_dropped": self._inbound.dropped,
+            **self._ears.counters,
+            "heard_frames_dropped": self._ears.inbound.dropped,
+            "cleaning_failed": self.cleaner.failures,
             "packets_refused": self._pace.unopened + self._pace.meter.refusals,
             "events_dropped_in": self.client.dropped,
             "frames_skipped": self._track.skipped_frames,
@@ -217,7 +272,7 @@ class GatewayLeg:
     @property
     def drops(self) -> dict[str, int]:
         """See `Leg.drops`."""
-        return {"heard frames": self._inbound.dropped, "client events": self.client.dropped}
+        return {"heard frames": self._ears.inbound.dropped, "client events": self.client.dropped}
 
     async def wait_connected(self) -> bool:
         """Wait until media can flow; False when the leg ended first."""
@@ -229,17 +284,20 @@ class GatewayLeg:
         if self._end_reason:
             return
         self._end_reason = reason
-        if self._late is not None:
-            self._late.cancel()
+        for timer in (self._late, self._watch):
+            if timer is not None:
+                timer.cancel()
         self._track.stop()
-        if self._received is not None:
-            self._received.close()
-        self.client.end()
+        self._ears.close()
         self._connected.set()
-        self._inbound.end()
+        self.over.set_result(reason)
+        self.leave()
 
     async def close(self) -> None:
         """End the call and free its sockets and tasks. May be called twice."""
+        if self.is_kept:
+            self.leave()
+            return
         self.end("closed")
         if self._closing is None:
             self._closing = asyncio.create_task(self._free())
@@ -256,14 +314,18 @@ class GatewayLeg:
             log.warning("a connection to the gateway did not close within %s s", CLOSE_TIMEOUT_S)
 
     def _next_frame(self) -> NDArray[np.int16] | None:
-        if not self.is_held:
-            return self.playout.take_frame()
-        self._inbound.put(np.zeros(HEARD_RATE_HZ // 50, np.int16), time.monotonic() * 1000.0, concealed=False)
-        return None
+        if not self._is_left and (self._ears.is_held or self._ears.aside is not None):
+            self._ears.inbound.put_silence(time.monotonic() * 1000.0)
+        return None if self._ears.is_held else self.playout.take_frame()
 
-    def _on_frame(self, pcm: NDArray[np.int16], received_ms: float, concealed: bool) -> None:
-        if not self.is_held:
-            self._inbound.put(pcm, received_ms, concealed)
+    def _beside(self, voice: NDArray[np.int16]) -> NDArray[np.int16] | None:
+        """What somebody says who stands aside for the call, or else noise in a silence: neither is the agent's voice."""
+        said = None if self._ears.aside is None else self._ears.aside.say(voice)
+        if self._ears.is_held:
+            return None
+        if said is None and self.comfort_noise is not None and not voice.any():
+            return self.comfort_noise.take(len(voice))
+        return said
 
     def _on_sent(self, sent_ms: float) -> None:
         self.playout.confirm_sent()

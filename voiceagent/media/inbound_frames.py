@@ -9,18 +9,21 @@ from collections.abc import AsyncIterator
 import numpy as np
 from numpy.typing import NDArray
 
+from voiceagent.media.audio_cleaner import AudioCleaner
 from voiceagent.media.leg import InboundFrame
 
 MAX_FRAMES = 500
 """10 s of the caller's audio may wait for their reader; then the oldest frame is dropped."""
+SILENCE = np.zeros(320, np.int16)
 
 
 class InboundFrames:
-    """A bounded queue with one reader."""
+    """A bounded queue with one reader. What goes in is cleaned for the voice detector as far as `cleaner` is set to."""
 
-    def __init__(self) -> None:
+    def __init__(self, cleaner: AudioCleaner | None = None) -> None:
         self.dropped = 0
         """Frames that were not read in time."""
+        self._cleaner = cleaner or AudioCleaner()
         self._waiting: deque[InboundFrame] = deque()
         self._changed = asyncio.Event()
         self._ended = False
@@ -30,10 +33,17 @@ class InboundFrames:
 
     def put(self, pcm: NDArray[np.int16], received_ms: float, concealed: bool) -> None:
         """Add a frame; the fields are those of `InboundFrame`."""
+        self._add(InboundFrame(pcm, received_ms, concealed, self._cleaner.clean(pcm, received_ms)))
+
+    def put_silence(self, at_ms: float) -> None:
+        """Add a frame in which the call hears nobody. The cleaner is not to learn from it that no echo comes back."""
+        self._add(InboundFrame(SILENCE, at_ms, concealed=False))
+
+    def _add(self, frame: InboundFrame) -> None:
         if len(self._waiting) >= MAX_FRAMES:
             self._waiting.popleft()
             self.dropped += 1
-        self._waiting.append(InboundFrame(pcm, received_ms, concealed))
+        self._waiting.append(frame)
         self._changed.set()
 
     def clear(self) -> None:
@@ -43,6 +53,7 @@ class InboundFrames:
     def end(self) -> None:
         """The connection ended: the reader gets what waits, and no more."""
         self._ended = True
+        self._cleaner.close()
         self._changed.set()
 
     async def read(self) -> AsyncIterator[InboundFrame]:

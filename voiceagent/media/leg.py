@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voiceagent.latency.spans import LegKind
+from voiceagent.media.audio_cleaner import AudioCleaner
 from voiceagent.media.playout import Playout
 
 
@@ -22,6 +23,8 @@ class InboundFrame(msgspec.Struct, frozen=True):
     """When its packet arrived, in milliseconds of `time.monotonic`."""
     concealed: bool
     """True when the packet was lost and this is a guess."""
+    cleaned: NDArray[np.int16] | None = None
+    """The same for the voice detector, where echo or noise is taken out: mono 16 kHz, shape (320,), 6 to 14 ms late."""
 
 
 class Leg(Protocol):
@@ -29,6 +32,8 @@ class Leg(Protocol):
 
     playout: Playout
     kind: LegKind
+    cleaner: AudioCleaner
+    """Takes noise and echo out of the caller's audio, as it is set."""
 
     def frames(self) -> AsyncIterator[InboundFrame]:
         """The caller's audio in order; ends when the connection does. Bounded: when the consumer is slow, the oldest frames are

@@ -1,5 +1,5 @@
-"""Which of what was sent to a peer that keeps audio was played: marks stand behind pieces of it, and come back as they are
-reached. Pure; times are seconds of any one clock."""
+"""Tells which audio a peer has played. The peer buffers audio. Marks stand behind pieces of it, and the peer sends each mark back
+when it reaches it. Pure; times are seconds of any one clock."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from voiceagent.media.playout import Position
 
 GRACE_S = 2.0
-"""A mark that is so late will not come: what is before it counts as played when it must have been."""
+"""A mark that is later than this will not come. The audio before it counts as played, at the time at which it must have been."""
 FORGIVEN = 3
-"""So many in a row, and the peer does not send marks: the next are waited for no longer, until one comes in time."""
+"""After so many missing marks in a row, the peer sends none: later marks are not waited for, until one comes in time."""
 MAX_REMEMBERED = 64
-"""Marks that were waited for no longer."""
+"""The most marks that are remembered although they were given up."""
 
 
 @dataclass(slots=True)
@@ -23,17 +23,18 @@ class _Mark:
     positions: Sequence[Position]
     frames: int
     played_s: float
-    """When all before it has been played, if the peer plays it as it comes."""
+    """When everything before it has been played, if the peer plays audio as it arrives."""
 
 
 class Marks:
-    """Those that are on their way. A mark of what was dropped since is stale: it comes back, but nothing was played."""
+    """The marks on their way. If the peer has dropped the audio before a mark, the mark is stale: it comes back, but means
+    nothing."""
 
     def __init__(self, *, come_back: bool = True) -> None:
-        """Where they do not `come_back`, what is before them counts as played when it must have been."""
+        """If marks do not `come_back`, audio counts as played at the time at which it must have been."""
         self.stale = 0
         self.missing = 0
-        """Those that never came back."""
+        """How many marks never came back."""
         self._waiting: deque[_Mark] = deque()
         self._given_up: dict[str, float] = {}
         """By name, until when those that were not waited for come in time."""
@@ -43,21 +44,21 @@ class Marks:
 
     @property
     def frames(self) -> int:
-        """How many frames are before marks that have not come back."""
+        """How many frames stand before marks that have not come back."""
         return sum(mark.frames for mark in self._waiting)
 
     @property
     def due_s(self) -> float | None:
-        """When the oldest is given up; None where none is on its way."""
+        """When the oldest mark is given up; None if none is on its way."""
         grace_s = GRACE_S if self._missing_in_a_row < FORGIVEN else 0.0
         return self._waiting[0].played_s + grace_s if self._waiting else None
 
     def hold(self, reply_id: int) -> bool:
-        """Whether something of the reply is before a mark that has not come back."""
+        """Whether audio of the reply stands before a mark that has not come back."""
         return any(position[0] == reply_id for mark in self._waiting for position in mark.positions)
 
     def put(self, positions: Sequence[Position], frames: int, played_s: float) -> str:
-        """The name of a new mark behind these."""
+        """The name of a new mark behind these frames."""
         self._count += 1
         reply_id, clause, _ = positions[-1]
         name = f"{reply_id}.{clause}.{self._count}"
@@ -65,7 +66,7 @@ class Marks:
         return name
 
     def reached(self, name: str, now_s: float) -> list[Position]:
-        """It came back: what was played, and all before it."""
+        """A mark came back. Returns what was played: the audio before it and before earlier marks."""
         if not any(mark.name == name for mark in self._waiting):
             self.stale += 1
             if self._come_back and now_s < self._given_up.pop(name, 0.0):
@@ -81,7 +82,7 @@ class Marks:
         return played
 
     def overdue(self, now_s: float) -> list[Position]:
-        """What counts as played because its mark is too late."""
+        """The audio that counts as played because its mark is too late."""
         played: list[Position] = []
         while self.due_s is not None and now_s >= self.due_s:
             mark = self._waiting.popleft()
@@ -94,5 +95,5 @@ class Marks:
         return played
 
     def forget(self) -> None:
-        """What they stand behind was dropped."""
+        """The peer has dropped the audio before all these marks."""
         self._waiting.clear()

@@ -16,7 +16,7 @@ from av.stream import Stream
 from numpy.typing import NDArray
 
 from voiceagent.audio import opus
-from voiceagent.media.ticker import FRAME_MS, PHASES, Seat, Ticker
+from voiceagent.media.ticker import FRAME_MS, PHASES, SLOT_S, Seat, Ticker
 
 RATE_HZ = 24_000
 FRAME_SAMPLES = RATE_HZ * FRAME_MS // 1000
@@ -56,15 +56,20 @@ class PacedTrack(MediaStreamTrack):
         sent: Callable[[float], None] | None = None,
         encoder: AudioEncoder | None = None,
         idle: Callable[[], bool] | None = None,
+        plays: Callable[[NDArray[np.int16] | None, float], None] | None = None,
     ) -> None:
         """`idle` tells whether `source` would give silence. With it, long silences are not sent (DTX), and `hurry` must be called
-        when they end."""
+        when they end. `plays` is called with each frame before it is handed over, and with the time at which it was due, in
+        milliseconds of `time.monotonic`."""
         super().__init__()
         self.skipped_frames = 0
         """Frames that were skipped because the event loop stalled."""
         self._source = source
         self._sent = sent
         self._idle = idle
+        self._plays = plays
+        self._first_ms = 0.0
+        """When the first frame was due."""
         self._silent_frames = 0
         self._quiet = b""
         self._encoder: AudioEncoder = encoder or opus.Encoder(RATE_HZ)
@@ -96,7 +101,10 @@ class PacedTrack(MediaStreamTrack):
         await self._due()
         if self.readyState != "live":
             raise MediaStreamError
-        packet: Packet[Stream] = Packet(self._payload(self._source()))
+        frame = self._source()
+        if self._plays is not None:
+            self._plays(frame, self._first_ms + (self._wanted - self._first) * SLOT_S * 1000.0)
+        packet: Packet[Stream] = Packet(self._payload(frame))
         packet.pts = (self._wanted - self._first) * _SLOT_TICKS
         packet.time_base = _TIME_BASE
         self._wanted += PHASES
@@ -119,6 +127,7 @@ class PacedTrack(MediaStreamTrack):
         if self._seat is None:
             self._seat = Ticker.of_running_loop().seat()
             self._first = self._wanted = await self._seat.tick(-1)
+            self._first_ms = time.monotonic() * 1000.0
             return
         if self._idle is not None and self._silent_frames > QUIET_AFTER_FRAMES and self._idle():
             quiet_until = self._wanted + (QUIET_FRAMES - 1) * PHASES

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Sequence
 
 from voiceagent.json_types import JsonObject
-from voiceagent.media.pressed_keys import ANSWER, PressedKeys, message
+from voiceagent.media.pressed_keys import ANSWER, ClientEvent, PressedKeys, message
 
 MAX_WAITING = 64
 
@@ -20,22 +20,22 @@ class PhoneClient:
     def __init__(self) -> None:
         self.keys = PressedKeys(self._put)
         self.dropped = 0
-        """How often events that belong together found no room."""
-        self._waiting: deque[str] = deque()
+        """How often a group of events found no room."""
+        self._waiting: deque[ClientEvent] = deque()
         self._changed = asyncio.Event()
         self._ended = False
 
     def type(self, text: str) -> None:
-        """Say something in the caller's place, to be answered."""
+        """Type something in the caller's place and ask for an answer."""
         self._put((message(text), ANSWER))
 
     def answer(self, call_id: str, output: JsonObject) -> None:
-        """Give a tool's result; the turn engine then lets the model go on."""
+        """Give a tool's result. The turn engine then lets the model go on."""
         item = {"type": "function_call_output", "call_id": call_id, "output": json.dumps(output)}
         self._put((json.dumps({"type": "conversation.item.create", "item": item}),))
 
     def end(self) -> None:
-        """The connection ended: the reader gets what waits, and no more. May be called twice."""
+        """The connection ended. The reader gets what waits, and nothing more. May be called twice."""
         self._ended = True
         self.keys.close()
         self._changed.set()
@@ -44,13 +44,17 @@ class PhoneClient:
         """The events in order, until `end`."""
         while True:
             while self._waiting:
-                yield self._waiting.popleft()
+                event = self._waiting.popleft()
+                if isinstance(event, str):
+                    yield event
+                else:
+                    event()
             if self._ended:
                 return
             self._changed.clear()
             await self._changed.wait()
 
-    def _put(self, events: Sequence[str]) -> None:
+    def _put(self, events: Sequence[ClientEvent]) -> None:
         if len(self._waiting) + len(events) > MAX_WAITING:
             self.dropped += 1
             return

@@ -1,5 +1,4 @@
-"""The audio of a telephone stream, both ways: its samples and ours. One resampler a direction, so that pieces join without a
-seam."""
+"""Converts a telephone stream's audio to ours and back. Each direction has one resampler, so that pieces join without a seam."""
 
 from __future__ import annotations
 
@@ -13,11 +12,11 @@ from voiceagent.errors import MediaError
 from voiceagent.telephony.messages import AudioFormat, Encoding
 
 LONGEST_MS = 1000
-"""Of one message; longer ones are no stream."""
+"""The most audio of one message."""
 
 
 class PhoneDecoder:
-    """Gives audio at `rate_hz`. What was lost is filled with what was heard last, fading."""
+    """Gives audio at `rate_hz`. Lost audio is replaced by the last piece, fading."""
 
     def __init__(self, wire: AudioFormat, rate_hz: int) -> None:
         self._wire = wire
@@ -33,7 +32,7 @@ class PhoneDecoder:
         return samples * CLOCK_HZ // self._wire.rate_hz
 
     def decode(self, payload: bytes) -> NDArray[np.int16]:
-        """Its audio."""
+        """The audio of a payload."""
         if self._wire.encoding is Encoding.L16:
             pcm = np.frombuffer(payload, "<i2").astype(np.int16)
         else:
@@ -50,12 +49,12 @@ class PhoneDecoder:
         return again.astype(np.int16)
 
     def recover(self, next_payload: bytes, samples: int) -> NDArray[np.int16]:
-        """A message tells nothing of the one before it."""
+        """A message holds no copy of the message before it."""
         return self.conceal(samples)
 
 
 class PhoneEncoder:
-    """Takes audio at `rate_hz`, in pieces of 20 ms, which come out whole."""
+    """Takes audio at `rate_hz` in pieces of 20 ms. Each comes out whole."""
 
     def __init__(self, wire: AudioFormat, rate_hz: int) -> None:
         self._wire = wire
@@ -70,11 +69,11 @@ class PhoneEncoder:
         return g711.encode(out, alaw=self._wire.encoding is Encoding.ALAW)
 
     def restart(self) -> None:
-        """What comes next does not follow what was encoded last."""
+        """The next piece does not continue the last one."""
         self._resampler = ShortResampler(self._rate_hz, self._wire.rate_hz)
 
 
 def check_format(wire: AudioFormat) -> None:
-    """Raises MediaError for audio that cannot be cut into pieces of 20 ms."""
+    """Raises MediaError if the rate cannot be cut into pieces of 20 ms."""
     if wire.rate_hz % 50:
         raise MediaError(f"audio at {wire.rate_hz} Hz; expected a rate of which 20 ms are whole samples")

@@ -77,6 +77,10 @@ class Playout:
         self.on_halt: Callable[[int], None] | None = None
         """Set by a leg whose peer keeps audio; called with a reply that is paused or cancelled: what of it is on its way is not
         to be played."""
+        self.on_taken: Callable[[NDArray[np.int16]], None] | None = None
+        """Called with each frame that is taken, for a recording."""
+        self.on_recalled: Callable[[], None] | None = None
+        """Called when what is on its way is not played after all."""
         self.frames_sent = 0
         """Frames taken that held reply audio."""
         self.underruns = 0
@@ -139,6 +143,13 @@ class Playout:
             self.on_ready()
 
     def take_frame(self) -> NDArray[np.int16] | None:
+        """See `_next`, which says what is taken."""
+        frame = self._next()
+        if frame is not None and self.on_taken is not None:
+            self.on_taken(frame)
+        return frame
+
+    def _next(self) -> NDArray[np.int16] | None:
         """The next 20 ms to send, shape (480,); None when there is nothing to say (send silence). A frame may join the end of one
         clause and the start of the next. It never waits for audio that is still being synthesised. It enters the ledger only with
         `confirm_sent`."""
@@ -286,6 +297,8 @@ class Playout:
 
     def recall(self) -> None:
         """Have what was taken and not confirmed sent again: the leg's peer dropped it. The next frame fades in."""
+        if self.on_recalled is not None:
+            self.on_recalled()
         self._taken = []
         gone, self._unconfirmed = self._unconfirmed, deque()
         self._clauses.extendleft(clause for clause in reversed(gone) if clause.reply_id not in self._cancelled)

@@ -1,5 +1,6 @@
 """The `media:` part of `agent.yaml`: on which UDP ports and addresses the server takes calls, so that a firewall, a container or
-a NAT in front of it can be set. Left out, any free port of every address of the machine is taken."""
+a NAT in front of it can be set, and what is taken out of callers' audio. Left out, any free port of every address of the machine
+is taken, and audio is heard as it comes."""
 
 from __future__ import annotations
 
@@ -14,6 +15,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from voiceagent.errors import ConfigError, MediaError
+from voiceagent.latency.spans import LegKind
+from voiceagent.media.audio_cleaner import NOTHING, AudioCleaning
 
 PORTS_VARIABLE = "VOICEAGENT_MEDIA_PORTS"
 ADDRESS_VARIABLE = "VOICEAGENT_MEDIA_ADDRESS"
@@ -34,11 +37,19 @@ class MediaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     address: str = ""
     """An address that callers are told besides the machine's own, at the same ports: of a NAT that forwards them, or of a
     container's host; `$VOICEAGENT_MEDIA_ADDRESS` goes before."""
+    webrtc: AudioCleaning = NOTHING
+    """What is taken out of the audio of browsers, which do so themselves."""
+    telephone: AudioCleaning = NOTHING
+    """What is taken out of the audio of telephones."""
 
     def __post_init__(self) -> None:
         read_ports(self.ports)
         check_ip(self.bind, "bind", "192.0.2.10")
         check_ip(self.address, "address", "203.0.113.7")
+
+    def cleaning(self, kind: LegKind) -> AudioCleaning:
+        """Of a leg of this kind."""
+        return self.telephone if kind is LegKind.TELEPHONE else self.webrtc
 
 
 def read_ports(text: str) -> range | None:

@@ -13,11 +13,17 @@ STOP = json.dumps({"type": "output_audio_buffer.clear"})
 ANSWER = json.dumps({"type": "response.create"})
 
 
+ClientEvent = str | Callable[[], None]
+"""JSON, or what is done when its turn comes."""
+
+
 class PressedKeys:
     """Of one leg. `close` frees its timer."""
 
-    def __init__(self, emit: Callable[[Sequence[str]], None]) -> None:
+    def __init__(self, emit: Callable[[Sequence[ClientEvent]], None]) -> None:
         """`emit` takes client events that belong together."""
+        self.commands: dict[str, Callable[[], None]] = {}
+        """What is done, in place of a message, where the caller presses such a key alone and was asked for no number."""
         self._emit = emit
         self._keypad = Keypad()
         self._loop = asyncio.get_running_loop()
@@ -29,9 +35,9 @@ class PressedKeys:
 
     def press(self, key: str) -> None:
         """A key was pressed."""
-        is_first = self._keypad.due_s is None
-        number = self._keypad.press(key, self._loop.time())
-        events = (STOP, *_typed(number)) if is_first else _typed(number)
+        is_first, is_asked = self._keypad.due_s is None, self._keypad.is_asked
+        typed = self._typed(self._keypad.press(key, self._loop.time()), is_asked=is_asked)
+        events = (STOP, *typed) if is_first else typed
         if events:
             self._emit(events)
         self._watch()
@@ -50,15 +56,17 @@ class PressedKeys:
 
     def _on_due(self) -> None:
         self._timer = None
-        events = _typed(self._keypad.poll(self._loop.time()))
-        if events:
-            self._emit(events)
-        else:  # the timer was a hair early
+        is_asked = self._keypad.is_asked
+        number = self._keypad.poll(self._loop.time())
+        if not number:  # the timer was a hair early
             self._watch()
+        elif events := self._typed(number, is_asked=is_asked):
+            self._emit(events)
 
-
-def _typed(number: str) -> tuple[str, ...]:
-    return (message(number), ANSWER) if number else ()
+    def _typed(self, number: str, *, is_asked: bool) -> tuple[ClientEvent, ...]:
+        if number in self.commands and not is_asked:
+            return (self.commands[number],)
+        return (message(number), ANSWER) if number else ()
 
 
 def message(text: str) -> str:

@@ -1,11 +1,12 @@
-"""The telephone leg: one call's WebSocket of a vendor that carries telephone calls. Its messages come in through `receive`; what
-is to be said goes out paced, and counts as heard when the vendor's marks say that it was played."""
+"""The telephone leg: one call's WebSocket to a vendor. The vendor's messages come in through `receive`. Audio goes out at the
+pace of the clock, and counts as heard when the vendor's marks say that it was played."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
+import re
 from collections.abc import AsyncIterator
 from typing import Protocol
 
@@ -15,6 +16,7 @@ from voiceagent.audio.jitter_buffer import CLOCK_HZ
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.spans import LegKind
+from voiceagent.media.audio_cleaner import AudioCleaner
 from voiceagent.media.audio_receiver import AudioReceiver
 from voiceagent.media.inbound_frames import InboundFrames
 from voiceagent.media.leg import InboundFrame
@@ -23,7 +25,10 @@ from voiceagent.media.phone_client import PhoneClient
 from voiceagent.media.phone_codec import PhoneDecoder, PhoneEncoder
 from voiceagent.media.playout import RATE_HZ, Playout
 from voiceagent.media.stream_player import StreamPlayer
+from voiceagent.telephony.json_stream import JsonStream
 from voiceagent.telephony.messages import Audio, Digit, Flow, MarkReached, Started, Stopped
+from voiceagent.telephony.telephone_events import check_keys
+from voiceagent.telephony.transfers import PutThrough
 from voiceagent.telephony.vendors import Stream
 from voiceagent.token_bucket import Meter, TokenBucket
 
@@ -31,12 +36,15 @@ log = logging.getLogger(__name__)
 
 HEARD_RATE_HZ = 16_000
 SILENCE_TIMEOUT_S = 20.0
-"""Vendors send silence too: when nothing comes for so long the call is lost."""
+"""Vendors send silence too. If nothing comes for so long, the call is lost."""
 SEND_TIMEOUT_S = 8.0
 """A vendor that reads nothing for so long is gone."""
 WATCH_S = 0.5
+PAUSE_S = 0.5
+"""That `w` among keys stands for."""
 MAX_MALFORMED = 20
-"""Messages that cannot be read are left out; after so many the call ends."""
+MALFORMED_FORGIVEN_PER_S = 0.1
+"""Messages that cannot be read are left out. More than 20 at once, or in the long run more than one in 10 s, end the call."""
 
 
 class Wire(Protocol):
@@ -52,7 +60,7 @@ class Wire(Protocol):
 
 
 def messages_meter() -> Meter:
-    """Of one call, in messages: audio is 50 a second, what a stalled network held back for 5 s another 250."""
+    """The limits of one call, in messages. Audio is 50 messages a second. A network that stalled for 5 s delivers another 250."""
     return Meter(TokenBucket(200.0, 500.0), TokenBucket(100.0, 500.0))
 
 
@@ -60,29 +68,35 @@ class StreamLeg:
     """Implements `Leg`. Made when the vendor's start message has come; `close` frees it."""
 
     def __init__(self, wire: Wire, stream: Stream, started: Started, *, chunk_frames: int = 1, has_marks: bool = True) -> None:
-        """`chunk_frames` of 20 ms go out together. Without marks what was sent is heard by the clock."""
+        """`chunk_frames` of 20 ms go out together. Without marks, audio counts as heard when its time is over."""
         self.playout = Playout()
         self.kind = LegKind.TELEPHONE
+        self.cleaner = AudioCleaner()
         self.malformed = 0
         self.facts = started.facts
         self.client = PhoneClient()
+        self.put_through: PutThrough | None = None
+        """Transfers the call, where the vendor can."""
         self._wire = wire
         self._stream = stream
         self._loop = asyncio.get_running_loop()
         decoder = PhoneDecoder(started.format, HEARD_RATE_HZ)
-        self._inbound = InboundFrames()
+        self._inbound = InboundFrames(self.cleaner)
         self._receiver = AudioReceiver(HEARD_RATE_HZ, self._inbound.put, decoder=decoder)
         self._numbers = _Numbers(decoder)
         encoder = PhoneEncoder(started.format, RATE_HZ)
-        self._player = StreamPlayer(self.playout, stream, encoder, self._send, Marks(come_back=has_marks), chunk_frames)
+        marks = Marks(come_back=has_marks)
+        self._player = StreamPlayer(self.playout, stream, encoder, self._send, marks, chunk_frames)
+        self._player.cleaner = self.cleaner
         self._meter = messages_meter()
+        self._malformed_left = TokenBucket(MALFORMED_FORGIVEN_PER_S, MAX_MALFORMED)
         self._end_reason = ""
         self._last_s = self._loop.time()
         self._playing = asyncio.create_task(self._play(), name="telephone stream")
         self._watch = self._loop.call_later(WATCH_S, self._on_watch)
 
     def receive(self, message: str | bytes) -> None:
-        """Take a message of the vendor's. One that cannot be read is counted, the first is logged."""
+        """Take a message of the vendor. A message that cannot be read is counted, and the first one is logged."""
         if self._end_reason:
             return
         self._last_s = self._loop.time()
@@ -94,6 +108,26 @@ class StreamLeg:
             self._take(message)
         except MediaError as error:
             self._on_malformed(error)
+
+    @property
+    def presses_keys(self) -> bool:
+        """Whether `press` can work."""
+        return isinstance(self._stream, JsonStream) and self._stream.presses_keys
+
+    async def press(self, keys: str) -> None:
+        """Press keys of the telephone; `w` waits half a second. Raises ValueError for what is none, ConnectionError."""
+        check_keys(keys)
+        if not isinstance(self._stream, JsonStream):
+            return
+        for part in re.findall("[wW]|[^wW]+", keys):
+            if part in "wW":
+                await asyncio.sleep(PAUSE_S)
+            else:
+                await self._send(self._stream.keys(part))
+
+    def end(self, reason: str) -> None:
+        """The call goes on elsewhere; see `end_reason`."""
+        self._end(reason)
 
     def gone(self) -> None:
         """The WebSocket was closed by the vendor."""
@@ -112,7 +146,8 @@ class StreamLeg:
 
     @property
     def end_reason(self) -> str:
-        """Why the connection ended: hangup (the vendor closed it), closed (we did), lost, abuse. Empty while it is up."""
+        """Why the connection ended: hangup (the vendor closed it), closed (we did), lost, abuse, transferred. Empty while
+        it is up."""
         return self._end_reason
 
     @property
@@ -122,6 +157,7 @@ class StreamLeg:
         return {
             "packets_received": jitter.received,
             "heard_frames_dropped": self._inbound.dropped,
+            "cleaning_failed": self.cleaner.failures,
             "packets_lost": jitter.lost,
             "packets_late": jitter.late,
             "packets_duplicate": jitter.duplicate,
@@ -180,7 +216,7 @@ class StreamLeg:
         self.malformed += 1
         if self.malformed == 1:
             log.warning("a telephone stream sent %s; it is left out", error)
-        if self.malformed >= MAX_MALFORMED:
+        if not self._malformed_left.take(1.0, self._last_s):
             self._end("abuse")
 
     async def _send(self, message: str | bytes) -> None:
@@ -214,8 +250,8 @@ class StreamLeg:
 
 
 class _Numbers:
-    """Gives a stream's pieces the numbers and times that the jitter buffer puts them in order by. Where a vendor numbers its
-    pieces, those are it; else they come in order."""
+    """Gives a stream's pieces the numbers and times by which the jitter buffer orders them. It uses the vendor's numbers, if
+    there are any. If not, the pieces come in order."""
 
     def __init__(self, decoder: PhoneDecoder) -> None:
         self._decoder = decoder
@@ -224,7 +260,7 @@ class _Numbers:
         self._samples = CLOCK_HZ // 50
 
     def packet(self, audio: Audio) -> RtpPacket | None:
-        """None for what holds no audio."""
+        """The packet of a piece; None if it holds no audio."""
         samples = self._decoder.packet_samples(audio.payload)
         if not samples:
             return None

@@ -1,9 +1,10 @@
-"""The outgoing half of a telephone stream. Frames go out at the pace of the clock, a few ahead; the peer's marks say which were
-played. A pause or a cancellation drops what is on its way, and what is to be heard all the same is sent again."""
+"""The outgoing half of a telephone stream. Frames go out at the pace of the clock, a few ahead. The peer's marks say which were
+played. A pause or a cancellation drops the audio on its way. Audio that is still to be heard is then sent again."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from voiceagent.media.audio_cleaner import AudioCleaner
 from voiceagent.media.marks import Marks
 from voiceagent.media.phone_codec import PhoneEncoder
 from voiceagent.media.playout import FRAME_SAMPLES, Playout, Position
@@ -18,32 +20,45 @@ from voiceagent.telephony.vendors import Stream
 
 FRAME_S = 0.02
 AHEAD_S = 0.06
-"""How far the peer is kept ahead of the clock, so that our jitter is not heard. It is also what a caller hears on after a pause
-that the peer's `clear` did not reach in time."""
+"""How far the peer is kept ahead of the clock, so that our jitter is not heard. A caller may also hear so much more after a
+pause, if the peer's `clear` comes too late."""
 MARK_FRAMES = 5
-"""A mark behind so many frames, besides one behind the first: what was heard is known to 100 ms."""
+"""A mark follows the first frame and then every so many frames. So we know to 100 ms what was heard."""
 MAX_UNPLAYED_FRAMES = 75
-"""With so many sent and not played, no more are sent: the peer has fallen behind."""
+"""If so many frames were sent and not played, the peer has fallen behind and gets no more."""
 
 Send = Callable[[str | bytes], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """Frames that go out together."""
+    """The frames that go out together."""
 
     payload: bytes
     positions: list[Position]
-    frames: int
+    pcm: list[NDArray[np.int16]]
+
+    @property
+    def frames(self) -> int:
+        """How many."""
+        return len(self.pcm)
 
 
 class StreamPlayer:
     """Sends a playout's audio until it is cancelled: `run` is a task of its own."""
 
     def __init__(
-        self, playout: Playout, stream: Stream, encoder: PhoneEncoder, send: Send, marks: Marks, chunk_frames: int
+        self,
+        playout: Playout,
+        stream: Stream,
+        encoder: PhoneEncoder,
+        send: Send,
+        marks: Marks,
+        chunk_frames: int,
     ) -> None:
         self.marks = marks
+        self.cleaner = AudioCleaner()
+        """The leg's, which is told what is played and when."""
         self._playout = playout
         self._stream = stream
         self._encoder = encoder
@@ -53,21 +68,21 @@ class StreamPlayer:
         self._wake = asyncio.Event()
         self._urgent: deque[str] = deque()
         self._played_s = 0.0
-        """Until when the peer has something to play."""
+        """The time until which the peer has something to play."""
         self._unmarked: list[Position] = []
         self._unmarked_frames = 0
         self._in_flight: list[Position] = []
-        """Of the chunk that is being sent."""
+        """The frames of the chunk that is being sent."""
         self._epoch = 0
-        """Counts how often what is on its way was dropped."""
+        """How often the audio on its way was dropped."""
         self._begun = False
         self._is_held = False
-        """The peer takes nothing more: what it has may be played at any time."""
+        """The peer accepts no more audio. It may play what it has at any time."""
         playout.on_ready = self._wake.set
         playout.on_halt = self._halt
 
     async def run(self) -> None:
-        """Send what there is, whenever there is something."""
+        """Send the playout's audio, whenever there is some."""
         loop = asyncio.get_running_loop()
         while True:
             self._wake.clear()
@@ -109,7 +124,7 @@ class StreamPlayer:
         return self._is_held or self.marks.frames + self._unmarked_frames >= MAX_UNPLAYED_FRAMES
 
     async def _talk(self) -> bool:
-        """Send what is due now; whether there may be more."""
+        """Send what is due now. Returns whether more may be due."""
         while True:
             while self._urgent:
                 await self._send(self._urgent.popleft())
@@ -127,7 +142,12 @@ class StreamPlayer:
                 await self._sent(chunk)
 
     async def _sent(self, chunk: _Chunk) -> None:
-        self._played_s = max(self._played_s, self._clock()) + chunk.frames * FRAME_S
+        now_s = self._clock()
+        begins_s = max(self._played_s, now_s)
+        begins_ms = time.monotonic() * 1000.0 + (begins_s - now_s) * 1000.0
+        for number, pcm in enumerate(chunk.pcm):
+            self.cleaner.played(pcm, begins_ms + number * FRAME_S * 1000.0)
+        self._played_s = begins_s + chunk.frames * FRAME_S
         self._unmarked += chunk.positions
         self._unmarked_frames += chunk.frames
         if not self._begun or self._unmarked_frames >= MARK_FRAMES or self._playout.idle:
@@ -143,7 +163,7 @@ class StreamPlayer:
         self._unmarked_frames = 0
 
     def _take(self) -> _Chunk | None:
-        """The next frames, padded with silence to a whole chunk; None when there is nothing to say."""
+        """The next frames, padded with silence to a whole chunk; None if there is nothing to say."""
         frames: list[NDArray[np.int16]] = []
         positions: list[Position] = []
         while len(frames) < self._chunk_frames:
@@ -156,10 +176,10 @@ class StreamPlayer:
             self._unmarked += positions
             return None
         frames += [np.zeros(FRAME_SAMPLES, np.int16)] * (self._chunk_frames - len(frames))
-        return _Chunk(b"".join(map(self._encoder.encode, frames)), positions, len(frames))
+        return _Chunk(b"".join(map(self._encoder.encode, frames)), positions, frames)
 
     def _halt(self, reply_id: int) -> None:
-        """A reply was paused or cancelled: the peer drops what it has of it."""
+        """A reply was paused or cancelled, so the peer drops its copy."""
         unmarked = any(position[0] == reply_id for position in (*self._unmarked, *self._in_flight))
         clear = self._stream.clear()
         if not clear or not (unmarked or self.marks.hold(reply_id)):
@@ -170,6 +190,7 @@ class StreamPlayer:
         self._unmarked, self._in_flight = [], []
         self._unmarked_frames, self._begun = 0, False
         self._played_s = 0.0
+        self.cleaner.halted(time.monotonic() * 1000.0)
         self._encoder.restart()
         self._playout.recall()
         self._wake.set()

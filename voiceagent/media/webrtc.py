@@ -22,6 +22,7 @@ from voiceagent.audio import opus
 from voiceagent.errors import MediaError
 from voiceagent.latency.spans import LegKind
 from voiceagent.media import aiortc_hooks
+from voiceagent.media.audio_cleaner import AudioCleaner
 from voiceagent.media.audio_receiver import AudioReceiver
 from voiceagent.media.datagram_gate import Budget, Gate, GateCounters
 from voiceagent.media.event_channel import LABEL, EventChannel
@@ -53,6 +54,7 @@ class WebRtcLeg:
     ) -> None:
         self.playout = Playout()
         self.kind = LegKind.WEBRTC
+        self.cleaner = AudioCleaner()
         self._loop = asyncio.get_running_loop()
         self._peer = RTCPeerConnection(RTCConfiguration(iceServers=list(ice_servers)))
         self._events = EventChannel()
@@ -60,9 +62,11 @@ class WebRtcLeg:
         self._gate = GateCounters()
         self._guard = TransportGuard(self._on_abuse)
         self._pace = aiortc_hooks.RtpPace(self._on_abuse)
-        self._inbound = InboundFrames()
+        self._inbound = InboundFrames(self.cleaner)
         self._receiver = AudioReceiver(HEARD_RATE_HZ, self._inbound.put)
-        self._track = PacedTrack(self.playout.take_frame, sent=self._on_sent, encoder=encoder, idle=self._is_idle)
+        self._track = PacedTrack(
+            self.playout.take_frame, sent=self._on_sent, encoder=encoder, idle=self._is_idle, plays=self.cleaner.played
+        )
         self.playout.on_ready = self._track.hurry
         self._connected = asyncio.Event()
         self._end_reason = ""
@@ -161,6 +165,7 @@ class WebRtcLeg:
         return {
             "packets_received": jitter.received,
             "heard_frames_dropped": self._inbound.dropped,
+            "cleaning_failed": self.cleaner.failures,
             "packets_lost": jitter.lost,
             "packets_late": jitter.late,
             "packets_duplicate": jitter.duplicate,

@@ -17,16 +17,18 @@ from voiceagent.audio import g711
 from voiceagent.call import Call, memory
 from voiceagent.call.agent_parts import AgentParts
 from voiceagent.call.observer import CallObserver
-from voiceagent.call.rules import rules_of
+from voiceagent.call.rules import cramped, rules_of
 from voiceagent.config import AgentConfig, data_dir
 from voiceagent.context.sources import Sources
 from voiceagent.conversation.history import Message
 from voiceagent.engines import Engines, load_engines
 from voiceagent.errors import ConfigError, ModelError, ProtocolError, VoiceAgentError
 from voiceagent.guard.checks import load_guards
+from voiceagent.json_types import JsonObject
 from voiceagent.latency.budgets import Budgets
-from voiceagent.llm.engine import no_tools
+from voiceagent.llm.engine import HistoryLimits, no_tools
 from voiceagent.media import first_call
+from voiceagent.media.audio_cleaner import check_cleaning
 from voiceagent.media.ice import IceServers
 from voiceagent.media.leg import Leg
 from voiceagent.media.ports import MediaPorts
@@ -34,6 +36,8 @@ from voiceagent.media.webrtc import WebRtcLeg
 from voiceagent.models.choice import profile_of, registry_of
 from voiceagent.models.fitness import unfit
 from voiceagent.private_files import keep_private
+from voiceagent.realtime.client_events import ClientEventError
+from voiceagent.realtime.noise_reduction import asked_with_offer
 from voiceagent.realtime.settings import MAX_INSTRUCTIONS_CHARACTERS
 from voiceagent.server.about import about
 from voiceagent.server.admission import Admission
@@ -42,8 +46,17 @@ from voiceagent.server.call_results import CallResults
 from voiceagent.server.calls import StartCall
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.observers import Logged, Measured
-from voiceagent.server.phone_calls import phone_tools, result_of, screening_of, with_caller
+from voiceagent.server.phone_calls import (
+    hand_over_by,
+    on_telephone,
+    phone_tools,
+    putting_through_of,
+    recording_of,
+    result_of,
+    screening_of,
+)
 from voiceagent.server.problems import Problem
+from voiceagent.server.recordings import Recordings
 from voiceagent.server.sip_line import SipService
 from voiceagent.store.event_log import EventLog, event_logs_dir
 from voiceagent.store.turns import TurnStore, turns_file
@@ -75,7 +88,10 @@ class AgentService:
         metrics = Metrics()
         admission = Admission(self.agent.admission, metrics)
         ice = IceServers.from_settings(self.agent.ice)
-        ports = MediaPorts.from_settings(self.agent.media)
+        media = self.agent.media
+        ports = MediaPorts.from_settings(media)
+        check_cleaning(media.webrtc, "media.webrtc")
+        check_cleaning(media.telephone, "media.telephone")
         if ports.ports is not None and len(ports.ports) < self.agent.admission.max_calls:
             log.warning("media.ports has %d ports for %d calls; widen it", len(ports.ports), self.agent.admission.max_calls)
         limits = self.budgets.of(self.agent.profile)
@@ -84,7 +100,7 @@ class AgentService:
         async def answer(offer: str) -> tuple[Leg, str]:
             return await WebRtcLeg.answer(offer, private_candidates=self.agent.ice.private_candidates, ports=ports)
 
-        sip = self.agent.telephony.sip
+        sip = self.agent.telephony.sip_line
 
         def load() -> AbstractAsyncContextManager[StartCall]:
             return self._loaded(tools, metrics, admission)
@@ -116,6 +132,7 @@ class AgentService:
         engines = await load_engines(profile_of(self.agent, known), self.agent, known)
         store = TurnStore(turns_file(data_dir()), metrics.losses)
         results = CallResults(self.agent.telephony.results, os.environ, metrics.queue_dropped)
+        recordings = Recordings(self.agent.telephony.recording, self.agent.base_dir)
         metrics.llm, metrics.stt, metrics.judges = engines.llm, engines.stt, engines.turn
         try:
             speech = await asyncio.to_thread(_speech, self.agent, engines)
@@ -124,9 +141,10 @@ class AgentService:
                 raise ModelError(why)
             _require_words_for_yes(self.agent.language, tools)
             rules_of(self.agent, tools, engines.turn)  # the agent's own weights are read here, and not only with the first caller
-            self._warn_of_unfit_models(tools)
+            self._warn_of_unfit_models(tools, engines.llm.limits)
             await sources.open()
             await results.open()
+            await recordings.open()
             await _warm(engines, self.agent)
             await admission.learn(engines.llm.kv_capacity)
             await asyncio.to_thread(first_call.prepare)
@@ -134,16 +152,14 @@ class AgentService:
             await asyncio.to_thread(memory.collect_what_loading_left)
             pressure = admission.pressure
             parts = AgentParts(self.agent, engines, guards, speech, self.budgets, sources, lambda: pressure.level)
-            yield self._start_call(parts, tools, metrics, store, results)
+            yield self._start_call(parts, tools, metrics, store, results, recordings)
         finally:
             metrics.llm = metrics.stt = None
             metrics.judges = ()
             async with AsyncExitStack() as stack:  # closes each, whatever the one before it raises
                 stack.callback(store.close)
-                stack.push_async_callback(engines.close)
-                stack.push_async_callback(sources.close)
-                stack.push_async_callback(tools.close)
-                stack.push_async_callback(results.close)
+                for close in (engines.close, sources.close, tools.close, results.close, recordings.close):
+                    stack.push_async_callback(close)
 
     def _about(self, tools: ToolSet) -> Callable[[], dict[str, object]]:
         """What `about` says; it is made anew only when an MCP server has reported its tools."""
@@ -157,28 +173,44 @@ class AgentService:
 
         return tell
 
-    def _warn_of_unfit_models(self, tools: ToolSet) -> None:
+    def _warn_of_unfit_models(self, tools: ToolSet, limits: HistoryLimits) -> None:
+        if line := cramped(self.agent, tools, limits):
+            log.warning("%s", line)
         found = unfit(self.agent, tools.schemas())
         if found is not None:
             log.warning("%s; %s", found.problem, found.advice)
 
     def _start_call(
-        self, parts: AgentParts, tools: ToolSet, metrics: Metrics, store: TurnStore, results: CallResults
+        self,
+        parts: AgentParts,
+        tools: ToolSet,
+        metrics: Metrics,
+        store: TurnStore,
+        results: CallResults,
+        recordings: Recordings,
     ) -> StartCall:
         def start_call(leg: Leg, call_id: str, session: dict[str, object]) -> Call:
-            agent = with_caller(with_instructions(self.agent, session), leg)
-            call_tools = _call_tools(tools, session, () if no_tools(parts.engines.llm) else phone_tools(agent, leg))
+            agent = on_telephone(with_instructions(self.agent, session), leg)
+            asked = noise_reduction_asked(session)
+            if session.get("instructions") and (line := cramped(agent, tools, parts.engines.llm.limits)):
+                log.warning("call %s: %s", call_id, line)
+            putting_through = putting_through_of(agent, leg)
+            recording = recording_of(recordings, agent, leg)
+            legs = () if no_tools(parts.engines.llm) else phone_tools(agent, leg, putting_through, recording)
+            call_tools = _call_tools(tools, session, legs)
             observers: list[CallObserver] = [Measured(metrics, store)]
             if self.event_logs:
                 folder = event_logs_dir(data_dir())
-                rules = rules_of(agent, tools, parts.engines.turn, parts.engines.llm.limits)
+                rules = rules_of(agent, tools, parts.engines.turn, parts.engines.llm.limits, call_tools.legs)
                 observers.append(Logged(EventLog(folder, call_id, rules, keep=self.event_logs, losses=metrics.losses)))
-            observers += result_of(results, call_id, leg)
-            screening = screening_of(agent, leg)
-            if screening is None:
-                return Call(call_id, leg, replace(parts, agent=agent), call_tools, observers)
-            call = Call(call_id, screening, replace(parts, agent=agent), call_tools, [*observers, screening])
-            screening.watch(call)
+            observers += result_of(results, call_id, leg, recording)
+            own = replace(parts, agent=agent)
+            screening = screening_of(agent, leg, recording)
+            watching = [one for one in (putting_through, recording, screening) if one is not None]
+            call = Call(call_id, screening or recording or leg, own, call_tools, [*observers, *watching], asked)
+            for one in watching:
+                one.watch(call)
+            hand_over_by(call, own, leg)
             return call
 
         return start_call
@@ -199,6 +231,14 @@ def with_instructions(agent: AgentConfig, session: dict[str, object]) -> AgentCo
     return msgspec.structs.replace(agent, instructions=instructions)
 
 
+def noise_reduction_asked(session: dict[str, object]) -> JsonObject:
+    """See `asked_with_offer`. Raises Problem."""
+    try:
+        return asked_with_offer(session)
+    except ClientEventError as error:
+        raise Problem(400, "invalid_session", str(error), param=error.param) from error
+
+
 def _call_tools(agents: ToolSet, session: dict[str, object], legs: Sequence[Tool] = ()) -> CallTools:
     """The agent's tools, the leg's, and those that the client offers in the session settings that came with its offer. Raises
     Problem."""
@@ -215,7 +255,7 @@ def _speech(agent: AgentConfig, engines: Engines) -> Speech:
     first = FIRST_LANGUAGE if agent.language == AUTO else agent.language
     phrases, own = agent.phrases, language(first).sayings
     by_name = {"greeting": phrases.greeting}
-    for name in ("check_in", "farewell", "apology"):
+    for name in ("check_in", "farewell", "apology", "transfer", "transfer_failed"):
         said = getattr(phrases, name)
         by_name[name] = getattr(own, name) if said is None else said
     by_name.update((filler, filler) for filler in (own.fillers if phrases.fillers is None else phrases.fillers))

@@ -174,6 +174,7 @@ def _add_telephone(app: web.Application, switchboard: Switchboard) -> None:
 
     for method in WEBHOOK_METHODS:
         app.router.add_route(method, "/telephony/{vendor}", webhook)
+        app.router.add_route(method, "/telephony/{vendor}/after/{ticket}", switchboard.follow_up)
     app.router.add_get("/telephony/{vendor}/stream/{ticket}", stream)
 
 

@@ -1,5 +1,5 @@
-"""Where Asterisk brings its calls: a TCP listener for AudioSocket. It has no keys, so it listens on loopback, or names who may
-come."""
+"""A TCP listener for calls of Asterisk's AudioSocket. AudioSocket has no keys. So it listens on loopback, or takes calls only
+from the addresses that are configured."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from voiceagent.server.draining import Draining
 from voiceagent.server.problems import Problem
 from voiceagent.telephony import audiosocket
 from voiceagent.telephony.audiosocket import AudioSocketStream, Kind
-from voiceagent.telephony.messages import AudioFormat, CallFacts, Started
+from voiceagent.telephony.messages import CallFacts, Started
 from voiceagent.telephony.settings import AudioSocket
 
 log = logging.getLogger(__name__)
 
 START_TIMEOUT_S = 10.0
-"""Until a call has told its id and its first audio."""
+"""How long a connection may take to send its id and its first audio."""
 MAX_STARTING = 32
 CLOSE_S = 2.0
-"""A peer that has not read what it was sent by then is cut off."""
+"""A peer that has not read everything by then is cut off."""
 CLIENT = Client("telephone asterisk")
 
 
@@ -35,17 +35,17 @@ class AudioSocketServer:
     def __init__(self, settings: AudioSocket, calls: Calls, draining: Draining, start_call: Callable[[], StartCall]) -> None:
         """`start_call` raises Problem while the engines are not there."""
         self.port = 0
-        """Where it listens."""
+        """The port on which it listens."""
         self._settings = settings
         self._calls = calls
         self._draining = draining
         self._start_call = start_call
         self._starting: dict[asyncio.Task[object], _Wire] = {}
-        """Those whose calls have not begun."""
+        """The connections whose calls have not begun."""
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
-        """Listen. Raises ConfigError where that cannot be."""
+        """Listen. Raises ConfigError if that is not possible."""
         host, port = self._settings.host, self._settings.port
         try:
             server = await asyncio.start_server(self._connected, host, port, limit=audiosocket.MAX_PAYLOAD_BYTES)
@@ -94,49 +94,53 @@ class AudioSocketServer:
             leg.gone()
 
     async def _begun(self, reader: asyncio.StreamReader, wire: _Wire) -> StreamLeg:
-        """The leg of a call that has begun. Raises MediaError and Problem."""
-        legs: list[StreamLeg] = []
-
-        async def make_leg() -> StreamLeg:
-            try:
-                async with asyncio.timeout(START_TIMEOUT_S):
-                    kind, wire_format, facts, first = await _beginning(reader)
-            except TimeoutError as error:
-                raise MediaError(f"it told no id and no audio within {START_TIMEOUT_S:g} s") from error
-            legs.append(StreamLeg(wire, AudioSocketStream(kind), Started(wire_format, facts), has_marks=False))
-            legs[0].receive(first)
-            return legs[0]
-
-        def is_there() -> bool:
-            return wire.is_open and not self._draining.reason
-
+        """The leg of a call that has begun. It takes a place only once its peer has told an id and sent audio. Raises MediaError
+        and Problem."""
         task = asyncio.current_task()
         assert task is not None
         self._starting[task] = wire
         try:
             with self._draining.offer():
-                await self._calls.begin(make_leg, {}, self._start_call(), CLIENT, is_there)
+                start_call = self._start_call()
+                started, stream, first = await _beginning(reader)
+                is_awaited = bool(self._draining.reason)  # draining began meanwhile, and waits for this call
+                leg: StreamLeg | None = None
+
+                async def make_leg() -> StreamLeg:
+                    nonlocal leg
+                    leg = StreamLeg(wire, stream, started, has_marks=False)
+                    leg.receive(first)
+                    return leg
+
+                def is_there() -> bool:
+                    return wire.is_open and (is_awaited or not self._draining.reason)
+
+                await self._calls.begin(make_leg, {}, start_call, CLIENT, is_there)
         finally:
             del self._starting[task]
-        return legs[0]
+        assert leg is not None
+        return leg
 
 
 async def _frame(reader: asyncio.StreamReader) -> bytes:
-    """The next, whole."""
+    """The next frame, whole."""
     head = await reader.readexactly(audiosocket.HEAD_BYTES)
     _, length = audiosocket.head(head)
     return head + await reader.readexactly(length)
 
 
-async def _beginning(reader: asyncio.StreamReader) -> tuple[Kind, AudioFormat, CallFacts, bytes]:
-    """The id, and the first audio, which tells the rate. Raises MediaError."""
-    first = await _frame(reader)
-    if first[0] != Kind.UUID:
-        raise MediaError(f"its first frame is of type 0x{first[0]:02x}; expected the call's id (0x01)")
-    facts = CallFacts(vendors_id=audiosocket.call_id(first[audiosocket.HEAD_BYTES :]))
-    audio = await _frame(reader)
-    wire_format = audiosocket.audio_format(audio[0])
-    return Kind(audio[0]), wire_format, facts, audio
+async def _beginning(reader: asyncio.StreamReader) -> tuple[Started, AudioSocketStream, bytes]:
+    """The id and the first audio, which tells the rate. Raises MediaError."""
+    try:
+        async with asyncio.timeout(START_TIMEOUT_S):
+            first = await _frame(reader)
+            if first[0] != Kind.UUID:
+                raise MediaError(f"its first frame is of type 0x{first[0]:02x}; expected the call's id (0x01)")
+            facts = CallFacts(vendors_id=audiosocket.call_id(first[audiosocket.HEAD_BYTES :]))
+            audio = await _frame(reader)
+    except TimeoutError as error:
+        raise MediaError(f"it told no id and no audio within {START_TIMEOUT_S:g} s") from error
+    return Started(audiosocket.audio_format(audio[0]), facts), AudioSocketStream(Kind(audio[0])), audio
 
 
 class _Wire:
@@ -159,7 +163,7 @@ class _Wire:
         await self._writer.drain()
 
     async def close(self) -> None:
-        """Tell the end, and close. May be called twice."""
+        """Send the hang-up, and close. May be called twice."""
         if not self._writer.is_closing():
             self._writer.write(audiosocket.frame(Kind.HANGUP))
             self._writer.close()

@@ -16,7 +16,8 @@ from voiceagent.server.clients import CLIENT, Client
 from voiceagent.server.connection import peer_of
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.problems import Problem
-from voiceagent.server.wrong_keys import PAUSE_S, WrongKeys
+from voiceagent.server.slowing import PAUSE_S
+from voiceagent.server.wrong_keys import WrongKeys
 
 KEYS_VARIABLE = "VOICEAGENT_KEYS"
 OPERATOR_KEYS_VARIABLE = "VOICEAGENT_OPERATOR_KEYS"

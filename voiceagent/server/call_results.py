@@ -15,6 +15,7 @@ import httpx2
 import msgspec
 
 from voiceagent.addresses import shown
+from voiceagent.call.recording import Recording
 from voiceagent.conversation import actions as act
 from voiceagent.conversation.events import Event
 from voiceagent.errors import ConfigError
@@ -139,7 +140,8 @@ def signature(body: bytes, secret: bytes, at_s: int) -> str:
 class ResultOf:
     """Watches one call, see `CallObserver`, and hands in its result."""
 
-    def __init__(self, results: CallResults, call_id: str, facts: CallFacts) -> None:
+    def __init__(self, results: CallResults, call_id: str, facts: CallFacts, recording: Recording | None = None) -> None:
+        self._recording = recording
         self._results = results
         self._call_id = call_id
         self._facts = facts
@@ -196,4 +198,6 @@ class ResultOf:
             "turns": self._turns,
             "tools": self._tools,
         }
+        if self._recording is not None and self._recording.file_name:
+            result["recording"] = self._recording.file_name
         self._results.put(result if self._withholds else {**result, "transcript": self._said})

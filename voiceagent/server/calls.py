@@ -207,5 +207,8 @@ class Calls:
             up.place.release()
             self.metrics.call_ended(reason)
             self.metrics.leg_ended(up.leg.counters, up.leg.drops)
-            await up.leg.close()
             log.info("call %s is over: %s", call_id, reason)
+            try:
+                await up.leg.close()
+            except Exception:
+                log.exception("call %s: its connection broke as it was closed", call_id)

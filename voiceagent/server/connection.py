@@ -175,6 +175,9 @@ class HttpConnection(web.RequestHandler):
             return await super().finish_response(request, resp, start_time)
         finally:
             self._enter(Phase.IDLE if self._body is None or self._body.is_eof() else Phase.REST)
+            if self._handler_waiter is not None and self._handler_waiter.done():
+                # Aiohttp's stop has waited long enough, and not yet noted so: it would break on a result that comes now.
+                self._handler_waiter = None
 
     def handle_error(
         self, request: web.BaseRequest, status: int = 500, exc: BaseException | None = None, message: str | None = None

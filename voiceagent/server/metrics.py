@@ -57,6 +57,7 @@ class Metrics:
         self.tasks = 0
         """Tasks of the event loop."""
         self.wrong_keys = 0
+        self.vendors_refused: Counter[str] = Counter()
         self.pressure = 0.0
         """See `Pressure.level`."""
         self.calls_refused: Counter[str] = Counter()
@@ -100,6 +101,10 @@ class Metrics:
     def call_refused(self, code: str) -> None:
         """An offer was refused; `code` is the error's."""
         _count(self.calls_refused, code)
+
+    def vendor_refused(self, reason: str) -> None:
+        """A webhook or a stream of a telephone vendor was refused; `reason` is a slug."""
+        _count(self.vendors_refused, reason)
 
     def connection_let_go(self, reason: str) -> None:
         """A client's connection was closed against its will; `reason` is a slug."""
@@ -181,6 +186,7 @@ class Metrics:
             *_one("voiceagent_call_places", "gauge", "Calls that are carried at most.", self.call_places),
             *_by("voiceagent_calls_refused_total", "Offers that were refused.", "reason", self.calls_refused),
             *_one("voiceagent_wrong_keys_total", "counter", "Requests with a wrong key or none.", self.wrong_keys),
+            *_by("voiceagent_vendors_refused_total", "Webhooks and streams of vendors refused.", "reason", self.vendors_refused),
             *_one("voiceagent_tasks", "gauge", "Tasks of the event loop.", self.tasks),
             *_one("voiceagent_pressure", "gauge", "From 1 on, no more calls are taken.", round(self.pressure, 3)),
             *_by("voiceagent_calls_ended_total", "Calls that are over.", "reason", self.calls_ended),

@@ -1,53 +1,155 @@
-"""What a call on a telephone has besides: the agent knows who calls, and has the tools of a keypad."""
+"""What a call on a telephone has besides: the agent knows who calls, has the tools of a telephone, and a caller may be put
+through to a person."""
 
 from __future__ import annotations
 
+import unicodedata
+from dataclasses import replace
+from functools import partial
+
 import msgspec
 
+from voiceagent.call import Call
+from voiceagent.call.agent_parts import AgentParts
+from voiceagent.call.handover import AgentHandover
 from voiceagent.call.observer import CallObserver
+from voiceagent.call.putting_through import PuttingThrough
+from voiceagent.call.recording import Recording
 from voiceagent.call.screening import Screening
 from voiceagent.config import AgentConfig
 from voiceagent.media.gateway_leg import GatewayLeg
 from voiceagent.media.leg import Leg
 from voiceagent.media.stream_leg import StreamLeg
 from voiceagent.server.call_results import CallResults, ResultOf
+from voiceagent.server.recordings import Recordings
+from voiceagent.server.transfer_tool import WarmTransfer
+from voiceagent.telephony.json_stream import MAX_TEXT
+from voiceagent.telephony.messages import CallFacts
+from voiceagent.telephony.policies import HumanSettings
 from voiceagent.tools.collect_digits import CollectDigits
+from voiceagent.tools.press_keys import PressKeys
+from voiceagent.tools.stop_recording import StopRecording
 from voiceagent.tools.tool import Tool
+from voiceagent.tools.transfer import Transfer
+from voiceagent.turn_taking.language import Language
 from voiceagent.turn_taking.languages import language
+from voiceagent.turn_taking.phone_words import PhoneWords
 from voiceagent.turn_taking.spoken_language import AUTO, FIRST_LANGUAGE
 
 PhoneLeg = StreamLeg | GatewayLeg
 """By vendors' streams and Asterisk, or by SIP."""
+UNSEEN = ("Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp")
+"""Unicode's categories of signs that control, or that are none."""
 
 
-def screening_of(agent: AgentConfig, leg: Leg) -> Screening | None:
+def screening_of(agent: AgentConfig, leg: Leg, recording: Recording | None = None) -> Screening | None:
     """What finds out whether a machine has answered, where we called and the agent's settings want to know."""
-    if not isinstance(leg, StreamLeg) or not leg.facts.outbound or agent.telephony.voicemail.action == "none":
+    if not isinstance(leg, PhoneLeg) or not leg.facts.outbound or agent.telephony.voicemail.action == "none":
         return None
-    return Screening(leg, agent)
+    return Screening(recording or leg, agent)
 
 
-def result_of(results: CallResults, call_id: str, leg: Leg) -> list[CallObserver]:
+def result_of(results: CallResults, call_id: str, leg: Leg, recording: Recording | None = None) -> list[CallObserver]:
     """Who tells how a telephone call went, where somebody is to be told."""
-    return [ResultOf(results, call_id, leg.facts)] if isinstance(leg, PhoneLeg) and results.settings.url else []
+    if not isinstance(leg, PhoneLeg) or not results.settings.url:
+        return []
+    return [ResultOf(results, call_id, leg.facts, recording)]
 
 
-def phone_tools(agent: AgentConfig, leg: Leg) -> tuple[Tool, ...]:
-    """The tools that a leg brings, as far as the agent is to have them."""
-    if not isinstance(leg, PhoneLeg) or not agent.telephony.collect_digits:
-        return ()
-    words = language(FIRST_LANGUAGE if agent.language == AUTO else agent.language).phone
-    return (CollectDigits(leg.client.keys.collect, words),)
+def hand_over_by(call: Call, parts: AgentParts, leg: Leg) -> None:
+    """Have the leg's caller handed over, where that can be, by the call's agent."""
+    if isinstance(leg, GatewayLeg):
+        leg.handover = AgentHandover(call, parts)
 
 
-def with_caller(agent: AgentConfig, leg: Leg) -> AgentConfig:
-    """The agent with who calls and what the operator had the vendor pass on behind its instructions, where a telephone tells."""
+def recording_of(recordings: Recordings, agent: AgentConfig, leg: Leg) -> Recording | None:
+    """What records a telephone call, where calls are recorded and the caller has not refused that."""
+    if not isinstance(leg, PhoneLeg) or leg.facts.refuses_recording:
+        return None
+    recording = recordings.of(leg, agent, _language(agent).sayings.recording_deleted)
+    settings = agent.telephony.recording
+    if recording is not None and settings.may_refuse:
+        leg.client.keys.commands[settings.refuse_key] = recording.refuse
+        recording.on_refused = partial(_remember_refusal, leg)
+    return recording
+
+
+def _remember_refusal(leg: PhoneLeg) -> None:
+    leg.facts = replace(leg.facts, refuses_recording=True)
+
+
+def putting_through_of(agent: AgentConfig, leg: Leg) -> PuttingThrough | None:
+    """What puts the caller through to somebody, where the leg can."""
+    if not isinstance(leg, PhoneLeg) or leg.put_through is None:
+        return None
+    human = HumanSettings() if leg.facts.outbound else agent.telephony.human
+    putting_through = PuttingThrough(leg.put_through, human.transfer)
+    if human.transfer and human.key:
+        leg.client.keys.commands[human.key] = putting_through.request
+    return putting_through
+
+
+def phone_tools(
+    agent: AgentConfig, leg: Leg, putting_through: PuttingThrough | None = None, recording: Recording | None = None
+) -> tuple[Tool, ...]:
+    """The tools that a leg brings, as far as the agent is to have them. The other tools of a SIP line come with its session."""
+    tools: list[Tool] = []
+    if isinstance(leg, PhoneLeg) and agent.telephony.collect_digits:
+        tools.append(CollectDigits(leg.client.keys.collect, _words(agent)))
+    if isinstance(leg, StreamLeg) and putting_through is not None:
+        tools.append(Transfer(list(agent.telephony.transfers), putting_through.after_reply, _words(agent)))
+    sip = agent.telephony.sip_line
+    if isinstance(leg, GatewayLeg) and leg.run_tool is not None and sip is not None and sip.longest_ring_s:
+        tools.append(WarmTransfer(sip, leg.run_tool, _language(agent).handover.connecting))
+    if isinstance(leg, StreamLeg) and agent.telephony.send_keys and leg.presses_keys:
+        tools.append(PressKeys(leg.press, _words(agent).press_keys))
+    if recording is not None and agent.telephony.recording.may_refuse:
+        deleted = _language(agent).sayings.recording_deleted
+        tools.append(StopRecording(partial(recording.refuse, says=False), _words(agent).stop_recording, deleted))
+    return tuple(tools)
+
+
+def on_telephone(agent: AgentConfig, leg: Leg) -> AgentConfig:
+    """The agent as it takes a leg's call: with who calls behind its instructions, and without what this leg cannot do."""
     if not isinstance(leg, PhoneLeg):
-        return agent
-    facts = leg.facts
+        return _without_person(agent)
+    agent = _with_caller(agent, leg.facts)
+    if leg.facts.comes_back:
+        failed = agent.phrases.transfer_failed
+        greeting = _language(agent).sayings.transfer_failed if failed is None else failed
+        agent = msgspec.structs.replace(agent, phrases=msgspec.structs.replace(agent.phrases, greeting=greeting))
+    if agent.telephony.recording.folder and not leg.facts.refuses_recording:
+        greeting = f"{agent.telephony.recording.announcement} {agent.phrases.greeting}".strip()
+        agent = msgspec.structs.replace(agent, phrases=msgspec.structs.replace(agent.phrases, greeting=greeting))
+    return agent if leg.put_through is not None and not leg.facts.outbound else _without_person(agent)
+
+
+def _with_caller(agent: AgentConfig, facts: CallFacts) -> AgentConfig:
+    """With who calls, and what the operator had the vendor pass on, behind the instructions: as data that gives no orders."""
     who = {"caller": facts.caller, "called": facts.called}
     told = {**who, **facts.parameters, **who}  # a parameter may come from the caller's own SIP headers
-    known = {name: value for name, value in told.items() if value}
+    known = {_harmless(name): _harmless(value) for name, value in told.items() if value}
     if not known:
         return agent
-    return msgspec.structs.replace(agent, instructions=f"{agent.instructions}\n\n{msgspec.json.encode(known).decode()}")
+    data = msgspec.json.encode(known).decode().replace("<", "\\u003c").replace(">", "\\u003e")
+    instructions = f"{agent.instructions}\n\n{_words(agent).call_facts}\n{data}"
+    return msgspec.structs.replace(agent, instructions=instructions)
+
+
+def _harmless(value: str) -> str:
+    """In one line, without signs that are not seen and short: a caller chooses the name that their telephone shows."""
+    shown = "".join(sign for sign in " ".join(value.split()) if unicodedata.category(sign) not in UNSEEN)
+    return shown[:MAX_TEXT]
+
+
+def _without_person(agent: AgentConfig) -> AgentConfig:
+    telephony = msgspec.structs.replace(agent.telephony, human=HumanSettings())
+    return msgspec.structs.replace(agent, telephony=telephony)
+
+
+def _words(agent: AgentConfig) -> PhoneWords:
+    return _language(agent).phone
+
+
+def _language(agent: AgentConfig) -> Language:
+    return language(FIRST_LANGUAGE if agent.language == AUTO else agent.language)

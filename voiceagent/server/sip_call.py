@@ -1,5 +1,4 @@
-"""One handle at the gateway, and the call that it carries at a time: what the gateway tells of it becomes what happens to the
-call's leg."""
+"""One handle at the gateway. It carries one call at a time, and passes the gateway's events on to the call's leg."""
 
 from __future__ import annotations
 
@@ -8,20 +7,29 @@ import json
 import logging
 from collections.abc import Callable, Coroutine
 
+from voiceagent.audio.comfort_noise import ComfortNoise
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.media.gateway_leg import GatewayLeg
+from voiceagent.media.handover import TRANSFERRED
 from voiceagent.media.ports import MediaPorts
+from voiceagent.server.transfer_tool import described
+from voiceagent.server.warm_transfer import Consult, transfer_warmly
 from voiceagent.telephony import janus_messages as janus
 from voiceagent.telephony.janus_client import GatewayError, JanusHandle
 from voiceagent.telephony.messages import CallFacts
 from voiceagent.telephony.sip_causes import call_cause
-from voiceagent.telephony.sip_settings import SipSettings
+from voiceagent.telephony.sip_settings import SipSettings, TransferTarget
+from voiceagent.telephony.telephone_events import CLOCK_HZ
+from voiceagent.tools.press_keys import PATTERN
 
 TRANSFER_TIMEOUT_S = 45.0
 TRANSFER_TOLD_S = 8.0
 """A transfer that still rings then is told to be under way; should it fail, the agent hears of it."""
 ANSWER_TIMEOUT_S = 10.0
+RINGS_S = 0.2
+"""How long a call rings at least. Janus reports a call before it can send an answer to it. It loses an answer that comes sooner,
+but reports that the call is up."""
 SETTLES_S = 1.0
 """By then Janus has freed a call's connection, should it not tell."""
 
@@ -43,11 +51,17 @@ class SipCall:
         self.handle: JanusHandle | None = None
         self.leg: GatewayLeg | None = None
         self.is_busy = False
+        self.freed_s = float("-inf")  # when its last call was over, on the loop's clock
         self.on_idle: Callable[[], None] = lambda: None
+        self.consult: Consult
+        """Calls a colleague on another handle; the line sets it."""
         self._settings = settings
+        level = settings.comfort_noise_dbov
+        self._comfort_noise = ComfortNoise(level, CLOCK_HZ) if level is not None else None
         self._ports = ports
         self._outcome: asyncio.Future[None] | None = None
         self._transfer: asyncio.Future[str] | None = None
+        self._is_consulting = False
         self._updates: set[asyncio.Task[object]] = set()
         self._is_up = False
         self._has_media = False
@@ -72,12 +86,14 @@ class SipCall:
 
     async def take(self, incoming: janus.Incoming) -> GatewayLeg:
         """Take the call that rings. Raises CallRefused where the caller has given up, MediaError, GatewayError."""
+        ready_s = (loop := asyncio.get_running_loop()).time() + RINGS_S
         leg, answer = await GatewayLeg.answer(incoming.offer, incoming.facts, self._released, self._ports)
         self._attach(leg)
         try:
+            await asyncio.sleep(ready_s - loop.time())
             if self._is_over:
                 raise CallRefused(f"{incoming.facts.caller} gave up before the call was taken", 487)
-            self._outcome = asyncio.get_running_loop().create_future()
+            self._outcome = loop.create_future()
             await self._send(janus.accept(answer))
             async with asyncio.timeout(ANSWER_TIMEOUT_S):
                 await self._outcome
@@ -90,7 +106,7 @@ class SipCall:
         leg.taken()
         return leg
 
-    async def dial(self, uri: str) -> GatewayLeg:
+    async def dial(self, uri: str, ring_timeout_s: float) -> GatewayLeg:
         """Call somebody, and wait until they take the call. Raises CallRefused, MediaError, GatewayError."""
         facts = CallFacts(self._settings.account, uri, outbound=True)
         leg, offer = await GatewayLeg.offer(facts, self._released, self._ports)
@@ -98,12 +114,11 @@ class SipCall:
         self._outcome = asyncio.get_running_loop().create_future()
         try:
             await self._send(janus.call(uri, offer))
-            async with asyncio.timeout(self._settings.ring_timeout_s):
+            async with asyncio.timeout(ring_timeout_s):
                 await self._outcome
         except TimeoutError as error:
             await leg.close()
-            message = f"{uri} did not answer within {self._settings.ring_timeout_s:g} s"
-            raise CallRefused(message, 408) from error
+            raise CallRefused(f"{uri} did not answer within {ring_timeout_s:g} s", 408) from error
         except BaseException:
             await leg.close()
             raise
@@ -146,12 +161,13 @@ class SipCall:
     def tools(self) -> list[JsonObject]:
         """What the agent may do to the call, as the session's tools are written."""
         tools = []
-        if self._settings.transfers:
-            to = {"type": "string", "enum": list(self._settings.transfers), "description": "To whom."}
-            tools.append(_tool("transfer", "Transfer the caller to somebody else; this call ends then.", {"to": to}))
+        if self._settings.transfers and not self._settings.longest_ring_s:  # else it is a tool of the leg: `transfer_tool`
+            tools.append({"type": "function", **described(self._settings)})
         if self._settings.send_keys:
-            keys = {"type": "string", "pattern": "^[0-9*#]{1,32}$", "description": "The keys, such as 1 or 42#."}
-            tools.append(_tool("press_keys", "Press keys of the telephone, for a menu that asks for them.", {"keys": keys}))
+            keys = {"type": "string", "pattern": PATTERN, "description": "The keys, such as 1 or 42#; w waits half a second."}
+            schema = {"type": "object", "properties": {"keys": keys}, "required": ["keys"]}
+            why = "Press keys of the telephone, for a menu that asks for them."
+            tools.append({"type": "function", "name": "press_keys", "description": why, "parameters": schema})
         return tools
 
     async def run_tool(self, name: str, arguments: str) -> JsonObject:
@@ -179,13 +195,26 @@ class SipCall:
         finally:
             self._transfer = None
 
+    async def put_through(self, name: str) -> str:
+        """Transfer to somebody of the settings, without the language model; why that failed, or nothing."""
+        target = self._settings.targets.get(name)
+        if target is None:
+            return f"there is nobody called {name!r}"
+        if self._transfer is not None or self._is_consulting:
+            return "the call is being transferred already"
+        if target.kind == "warm" and self.leg is not None:
+            return str((await self._transfer_warmly(self.leg, name, target)).get("error", ""))
+        return await self._transfer_told(name, target.to, tells=False)
+
     async def _transfer_to(self, name: str) -> JsonObject:
-        uri = self._settings.transfers.get(name)
-        if uri is None:
+        target = self._settings.targets.get(name)
+        if target is None:
             return {"error": f"There is nobody called {name!r}; expected one of {', '.join(self._settings.transfers)}."}
-        if self._transfer is not None:
+        if self._transfer is not None or self._is_consulting:
             return {"error": "The call is being transferred already."}
-        transfer = asyncio.create_task(self._transfer_told(name, uri), name="transfer")
+        if target.kind == "warm" and self.leg is not None:
+            return await self._transfer_warmly(self.leg, name, target)
+        transfer = asyncio.create_task(self._transfer_told(name, target.to), name="transfer")
         self._updates.add(transfer)
         transfer.add_done_callback(self._updates.discard)
         done, _ = await asyncio.wait((transfer,), timeout=TRANSFER_TOLD_S)
@@ -194,7 +223,14 @@ class SipCall:
         why = transfer.result()
         return {"error": f"The transfer to {name} failed: {why}"} if why else {"status": "transferred"}
 
-    async def _transfer_told(self, name: str, uri: str) -> str:
+    async def _transfer_warmly(self, leg: GatewayLeg, name: str, target: TransferTarget) -> JsonObject:
+        self._is_consulting = True
+        try:
+            return await transfer_warmly(leg, name, target, self.consult)
+        finally:
+            self._is_consulting = False
+
+    async def _transfer_told(self, name: str, uri: str, *, tells: bool = True) -> str:
         loop = asyncio.get_running_loop()
         began_s = loop.time()
         try:
@@ -204,17 +240,20 @@ class SipCall:
         leg = self.leg
         if why:
             log.warning("the transfer of a call to %s failed: %s", name, why)
-            if leg is not None and loop.time() - began_s > TRANSFER_TOLD_S:
+            if tells and leg is not None and loop.time() - began_s > TRANSFER_TOLD_S:
                 leg.client.type(f"[The transfer to {name} failed: {why}]")
         elif leg is not None:
             log.info("a call was transferred to %s", name)
-            leg.end("hangup")
+            leg.end(TRANSFERRED)
         return why
 
     def _attach(self, leg: GatewayLeg) -> None:
         self.leg = leg
         self._has_media = True
         leg.run_tool = self.run_tool
+        leg.comfort_noise = self._comfort_noise
+        if self._settings.transfers:
+            leg.put_through = self.put_through
 
     async def _settle(self, answer: str, *, is_up: bool) -> None:
         leg = self.leg
@@ -248,11 +287,12 @@ class SipCall:
     def _ended(self, event: janus.Ended) -> None:
         self._is_over = True
         leg, called = self.leg, self.leg.facts.called if self.leg is not None else ""
+        is_transferred = self._transfer is not None and (not self._transfer.done() or not self._transfer.result())
         if self._transfer is not None and not self._transfer.done():
             self._transfer.set_result("")  # who takes a transfer over need not tell how it went on
         self._fail(CallRefused(call_cause(called, event.code, event.reason), event.code))
         if leg is not None:
-            leg.end("hangup")
+            leg.end(TRANSFERRED if is_transferred else "hangup")
 
     def _transferred(self, code: int, reason: str) -> None:
         if self._transfer is not None and not self._transfer.done() and code >= 200:
@@ -294,6 +334,7 @@ class SipCall:
             self._settling.cancel()
         self._settling = None
         self.is_busy = self._has_media = False
+        self.freed_s = asyncio.get_running_loop().time()
         self.on_idle()
 
     async def _send(self, request: janus.Request) -> None:
@@ -305,8 +346,3 @@ class SipCall:
         task = asyncio.create_task(work, name="sip event")
         self._updates.add(task)
         task.add_done_callback(self._updates.discard)
-
-
-def _tool(name: str, description: str, properties: JsonObject) -> JsonObject:
-    parameters = {"type": "object", "properties": properties, "required": list(properties)}
-    return {"type": "function", "name": name, "description": description, "parameters": parameters}

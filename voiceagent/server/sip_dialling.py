@@ -1,4 +1,4 @@
-"""The server's SIP line as a part of the application, and the route by which its operator has the agent call somebody."""
+"""The server's SIP line as a part of the application, and the route through which the operator lets the agent call somebody."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ LINE = web.AppKey("sip line", SipLine)
 
 
 class Dial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whom to call, and what for."""
+    """Whom to call, and with which instructions."""
 
     to: str
     """A SIP address."""
     instructions: str = ""
-    """In place of the agent's own, for this call."""
+    """Instructions for this call, in place of the agent's own."""
 
 
 @asynccontextmanager
 async def kept_line(
     app: web.Application, service: SipService | None, calls: Calls, start_call: GetStartCall
 ) -> AsyncIterator[None]:
-    """Keep the line up, where there is one."""
+    """Keep the line up, if one is configured."""
     if service is None:
         yield
         return
@@ -45,7 +45,7 @@ async def kept_line(
 
 
 async def dial(request: web.Request) -> web.Response:
-    """Call somebody; answered once they have taken the call, or have not."""
+    """Call somebody. The answer comes once they have taken the call, or have not."""
     client = request[CLIENT]
     if not client.is_operator:
         raise Problem(

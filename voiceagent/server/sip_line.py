@@ -1,5 +1,5 @@
-"""The server's line to a SIP trunk or PBX, through Janus: kept up as long as the server runs. Whatever goes (Janus, the trunk) is
-told in one line, waited for, and taken up again."""
+"""The server's line to a SIP trunk or PBX, through Janus. It is kept up as long as the server runs. If Janus or the trunk goes
+away, one line in the log says so, and the line is tried again until it is back."""
 
 from __future__ import annotations
 
@@ -21,16 +21,18 @@ from voiceagent.server.sip_call import SETTLES_S, CallRefused, SipCall
 from voiceagent.telephony import janus_messages as janus
 from voiceagent.telephony.janus_client import GatewayError, JanusClient
 from voiceagent.telephony.sip_causes import CREDENTIALS, registration_cause
-from voiceagent.telephony.sip_settings import Trunk, check_uri
+from voiceagent.telephony.sip_settings import TransferTarget, Trunk, check_uri
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 30.0
 """Before Janus, or the trunk, is tried again: each wait is twice the one before."""
 REFUSED_WAIT_S = 300.0
 """After wrong credentials: trunks shut out who goes on with them."""
 REGISTER_TIMEOUT_S = 40.0
-"""Longer than SIP waits for an answer (RFC 3261 §17.1.1.2: 32 s)."""
+"""Longer than SIP waits for an answer (32 s by RFC 3261 §17.1.1.2)."""
 STABLE_S = 30.0
-"""A session that lasted so long was no failure: the next is tried at once."""
+"""A session that lasted so long was no failure. The next one is tried at once."""
+FORGETS_S = 0.2
+"""After a call Janus still resets its line. An invitation sent by that line meanwhile has no audio, and phones reject it."""
 PROBLEMS = {404: "unknown_number", 410: "unknown_number", 484: "unknown_number", 604: "unknown_number"} | {
     486: "busy",
     600: "busy",
@@ -40,15 +42,17 @@ PROBLEMS = {404: "unknown_number", 410: "unknown_number", 484: "unknown_number",
     487: "no_answer",
 }
 
+CLIENT = Client("telephone sip")
+
 log = logging.getLogger(__name__)
 
 GetStartCall = Callable[[], StartCall]
-"""What starts a call; raises Problem while none can be taken."""
+"""Starts a call. Raises Problem while no call can be taken."""
 
 
 @dataclass(frozen=True, slots=True)
 class SipService:
-    """What a line needs of the agent."""
+    """What a line needs from the agent."""
 
     trunk: Trunk
     ports: MediaPorts = ANY_PORT
@@ -69,6 +73,7 @@ class SipLine:
         self._freed = asyncio.Event()
         for line in self._lines:
             line.on_idle = self._freed.set
+            line.consult = self._consult
         self._told = ""
 
     async def run(self) -> None:
@@ -92,19 +97,25 @@ class SipLine:
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def dial(self, uri: str, session: JsonObject, client: Client) -> str:
-        """Call somebody; the call's id once they have taken the call. Raises Problem."""
+        """Call somebody. Returns the call's id once they have taken the call. Raises Problem."""
         try:
             check_uri(uri, "to", "sip:200@pbx.example.org")
         except ValueError as error:
             raise Problem(400, "invalid_address", f"{error}.", param="to") from error
-        start_call = self._start_call()
+        return await self._place(uri, session, self._start_call(), client, self.trunk.settings.ring_timeout_s)
+
+    async def _consult(self, target: TransferTarget, start_call: StartCall) -> str:
+        """See `warm_transfer.Consult`."""
+        return await self._place(target.to, {}, start_call, CLIENT, target.ring_timeout_s)
+
+    async def _place(self, uri: str, session: JsonObject, start_call: StartCall, client: Client, ring_timeout_s: float) -> str:
         line = await self._free()
         if line is None:
             raise Problem(503, "no_line", f"All {len(self._lines)} lines are busy, or the trunk is not there; see the log.")
 
         async def make_leg() -> GatewayLeg:
             try:
-                return await line.dial(uri)
+                return await line.dial(uri, ring_timeout_s)
             except CallRefused as error:
                 status = 404 if PROBLEMS.get(error.code) == "unknown_number" else 409
                 raise Problem(status, PROBLEMS.get(error.code, "call_failed"), f"{error}.") from error
@@ -125,16 +136,21 @@ class SipLine:
             async with asyncio.timeout(2 * SETTLES_S):
                 while any(line.handle is not None for line in self._lines):
                     self._freed.clear()
-                    line = next((line for line in self._lines if line.handle is not None and not line.is_busy), None)
-                    if line is not None:
+                    free = [line for line in self._lines if line.handle is not None and not line.is_busy]
+                    if not free:
+                        await self._freed.wait()
+                        continue
+                    line = min(free, key=lambda line: line.freed_s)
+                    wait_s = line.freed_s + FORGETS_S - asyncio.get_running_loop().time()
+                    if wait_s <= 0:
                         return line
-                    await self._freed.wait()
+                    await asyncio.sleep(wait_s)
         except TimeoutError:
             pass
         return None
 
     async def _session(self) -> None:
-        """One session at Janus, from its beginning to its end. Raises GatewayError."""
+        """Run one session at Janus, from its beginning to its end. Raises GatewayError."""
         settings = self.trunk.settings
         async with JanusClient(settings.gateway, self.trunk.gateway_secret) as client:
             try:
@@ -149,7 +165,7 @@ class SipLine:
                         task.cancel()
                     ended = await asyncio.gather(registering, lost, return_exceptions=True)
                 problem = next((each for each in ended if isinstance(each, Exception)), None)
-                raise problem if problem is not None else GatewayError(f"{settings.gateway}: {ended[1]}")
+                raise problem if problem is not None else GatewayError(str(ended[1]))
             finally:
                 self.registered.clear()
                 for line in self._lines:
@@ -202,7 +218,7 @@ class SipLine:
         self._told = ""
 
     def _tell(self, problem: str) -> None:
-        """One line for each thing that goes wrong, not for each time that it still is."""
+        """Log one line for each new problem, and none while it lasts."""
         if problem != self._told:
             log.error("%s; it is tried again", problem)
         self._told = problem
@@ -240,7 +256,7 @@ class SipLine:
 
         try:
             session: JsonObject = {"tools": line.tools}
-            await self._calls.begin(make_leg, session, self._start_call(), Client("telephone sip"), lambda: line.rings)
+            await self._calls.begin(make_leg, session, self._start_call(), CLIENT, lambda: line.rings)
         except (Problem, MediaError, GatewayError) as error:
             code = error.code if isinstance(error, Problem) else "call_failed"
             self._calls.metrics.call_refused(code)

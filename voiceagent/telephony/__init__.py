@@ -1,1 +1,1 @@
-"""What is a telephone's alone: the dialects of those who carry calls, their webhooks and signatures, keypads."""
+"""Everything that only telephones need: the vendors' dialects, their webhooks and signatures, keypads."""

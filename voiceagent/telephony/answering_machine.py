@@ -1,6 +1,6 @@
-"""Tells an answering machine from a person, by the first seconds of whoever answers a call that we made: a person says a few
-words and waits, a machine goes on, says what machines say, and beeps. Nothing waits for the verdict: until there is one the call
-goes on as with a person. Pure: time is counted in frames."""
+"""Tells an answering machine from a person who answers a call that we made, by the first seconds. A person says a few words and
+waits. A machine goes on, says what machines say, and beeps. Nothing waits for the verdict: until then the call goes on as with a
+person. Pure: time is counted in frames."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from voiceagent.turn_taking.language import bare_words
 from voiceagent.turn_taking.phone_words import PhoneWords
 
 MAX_WORDS = 80
-"""The last ones are searched."""
+"""Only the last words are searched."""
 ALIKE_LETTERS = 6
-"""Words of so many letters may differ in one: recognisers mishear machines, which sound poor."""
+"""A word of at least so many letters may differ in one letter. Machines sound poor, so recognisers mishear them."""
 QUIET = 0.15
-"""Of the loudest speech so far: what is below is silence, or others who speak behind the one who answered."""
+"""A share of the loudest speech so far. Anything softer is silence, or other people in the background."""
 
 
 class Verdict(Enum):
@@ -37,28 +37,28 @@ class Limits:
     """What decides, in milliseconds."""
 
     joined: float = 1_000.0
-    """Speech with shorter pauses is one stretch: a person who has answered waits longer."""
+    """Speech with shorter pauses is one stretch. A person who has answered waits longer."""
     long: float = 5_000.0
     """A stretch that lasts longer is a machine's."""
     absent: float = 3_000.0
-    """So long must a stretch be for what machines say and a person may say, too."""
+    """The length of a stretch from which on words count that a person may say, too."""
     watched: float = 30_000.0
-    """From the first words on; later nothing changes the verdict."""
+    """After so long from the first words, nothing changes the verdict."""
     silent: float = 4_000.0
-    """A machine that says nothing for so long records, though no beep was heard."""
+    """A machine that says nothing for so long is recording, even if no beep was heard."""
 
 
 LIMITS = Limits()
 
 
 class AnsweringMachine:
-    """Of one call. `listen` takes every frame; `speaks` and `says` what the ear makes of them."""
+    """The detector of one call. `listen` takes every frame. `speaks` and `says` take what the recogniser makes of them."""
 
     def __init__(self, words: Sequence[PhoneWords], limits: Limits = LIMITS) -> None:
-        """`words` are those of the languages that may be spoken."""
+        """`words` are the phrases of the languages that may be spoken."""
         self.verdict = Verdict.UNDECIDED
         self.reason = ""
-        """What told a machine: `beep`, `words`, `length`."""
+        """What revealed the machine: `beep`, `words` or `length`."""
         self.records = False
         """Whether the machine has come to its beep, or to its silence: what is said now is kept."""
         self._machines = _Phrases([phrase for one in words for phrase in one.machine])
@@ -74,7 +74,7 @@ class AnsweringMachine:
         self._quiet_ms = 0.0
 
     def listen(self, frame: NDArray[np.int16]) -> None:
-        """20 ms more, mono 16 kHz, shape (320,)."""
+        """Take the next 20 ms, mono at 16 kHz, shape (320,)."""
         self._now_ms += FRAME_MS
         level = rms(frame)
         if self._speaking:
@@ -115,7 +115,7 @@ class AnsweringMachine:
 
     @property
     def _lasts_ms(self) -> float:
-        """Of the stretch of speech that goes on or has just ended."""
+        """The length of the stretch of speech that goes on or has just ended."""
         return self._spoke_ms - self._stretch_ms
 
     def _by_length(self) -> None:
@@ -137,12 +137,12 @@ class AnsweringMachine:
 
 
 class _Phrases:
-    """Looked for among words that may be misheard."""
+    """Phrases to look for among words that may be misheard."""
 
     def __init__(self, phrases: Iterable[tuple[str, ...]]) -> None:
         self._by_first: dict[str, list[tuple[str, ...]]] = {}
         self._known: dict[str, set[str]] = {}
-        """Words of the phrases by how they may be heard."""
+        """The phrases' words, by each way in which they may be heard."""
         for phrase in phrases:
             self._by_first.setdefault(phrase[0], []).append(phrase)
             for word in phrase:
@@ -150,7 +150,7 @@ class _Phrases:
                     self._known.setdefault(heard, set()).add(word)
 
     def stand_in(self, heard: Sequence[str]) -> bool:
-        """Whether one of them does."""
+        """Whether one of the phrases is there."""
         taken_for = [{word for form in _without_a_letter(one) for word in self._known.get(form, ())} for one in heard]
         return any(
             len(phrase) <= len(taken_for) - start and all(word in taken_for[start + at] for at, word in enumerate(phrase))

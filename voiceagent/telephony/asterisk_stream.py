@@ -1,6 +1,6 @@
-"""Asterisk's `chan_websocket` (docs.asterisk.org, Configuration/Channel-Drivers/WebSocket): audio as binary messages in the
-channel's own code; the rest as lines of text or, from 20.18, 22.8 and 23.2 on, as JSON. It keeps what it is sent, cuts it into
-frames and paces them; when a buffered transfer has gone out it says so, which serves as a mark."""
+"""Asterisk's `chan_websocket` (docs.asterisk.org, Configuration/Channel-Drivers/WebSocket). Audio comes as binary messages in the
+channel's own code. Everything else is lines of text, or JSON from 20.18, 22.8 and 23.2 on. Asterisk buffers what it is sent, cuts
+it into frames and paces them. It reports when a buffered transfer has gone out, and that serves as a mark."""
 
 from __future__ import annotations
 
@@ -31,25 +31,27 @@ FORMATS: Mapping[str, AudioFormat] = {
     "slin16": AudioFormat(Encoding.L16, 16_000),
     "slin24": AudioFormat(Encoding.L16, 24_000),
 }
-"""By Asterisk's name."""
+"""Audio formats by Asterisk's names."""
 
 
 class AsteriskStream:
-    """One call's messages. Commands go out as the events come in: lines or JSON. Pure."""
+    """One call's messages. Commands are lines or JSON, as the events are. Pure."""
 
     def __init__(self) -> None:
+        self._started = False
         self._speaks_json = False
 
     def read(self, message: str | bytes) -> Message:
-        """What a message says. Raises MediaError, in one line, for one that cannot be read."""
+        """What a message says. Raises MediaError, in one line, for a message that cannot be read."""
         if isinstance(message, bytes):
             return Audio(message, None)
         is_json = message.lstrip().startswith("{")
         data = decoded(message) if is_json else _fields(message)
         match data.get("event"):
-            case "MEDIA_START":
-                self._speaks_json = is_json
-                return Started(_format(data), CallFacts(vendors_id=text(data.get("channel_id") or data.get("connection_id"))))
+            case "MEDIA_START" if not self._started:
+                started = Started(_format(data), CallFacts(vendors_id=text(data.get("channel_id") or data.get("connection_id"))))
+                self._started, self._speaks_json = True, is_json
+                return started
             case "DTMF_END":
                 return digit(data.get("digit"))
             case "MEDIA_BUFFERING_COMPLETED":
@@ -67,11 +69,11 @@ class AsteriskStream:
         return payload
 
     def mark(self, name: str) -> tuple[str, ...]:
-        """A buffered transfer of nothing: that it has gone out is told when all that was sent before it has."""
+        """The messages of an empty buffered transfer. Asterisk reports its end when everything sent before it has gone out."""
         return (self._command("START_MEDIA_BUFFERING"), self._command("STOP_MEDIA_BUFFERING", name))
 
     def clear(self) -> tuple[str, ...]:
-        """The messages that drop what was not played yet. No mark comes back for it."""
+        """The messages that drop the audio that was not played yet. No mark comes back for it."""
         return (self._command("FLUSH_MEDIA"),)
 
     def hang_up(self) -> tuple[str, ...]:
@@ -86,7 +88,7 @@ class AsteriskStream:
 
 
 def _fields(line: str) -> JsonObject:
-    """Of an event that is a line: its name, then `name:value`, or an id alone."""
+    """The fields of an event that is a line: its name, then `name:value` pairs or a bare id."""
     event, *rest = line.split()[:16] or [""]
     fields = {name: value for name, colon, value in (word.partition(":") for word in rest) if colon}
     alone = next((word for word in rest if ":" not in word), "")
@@ -94,7 +96,7 @@ def _fields(line: str) -> JsonObject:
 
 
 def _format(data: JsonObject) -> AudioFormat:
-    """Raises MediaError for a code that is not spoken here, or frames of which ours are no multiple."""
+    """The channel's audio. Raises MediaError for an unsupported code, or for frames that do not divide ours."""
     name = text(data.get("format"))
     found = FORMATS.get(name)
     if found is None:

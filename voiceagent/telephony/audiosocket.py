@@ -1,5 +1,5 @@
-"""Asterisk's AudioSocket: over TCP, frames of a type, a length and a payload. Asterisk plays what comes as it comes, so it is
-sent at the pace of the clock; it tells nothing of what it played and drops nothing, so little is sent ahead."""
+"""Asterisk's AudioSocket: frames of a type, a length and a payload, over TCP. Asterisk plays audio as it comes, so we send it at
+the pace of the clock. Asterisk does not report what it played and cannot drop it, so we send little ahead."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ def head(data: bytes) -> tuple[int, int]:
 
 
 def frame(kind: Kind, payload: bytes = b"") -> bytes:
-    """A frame."""
+    """One frame as bytes."""
     return struct.pack(">BH", kind, len(payload)) + payload
 
 
 def call_id(payload: bytes) -> str:
-    """What the dialplan named the call. Raises MediaError for what is no UUID."""
+    """The id that the dialplan gave the call. Raises MediaError if it is no UUID."""
     if len(payload) != 16:
         raise MediaError(f"an id of {len(payload)} bytes; expected a UUID of 16")
     return str(uuid.UUID(bytes=payload))
 
 
 def audio_format(kind: int) -> AudioFormat:
-    """Of a frame of audio. Raises MediaError for a type that is none of ours."""
+    """The format of an audio frame. Raises MediaError for an unknown type."""
     rate_hz = RATES_HZ.get(kind)
     if rate_hz is None:
         raise MediaError(f"a frame of type 0x{kind:02x}; expected audio of 8, 16 or 24 kHz (0x10, 0x12, 0x13)")
@@ -63,11 +63,11 @@ class AudioSocketStream:
     """One call's frames, whole. Pure."""
 
     def __init__(self, kind: Kind) -> None:
-        """`kind` of audio both ways."""
+        """`kind` is the type of audio frames in both directions."""
         self._kind = kind
 
     def read(self, message: str | bytes) -> Message:
-        """What a frame says. Raises MediaError, in one line, for one that cannot be read."""
+        """What a frame says. Raises MediaError, in one line, for a frame that cannot be read."""
         assert isinstance(message, bytes)
         kind, payload = message[0], message[HEAD_BYTES:]
         if kind == self._kind:
@@ -85,13 +85,13 @@ class AudioSocketStream:
         return frame(self._kind, payload)
 
     def mark(self, name: str) -> tuple[str, ...]:
-        """There are none."""
+        """AudioSocket has no marks."""
         return ()
 
     def clear(self) -> tuple[str, ...]:
-        """Nothing can be taken back."""
+        """AudioSocket cannot drop what was sent."""
         return ()
 
     def hang_up(self) -> tuple[str, ...]:
-        """Told as the connection is closed."""
+        """The connection's end tells it."""
         return ()

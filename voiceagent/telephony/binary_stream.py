@@ -1,4 +1,4 @@
-"""The dialects that send audio as binary messages of 16-bit samples, and the rest as JSON: Vonage, and jambonz' `listen`."""
+"""The dialects of Vonage and of jambonz' `listen`: audio as binary messages of 16-bit samples, everything else as JSON."""
 
 from __future__ import annotations
 
@@ -24,13 +24,16 @@ _USUAL = AudioFormat(Encoding.L16, 16_000)
 class VonageStream:
     """One call's messages with Vonage. Pure."""
 
+    def __init__(self) -> None:
+        self._started = False
+
     def read(self, message: str | bytes) -> Message:
-        """What a message says. Raises MediaError, in one line, for one that cannot be read."""
+        """What a message says. Raises MediaError, in one line, for a message that cannot be read."""
         if isinstance(message, bytes):
             return Audio(message, None)
         data = decoded(message)
         match data.get("event"):
-            case "websocket:connected":
+            case "websocket:connected" if not self._started:
                 return self._start(data)
             case "websocket:dtmf":
                 inner = data.get("dtmf")
@@ -43,22 +46,24 @@ class VonageStream:
     def _start(self, data: JsonObject) -> Started:
         kind, _, rate = text(data.get("content-type")).partition(";rate=")
         own = {name: value for name, value in data.items() if name not in ("event", "content-type")}
-        return Started(audio_format(kind, rate or None, _USUAL), CallFacts(parameters=parameters_of(own)))
+        started = Started(audio_format(kind, rate or None, _USUAL), CallFacts(parameters=parameters_of(own)))
+        self._started = True
+        return started
 
     def audio(self, payload: bytes) -> str | bytes:
         """The message that plays audio of the call's format."""
         return payload
 
     def mark(self, name: str) -> tuple[str, ...]:
-        """The messages that ask to be told when all that was sent before them was played."""
+        """The messages that ask for a report once everything sent before them was played."""
         return (_json({"action": "notify", "payload": {"name": name}}),)
 
     def clear(self) -> tuple[str, ...]:
-        """The messages that drop what was not played yet."""
+        """The messages that drop the audio that was not played yet."""
         return (_json({"action": "clear"}),)
 
     def hang_up(self) -> tuple[str, ...]:
-        """The stream's end is the call's."""
+        """Nothing: the vendor ends the call when its stream ends."""
         return ()
 
 
@@ -69,7 +74,7 @@ class JambonzStream:
         self._started = False
 
     def read(self, message: str | bytes) -> Message:
-        """What a message says. Raises MediaError, in one line, for one that cannot be read."""
+        """What a message says. Raises MediaError, in one line, for a message that cannot be read."""
         if isinstance(message, bytes):
             return Audio(message, None)
         data = decoded(message)
@@ -85,29 +90,30 @@ class JambonzStream:
     def _start(self, data: JsonObject) -> Started:
         if data.get("mixType", "mono") != "mono":
             raise MediaError(f"a listen of mixType {text(data['mixType'])[:20]!r}; expected mono")
-        self._started = True
         facts = CallFacts(
             text(data.get("from")),
             text(data.get("to")),
             text(data.get("callSid") or data.get("call_sid")),
             parameters_of(data.get("metadata")),
         )
-        return Started(audio_format("l16", data.get("sampleRate"), _USUAL), facts)
+        started = Started(audio_format("l16", data.get("sampleRate"), _USUAL), facts)
+        self._started = True
+        return started
 
     def audio(self, payload: bytes) -> str | bytes:
         """The message that plays audio of the call's format."""
         return payload
 
     def mark(self, name: str) -> tuple[str, ...]:
-        """The messages that ask to be told when all that was sent before them was played."""
+        """The messages that ask for a report once everything sent before them was played."""
         return (_json({"type": "mark", "data": {"name": name}}),)
 
     def clear(self) -> tuple[str, ...]:
-        """The messages that drop what was not played yet."""
+        """The messages that drop the audio that was not played yet."""
         return (_json({"type": "killAudio"}), _json({"type": "clearMarks"}))
 
     def hang_up(self) -> tuple[str, ...]:
-        """The stream's end is the call's."""
+        """Nothing: the vendor ends the call when its stream ends."""
         return ()
 
 

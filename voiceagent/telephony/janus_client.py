@@ -1,5 +1,5 @@
 """A session at Janus over its WebSocket API (https://janus.conf.meetecho.com/docs/rest.html): handles of the SIP plugin, requests
-and their answers, keepalives. Its events go to whoever opened the handle; the session's end, to who waits for it."""
+and their answers, keepalives. A handle's events go to whoever opened the handle."""
 
 from __future__ import annotations
 
@@ -18,22 +18,25 @@ from voiceagent.telephony.janus_messages import PLUGIN, PROTOCOL, Event, Ignored
 
 CONNECT_TIMEOUT_S = 5.0
 ANSWER_TIMEOUT_S = 5.0
-"""Janus acknowledges at once; what takes time comes as an event."""
-KEEPALIVE_S = 20.0
-"""Janus forgets a session from which nothing has come for 60 s."""
+"""Janus acknowledges at once. The result of a longer task comes as an event."""
+KEEPALIVE_S = 10.0
+"""Janus drops a session that has sent nothing for 60 s. A Janus that does not answer is noticed after this time and
+`ANSWER_TIMEOUT_S`."""
+CLOSE_TIMEOUT_S = 2.0
+"""A stalled Janus does not answer the close of a connection either."""
 MAX_MESSAGE_BYTES = 262_144
 _FORBIDDEN = 403
 
 OnEvent = Callable[[Event], None]
-"""Called with each event of a handle; must not raise."""
+"""Called with each event of a handle. It must not raise."""
 
 
 class GatewayError(VoiceAgentError):
-    """Janus cannot be reached, or refuses what was asked."""
+    """Janus cannot be reached, or refuses a request."""
 
 
 async def probe(url: str, secret: str) -> None:
-    """See whether Janus answers, takes our secret and has its SIP plugin. Raises GatewayError."""
+    """Check that Janus answers, accepts our secret and has its SIP plugin. Raises GatewayError."""
     async with JanusClient(url, secret) as client:
         await client.attach(lambda event: None)
 
@@ -46,7 +49,7 @@ class JanusHandle:
         self._client = client
 
     async def send(self, request: Request) -> None:
-        """Ask for something. Raises GatewayError when Janus does not take it; whether it worked comes as an event."""
+        """Send a request. Raises GatewayError if Janus does not accept it. Its outcome comes as an event."""
         await self._client.ask({**request.fields, "handle_id": self.handle_id})
 
 
@@ -70,18 +73,18 @@ class JanusClient:
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_S):
                 self._socket = await self._http.ws_connect(
-                    self._url, protocols=(PROTOCOL,), heartbeat=KEEPALIVE_S, max_msg_size=MAX_MESSAGE_BYTES
+                    self._url,
+                    protocols=(PROTOCOL,),
+                    max_msg_size=MAX_MESSAGE_BYTES,
+                    timeout=aiohttp.ClientWSTimeout(ws_close=CLOSE_TIMEOUT_S),
                 )
             self._tasks = [asyncio.create_task(self._listen(self._socket), name="janus")]
             created = await self.ask({"janus": "create"})
-            self._session_id = int(created["data"]["id"])
+            self._session_id = self._id_in(created)
             self._tasks.append(asyncio.create_task(self._keep_alive(), name="janus keepalive"))
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             await self._close()
-            detail = str(error) or "no answer"
-            raise GatewayError(
-                f"{self._url}: Janus does not answer ({detail}); start it, or set telephony.sip.gateway"
-            ) from error
+            raise self._silent(error) from error
         except BaseException:
             await self._close()
             raise
@@ -96,12 +99,12 @@ class JanusClient:
     async def attach(self, on_event: OnEvent) -> JanusHandle:
         """A new handle of the SIP plugin. Raises GatewayError."""
         attached = await self.ask({"janus": "attach", "plugin": PLUGIN})
-        handle = JanusHandle(self, int(attached["data"]["id"]))
+        handle = JanusHandle(self, self._id_in(attached))
         self._handles[handle.handle_id] = on_event
         return handle
 
     async def lost(self) -> str:
-        """Wait for the end of the session; why it ended."""
+        """Wait for the end of the session. Returns why it ended."""
         return await asyncio.shield(self._lost)
 
     async def ask(self, fields: JsonObject) -> JsonObject:
@@ -121,12 +124,23 @@ class JanusClient:
                 await self._socket.send_str(json.dumps(request))
                 told = await answer
         except (ConnectionError, TimeoutError) as error:
-            raise GatewayError(f"{self._url}: Janus does not answer ({str(error) or 'timeout'})") from error
+            raise self._silent(error) from error
         finally:
             self._waiting.pop(transaction, None)
         if told.get("janus") == "error":
             raise self._refused(told)
         return told
+
+    def _id_in(self, told: JsonObject) -> int:
+        data = told.get("data")
+        found = data.get("id") if isinstance(data, dict) else None
+        if type(found) is not int:
+            raise GatewayError(f"{self._url}: Janus answered without an id; telephony.sip.gateway may be another server")
+        return found
+
+    def _silent(self, error: Exception) -> GatewayError:
+        detail = str(error) or "no answer"
+        return GatewayError(f"{self._url}: Janus does not answer ({detail}); start it, or set telephony.sip.gateway")
 
     def _refused(self, told: JsonObject) -> GatewayError:
         error = told.get("error")
@@ -143,23 +157,23 @@ class JanusClient:
             if message.type is aiohttp.WSMsgType.TEXT:
                 try:
                     told = json.loads(message.data)
-                except ValueError:
+                except (ValueError, RecursionError):
                     continue
                 if isinstance(told, dict):
                     self._take(told)
-        self._end("the connection to Janus was closed")
+        self._end(f"{self._url}: the connection to Janus was closed")
 
     def _take(self, told: JsonObject) -> None:
-        kind = told.get("janus")
-        waiting = self._waiting.get(told.get("transaction", ""))
+        kind, transaction, sender = told.get("janus"), told.get("transaction"), told.get("sender")
+        waiting = self._waiting.get(transaction) if isinstance(transaction, str) else None
         if waiting is not None and kind in ("ack", "success", "error"):
             if not waiting.done():
                 waiting.set_result(told)
             return
         if kind == "timeout":
-            self._end("Janus has given the session up")
+            self._end(f"{self._url}: Janus has given the session up")
             return
-        on_event = self._handles.get(told.get("sender", 0))
+        on_event = self._handles.get(sender) if isinstance(sender, int) else None
         event = read(told)
         if on_event is not None and not isinstance(event, Ignored):
             on_event(event)

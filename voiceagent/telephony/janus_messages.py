@@ -1,8 +1,9 @@
-"""What Janus' SIP plugin is told and tells (https://janus.conf.meetecho.com/docs/sip.html), as values. Pure: requests are made,
-messages are read, nothing is sent. A message that means nothing here is `Ignored`."""
+"""The requests and events of Janus' SIP plugin as values (https://janus.conf.meetecho.com/docs/sip.html). Pure: this makes
+requests and reads messages, and sends nothing. A message that means nothing to us is `Ignored`."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -14,6 +15,9 @@ PROTOCOL = "janus-protocol"
 """The WebSocket's subprotocol."""
 BUSY, UNAVAILABLE = 486, 503
 MAX_FACT_CHARACTERS = 256
+_HEADERS = {"P-Asserted-Identity": "asserted_identity", "Diversion": "diversion", "History-Info": "history_info"}
+"""What trunks and PBXs say besides of a call that comes in (RFC 3325, 5806, 7044), and the name that the agent knows it by."""
+_CODE = re.compile(r"[1-6][0-9]{2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +42,17 @@ class Account:
     uri: str
     """The address of record, such as `sip:agent@pbx.example.org`."""
     user: str
-    """By which it is authenticated."""
+    """The user name for authentication."""
     password: str = field(repr=False)
     proxy: str = ""
-    """The registrar, where it is not the address' host."""
+    """The registrar, if it is not the address' host."""
     display_name: str = ""
     expires_s: int = 120
     registers: bool = True
 
 
 def register(account: Account, *, again: bool = False) -> Request:
-    """Register; `again`: although Janus takes us to be registered."""
+    """Register. With `again`, register even if Janus believes that we are registered."""
     body: JsonObject = {
         "request": "register",
         "username": account.uri,
@@ -57,6 +61,7 @@ def register(account: Account, *, again: bool = False) -> Request:
         "display_name": account.display_name,
         "send_register": account.registers,
         "register_ttl": account.expires_s,
+        "incoming_header_prefixes": list(_HEADERS),
         "refresh": again,
     }
     if account.proxy:
@@ -108,7 +113,7 @@ def unregister() -> Request:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """Calls will come."""
+    """We are registered: calls will come."""
 
     master_id: int
     is_helper: bool
@@ -116,7 +121,7 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class RegistrationFailed:
-    """None will."""
+    """The registration failed or ended: no calls will come."""
 
     code: int
     reason: str
@@ -191,7 +196,7 @@ class MediaLost:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """Nothing that matters here."""
+    """A message that means nothing to us."""
 
 
 Event = (
@@ -244,7 +249,9 @@ def read(message: JsonObject) -> Event:
 def _facts(result: JsonObject) -> CallFacts:
     """Who calls: the address, and the name that it goes by."""
     name, caller, called, call_id = (_shown(_text(result, key)) for key in ("displayname", "username", "callee", "call_id"))
-    return CallFacts(caller, called, call_id, {"caller_name": name} if name else {})
+    headers = _object(result, "headers")
+    told = {"caller_name": name} | {known: _shown(_text(headers, header)) for header, known in _HEADERS.items()}
+    return CallFacts(caller, called, call_id, {known: value for known, value in told.items() if value})
 
 
 def _shown(text: str) -> str:
@@ -255,7 +262,7 @@ def _shown(text: str) -> str:
 def _transfer_progress(status_line: str) -> Event:
     """Of a message/sipfrag such as `SIP/2.0 486 Busy Here`."""
     parts = status_line.split(None, 2)
-    if len(parts) < 2 or not parts[1].isdigit():
+    if len(parts) < 2 or not _CODE.fullmatch(parts[1]):
         return Ignored()
     return TransferProgress(int(parts[1]), parts[2].splitlines()[0].strip() if len(parts) > 2 else "")
 

@@ -1,5 +1,5 @@
-"""Twilio's dialect of media streams, and those of others that differ from it in names only: JSON messages with the audio in
-Base64. One field map a vendor; what they say alike stands here once."""
+"""Twilio's dialect of media streams: JSON messages with the audio in Base64. Other vendors' dialects differ only in names. Each
+vendor has a field map with its names."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from voiceagent.telephony.messages import (
 )
 
 MAX_TEXT = 256
-"""Characters of a number, an id, a parameter's name or its value; the rest is left out."""
+"""The most characters of a number, an id, a parameter's name or its value. The rest is left out."""
 MULAW_8K = AudioFormat()
 _CONTROL = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)))
-"""Of terminals: what is read here is logged."""
+"""Control characters of terminals, because what is read here is logged."""
 KEYS = frozenset("0123456789*#ABCD")
 _ENCODINGS = {
     "audio/x-mulaw": Encoding.MULAW,
@@ -52,17 +52,17 @@ _ENCODINGS = {
 
 @dataclass(frozen=True, slots=True)
 class FieldMap:
-    """The names of one vendor. Several are tried in order, as vendors rename."""
+    """The names of one vendor. Where there are several, they are tried in order, because vendors rename fields."""
 
     stream_id: str = "streamSid"
     names_stream: bool = True
-    """Whether what is sent tells the stream's id."""
+    """Whether the messages that we send hold the stream's id."""
     call_id: tuple[str, ...] = ("callSid",)
     media_format: str = "mediaFormat"
     rate: str = "sampleRate"
     parameters: str = "customParameters"
     usual: AudioFormat = MULAW_8K
-    """Where the start message does not tell."""
+    """The audio format if the start message names none."""
     play: str = "media"
     """The event that plays audio."""
     play_tells_format: bool = False
@@ -71,8 +71,10 @@ class FieldMap:
     """Whether a mark's name is in an object of its own."""
     marks_reached: tuple[str, ...] = ("mark",)
     clear: str = "clear"
+    send_keys: str = ""
+    """The event that presses keys; empty where the vendor's streams press none."""
     tracks: tuple[str, ...] = ("", "inbound", "inbound_track")
-    """Of the caller."""
+    """The names of the caller's track."""
 
 
 class JsonStream:
@@ -80,18 +82,19 @@ class JsonStream:
 
     def __init__(self, fields: FieldMap) -> None:
         self._fields = fields
+        self._started = False
         self._stream_id = ""
         self._format = fields.usual
 
     def read(self, message: str | bytes) -> Message:
-        """What a message says. Raises MediaError, in one line, for one that cannot be read."""
+        """What a message says. Raises MediaError, in one line, for a message that cannot be read."""
         if isinstance(message, bytes):
             raise MediaError(f"a binary message of {len(message)} bytes; expected JSON text")
         data = decoded(message)
         fields, event = self._fields, data.get("event")
         if event == "media":
             return self._audio(_inner(data, "media"))
-        if event == "start":
+        if event == "start" and not self._started:
             return self._start(data, _inner(data, "start"))
         if event == "dtmf":
             return digit(_inner(data, "dtmf").get("digit"))
@@ -110,16 +113,25 @@ class JsonStream:
         return self._message(self._fields.play, media=media)
 
     def mark(self, name: str) -> tuple[str, ...]:
-        """The messages that ask to be told when all that was sent before them was played."""
+        """The messages that ask for a report once everything sent before them was played."""
         named = {"mark": {"name": name}} if self._fields.mark_name_inside else {"name": name}
         return (self._message(self._fields.mark, **named),)
 
     def clear(self) -> tuple[str, ...]:
-        """The messages that drop what was not played yet."""
+        """The messages that drop the audio that was not played yet."""
         return (self._message(self._fields.clear),)
 
+    @property
+    def presses_keys(self) -> bool:
+        """Whether `keys` can be sent."""
+        return bool(self._fields.send_keys)
+
+    def keys(self, keys: str) -> str:
+        """The message that presses keys of the telephone."""
+        return self._message(self._fields.send_keys, dtmf=keys)
+
     def hang_up(self) -> tuple[str, ...]:
-        """The stream's end is the call's."""
+        """Nothing: the vendor ends the call when its stream ends."""
         return ()
 
     def _message(self, event: str, **rest: object) -> str:
@@ -139,6 +151,7 @@ class JsonStream:
             next((text(start[name]) for name in fields.call_id if start.get(name)), ""),
             parameters_of(given),
         )
+        self._started = True
         return Started(self._format, facts)
 
     def _audio(self, media: JsonObject) -> Message:
@@ -154,7 +167,7 @@ class JsonStream:
 
 
 def decoded(message: str) -> JsonObject:
-    """A JSON object. Raises MediaError."""
+    """Decode a JSON object. Raises MediaError."""
     try:
         data = msgspec.json.decode(message)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -165,12 +178,12 @@ def decoded(message: str) -> JsonObject:
 
 
 def text(value: object) -> str:
-    """A short text without line breaks and control characters; empty for what is none."""
+    """A value as a short text without line breaks and control characters; empty for anything but text and numbers."""
     return " ".join(str(value).split()).translate(_CONTROL)[:MAX_TEXT] if isinstance(value, str | int | float) else ""
 
 
 def digit(value: object) -> Message:
-    """A key of the telephone. Raises MediaError for what is none."""
+    """A key of the telephone. Raises MediaError for anything else."""
     key = text(value).upper()
     if key not in KEYS or not key:
         raise MediaError(f"a key of {len(key)} characters; expected one of 0 to 9, *, #, A to D")
@@ -189,7 +202,7 @@ def parameters_of(given: object) -> Mapping[str, str]:
 
 
 def audio_format(encoding: object, rate_hz: object, usual: AudioFormat) -> AudioFormat:
-    """What a start message tells. Raises MediaError for audio that is not spoken here."""
+    """The audio that a start message announces. Raises MediaError for an unsupported format."""
     name, _, _ = text(encoding).lower().partition(";")
     found = _ENCODINGS.get(name) if name else usual.encoding
     rate = usual.rate_hz if rate_hz is None else 0

@@ -1,5 +1,5 @@
-"""Keys that the caller presses, put together to what was meant: a number ends with `#`, or when no key comes for two seconds,
-unless the agent has said how the next one ends."""
+"""Puts the keys that a caller presses together to numbers. A number ends with `#`, or after two seconds without a key, unless the
+agent has said how the next number ends."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 TERMINATOR = "#"
 PAUSE_S = 2.0
 MAX_KEYS = 32
-"""A number that is longer ends there."""
+"""A longer number ends after so many keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRule:
-    """How a number ends: with whichever comes first."""
+    """How a number ends. The first of these ends it."""
 
     terminator: str = TERMINATOR
-    """This key, which is no part of it; empty: no key ends it."""
+    """The key that ends it and is no part of it; empty: no key does."""
     max_keys: int = MAX_KEYS
     pause_s: float = PAUSE_S
-    """Nothing for so long after a key."""
+    """The time without a key that ends it."""
 
 
 UNASKED = KeyRule()
@@ -36,16 +36,21 @@ class Keypad:
 
     @property
     def due_s(self) -> float | None:
-        """When `poll` is to be asked; None while no key waits."""
+        """When to call `poll`; None while no key waits."""
         return self._due_s if self._keys else None
 
+    @property
+    def is_asked(self) -> bool:
+        """Whether the agent has asked for the number that is being keyed in, or for the next one."""
+        return self._rule is not UNASKED
+
     def collect(self, rule: KeyRule) -> None:
-        """The number that is being keyed in, or the next one, ends by this rule."""
+        """Use this rule for the number that is being keyed in, or for the next one."""
         self._rule = rule
 
     def press(self, key: str, now_s: float) -> str:
-        """A key was pressed; what is complete with it, or nothing. Where a number was asked for, the terminator alone is one:
-        there is none."""
+        """A key was pressed. Returns the number that it completes, or nothing. If the agent asked for a number, the terminator
+        alone completes one: it says that there is no number."""
         ends = key == self._rule.terminator
         if ends and self._keys:
             return self._end()
@@ -55,7 +60,7 @@ class Keypad:
         return self._end() if len(self._keys) >= self._rule.max_keys or (ends and asked) else ""
 
     def poll(self, now_s: float) -> str:
-        """What is complete because no key has come for long enough, or nothing."""
+        """The number that is complete because no key has come for long enough; empty if none is."""
         return self._end() if self._keys and now_s >= self._due_s else ""
 
     def _end(self) -> str:

@@ -1,4 +1,4 @@
-"""What those who carry telephone calls say over a call's WebSocket, whatever their dialect."""
+"""What vendors say over a call's WebSocket, in any dialect."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RATES_HZ = (8_000, 16_000, 24_000)
 
 @dataclass(frozen=True, slots=True)
 class AudioFormat:
-    """Of both directions; mono."""
+    """The format of both directions; mono."""
 
     encoding: Encoding = Encoding.MULAW
     rate_hz: int = 8_000
@@ -31,19 +31,23 @@ class AudioFormat:
 
 @dataclass(frozen=True, slots=True)
 class CallFacts:
-    """Who calls whom, as far as it is told. None of it may be believed more than whom it came from."""
+    """Who calls whom, as far as the vendor tells. It is only as trustworthy as its source."""
 
     caller: str = ""
     called: str = ""
     vendors_id: str = ""
-    """The vendor's own id of the call: for its console and its API."""
+    """The vendor's own id of the call, for its console and its API."""
     parameters: Mapping[str, str] = field(default_factory=dict)
-    """What the operator had the vendor pass on."""
+    """The operator's parameters, which the vendor passes on."""
     outbound: bool = False
-    """Whether we called: then whoever answers may be a machine."""
+    """Whether we made the call. If so, an answering machine may answer."""
+    comes_back: bool = False
+    """Whether the caller was put through and nobody took the call. The agent takes it again, and does not know what was said."""
+    refuses_recording: bool = False
+    """Whether the caller has refused to be recorded: that holds when the call comes back."""
 
     def beside(self, other: CallFacts) -> CallFacts:
-        """These, and what the other has besides."""
+        """These facts, completed by the other's."""
         others = {name: value for name, value in other.parameters.items() if name not in self.parameters}
         return CallFacts(
             self.caller or other.caller,
@@ -51,6 +55,8 @@ class CallFacts:
             self.vendors_id or other.vendors_id,
             dict([*self.parameters.items(), *others.items()][:MAX_PARAMETERS]),
             self.outbound or other.outbound,
+            self.comes_back or other.comes_back,
+            self.refuses_recording or other.refuses_recording,
         )
 
 
@@ -68,7 +74,7 @@ class Audio:
 
     payload: bytes
     chunk: int | None
-    """Its number, from wherever they begin; None where pieces come in order and are not numbered."""
+    """Its number in the sequence, which may begin anywhere; None if pieces are not numbered and come in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,26 +86,26 @@ class Digit:
 
 @dataclass(frozen=True, slots=True)
 class MarkReached:
-    """What was sent before a mark was played, or was dropped by `clear`."""
+    """The audio before a mark was played, or was dropped by `clear`."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """Whether audio may be sent: the vendor's queue is full, or is so no longer."""
+    """Whether audio may be sent. It may not while the vendor's queue is full."""
 
     may_send: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """The call is over, or its audio is."""
+    """The call or its audio is over."""
 
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """Nothing that matters here."""
+    """A message that means nothing to us."""
 
 
 Message = Started | Audio | Digit | MarkReached | Flow | Stopped | Other

@@ -1,49 +1,62 @@
-"""The `telephony:` part of `agent.yaml`: who brings telephone calls, and under which address they reach us."""
+"""The `telephony:` part of `agent.yaml`: which vendors bring telephone calls, and at which address they reach us."""
 
 from __future__ import annotations
 
 import ipaddress
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 import msgspec
 
 from voiceagent.addresses import check_address
 from voiceagent.errors import ConfigError
-from voiceagent.telephony.policies import ResultSettings, VoicemailSettings
+from voiceagent.telephony.policies import HumanSettings, RecordingSettings, ResultSettings, VoicemailSettings
 from voiceagent.telephony.sip_settings import SipSettings
+from voiceagent.telephony.transfers import check_transfers, with_shared
 from voiceagent.telephony.vendors import VENDORS, Vendor
 
 MAX_PORT = 65_535
 MIN_PASSWORD_CHARACTERS = 16
-"""Of a password that any machine may try, as of a server's key."""
+"""The shortest password that any machine may try, as for a server's key."""
 
 
 class TelephonySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """No telephone unless configured."""
 
     vendors: tuple[str, ...] = ()
-    """Of `twilio`, `signalwire`, `telnyx`, `plivo`, `exotel`, `vonage`, `jambonz`, `asterisk`."""
+    """Some of `twilio`, `signalwire`, `telnyx`, `plivo`, `exotel`, `vonage`, `jambonz`, `asterisk`."""
     url: str = ""
-    """Where they reach this server, such as https://voice.example.org: what their signatures are made over."""
+    """Where the vendors reach this server, such as https://voice.example.org. Their signatures cover it."""
+    own_numbers: tuple[str, ...] = ()
+    """Your own telephone numbers. A call from one of them is a call that you made."""
     sip: SipSettings | None = None
     """A trunk or PBX, reached through Janus."""
 
     audiosocket: str = ""
-    """Where Asterisk's AudioSocket is listened for, such as 127.0.0.1:9092. Empty: nowhere."""
+    """Where to listen for Asterisk's AudioSocket, such as 127.0.0.1:9092. Empty: nowhere."""
     audiosocket_peers: tuple[str, ...] = ()
-    """The addresses that may come there; needed where it is not loopback."""
+    """The addresses that may connect there; required unless it is loopback."""
+    transfers: Mapping[str, str] = {}
+    """To whom calls may be transferred, by the name that the agent is told: `sales: "+15550100"`, or a SIP address. This works
+    for `sip` and for some vendors; see docs/phone-calls.md."""
+    send_keys: bool = False
+    """Whether the agent may press keys, as a tool, on SIP and Plivo: for menus of those whom it calls."""
+    human: HumanSettings = HumanSettings()
+    """To whom a caller is put through who asks for a person."""
+    recording: RecordingSettings = RecordingSettings()
+    """Whether calls are recorded, and how."""
     collect_digits: bool = False
-    """Whether the agent has the tool of that name: it says how the number that it asks for ends."""
+    """Whether the agent has the tool of that name, which says how the number that it asks for ends."""
     voicemail: VoicemailSettings = VoicemailSettings()
-    """What is done where an answering machine takes a call that we made."""
+    """What happens if an answering machine takes a call that we made."""
     results: ResultSettings = ResultSettings()
     """Who is told how a call went."""
 
     def __post_init__(self) -> None:
         audiosocket_of(self)
+        self._check_transfers()
         unknown = next((name for name in self.vendors if name not in VENDORS), None)
         if unknown is not None:
             raise ValueError(f"vendors has {unknown[:40]!r}, expected some of {', '.join(VENDORS)}")
@@ -54,6 +67,27 @@ class TelephonySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
                 check_address(self.url, query=False, secrets_go="a vendor's secret goes into its environment variable")
             except ValueError as error:
                 raise ValueError(f"url {error}") from error
+
+    @property
+    def sip_line(self) -> SipSettings | None:
+        """`sip`, with what all lines share."""
+        return None if self.sip is None else with_shared(self.sip, self.transfers, send_keys=self.send_keys)
+
+    def _check_transfers(self) -> None:
+        check_transfers(self.transfers)
+        name, known = self.human.transfer, {**self.transfers, **(self.sip.transfers if self.sip is not None else {})}
+        if name and name not in known:
+            raise ValueError(
+                f"human.transfer is {name[:60]!r}, expected one of transfers: {', '.join(known) or 'there are none'}"
+            )
+        if name and self.recording.may_refuse and self.human.key == self.recording.refuse_key:
+            raise ValueError(f"recording.refuse_key is {self.human.key!r}, and so is human.key; expected another one")
+        able = [vendor for vendor in self.vendors if vendor in VENDORS and VENDORS[vendor].follow_up is not None]
+        if name and able and name not in self.transfers:
+            raise ValueError(f"human.transfer is {name[:60]!r}, which only sip knows; expected one of transfers")
+        if (self.transfers or name) and self.sip is None and not able:
+            can = ", ".join(vendor for vendor, how in VENDORS.items() if how.follow_up is not None)
+            raise ValueError(f"transfers needs a line that can transfer: sip, or a vendor of {can}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +133,15 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Telephone:
-    """All lines, and where they lead."""
+    """All lines, and the address at which vendors reach us."""
 
     lines: Mapping[str, Line]
     url: str
-    """Without a slash at its end."""
+    """The server's address, without a slash at its end."""
     audiosocket: AudioSocket | None = None
+    own_numbers: tuple[str, ...] = ()
+    transfers: Mapping[str, str] = field(default_factory=dict)
+    """To whom calls may be transferred: a number or a SIP address, by name."""
 
     @classmethod
     def from_settings(cls, settings: TelephonySettings, environment: Mapping[str, str] = os.environ) -> Telephone:
@@ -124,7 +161,8 @@ class Telephone:
                     f"{MIN_PASSWORD_CHARACTERS} characters, such as from: openssl rand -hex 24"
                 )
             lines[name] = Line(name, vendor, secret)
-        return cls(lines, settings.url.rstrip("/"), audiosocket_of(settings))
+        own_numbers, transfers = settings.own_numbers, settings.transfers
+        return cls(lines, settings.url.rstrip("/"), audiosocket_of(settings), own_numbers, transfers)
 
     def stream_url(self, path: str) -> str:
         """The WebSocket address of a path of ours."""

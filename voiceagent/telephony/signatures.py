@@ -1,5 +1,5 @@
-"""Who sent a webhook: each vendor's way to prove it, by its documents. All compare in constant time; those that sign a time
-refuse what is older than five minutes."""
+"""Checks who sent a webhook, by each vendor's documents. All compare in constant time. Where a time is signed,
+what is older than five minutes is refused. Not every vendor signs the query of the URL: `Vendor.signs_query` says which do."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_FIELDS = 256
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """A request, as its sender saw it."""
+    """A request, as its sender made it."""
 
     method: str
     url: str
@@ -38,55 +38,58 @@ class Webhook:
         """The body's fields, in order. Raises ValueError for a body that is no form."""
         return parse_qsl(self.body.decode(), keep_blank_values=True, max_num_fields=MAX_FIELDS)
 
+    def query(self) -> list[tuple[str, str]]:
+        """The parameters of the URL, in order. Raises ValueError for too many."""
+        return parse_qsl(urlsplit(self.url).query, keep_blank_values=True, max_num_fields=MAX_FIELDS)
+
     def is_old(self, time_s: str) -> bool:
-        """Whether a time that it was signed with is no number, or too far away."""
+        """Whether a signed time is no number, or too far from now."""
         try:
             return not abs(self.now_s - float(time_s)) <= MAX_AGE_S
         except ValueError:
             return True
 
 
-Check = Callable[[Webhook, str], bool]
-"""Whether a webhook was signed with a secret. May raise ValueError for one that cannot be read."""
+Check = Callable[[Webhook, str], str]
+"""Returns what the secret has signed in a webhook, as the digits of a hash. Two webhooks of one signature have the same. Empty if
+the signature is missing or wrong. May raise ValueError for a webhook that cannot be read."""
 
 
-def twilio(webhook: Webhook, secret: str) -> bool:
+def twilio(webhook: Webhook, secret: str) -> str:
     """Base64 of HMAC-SHA1 over the URL and the form's fields by name (twilio.com/docs/usage/security)."""
-    return _is_twilios(webhook, secret, webhook.headers.get("x-twilio-signature", ""))
+    return _twilios(webhook, secret, webhook.headers.get("x-twilio-signature", ""))
 
 
-def signalwire(webhook: Webhook, secret: str) -> bool:
-    """As Twilio, under its own header; or in hexadecimal digits, SHA-1 or SHA-256, over the URL and the body as it is."""
+def signalwire(webhook: Webhook, secret: str) -> str:
+    """Twilio's signature under its own header, or hexadecimal HMAC-SHA1 or HMAC-SHA256 over the URL and the raw body."""
     given = webhook.headers.get("x-signalwire-signature", "") or webhook.headers.get("x-twilio-signature", "")
     whole = webhook.url.encode() + webhook.body
     stronger = webhook.headers.get("x-signalwire-sha256-signature", "")
-    return (
-        _is_twilios(webhook, secret, given)
-        or _same(given, _hmac(secret, whole, "sha1").hex())
-        or _same(stronger, _hmac(secret, whole, "sha256").hex())
-    )
+    is_whole = _same(given, _hmac(secret, whole, "sha1").hex()) or _same(stronger, _hmac(secret, whole, "sha256").hex())
+    return _digest(whole) if is_whole else _twilios(webhook, secret, given)
 
 
-def telnyx(webhook: Webhook, secret: str) -> bool:
-    """Ed25519 over `time|body`; the secret is Telnyx' public key, which is none."""
+def telnyx(webhook: Webhook, secret: str) -> str:
+    """Ed25519 over `time|body`. The secret is Telnyx' public key, which is none. A GET has no body: nothing of it is signed."""
     time_s = webhook.headers.get("telnyx-timestamp", "")
-    if webhook.is_old(time_s):
-        return False
+    if webhook.method != "POST" or webhook.is_old(time_s):
+        return ""
+    signed = f"{time_s}|".encode() + webhook.body
     try:
         key = Ed25519PublicKey.from_public_bytes(base64.b64decode(secret)[-32:])
         signature = base64.b64decode(webhook.headers.get("telnyx-signature-ed25519", ""))
-        key.verify(signature, f"{time_s}|".encode() + webhook.body)
+        key.verify(signature, signed)
     except (InvalidSignature, binascii.Error, ValueError):
-        return False
-    return True
+        return ""
+    return _digest(signed)
 
 
-def plivo(webhook: Webhook, secret: str) -> bool:
-    """Version 3: Base64 of HMAC-SHA256 over the URL, the fields by name, and a nonce; several signatures stand between commas."""
+def plivo(webhook: Webhook, secret: str) -> str:
+    """Version 3: Base64 of HMAC-SHA256 over the URL, the fields by name, and a nonce. Commas separate several signatures."""
     parts = urlsplit(webhook.url)
     signed = urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
     fields = webhook.form() if webhook.method == "POST" else []
-    query = "&".join(f"{name}={value}" for name, value in sorted(parse_qsl(parts.query, keep_blank_values=True)))
+    query = "&".join(f"{name}={value}" for name, value in sorted(webhook.query()))
     if query or fields:
         signed += f"?{query}"
     if query and fields:
@@ -95,50 +98,54 @@ def plivo(webhook: Webhook, secret: str) -> bool:
     signed += f".{webhook.headers.get('x-plivo-signature-v3-nonce', '')}"
     expected = base64.b64encode(_hmac(secret, signed.encode(), "sha256")).decode()
     given = webhook.headers.get("x-plivo-signature-v3", "").split(",")
-    return any(_same(one, expected) for one in given)
+    return _digest(signed.encode()) if any(_same(one, expected) for one in given) else ""
 
 
-def vonage(webhook: Webhook, secret: str) -> bool:
-    """A JSON web token (RFC 7519) signed with HS256, whose claims hold the time and the body's hash."""
+def vonage(webhook: Webhook, secret: str) -> str:
+    """A JSON web token (RFC 7519) signed with HS256. Its claims hold the time, and SHA-256 of the payload: of the body, or for a
+    GET of the query as a JSON object, in its order and without spaces (Vonage's support article 19033783342876)."""
     scheme, _, token = webhook.headers.get("authorization", "").partition(" ")
     parts = token.strip().split(".")
     if scheme.lower() != "bearer" or len(parts) != 3:
-        return False
+        return ""
     signed = f"{parts[0]}.{parts[1]}".encode(errors="replace")
     if not hmac.compare_digest(_of_base64url(parts[2]), _hmac(secret, signed, "sha256")):
-        return False
+        return ""
     header, claims = _claims(parts[0]), _claims(parts[1])
     if header.get("alg") != "HS256" or webhook.is_old(str(claims.get("iat", ""))):
-        return False
-    return not webhook.body or _same(str(claims.get("payload_hash", "")), hashlib.sha256(webhook.body).hexdigest())
+        return ""
+    payload = webhook.body if webhook.method == "POST" else msgspec.json.encode(dict(webhook.query()))
+    return _digest(signed) if _same(str(claims.get("payload_hash", "")), hashlib.sha256(payload).hexdigest()) else ""
 
 
-def jambonz(webhook: Webhook, secret: str) -> bool:
-    """`t=time,v1=signature`: the digits of HMAC-SHA256 over `time.body`."""
+def jambonz(webhook: Webhook, secret: str) -> str:
+    """`t=time,v1=signature`: the digits of HMAC-SHA256 over `time.body`. A GET tells nothing of the call."""
     pairs = [part.partition("=") for part in webhook.headers.get("jambonz-signature", "").split(",")[:8]]
     time_s = next((value for name, _, value in pairs if name.strip() == "t"), "")
-    if webhook.is_old(time_s):
-        return False
-    expected = _hmac(secret, f"{time_s}.".encode() + webhook.body, "sha256").hex()
-    return any(_same(value, expected) for name, _, value in pairs if name.strip() == "v1")
+    if webhook.method != "POST" or webhook.is_old(time_s):
+        return ""
+    signed = f"{time_s}.".encode() + webhook.body
+    expected = _hmac(secret, signed, "sha256").hex()
+    return _digest(signed) if any(_same(value, expected) for name, _, value in pairs if name.strip() == "v1") else ""
 
 
-def basic(webhook: Webhook, secret: str) -> bool:
-    """A user and a password, `user:password`, as the URL that the vendor was given holds them (RFC 7617)."""
+def basic(webhook: Webhook, secret: str) -> str:
+    """The user and the password in the URL that the vendor was given, `user:password` (RFC 7617)."""
     scheme, _, given = webhook.headers.get("authorization", "").partition(" ")
-    return scheme.lower() == "basic" and _same(given.strip(), base64.b64encode(secret.encode()).decode())
+    is_right = scheme.lower() == "basic" and _same(given.strip(), base64.b64encode(secret.encode()).decode())
+    return _digest(webhook.url.encode() + b" " + webhook.body) if is_right else ""
 
 
-def _is_twilios(webhook: Webhook, secret: str, given: str) -> bool:
+def _twilios(webhook: Webhook, secret: str, given: str) -> str:
     fields = sorted(set(webhook.form())) if webhook.method == "POST" else []
     signed = "".join(f"{name}{value}" for name, value in fields)
     urls = _with_and_without_port(webhook.url)
     expected = [base64.b64encode(_hmac(secret, (url + signed).encode(), "sha1")).decode() for url in urls]
-    return any(_same(given, one) for one in expected)
+    return _digest((webhook.url + signed).encode()) if any(_same(given, one) for one in expected) else ""
 
 
 def _with_and_without_port(url: str) -> Sequence[str]:
-    """Some of Twilio's backends sign the scheme's own port with the URL, others leave any out."""
+    """Some of Twilio's backends sign the URL with the scheme's own port. Others leave out any port."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     bare = host.rpartition(":")[0] if parts.port else host
@@ -148,6 +155,10 @@ def _with_and_without_port(url: str) -> Sequence[str]:
 
 def _hmac(secret: str, signed: bytes, algorithm: str) -> bytes:
     return hmac.new(secret.encode(), signed, algorithm).digest()
+
+
+def _digest(signed: bytes) -> str:
+    return hashlib.sha256(signed).hexdigest()
 
 
 def _same(given: str, expected: str) -> bool:

@@ -1,4 +1,4 @@
-"""Why a SIP call or a registration did not come about, in one clear line each (RFC 3261 §21)."""
+"""Explains in one clear line why a SIP call or a registration failed (RFC 3261 §21)."""
 
 from __future__ import annotations
 

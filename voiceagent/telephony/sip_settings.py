@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -15,9 +15,11 @@ from voiceagent.errors import ConfigError
 from voiceagent.telephony.janus_messages import Account
 
 _URI = re.compile(r"sips?:([A-Za-z0-9\-_.!~*'()&=+$,;?/%#]+@)?[A-Za-z0-9.\-\[\]:]+(;[A-Za-z0-9=.\-_]+)*")
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9 _-]{0,39}")
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9 _-]{0,39}")
+"""Of somebody whom calls are transferred to."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 MAX_URI_CHARACTERS = 256
+MIN_LINES_OF_A_WARM_TRANSFER = 2
 
 
 def check_uri(uri: str, name: str, example: str) -> str:
@@ -25,6 +27,20 @@ def check_uri(uri: str, name: str, example: str) -> str:
     if len(uri) > MAX_URI_CHARACTERS or not _URI.fullmatch(uri):
         raise ValueError(f"{name} is {uri[:80]!r}, expected a SIP address such as {example}")
     return uri
+
+
+class TransferTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Somebody to whom the agent may transfer a call."""
+
+    to: str
+    """A SIP address."""
+    kind: Literal["blind", "warm"] = "blind"
+    """`blind`: the caller's side calls them (REFER). `warm`: we call them, tell them what the caller wants, and join both."""
+    ring_timeout_s: Annotated[float, msgspec.Meta(gt=0, le=120)] = 20.0
+    """Of a warm transfer: then nobody has answered, and the caller is with the agent again."""
+    accept_key: Annotated[str, msgspec.Meta(pattern="^[0-9]?$")] = ""
+    """Of a warm transfer: the key that takes the call; any other declines it. Empty: whoever has heard the summary has taken
+    it."""
 
 
 class SipSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -52,8 +68,11 @@ class SipSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Calls at once, in and out; another one hears busy."""
     ring_timeout_s: Annotated[float, msgspec.Meta(gt=0, le=300)] = 45.0
     """A call that we make and nobody takes is given up."""
-    transfers: Mapping[str, str] = {}
-    """To whom the agent may transfer a call, by the name that it is told: `sales: sip:200@pbx.example.org`."""
+    comfort_noise_dbov: Annotated[float, msgspec.Meta(ge=-70, le=-45)] | None = None
+    """How loud the noise is that callers hear while nobody speaks, such as -65; null: silence."""
+    transfers: Mapping[str, str | TransferTarget] = {}
+    """To whom the agent may transfer a call, by the name that it is told: `sales: sip:200@pbx.example.org`. An address alone is
+    a blind transfer."""
     send_keys: bool = False
     """Whether the agent may press keys, as a tool: for menus of those whom it calls."""
 
@@ -64,13 +83,25 @@ class SipSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.proxy:
             check_uri(self.proxy, "proxy", "sip:192.0.2.7:5060")
         _check_gateway(self.gateway)
-        for name, uri in self.transfers.items():
-            if not _NAME.fullmatch(name):
+        for name, target in self.targets.items():
+            if not NAME.fullmatch(name):
                 raise ValueError(f"transfers has {name[:60]!r}, expected a name of at most 40 letters, digits and spaces")
-            check_uri(uri, f"transfers.{name}", "sip:200@pbx.example.org")
+            check_uri(target.to, f"transfers.{name}", "sip:200@pbx.example.org")
+        if self.longest_ring_s and self.calls < MIN_LINES_OF_A_WARM_TRANSFER:
+            raise ValueError(f"calls is {self.calls}, expected at least 2: a warm transfer takes two lines")
         for name in ("gateway_secret_env", "password_env"):
             if not _VARIABLE.fullmatch(getattr(self, name)):  # it may be the secret itself
                 raise ValueError(f"{name} names no environment variable; put the secret into one and name that")
+
+    @property
+    def targets(self) -> dict[str, TransferTarget]:
+        """`transfers`, each with its kind."""
+        return {name: TransferTarget(each) if isinstance(each, str) else each for name, each in self.transfers.items()}
+
+    @property
+    def longest_ring_s(self) -> float:
+        """Of the warm transfers; 0 where there are none."""
+        return max((target.ring_timeout_s for target in self.targets.values() if target.kind == "warm"), default=0.0)
 
 
 def _check_gateway(url: str) -> None:

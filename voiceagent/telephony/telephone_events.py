@@ -1,5 +1,5 @@
-"""Keys of a telephone as RTP carries them (RFC 4733 §2): a key is a run of packets with one timestamp, each telling how long it
-is down so far; the last, which says that it was released, comes three times. Pure."""
+"""A telephone's keys in RTP (RFC 4733 §2). A key is a run of packets with one timestamp. Each packet tells how long the key is
+down so far. The last packet says that it was released, and is sent three times. Pure."""
 
 from __future__ import annotations
 
@@ -16,21 +16,24 @@ VOLUME = 10
 PRESSED_FRAMES = 8
 END_FRAMES = 3
 GAP_FRAMES = 5
-"""Between two keys."""
+"""The pause between two keys."""
+PAUSE = "W"
+"""Stands for half a second in which no key is pressed."""
+PAUSE_FRAMES = 25
 MAX_KEYS = 64
-"""That may wait to be sent."""
+"""The most keys that may wait to be sent."""
 _PAYLOAD = struct.Struct("!BBH")
 _REMEMBERED = 16
 
 
 class KeyReader:
-    """Tells each key once, whichever of its packets come, and in which order."""
+    """Reports each key once, whichever of its packets arrive and in whatever order."""
 
     def __init__(self) -> None:
         self._seen: deque[int] = deque(maxlen=_REMEMBERED)
 
     def read(self, payload: bytes, timestamp: int) -> str:
-        """The key that a packet is the first of; empty for one known, and for what is no key."""
+        """The key, if this is the first packet of it that arrives; empty for a known key, and for anything that is no key."""
         if len(payload) < _PAYLOAD.size or timestamp in self._seen:
             return ""
         event = payload[0]
@@ -40,18 +43,24 @@ class KeyReader:
         return KEYS[event]
 
 
+def check_keys(keys: str) -> None:
+    """Raises ValueError for what no telephone has."""
+    if not keys or any(key not in KEYS + PAUSE for key in keys.upper()):
+        raise ValueError(f"keys are {keys[:40]!r}, expected some of {KEYS}, and w for half a second's wait")
+
+
 @dataclass(frozen=True, slots=True)
 class KeyPacket:
-    """What goes out in place of 20 ms of audio."""
+    """A packet that goes out in place of 20 ms of audio."""
 
     payload: bytes
     frames_ago: int
-    """How many frames before this one the key was pressed: its packets all bear that time."""
+    """How many frames earlier the key was pressed. All its packets carry that time."""
     is_first: bool
 
 
 class KeyWriter:
-    """Makes packets of keys, one each 20 ms."""
+    """Makes the packets of keys, one each 20 ms."""
 
     def __init__(self) -> None:
         self._keys: deque[str] = deque()
@@ -64,16 +73,17 @@ class KeyWriter:
         return bool(self._keys)
 
     def press(self, keys: str) -> None:
-        """Send these. Raises ValueError for what no telephone has, and for too many."""
-        wrong = next((key for key in keys if key.upper() not in KEYS), None)
-        if wrong is not None or not keys:
-            raise ValueError(f"keys are {keys[:40]!r}, expected some of {KEYS}")
+        """Queue these keys; `w` waits half a second. Raises ValueError for a key that no telephone has, and for too many keys."""
+        check_keys(keys)
         if len(self._keys) + len(keys) > MAX_KEYS:
             raise ValueError(f"{len(self._keys) + len(keys)} keys would wait, expected at most {MAX_KEYS}")
         self._keys.extend(keys.upper())
 
     def next(self) -> KeyPacket | None:
-        """For the next 20 ms; None: audio goes out."""
+        """The packet of the next 20 ms; None if audio goes out instead."""
+        while not self._gap and self._keys and self._keys[0] == PAUSE:
+            self._keys.popleft()
+            self._gap = PAUSE_FRAMES
         if self._gap:
             self._gap -= 1
             return None

@@ -1,5 +1,5 @@
-"""A stream's admission: the webhook that was checked hands out a ticket, and the stream that brings it is that call's. Each is
-good for one stream and for a minute, so what a log or a proxy has seen of it opens nothing."""
+"""A stream's admission. A webhook that was checked gets a ticket, and the stream that brings the ticket is that call's. A ticket
+is good for one stream and for one minute, so a ticket in a log opens nothing later."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from voiceagent.telephony.messages import CallFacts
 
 VALID_S = 60.0
 MAX_OPEN = 256
-"""The oldest goes first: a call whose stream never came."""
+"""If there are more, the oldest is dropped: its stream never came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,21 +24,26 @@ class Ticket:
 
 
 class Tickets:
-    """Those whose streams have not come. Times are seconds of any one clock."""
+    """The tickets whose streams have not come. Times are seconds of any one clock."""
 
     def __init__(self) -> None:
         self._open: OrderedDict[str, Ticket] = OrderedDict()
 
     def issue(self, vendor: str, facts: CallFacts, now_s: float) -> str:
-        """A new one; what the stream's address ends with."""
+        """A new ticket, which the stream's address ends with."""
         name = secrets.token_urlsafe(24)
         self._open[name] = Ticket(vendor, facts, now_s + VALID_S)
         while len(self._open) > MAX_OPEN:
             self._open.popitem(last=False)
         return name
 
+    def is_open(self, name: str, now_s: float) -> bool:
+        """Whether a stream may still come with it."""
+        ticket = self._open.get(name)
+        return ticket is not None and ticket.until_s >= now_s
+
     def take(self, name: str, vendor: str, now_s: float) -> CallFacts | None:
-        """What it was issued for; None where it is unknown, used, too old or another vendor's."""
+        """The facts that it was issued for; None if it is unknown, used, too old or another vendor's."""
         ticket = self._open.pop(name, None)
         if ticket is None or ticket.vendor != vendor or ticket.until_s < now_s:
             return None

@@ -1,4 +1,4 @@
-"""Those who carry telephone calls to us over a WebSocket, as data: their dialect, their webhook and how it is signed."""
+"""The vendors that carry telephone calls to us over a WebSocket, as data: their dialect, their webhook and how they sign it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Protocol
 from voiceagent.telephony import answers, signatures
 from voiceagent.telephony.asterisk_stream import AsteriskStream
 from voiceagent.telephony.binary_stream import JambonzStream, VonageStream
+from voiceagent.telephony.follow_up_answers import JAMBONZ, PLIVO, TWIML, FollowUpAnswers
 from voiceagent.telephony.json_stream import FieldMap, JsonStream
 from voiceagent.telephony.messages import AudioFormat, Encoding, Message
 
@@ -18,7 +19,7 @@ class Stream(Protocol):
     """One call's messages, read and written. Pure."""
 
     def read(self, message: str | bytes) -> Message:
-        """What a message says. Raises MediaError, in one line, for one that cannot be read."""
+        """What a message says. Raises MediaError, in one line, for a message that cannot be read."""
         ...
 
     def audio(self, payload: bytes) -> str | bytes:
@@ -26,15 +27,15 @@ class Stream(Protocol):
         ...
 
     def mark(self, name: str) -> tuple[str, ...]:
-        """The messages that ask to be told when all that was sent before them was played."""
+        """The messages that ask for a report once everything sent before them was played."""
         ...
 
     def clear(self) -> tuple[str, ...]:
-        """The messages that drop what was not played yet."""
+        """The messages that drop the audio that was not played yet."""
         ...
 
     def hang_up(self) -> tuple[str, ...]:
-        """The messages that end the call, where closing its stream is not all."""
+        """The messages that end the call, if closing its stream is not enough."""
         ...
 
 
@@ -43,21 +44,28 @@ class Vendor:
     """One of them."""
 
     secret: str
-    """The environment variable with what its webhooks are signed with."""
+    """The environment variable with the secret that signs its webhooks."""
     check: signatures.Check
     answer: answers.Answer | None
-    """To its webhook; None where there is none: its stream comes at once, and what is checked is checked of that."""
+    """The answer to its webhook; None if it has none. Then its stream comes at once, and the stream's request is checked."""
     new_stream: Callable[[], Stream]
     caller: str = "From"
     """The names of the webhook's fields."""
     called: str = "To"
     call_id: str = "CallSid"
     chunk_frames: int = 1
-    """The vendor wants so many frames of 20 ms in a message."""
+    """How many frames of 20 ms the vendor wants in a message."""
     protocols: tuple[str, ...] = ()
     """WebSocket subprotocols."""
+    follow_up: FollowUpAnswers | None = None
+    """What answers the question what follows a stream; None where the vendor does not ask: its calls cannot be transferred."""
     is_password: bool = False
-    """Whether the secret is `user:password`, which the operator chose; else the vendor made it."""
+    """Whether the secret is `user:password`, which the operator chose. If not, the vendor made it."""
+    signs_query: bool = True
+    """Whether the query of the webhook's address is signed with a POST, or comes with a password. If not, anybody who has
+    captured a webhook may send it to another query."""
+    signs_nonce: bool = False
+    """Whether each webhook is signed with a nonce of its own, also where the vendor sends it again."""
 
 
 _TWILIO = FieldMap()
@@ -79,6 +87,7 @@ _PLIVO = FieldMap(
     mark_name_inside=False,
     marks_reached=("playedStream", "played"),
     clear="clearAudio",
+    send_keys="sendDTMF",
 )
 _EXOTEL = FieldMap(
     stream_id="stream_sid",
@@ -91,11 +100,28 @@ _EXOTEL = FieldMap(
 
 VENDORS: Mapping[str, Vendor] = MappingProxyType(
     {
-        "twilio": Vendor("VOICEAGENT_TWILIO_TOKEN", signatures.twilio, answers.twiml, lambda: JsonStream(_TWILIO)),
-        "signalwire": Vendor("VOICEAGENT_SIGNALWIRE_KEY", signatures.signalwire, answers.twiml, lambda: JsonStream(_TWILIO)),
-        "telnyx": Vendor("VOICEAGENT_TELNYX_PUBLIC_KEY", signatures.telnyx, answers.texml, lambda: JsonStream(_TELNYX)),
+        "twilio": Vendor(
+            "VOICEAGENT_TWILIO_TOKEN", signatures.twilio, answers.twiml, lambda: JsonStream(_TWILIO), follow_up=TWIML
+        ),
+        "signalwire": Vendor(
+            "VOICEAGENT_SIGNALWIRE_KEY", signatures.signalwire, answers.twiml, lambda: JsonStream(_TWILIO), follow_up=TWIML
+        ),
+        "telnyx": Vendor(
+            "VOICEAGENT_TELNYX_PUBLIC_KEY",
+            signatures.telnyx,
+            answers.texml,
+            lambda: JsonStream(_TELNYX),
+            signs_query=False,
+            follow_up=TWIML,
+        ),
         "plivo": Vendor(
-            "VOICEAGENT_PLIVO_TOKEN", signatures.plivo, answers.plivo_xml, lambda: JsonStream(_PLIVO), call_id="CallUUID"
+            "VOICEAGENT_PLIVO_TOKEN",
+            signatures.plivo,
+            answers.plivo_xml,
+            lambda: JsonStream(_PLIVO),
+            call_id="CallUUID",
+            follow_up=PLIVO,
+            signs_nonce=True,
         ),
         "exotel": Vendor(
             "VOICEAGENT_EXOTEL_PASSWORD",
@@ -115,6 +141,7 @@ VENDORS: Mapping[str, Vendor] = MappingProxyType(
             caller="from",
             called="to",
             call_id="uuid",
+            signs_query=False,
         ),
         "jambonz": Vendor(
             "VOICEAGENT_JAMBONZ_SECRET",
@@ -125,6 +152,8 @@ VENDORS: Mapping[str, Vendor] = MappingProxyType(
             called="to",
             call_id="call_sid",
             protocols=("audio.jambonz.org",),
+            follow_up=JAMBONZ,
+            signs_query=False,
         ),
         "asterisk": Vendor(
             "VOICEAGENT_ASTERISK_PASSWORD",
@@ -138,4 +167,4 @@ VENDORS: Mapping[str, Vendor] = MappingProxyType(
         ),
     }
 )
-"""By their name in the settings and in the paths of their routes."""
+"""The vendors by name. The name stands in the settings and in the paths of the routes."""

@@ -58,6 +58,11 @@ class CallTools:
         return self.offered
 
     @property
+    def legs(self) -> tuple[Tool, ...]:
+        """The tools that belong to the leg."""
+        return tuple(self._legs.values())
+
+    @property
     def offered(self) -> list[dict[str, object]]:
         """The client's tools, as the session shows them."""
         return [tool.shown for tool in self._offered.values()]

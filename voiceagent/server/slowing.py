@@ -1,0 +1,49 @@
+"""Makes guessing slow. An address that was refused a few times waits for each further refusal. What is right never waits, because
+others may share the address: a proxy, an office, a telephone vendor."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+
+from voiceagent.token_bucket import TokenBucket
+
+AT_ONCE = 5.0
+"""How many refusals an address gets at once."""
+FORGIVEN_PER_S = 0.1
+"""How many of them are forgotten in a second."""
+PAUSE_S = 1.0
+"""How long a further refusal takes."""
+MAX_WAITING = 64
+"""How many refusals may wait at a time. Other clients are told to come back later. `Connections.wait_s` limits how many of these
+an address gets."""
+MAX_ADDRESSES = 1024
+
+
+class Slowing:
+    """Counts the refusals of each address."""
+
+    def __init__(self) -> None:
+        self._by_address: OrderedDict[str, TokenBucket] = OrderedDict()
+        self._waiting = 0
+
+    async def refused(self, address: str) -> bool:
+        """Something wrong came from `address`. Returns when it may be answered; False if the client is to be told to come back
+        later."""
+        if self._bucket(address).take(1.0, asyncio.get_running_loop().time()):
+            return True
+        if self._waiting >= MAX_WAITING:
+            return False
+        self._waiting += 1
+        try:
+            await asyncio.sleep(PAUSE_S)
+        finally:
+            self._waiting -= 1
+        return True
+
+    def _bucket(self, address: str) -> TokenBucket:
+        bucket = self._by_address.pop(address, None) or TokenBucket(FORGIVEN_PER_S, AT_ONCE)
+        self._by_address[address] = bucket
+        while len(self._by_address) > MAX_ADDRESSES:
+            self._by_address.popitem(last=False)
+        return bucket

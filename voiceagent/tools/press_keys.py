@@ -1,0 +1,40 @@
+"""`press_keys`: the agent presses keys of the telephone, for a menu of somebody whom it called."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from voiceagent.json_types import JsonObject
+from voiceagent.tools.arguments import ArgumentSchema
+from voiceagent.tools.policy import ToolPolicy
+from voiceagent.tools.threads import Threads
+from voiceagent.tools.tool import Tool, ToolError
+
+NAME = "press_keys"
+PATTERN = "^[0-9*#w]{1,32}$"
+
+
+class PressKeys(Tool):
+    """Of one call on a telephone."""
+
+    def __init__(self, press: Callable[[str], Awaitable[None]], description: str) -> None:
+        """`press` raises ValueError for what is no key, ConnectionError where nothing goes out."""
+        self.name = NAME
+        self.description = description
+        self.policy = ToolPolicy("external")
+        keys = {"type": "string", "pattern": PATTERN}
+        self._arguments = ArgumentSchema({"type": "object", "properties": {"keys": keys}, "required": ["keys"]})
+        self.parameters = self._arguments.parameters
+        self._press = press
+
+    def parse(self, arguments: str) -> JsonObject:
+        """See Tool."""
+        return self._arguments.parse(arguments)
+
+    async def run(self, given: JsonObject, threads: Threads) -> object:
+        """Press them."""
+        try:
+            await self._press(str(given["keys"]))
+        except (ValueError, ConnectionError, TimeoutError) as error:
+            raise ToolError(f"The keys were not pressed: {error or 'the call is gone'}.") from error
+        return {"status": "pressed"}
