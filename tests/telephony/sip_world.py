@@ -1,4 +1,4 @@
-"""A server with a SIP line to a PBX, whose calls echo, say what they are told to, and run tools when they are told to."""
+"""A server with a SIP line to a PBX, whose calls echo, and say what they are told to."""
 
 from __future__ import annotations
 
@@ -46,6 +46,9 @@ class SipTestCall:
         self.typed: list[dict[str, Any]] = []
         self.sent: list[Position] = []
         self.ended = ""
+        self.transfers: list[str] = []
+        """How they went: nothing, or why they failed."""
+        self._transferring: set[asyncio.Task[None]] = set()
         self._changed = changed
         self._end: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         leg.playout.on_sent = self._on_sent
@@ -83,9 +86,14 @@ class SipTestCall:
     def say(self, pcm: np.ndarray, reply_id: int = 2) -> None:
         self.leg.playout.push(reply_id, 0, pcm, complete=True)
 
-    def run_tool(self, name: str, **arguments: str) -> None:
-        event = {"type": "response.function_call_arguments.done", "call_id": "c1", "name": name}
-        self.leg.send_event({**event, "arguments": json.dumps(arguments)})
+    def transfer(self, to: str) -> None:
+        self._transferring.add(task := asyncio.create_task(self._transfer(to)))
+        task.add_done_callback(self._transferring.discard)
+
+    async def _transfer(self, to: str) -> None:
+        assert self.leg.put_through is not None
+        self.transfers.append(await self.leg.put_through(to))
+        self._changed()
 
     def last_words(self) -> None:
         self.say(tone(0.6, LAST_WORDS_HZ, RATE_HZ), LAST_REPLY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -19,6 +20,13 @@ from tests.telephony.sip_world import SipWorld, sip_world
 from tests.telephony.tones import is_loud, level_at, tone
 from voiceagent.audio.levels import dbfs
 from voiceagent.audio.resample import resample
+from voiceagent.config import AgentConfig
+from voiceagent.server.phone_calls import phone_tools
+from voiceagent.telephony.settings import TelephonySettings
+from voiceagent.telephony.sip_settings import SipSettings
+from voiceagent.tools.threads import Threads
+from voiceagent.tools.tool import ToolError
+from voiceagent.turn_taking.languages import LANGUAGES
 
 KEYS = "0123456789*#"
 
@@ -126,8 +134,7 @@ async def test_keys_go_both_ways(world: SipWorld, tmp_path: Path) -> None:
         assert call.typed[0] == {"type": "output_audio_buffer.clear"}, "the first key stops the agent's voice"
         assert call.typed[1]["item"]["content"] == [{"type": "input_text", "text": "42"}]
         assert call.typed[2] == {"type": "response.create"}
-        assert {tool["name"] for tool in call.session["tools"]} == {"transfer", "press_keys"}
-        call.run_tool("press_keys", keys=KEYS)
+        call.leg.press(KEYS)
         await alice.wait_told("CALL_DTMF_START", len(KEYS))
         assert "".join(event["param"] for event in alice.told("CALL_DTMF_START")) == KEYS
 
@@ -140,7 +147,7 @@ async def test_the_agent_calls_a_phone_that_takes_the_call(world: SipWorld, tmp_
         assert call.session["instructions"] == "Ask for the order's number."
         call.say(resample(tone(2.0, 900), RATE_HZ, 24_000))
         await bob.wait_heard(lambda pcm: level_at(pcm, 900) > 4000)
-        call.run_tool("press_keys", keys="19")
+        call.leg.press("19")
         await bob.wait(lambda: len(bob.told("CALL_DTMF_START")) == 2)
         await bob.do("hangup")
         await world.wait(lambda: bool(call.ended))
@@ -153,36 +160,65 @@ async def test_the_agent_finds_its_way_through_a_menu_by_keys_with_pauses(world:
         assert (await world.dial(world.uri("bob")))[0] == 201
         call = world.calls[0]
         call.echoes = False
-        call.run_tool("press_keys", keys="1w2")
+        call.leg.press("1w2")
         await bob.wait(lambda: len(bob.told("CALL_DTMF_START")) == 2)
         assert [event["param"] for event in bob.told("CALL_DTMF_START")] == ["1", "2"]
         await bob.say(tone(2.0, 1200))
         await world.wait(lambda: level_at(np.concatenate(call.heard), 1200, 16_000) > 4000)
-        call.run_tool("press_keys", keys="ww#")
+        call.leg.press("ww#")
         await bob.wait(lambda: len(bob.told("CALL_DTMF_START")) == 3)
         await bob.say(tone(2.0, 500))
         await world.wait(lambda: level_at(np.concatenate(call.heard[-50:]), 500, 16_000) > 4000)
-        call.run_tool("press_keys", keys="x")
-        await world.wait(lambda: len(call.typed) == 3)
-        assert "keys are 'x', expected some of" in call.typed[2]["item"]["output"]
+        with pytest.raises(ValueError, match="keys are 'x', expected some of"):
+            call.leg.press("x")
 
 
-async def test_a_line_puts_a_caller_through_and_says_why_it_did_not(tmp_path: Path, make_service: MakeService) -> None:  # noqa: F811
+async def test_a_line_puts_a_caller_through_or_tells_the_language_model_why_not_and_the_call_goes_on(
+    tmp_path: Path,
+    make_service: MakeService,  # noqa: F811
+) -> None:
+    transfers = {"sales": "sip:bob@pbx.test", "desk": "sip:busy@pbx.test"}
     async with (
-        sip_world(tmp_path, make_service, transfers={"sales": "sip:bob@pbx.test", "desk": "sip:busy@pbx.test"}) as world,
+        sip_world(tmp_path, make_service, transfers=transfers) as world,
         phone(tmp_path, "alice", world.pbx_port) as alice,
-        phone(tmp_path, "bob", world.pbx_port, answers=True) as bob,
+        phone(tmp_path, "bob", world.pbx_port) as bob,
     ):
         await alice.do("dial", world.uri("agent"))
         await world.wait(lambda: bool(world.calls and world.calls[0].heard))
-        call = world.calls[0]
+        call, threads = world.calls[0], Threads()
         assert call.leg.put_through is not None
         assert await call.leg.put_through("nobody") == "there is nobody called 'nobody'"
-        assert await call.leg.put_through("desk") == "486 Busy Here"
-        assert await call.leg.put_through("sales") == ""
-        await bob.wait(lambda: bool(bob.told("CALL_ESTABLISHED")))
-        await world.wait(lambda: bool(call.ended))
-        assert not call.typed, "the language model is told nothing"
+        settings = TelephonySettings(sip=SipSettings("sip:agent@pbx.test"), transfers=transfers)
+        (tool,) = phone_tools(AgentConfig(telephony=settings), call.leg)
+        with pytest.raises(ToolError, match="The transfer to desk failed: 486 Busy Here"):
+            await tool.run(tool.parse('{"to": "desk"}'), threads)
+        heard = len(call.heard)
+        await world.wait(lambda: len(call.heard) > heard + 20)
+        assert not call.ended
+        transferring = asyncio.create_task(tool.run(tool.parse('{"to": "sales"}'), threads))
+        await bob.wait_told("CALL_INCOMING")
+        asked_meanwhile = asyncio.ensure_future(call.leg.put_through("desk"))
+        await bob.do("accept")
+        await world.wait(lambda: call.ended == "transferred")
+        assert await transferring == {"status": "transferred"}
+        assert await asked_meanwhile == "", "it is one transfer"
+        await alice.wait_told("CALL_ESTABLISHED", 2)
+        assert not call.typed
+
+
+async def test_the_tools_of_a_line_are_those_of_its_settings(world: SipWorld, tmp_path: Path) -> None:
+    async with phone(tmp_path, "alice", world.pbx_port) as alice:
+        await alice.do("dial", world.uri("agent"))
+        await world.wait(lambda: bool(world.calls and world.calls[0].heard))
+        settings = TelephonySettings(sip=SipSettings("sip:agent@pbx.test"), transfers={"sales": "+15550100"}, send_keys=True)
+        agent = AgentConfig(language="de", telephony=settings)
+        transfer, press_keys = phone_tools(agent, world.calls[0].leg)
+        assert (transfer.name, transfer.description) == ("transfer", LANGUAGES["de"].phone.transfer)
+        assert (press_keys.name, press_keys.description) == ("press_keys", LANGUAGES["de"].phone.press_keys)
+        assert await press_keys.run(press_keys.parse('{"keys": "4"}'), Threads()) == {"status": "pressed"}
+        await alice.wait_told("CALL_DTMF_START")
+        with pytest.raises(ToolError):
+            transfer.parse('{"to": "desk"}')
 
 
 @pytest.mark.parametrize(
@@ -304,42 +340,3 @@ async def test_a_lost_trunk_is_told_once_and_registered_with_again_when_it_is_ba
     async with phone(tmp_path, "alice", world.pbx_port) as alice:
         await alice.do("dial", world.uri("agent"))
         await world.wait(lambda: bool(world.calls and world.calls[0].heard))
-
-
-async def test_the_agent_transfers_a_caller_to_another_phone(tmp_path: Path, make_service: MakeService) -> None:  # noqa: F811
-    transfers = {"sales": "sip:bob@pbx.test"}
-    async with (
-        sip_world(tmp_path, make_service, transfers=transfers) as world,
-        phone(tmp_path, "alice", world.pbx_port) as alice,
-        phone(tmp_path, "bob", world.pbx_port, answers=True) as bob,
-    ):
-        await alice.do("dial", world.uri("agent"))
-        await world.wait(lambda: bool(world.calls and world.calls[0].heard))
-        call = world.calls[0]
-        call.run_tool("transfer", to="nobody")
-        await world.wait(lambda: len(call.typed) == 1)
-        assert "nobody called 'nobody'" in call.typed[0]["item"]["output"]
-        call.run_tool("transfer", to="sales")
-        await bob.wait(lambda: bool(bob.told("CALL_ESTABLISHED")))
-        await world.wait(lambda: bool(call.ended))
-        assert call.ended == "transferred"
-        await alice.wait(lambda: len(alice.told("CALL_ESTABLISHED")) == 2)
-
-
-async def test_a_transfer_to_a_busy_phone_is_told_and_the_call_goes_on(
-    tmp_path: Path,
-    make_service: MakeService,  # noqa: F811
-) -> None:
-    async with (
-        sip_world(tmp_path, make_service, transfers={"sales": "sip:busy@pbx.test"}) as world,
-        phone(tmp_path, "alice", world.pbx_port) as alice,
-    ):
-        await alice.do("dial", world.uri("agent"))
-        await world.wait(lambda: bool(world.calls and world.calls[0].heard))
-        call = world.calls[0]
-        call.run_tool("transfer", to="sales")
-        await world.wait(lambda: bool(call.typed))
-        assert "The transfer to sales failed: 486" in call.typed[0]["item"]["output"]
-        heard = len(call.heard)
-        await world.wait(lambda: len(call.heard) > heard + 20)
-        assert not call.ended

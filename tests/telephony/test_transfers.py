@@ -27,7 +27,7 @@ from voiceagent.media.leg import Leg
 from voiceagent.media.stream_leg import StreamLeg
 from voiceagent.server.app import READINESS, make_app
 from voiceagent.server.calls import CallHandle, StartCall
-from voiceagent.server.phone_calls import on_telephone, recording_of
+from voiceagent.server.phone_calls import on_telephone, phone_tools, recording_of
 from voiceagent.server.recordings import Recordings
 from voiceagent.telephony.messages import CallFacts
 from voiceagent.telephony.settings import Telephone, TelephonySettings
@@ -37,7 +37,6 @@ from voiceagent.telephony.vendors import VENDORS
 from voiceagent.tools.press_keys import PressKeys
 from voiceagent.tools.threads import Threads
 from voiceagent.tools.tool import ToolError
-from voiceagent.tools.transfer import Transfer
 from voiceagent.turn_taking.languages import LANGUAGES
 
 TARGETS = {"sales": "+15550123", "desk": "sip:200@pbx.example.org"}
@@ -263,7 +262,7 @@ async def test_a_vendor_that_can_presses_keys_with_pauses_and_others_offer_no_to
         assert not (await called(transferring, peer)).presses_keys
 
 
-async def test_the_language_model_puts_a_caller_through_once_its_reply_is_over() -> None:
+async def test_the_language_model_puts_a_caller_through_once_its_reply_is_over(transferring: EchoServer) -> None:
     asked: asyncio.Queue[str] = asyncio.Queue()
 
     async def put_through(name: str) -> str:
@@ -271,7 +270,10 @@ async def test_the_language_model_puts_a_caller_through_once_its_reply_is_over()
         return ""
 
     putting_through = PuttingThrough(put_through, "")
-    tool = Transfer(["sales", "desk"], putting_through.after_reply, LANGUAGES["en"].phone)
+    settings = TelephonySettings(transfers=TARGETS, vendors=("twilio",), url=PUBLIC_URL)
+    async with Peer(transferring.session, transferring.url, "twilio") as peer:
+        leg = await called(transferring, peer)
+        (tool,) = phone_tools(AgentConfig(telephony=settings), leg, putting_through)
     assert await tool.run(tool.parse('{"to": "desk"}'), Threads()) == {"status": LANGUAGES["en"].phone.transferring}
     putting_through.stepped(ev.CallStarted(0.0), (act.ReplyStarted(1, 1),))
     await asyncio.sleep(0)

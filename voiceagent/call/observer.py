@@ -11,28 +11,23 @@ from voiceagent.latency.budgets import Miss
 from voiceagent.latency.spans import TurnReport
 
 
-class CallObserver(Protocol):
-    """Its methods are called on the event loop's thread and must return at once."""
+class CallObserver:
+    """Its methods are called on the event loop's thread and must return at once. Each does nothing unless it is overridden."""
 
     def stepped(self, event: Event, actions: tuple[Action, ...]) -> None:
         """The turn engine handled an event with these actions."""
-        ...
 
     def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
         """A turn is over and was measured."""
-        ...
 
     def judged(self, outcome: str) -> None:
         """A turn judge was asked. The outcome is told, unknown, failed or too_late."""
-        ...
 
     def event_refused(self) -> None:
         """The client sent too much, and one of its events was not read."""
-        ...
 
     def ended(self) -> None:
         """The call is over."""
-        ...
 
 
 class FedCall(Protocol):

@@ -6,18 +6,16 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from voiceagent.call.observer import FedCall
+from voiceagent.call.observer import CallObserver, FedCall
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.latency.budgets import Miss
-from voiceagent.latency.spans import TurnReport
 from voiceagent.telephony.transfers import PutThrough
 
 log = logging.getLogger(__name__)
 
 
-class PuttingThrough:
-    """Implements `CallObserver`. `watch` names the call before it runs."""
+class PuttingThrough(CallObserver):
+    """`watch` names the call before it runs."""
 
     def __init__(self, put_through: PutThrough, usual: str) -> None:
         """`usual` is to whom callers are put through who ask for a person; empty: to nobody."""
@@ -47,15 +45,6 @@ class PuttingThrough:
             self._begin(self._usual)
         elif self._wanted and any(isinstance(action, act.ReplyEnded) for action in actions):
             self._begin(self._wanted)
-
-    def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
-        """Not of interest."""
-
-    def judged(self, outcome: str) -> None:
-        """Not of interest."""
-
-    def event_refused(self) -> None:
-        """Not of interest."""
 
     def ended(self) -> None:
         """The call is over, with its transfer."""

@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 
 from voiceagent.audio.call_timeline import RATE_HZ, CallTimeline
 from voiceagent.audio.resample import StreamResampler
-from voiceagent.call.observer import FedCall
+from voiceagent.call.observer import CallObserver, FedCall
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.actions import Action, ReplyEnded
-from voiceagent.latency.budgets import Miss
-from voiceagent.latency.spans import TurnReport
 from voiceagent.media.leg import InboundFrame, Leg
 from voiceagent.media.leg_wrapper import LegWrapper
 from voiceagent.media.playout import RATE_HZ as PLAYOUT_RATE_HZ
@@ -40,8 +38,8 @@ ANNOUNCED_AGAIN = 2
 """So often an announcement that the caller spoke over is said again."""
 
 
-class Recording(LegWrapper):
-    """Implements `Leg` and `CallObserver`. `watch` names the call before it runs."""
+class Recording(LegWrapper, CallObserver):
+    """Implements `Leg`. `watch` names the call before it runs."""
 
     def __init__(self, leg: Leg, settings: RecordingSettings, folder: Path, deleted: str) -> None:
         """`deleted` is what a caller is told who has refused."""
@@ -144,15 +142,6 @@ class Recording(LegWrapper):
                 if not self._is_announced and action.status == "completed" and self._again and self._call is not None:
                     self._again -= 1
                     self._call.feed(ev.Announce(self._call.now_ms(), self._settings.announcement))
-
-    def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
-        """Not of interest."""
-
-    def judged(self, outcome: str) -> None:
-        """Not of interest."""
-
-    def event_refused(self) -> None:
-        """Not of interest."""
 
     def ended(self) -> None:
         """`close` has freed all."""

@@ -7,12 +7,10 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 
-from voiceagent.call.observer import FedCall
+from voiceagent.call.observer import CallObserver, FedCall
 from voiceagent.config import AgentConfig
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.actions import Action, ReplyStarted
-from voiceagent.latency.budgets import Miss
-from voiceagent.latency.spans import TurnReport
 from voiceagent.media.leg import InboundFrame, Leg
 from voiceagent.media.leg_wrapper import LegWrapper
 from voiceagent.telephony.answering_machine import AnsweringMachine, Verdict
@@ -26,8 +24,8 @@ MACHINE, LEFT = "answering_machine", "message_left"
 FRAME_S = 0.02
 
 
-class Screening(LegWrapper):
-    """Implements `Leg` and `CallObserver`. `watch` names the call before it runs."""
+class Screening(LegWrapper, CallObserver):
+    """Implements `Leg`. `watch` names the call before it runs."""
 
     def __init__(self, leg: Leg, agent: AgentConfig) -> None:
         codes = LANGUAGES if agent.language == AUTO else (agent.language,)
@@ -79,15 +77,6 @@ class Screening(LegWrapper):
                 self._machine.says(utterance_id, f"{stable} {unstable}")
             case ev.FinalTranscript(utterance_id=utterance_id, text=text):
                 self._machine.says(utterance_id, text)
-
-    def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
-        """Not of interest."""
-
-    def judged(self, outcome: str) -> None:
-        """Not of interest."""
-
-    def event_refused(self) -> None:
-        """Not of interest."""
 
     def ended(self) -> None:
         """Nothing is to be freed."""

@@ -43,14 +43,11 @@ SILENCE_TIMEOUT_S = 20.0
 WATCH_S = 0.5
 OFFER_BYTES = 4096
 """What an offer of the gateway's is counted as, for what may be sent before it has answered."""
-FUNCTION_CALLED = "response.function_call_arguments.done"
 
 log = logging.getLogger(__name__)
 
 Release = Callable[[], Awaitable[None]]
 """Ends the call at the gateway; must not raise."""
-RunTool = Callable[[str, str], Awaitable[JsonObject]]
-"""Runs a tool of the telephone by name, with a JSON object of arguments; what comes of it."""
 
 
 class GatewayLeg:
@@ -62,7 +59,6 @@ class GatewayLeg:
         self.facts = facts
         self.playout = Playout()
         self.client = PhoneClient()
-        self.run_tool: RunTool | None = None
         self.comfort_noise: ComfortNoise | None = None
         """What is heard while nobody speaks, at 8 kHz; None: silence."""
         self.put_through: PutThrough | None = None
@@ -91,7 +87,6 @@ class GatewayLeg:
         self._late: asyncio.TimerHandle | None = None
         self._watch: asyncio.TimerHandle | None = None
         self._closing: asyncio.Task[None] | None = None
-        self._tools: set[asyncio.Task[None]] = set()
 
     @classmethod
     async def answer(cls, offer: str, facts: CallFacts, release: Release, ports: MediaPorts = ANY_PORT) -> tuple[GatewayLeg, str]:
@@ -236,19 +231,11 @@ class GatewayLeg:
         return self._ears.inbound.read()
 
     def client_events(self) -> AsyncIterator[str]:
-        """What the caller keyed in, and what came of the telephone's tools."""
+        """What the caller keyed in."""
         return self.client.events()
 
     def send_event(self, event: JsonObject) -> None:
-        """A telephone shows no events; but its tools (`run_tool`) are asked for with one."""
-        if event.get("type") == FUNCTION_CALLED and self.run_tool is not None:
-            task = asyncio.create_task(self._run_tool(self.run_tool, event), name="telephone tool")
-            self._tools.add(task)
-            task.add_done_callback(self._tools.discard)
-
-    async def _run_tool(self, run: RunTool, event: JsonObject) -> None:
-        outcome = await run(str(event.get("name", "")), str(event.get("arguments", "")))
-        self.client.answer(str(event.get("call_id", "")), dict(outcome))
+        """A telephone shows no events."""
 
     @property
     def end_reason(self) -> str:
@@ -304,9 +291,6 @@ class GatewayLeg:
         await asyncio.shield(self._closing)
 
     async def _free(self) -> None:
-        for task in self._tools:
-            task.cancel()
-        await asyncio.gather(*self._tools, return_exceptions=True)
         await self._release()
         try:
             await asyncio.wait_for(self._peer.close(), CLOSE_TIMEOUT_S)

@@ -4,12 +4,10 @@ in."""
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 
-from voiceagent.json_types import JsonObject
-from voiceagent.media.pressed_keys import ANSWER, ClientEvent, PressedKeys, message
+from voiceagent.media.pressed_keys import ClientEvent, PressedKeys
 
 MAX_WAITING = 64
 
@@ -24,15 +22,6 @@ class PhoneClient:
         self._waiting: deque[ClientEvent] = deque()
         self._changed = asyncio.Event()
         self._ended = False
-
-    def type(self, text: str) -> None:
-        """Type something in the caller's place and ask for an answer."""
-        self._put((message(text), ANSWER))
-
-    def answer(self, call_id: str, output: JsonObject) -> None:
-        """Give a tool's result. The turn engine then lets the model go on."""
-        item = {"type": "function_call_output", "call_id": call_id, "output": json.dumps(output)}
-        self._put((json.dumps({"type": "conversation.item.create", "item": item}),))
 
     def end(self) -> None:
         """The connection ended. The reader gets what waits, and nothing more. May be called twice."""

@@ -15,6 +15,7 @@ import httpx2
 import msgspec
 
 from voiceagent.addresses import shown
+from voiceagent.call.observer import CallObserver
 from voiceagent.call.recording import Recording
 from voiceagent.conversation import actions as act
 from voiceagent.conversation.events import Event
@@ -137,8 +138,8 @@ def signature(body: bytes, secret: bytes, at_s: int) -> str:
     return f"t={at_s},v1={digest}"
 
 
-class ResultOf:
-    """Watches one call, see `CallObserver`, and hands in its result."""
+class ResultOf(CallObserver):
+    """Watches one call, and hands in its result."""
 
     def __init__(self, results: CallResults, call_id: str, facts: CallFacts, recording: Recording | None = None) -> None:
         self._recording = recording
@@ -174,12 +175,6 @@ class ResultOf:
     def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
         """Count the turn."""
         self._turns += 1
-
-    def judged(self, outcome: str) -> None:
-        """Not told."""
-
-    def event_refused(self) -> None:
-        """Not told."""
 
     def ended(self) -> None:
         """Hand it in."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from voiceagent.call.observer import CallObserver
 from voiceagent.conversation.actions import Action, GuardHit, SpeculationEnded, SpeculativeToolEnded
 from voiceagent.conversation.events import Event
 from voiceagent.latency.budgets import Miss
@@ -15,7 +16,7 @@ from voiceagent.store.turns import TurnStore
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(CallObserver):
     """Counts events, and keeps the times of turns."""
 
     metrics: Metrics
@@ -45,12 +46,9 @@ class Measured:
         """Count it."""
         self.metrics.queue_dropped("client events over the allowance")
 
-    def ended(self) -> None:
-        """Nothing to do: the server counts that."""
-
 
 @dataclass(frozen=True, slots=True)
-class Logged:
+class Logged(CallObserver):
     """Writes the event log."""
 
     log: EventLog
@@ -58,15 +56,6 @@ class Logged:
     def stepped(self, event: Event, actions: tuple[Action, ...]) -> None:
         """Write the step."""
         self.log.record(event, actions)
-
-    def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
-        """Nothing to do: times follow from the events."""
-
-    def judged(self, outcome: str) -> None:
-        """Nothing to do: a judge's answer is an event."""
-
-    def event_refused(self) -> None:
-        """Nothing to do: the turn engine does not know of it."""
 
     def ended(self) -> None:
         """Close the file."""

@@ -18,18 +18,19 @@ from voiceagent.call.recording import Recording
 from voiceagent.call.screening import Screening
 from voiceagent.config import AgentConfig
 from voiceagent.media.gateway_leg import GatewayLeg
+from voiceagent.media.handover import TRANSFERRED
 from voiceagent.media.leg import Leg
 from voiceagent.media.stream_leg import StreamLeg
 from voiceagent.server.call_results import CallResults, ResultOf
 from voiceagent.server.recordings import Recordings
-from voiceagent.server.transfer_tool import WarmTransfer
+from voiceagent.server.sip_transfers import longest_transfer_s
 from voiceagent.telephony.json_stream import MAX_TEXT
 from voiceagent.telephony.messages import CallFacts
 from voiceagent.telephony.policies import HumanSettings
 from voiceagent.tools.collect_digits import CollectDigits
-from voiceagent.tools.press_keys import PressKeys
+from voiceagent.tools.press_keys import Press, PressKeys
 from voiceagent.tools.stop_recording import StopRecording
-from voiceagent.tools.tool import Tool
+from voiceagent.tools.tool import Tool, ToolError
 from voiceagent.tools.transfer import Transfer
 from voiceagent.turn_taking.language import Language
 from voiceagent.turn_taking.languages import language
@@ -92,21 +93,58 @@ def putting_through_of(agent: AgentConfig, leg: Leg) -> PuttingThrough | None:
 def phone_tools(
     agent: AgentConfig, leg: Leg, putting_through: PuttingThrough | None = None, recording: Recording | None = None
 ) -> tuple[Tool, ...]:
-    """The tools that a leg brings, as far as the agent is to have them. The other tools of a SIP line come with its session."""
+    """The tools that a leg brings, as far as the agent is to have them."""
     tools: list[Tool] = []
     if isinstance(leg, PhoneLeg) and agent.telephony.collect_digits:
         tools.append(CollectDigits(leg.client.keys.collect, _words(agent)))
     if isinstance(leg, StreamLeg) and putting_through is not None:
-        tools.append(Transfer(list(agent.telephony.transfers), putting_through.after_reply, _words(agent)))
-    sip = agent.telephony.sip_line
-    if isinstance(leg, GatewayLeg) and leg.run_tool is not None and sip is not None and sip.longest_ring_s:
-        tools.append(WarmTransfer(sip, leg.run_tool, _language(agent).handover.connecting))
-    if isinstance(leg, StreamLeg) and agent.telephony.send_keys and leg.presses_keys:
-        tools.append(PressKeys(leg.press, _words(agent).press_keys))
+        tools.append(_transfer_of_stream(agent, putting_through))
+    if isinstance(leg, GatewayLeg) and (tool := _transfer_of_line(agent, leg)) is not None:
+        tools.append(tool)
+    if isinstance(leg, PhoneLeg) and (press := _press_of(agent, leg)) is not None:
+        tools.append(PressKeys(press, _words(agent).press_keys))
     if recording is not None and agent.telephony.recording.may_refuse:
         deleted = _language(agent).sayings.recording_deleted
         tools.append(StopRecording(partial(recording.refuse, says=False), _words(agent).stop_recording, deleted))
     return tuple(tools)
+
+
+def _transfer_of_stream(agent: AgentConfig, putting_through: PuttingThrough) -> Transfer:
+    """The stream ends with a transfer, so the agent says first that it comes. The vendor says later how it went."""
+    words = _words(agent)
+
+    async def after_reply(name: str) -> str:
+        putting_through.after_reply(name)
+        return words.transferring
+
+    return Transfer(list(agent.telephony.transfers), words.transfer, after_reply)
+
+
+def _transfer_of_line(agent: AgentConfig, leg: GatewayLeg) -> Transfer | None:
+    """A SIP line tells how a transfer goes, and the caller stays with the agent until somebody has taken the call."""
+    sip, put_through = agent.telephony.sip_line, leg.put_through
+    if sip is None or put_through is None:
+        return None
+
+    async def wait(name: str) -> str:
+        if why := await put_through(name):
+            raise ToolError(f"The transfer to {name} failed: {why.rstrip('.')}. The caller is still with you.")
+        return TRANSFERRED
+
+    connecting = _language(agent).handover.connecting
+    return Transfer(list(sip.transfers), _words(agent).transfer, wait, connecting, longest_transfer_s(sip))
+
+
+def _press_of(agent: AgentConfig, leg: PhoneLeg) -> Press | None:
+    """What presses keys, where the agent may."""
+    if isinstance(leg, StreamLeg):
+        return leg.press if agent.telephony.send_keys and leg.presses_keys else None
+    sip = agent.telephony.sip_line
+
+    async def press(keys: str) -> None:
+        leg.press(keys)
+
+    return press if sip is not None and sip.send_keys else None
 
 
 def on_telephone(agent: AgentConfig, leg: Leg) -> AgentConfig:

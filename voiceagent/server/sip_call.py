@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Callable, Coroutine
+from functools import partial
 
 from voiceagent.audio.comfort_noise import ComfortNoise
 from voiceagent.errors import MediaError
-from voiceagent.json_types import JsonObject
 from voiceagent.media.gateway_leg import GatewayLeg
 from voiceagent.media.handover import TRANSFERRED
 from voiceagent.media.ports import MediaPorts
-from voiceagent.server.transfer_tool import described
-from voiceagent.server.warm_transfer import Consult, transfer_warmly
+from voiceagent.server.sip_transfers import SipTransfers
 from voiceagent.telephony import janus_messages as janus
 from voiceagent.telephony.janus_client import GatewayError, JanusHandle
 from voiceagent.telephony.messages import CallFacts
 from voiceagent.telephony.sip_causes import call_cause
-from voiceagent.telephony.sip_settings import SipSettings, TransferTarget
+from voiceagent.telephony.sip_settings import SipSettings
 from voiceagent.telephony.telephone_events import CLOCK_HZ
-from voiceagent.tools.press_keys import PATTERN
 
-TRANSFER_TIMEOUT_S = 45.0
-TRANSFER_TOLD_S = 8.0
-"""A transfer that still rings then is told to be under way; should it fail, the agent hears of it."""
 ANSWER_TIMEOUT_S = 10.0
 RINGS_S = 0.2
 """How long a call rings at least. Janus reports a call before it can send an answer to it. It loses an answer that comes sooner,
@@ -53,15 +47,12 @@ class SipCall:
         self.is_busy = False
         self.freed_s = float("-inf")  # when its last call was over, on the loop's clock
         self.on_idle: Callable[[], None] = lambda: None
-        self.consult: Consult
-        """Calls a colleague on another handle; the line sets it."""
+        self.transfers = SipTransfers(settings.targets, self._refer)
         self._settings = settings
         level = settings.comfort_noise_dbov
         self._comfort_noise = ComfortNoise(level, CLOCK_HZ) if level is not None else None
         self._ports = ports
         self._outcome: asyncio.Future[None] | None = None
-        self._transfer: asyncio.Future[str] | None = None
-        self._is_consulting = False
         self._updates: set[asyncio.Task[object]] = set()
         self._is_up = False
         self._has_media = False
@@ -144,7 +135,7 @@ class SipCall:
             case janus.Ended():
                 self._ended(event)
             case janus.TransferProgress(code, reason):
-                self._transferred(code, reason)
+                self.transfers.told(code, reason)
             case janus.Failed(code, reason):
                 self._failed(code, reason)
             case janus.MediaLost():
@@ -157,103 +148,12 @@ class SipCall:
         if self.leg is not None:
             self.leg.end("lost")
 
-    @property
-    def tools(self) -> list[JsonObject]:
-        """What the agent may do to the call, as the session's tools are written."""
-        tools = []
-        if self._settings.transfers and not self._settings.longest_ring_s:  # else it is a tool of the leg: `transfer_tool`
-            tools.append({"type": "function", **described(self._settings)})
-        if self._settings.send_keys:
-            keys = {"type": "string", "pattern": PATTERN, "description": "The keys, such as 1 or 42#; w waits half a second."}
-            schema = {"type": "object", "properties": {"keys": keys}, "required": ["keys"]}
-            why = "Press keys of the telephone, for a menu that asks for them."
-            tools.append({"type": "function", "name": "press_keys", "description": why, "parameters": schema})
-        return tools
-
-    async def run_tool(self, name: str, arguments: str) -> JsonObject:
-        """Run one of `tools`."""
-        try:
-            given = json.loads(arguments or "{}")
-            if name == "transfer":
-                return await self._transfer_to(str(given.get("to", "")))
-            if name == "press_keys" and self.leg is not None:
-                self.leg.press(str(given.get("keys", "")))
-                return {"status": "pressed"}
-        except (ValueError, AttributeError, MediaError, GatewayError) as error:
-            return {"error": str(error)}
-        return {"error": f"There is no tool {name}."}
-
-    async def transfer(self, uri: str) -> str:
-        """Have the other side call `uri` and leave us; empty when that worked, else why not. Raises GatewayError."""
-        self._transfer = asyncio.get_running_loop().create_future()
-        await self._send(janus.transfer(uri))
-        try:
-            async with asyncio.timeout(TRANSFER_TIMEOUT_S):
-                return await asyncio.shield(self._transfer)
-        except TimeoutError:
-            return f"{uri} did not answer"
-        finally:
-            self._transfer = None
-
-    async def put_through(self, name: str) -> str:
-        """Transfer to somebody of the settings, without the language model; why that failed, or nothing."""
-        target = self._settings.targets.get(name)
-        if target is None:
-            return f"there is nobody called {name!r}"
-        if self._transfer is not None or self._is_consulting:
-            return "the call is being transferred already"
-        if target.kind == "warm" and self.leg is not None:
-            return str((await self._transfer_warmly(self.leg, name, target)).get("error", ""))
-        return await self._transfer_told(name, target.to, tells=False)
-
-    async def _transfer_to(self, name: str) -> JsonObject:
-        target = self._settings.targets.get(name)
-        if target is None:
-            return {"error": f"There is nobody called {name!r}; expected one of {', '.join(self._settings.transfers)}."}
-        if self._transfer is not None or self._is_consulting:
-            return {"error": "The call is being transferred already."}
-        if target.kind == "warm" and self.leg is not None:
-            return await self._transfer_warmly(self.leg, name, target)
-        transfer = asyncio.create_task(self._transfer_told(name, target.to), name="transfer")
-        self._updates.add(transfer)
-        transfer.add_done_callback(self._updates.discard)
-        done, _ = await asyncio.wait((transfer,), timeout=TRANSFER_TOLD_S)
-        if not done:
-            return {"status": f"{name} is being called"}
-        why = transfer.result()
-        return {"error": f"The transfer to {name} failed: {why}"} if why else {"status": "transferred"}
-
-    async def _transfer_warmly(self, leg: GatewayLeg, name: str, target: TransferTarget) -> JsonObject:
-        self._is_consulting = True
-        try:
-            return await transfer_warmly(leg, name, target, self.consult)
-        finally:
-            self._is_consulting = False
-
-    async def _transfer_told(self, name: str, uri: str, *, tells: bool = True) -> str:
-        loop = asyncio.get_running_loop()
-        began_s = loop.time()
-        try:
-            why = await self.transfer(uri)
-        except GatewayError as error:
-            why = str(error)
-        leg = self.leg
-        if why:
-            log.warning("the transfer of a call to %s failed: %s", name, why)
-            if tells and leg is not None and loop.time() - began_s > TRANSFER_TOLD_S:
-                leg.client.type(f"[The transfer to {name} failed: {why}]")
-        elif leg is not None:
-            log.info("a call was transferred to %s", name)
-            leg.end(TRANSFERRED)
-        return why
-
     def _attach(self, leg: GatewayLeg) -> None:
         self.leg = leg
         self._has_media = True
-        leg.run_tool = self.run_tool
         leg.comfort_noise = self._comfort_noise
         if self._settings.transfers:
-            leg.put_through = self.put_through
+            leg.put_through = partial(self.transfers.put_through, leg)
 
     async def _settle(self, answer: str, *, is_up: bool) -> None:
         leg = self.leg
@@ -287,21 +187,15 @@ class SipCall:
     def _ended(self, event: janus.Ended) -> None:
         self._is_over = True
         leg, called = self.leg, self.leg.facts.called if self.leg is not None else ""
-        is_transferred = self._transfer is not None and (not self._transfer.done() or not self._transfer.result())
-        if self._transfer is not None and not self._transfer.done():
-            self._transfer.set_result("")  # who takes a transfer over need not tell how it went on
+        is_transferred = self.transfers.left()
         self._fail(CallRefused(call_cause(called, event.code, event.reason), event.code))
         if leg is not None:
             leg.end(TRANSFERRED if is_transferred else "hangup")
 
-    def _transferred(self, code: int, reason: str) -> None:
-        if self._transfer is not None and not self._transfer.done() and code >= 200:
-            self._transfer.set_result("" if code < 300 else f"{code} {reason}")
-
     def _failed(self, code: int, reason: str) -> None:
-        if self._transfer is not None and not self._transfer.done():
-            self._transfer.set_result(reason)
-        elif self._outcome is not None and not self._outcome.done():
+        if self.transfers.refused(reason):
+            return
+        if self._outcome is not None and not self._outcome.done():
             self._fail(GatewayError(f"Janus refused the call: {reason} ({code})"))
         else:
             log.warning("Janus refused a request of a call: %s (%d)", reason, code)
@@ -336,6 +230,9 @@ class SipCall:
         self.is_busy = self._has_media = False
         self.freed_s = asyncio.get_running_loop().time()
         self.on_idle()
+
+    async def _refer(self, uri: str) -> None:
+        await self._send(janus.transfer(uri))
 
     async def _send(self, request: janus.Request) -> None:
         if self.handle is None:

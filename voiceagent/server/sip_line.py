@@ -73,7 +73,7 @@ class SipLine:
         self._freed = asyncio.Event()
         for line in self._lines:
             line.on_idle = self._freed.set
-            line.consult = self._consult
+            line.transfers.consult = self._consult
         self._told = ""
 
     async def run(self) -> None:
@@ -126,7 +126,7 @@ class SipLine:
 
         line.reserve()
         try:
-            return await self._calls.begin(make_leg, {**session, "tools": line.tools}, start_call, client)
+            return await self._calls.begin(make_leg, session, start_call, client)
         finally:
             line.free()
 
@@ -255,8 +255,7 @@ class SipLine:
             return await line.take(incoming)
 
         try:
-            session: JsonObject = {"tools": line.tools}
-            await self._calls.begin(make_leg, session, self._start_call(), CLIENT, lambda: line.rings)
+            await self._calls.begin(make_leg, {}, self._start_call(), CLIENT, lambda: line.rings)
         except (Problem, MediaError, GatewayError) as error:
             code = error.code if isinstance(error, Problem) else "call_failed"
             self._calls.metrics.call_refused(code)

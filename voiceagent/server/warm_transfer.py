@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from voiceagent.audio.beep import BeepDetector
 from voiceagent.audio.short_resampler import ShortResampler
 from voiceagent.errors import MediaError
-from voiceagent.json_types import JsonObject
 from voiceagent.media.gateway_audio import HEARD_RATE_HZ, mixed
 from voiceagent.media.gateway_ears import Aside
 from voiceagent.media.gateway_leg import GatewayLeg
-from voiceagent.media.handover import TRANSFERRED, Handover
+from voiceagent.media.handover import Handover
 from voiceagent.media.leg import Leg
 from voiceagent.media.playout import Position
 from voiceagent.media.relay import RATE_HZ, Relay, WaitingTone
@@ -44,11 +43,11 @@ Consult = Callable[[TransferTarget, StartCall], Awaitable[str]]
 Raises Problem."""
 
 
-async def transfer_warmly(caller: GatewayLeg, name: str, target: TransferTarget, consult: Consult) -> JsonObject:
-    """Have the caller wait, and join them with a colleague: what came of it, for the agent's language model."""
+async def transfer_warmly(caller: GatewayLeg, target: TransferTarget, consult: Consult) -> str:
+    """Have the caller wait, and join them with a colleague; why that failed, or nothing."""
     handover = caller.handover
     if handover is None:
-        return {"error": "There is no agent here who could hand the caller over."}
+        return "there is no agent here who could hand the caller over"
     wait_with_tone(caller)
     summary = asyncio.create_task(handover.summary(), name="summary of a transfer")
     why = "the call ended."
@@ -63,11 +62,7 @@ async def transfer_warmly(caller: GatewayLeg, name: str, target: TransferTarget,
             handover.leave()
         elif not caller.end_reason:
             caller.stand_aside(None)
-    if why:
-        log.warning("the transfer of a call to %s failed: %s", name, why)
-        return {"error": f"The transfer to {name} failed: {why} The caller is still with you and has heard nothing of it."}
-    log.info("a call was transferred to %s", name)
-    return {"status": TRANSFERRED}
+    return why
 
 
 async def _consulted(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.tools.arguments import ArgumentSchema
 from voiceagent.tools.policy import ToolPolicy
@@ -13,12 +14,14 @@ from voiceagent.tools.tool import Tool, ToolError
 NAME = "press_keys"
 PATTERN = "^[0-9*#w]{1,32}$"
 
+Press = Callable[[str], Awaitable[None]]
+"""Raises ValueError for what is no key, MediaError or ConnectionError where nothing goes out."""
+
 
 class PressKeys(Tool):
     """Of one call on a telephone."""
 
-    def __init__(self, press: Callable[[str], Awaitable[None]], description: str) -> None:
-        """`press` raises ValueError for what is no key, ConnectionError where nothing goes out."""
+    def __init__(self, press: Press, description: str) -> None:
         self.name = NAME
         self.description = description
         self.policy = ToolPolicy("external")
@@ -35,6 +38,6 @@ class PressKeys(Tool):
         """Press them."""
         try:
             await self._press(str(given["keys"]))
-        except (ValueError, ConnectionError, TimeoutError) as error:
+        except (ValueError, MediaError, ConnectionError, TimeoutError) as error:
             raise ToolError(f"The keys were not pressed: {error or 'the call is gone'}.") from error
         return {"status": "pressed"}
