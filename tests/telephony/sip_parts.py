@@ -100,6 +100,11 @@ ctrl_tcp_listen {HOST}:@CONTROL@
 snd_path @FOLDER@
 """
 
+ECHOES = (
+    "audio_player aufile,@FOLDER@/played.wav\naudio_source aufile,@FOLDER@/silence.wav",
+    "audio_player aubridge,room\naudio_source aubridge,room\nmodule aubridge.so",
+)
+
 
 def free_port(kind: socket.SocketKind = socket.SOCK_DGRAM) -> int:
     """A port of loopback that nobody has now, below those that the system gives to any socket (from 32768 on): it is still free
@@ -309,8 +314,9 @@ class Phone:
 
 
 @asynccontextmanager
-async def phone(folder: Path, name: str, pbx_port: int, *, answers: bool = False) -> AsyncIterator[Phone]:
-    """A phone that is registered as `name`; one that `answers` takes each call at once."""
+async def phone(folder: Path, name: str, pbx_port: int, *, answers: bool = False, echoes: bool = False) -> AsyncIterator[Phone]:
+    """A phone that is registered as `name`; one that `answers` takes each call at once, one that `echoes` has its loudspeaker
+    at its microphone."""
     program("baresip", "baresip-core")
     folder = folder / name
     shutil.rmtree(folder, ignore_errors=True)
@@ -318,7 +324,7 @@ async def phone(folder: Path, name: str, pbx_port: int, *, answers: bool = False
     write_wav(folder / "silence.wav", np.zeros(RATE_HZ * 120, np.int16))
     write_wav(folder / "alert.wav", np.zeros(RATE_HZ, np.int16))
     control = free_port(socket.SOCK_STREAM)
-    settings = PHONE
+    settings = PHONE.replace(*ECHOES) if echoes else PHONE
     for key, value in {"SIP": free_port(), "RTP": some_ports(40), "CONTROL": control, "FOLDER": folder}.items():
         settings = settings.replace(f"@{key}@", str(value))
     (folder / "config").write_text(settings)

@@ -43,6 +43,8 @@ class SipTestCall:
         self.session = session
         self.echoes = echoes
         self.heard: list[np.ndarray] = []
+        self.cleaned: list[np.ndarray] = []
+        """The same for the voice detector, where the leg cleans it."""
         self.typed: list[dict[str, Any]] = []
         self.sent: list[Position] = []
         self.ended = ""
@@ -68,6 +70,8 @@ class SipTestCall:
         up = StreamResampler(16_000, 24_000, quality="QQ")
         async for frame in self.leg.frames():
             self.heard.append(frame.pcm)
+            if frame.cleaned is not None:
+                self.cleaned.append(frame.cleaned)
             if self.echoes:
                 self.leg.playout.push(1, 0, up.process(frame.pcm), complete=False)
             self._changed()

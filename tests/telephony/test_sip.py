@@ -14,6 +14,7 @@ import pytest
 
 from tests.programs import program
 from tests.server.conftest import MakeService, make_service, switchboard  # noqa: F401 - fixtures
+from tests.speech import said
 from tests.telephony.logged_lines import Lines
 from tests.telephony.sip_parts import HOST, RATE_HZ, phone
 from tests.telephony.sip_world import SipWorld, sip_world
@@ -21,6 +22,7 @@ from tests.telephony.tones import is_loud, level_at, tone
 from voiceagent.audio.levels import dbfs
 from voiceagent.audio.resample import resample
 from voiceagent.config import AgentConfig
+from voiceagent.media.audio_cleaner import AudioCleaning
 from voiceagent.server.phone_calls import phone_tools
 from voiceagent.telephony.settings import TelephonySettings
 from voiceagent.telephony.sip_settings import SipSettings
@@ -120,6 +122,25 @@ async def test_three_calls_are_up_at_once_and_a_fourth_hears_busy(world: SipWorl
         before = [len(call.heard) for call in world.calls]
         await world.wait(lambda: all(len(call.heard) > of + 20 for call, of in zip(world.calls, before, strict=True)))
         assert not any(call.ended for call in world.calls)
+
+
+async def test_the_echo_of_a_telephones_loudspeaker_is_cancelled(world: SipWorld, tmp_path: Path) -> None:
+    async with phone(tmp_path, "alice", world.pbx_port, echoes=True) as alice:
+        world.echoes = False
+        await alice.do("dial", world.uri("agent"))
+        await world.wait(lambda: bool(world.calls and world.calls[0].heard))
+        call = world.calls[0]
+        call.leg.cleaner.use(AudioCleaning(echo_cancellation=True))
+        agent = np.asarray(
+            resample(
+                said("Your order left our warehouse on Monday morning, and the driver tried to deliver it twice."), 16_000, 24_000
+            )
+        )
+        call.say(agent)
+        await world.wait(lambda: len(call.cleaned) * 0.02 > len(agent) / 24_000 + 0.5)
+    frames = len(call.cleaned)
+    assert dbfs(np.concatenate(call.heard[-frames:])) > -40
+    assert dbfs(np.concatenate(call.cleaned)) < dbfs(np.concatenate(call.heard[-frames:])) - 10
 
 
 async def test_keys_go_both_ways(world: SipWorld, tmp_path: Path) -> None:
