@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 
 from num2words import CONVERTER_CLASSES, num2words
@@ -16,6 +16,8 @@ from voiceagent.turn_taking.spoken_language import AUTO
 _LETTERS = r"[^\W\d_]"
 _GAP = re.compile(r"[\s\-–.,()/]{0,3}")
 _OPEN_END = re.compile(rf"[\s\-–.,()/]{{0,3}}({_LETTERS}*)")
+_ITEM_BEGINS = re.compile(r"\d|\b[^\W\d]")
+"""Where digits or a word for them may begin: a search for the words themselves cannot pause in a long text that has none."""
 MOST_IN_WORDS = 100
 """Numbers below it are said as one word or phrase, also within a telephone number."""
 
@@ -78,15 +80,22 @@ class Run:
         return "".join(self.groups)
 
 
-def runs(text: str, code: str = "en") -> Iterator[Run]:
-    """The runs of a text in the language of that code, in order."""
+def runs(text: str, code: str = "en") -> Generator[None, None, list[Run]]:
+    """The runs of a text in the language of that code, in order. Yields where the search may pause."""
     known = number_words(code)
+    found: list[Run] = []
     groups: list[str] = []
     start = end = 0
     repeat = 1
-    for match in known.item.finditer(text):
+    at = 0
+    while (begin := _ITEM_BEGINS.search(text, at)) is not None:
+        yield
+        match = known.item.match(text, begin.start())
+        at = begin.end() if match is None else match.end()
+        if match is None:
+            continue
         if groups and not _GAP.fullmatch(text, end, match.start()):
-            yield Run(tuple(groups), start, end, False)
+            found.append(Run(tuple(groups), start, end, False))
             groups, repeat = [], 1
         if not groups and repeat == 1:
             start = match.start()
@@ -98,7 +107,8 @@ def runs(text: str, code: str = "en") -> Iterator[Run]:
         groups.append(digits * repeat)
         repeat = 1
     if groups:
-        yield Run(tuple(groups), start, end, _may_go_on(text, end, known))
+        found.append(Run(tuple(groups), start, end, _may_go_on(text, end, known)))
+    return found
 
 
 def _may_go_on(text: str, end: int, known: NumberWords) -> bool:

@@ -76,7 +76,7 @@ class CardNumbers:
 
     def steps(self, text: str, *, last: bool) -> Steps:
         """See `PausingRule.steps`."""
-        for run in runs(text, self._code):
+        for run in (yield from runs(text, self._code)):
             if run.open and not last and (held := _held(text, run)):
                 return Verdict(hold=held)
             if (yield from _holds_card(run)):
@@ -98,10 +98,7 @@ class PhoneNumbers:
 
     def steps(self, text: str, *, last: bool) -> Steps:
         """See `PausingRule.steps`."""
-        found: list[Run] = []
-        for run in runs(text, self._code):
-            found.append(run)
-            yield
+        found = yield from runs(text, self._code)
         held = _held(text, found[-1]) if found and found[-1].open and not last else 0
         if held:
             text, found = text[: found[-1].start], found[:-1]

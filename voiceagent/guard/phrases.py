@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 
+from voiceagent.guard.steps import Steps, at_once
 from voiceagent.guard.verdict import ALLOWED, Verdict
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
@@ -30,12 +31,21 @@ class BlockedPhrases:
 
     def find(self, text: str, *, last: bool) -> Verdict:
         """See `Rule.find`."""
-        matches = list(_WORD.finditer(text))
-        words = [plain(match.group()) for match in matches]
+        return at_once(self.steps(text, last=last))
+
+    def steps(self, text: str, *, last: bool) -> Steps:
+        """See `PausingRule.steps`."""
+        matches: list[re.Match[str]] = []
+        words: list[str] = []
+        for match in _WORD.finditer(text):
+            yield
+            matches.append(match)
+            words.append(plain(match.group()))
         growing = bool(matches) and matches[-1].end() == len(text) and not last
         """Whether the last word may still grow."""
         hold = 0
         for at, word in enumerate(words):
+            yield
             for phrase in self._by_first.get(word, ()):
                 rest = words[at : at + len(phrase) + 1]
                 if len(rest) >= len(phrase) and tuple(rest[: len(phrase)]) == phrase:

@@ -6,12 +6,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Generator
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 from voiceagent.guard.verdict import Verdict
 
 Steps = Generator[None, None, Verdict]
 """Yields where a check may pause; its value is the verdict."""
+
+Found = TypeVar("Found")
 
 MOMENT_S = 0.001
 """How long a check may hold the event loop at a time, in seconds."""
@@ -26,14 +28,14 @@ class PausingRule(Protocol):
         ...
 
 
-def at_once(steps: Steps) -> Verdict:
-    """The verdict, without pauses."""
+def at_once(steps: Generator[None, None, Found]) -> Found:
+    """What the steps come to, without pauses."""
     while True:
         try:
             next(steps)
         except StopIteration as done:
-            verdict: Verdict = done.value
-            return verdict
+            found: Found = done.value
+            return found
 
 
 async def in_moments(steps: Steps) -> Verdict:
