@@ -19,6 +19,7 @@ from tests.telephony.logged_lines import Lines
 from tests.telephony.sip_parts import HOST, RATE_HZ, phone
 from tests.telephony.sip_world import SipWorld, sip_world
 from tests.telephony.tones import is_loud, level_at, tone
+from voiceagent.audio import voice_processing
 from voiceagent.audio.levels import dbfs
 from voiceagent.audio.resample import resample
 from voiceagent.config import AgentConfig
@@ -125,6 +126,7 @@ async def test_three_calls_are_up_at_once_and_a_fourth_hears_busy(world: SipWorl
 
 
 async def test_the_echo_of_a_telephones_loudspeaker_is_cancelled(world: SipWorld, tmp_path: Path) -> None:
+    voice_processing.load()  # as the server does when it starts: it takes a quarter of a second
     async with phone(tmp_path, "alice", world.pbx_port, echoes=True) as alice:
         world.echoes = False
         await alice.do("dial", world.uri("agent"))
