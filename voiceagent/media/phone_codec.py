@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from voiceagent.audio import g711
 from voiceagent.audio.jitter_buffer import CLOCK_HZ
 from voiceagent.audio.short_resampler import ShortResampler
-from voiceagent.errors import MediaError
 from voiceagent.telephony.messages import AudioFormat, Encoding
 
 LONGEST_MS = 1000
@@ -71,9 +70,3 @@ class PhoneEncoder:
     def restart(self) -> None:
         """The next piece does not continue the last one."""
         self._resampler = ShortResampler(self._rate_hz, self._wire.rate_hz)
-
-
-def check_format(wire: AudioFormat) -> None:
-    """Raises MediaError if the rate cannot be cut into pieces of 20 ms."""
-    if wire.rate_hz % 50:
-        raise MediaError(f"audio at {wire.rate_hz} Hz; expected a rate of which 20 ms are whole samples")
