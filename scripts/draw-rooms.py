@@ -15,8 +15,8 @@ PAGE = ROOT / "docs" / "architecture.md"
 BEGIN, END = "<!-- rooms: made by scripts/draw-rooms.py -->\n", "<!-- end of rooms -->\n"
 PACKAGE = "voiceagent"
 EVERYWHERE = {
-    *("errors", "logs", "redaction", "resources", "addresses", "plugins", "private_files", "token_bucket", "json_types"),
-    *("config", "doctor"),
+    *("errors", "logs", "redaction", "resources", "addresses", "plugins", "databases", "private_files", "token_bucket"),
+    *("config", "doctor", "json_types"),
 }
 """Single files that many rooms read: they would only hide the rooms."""
 

@@ -82,8 +82,10 @@ def test_only_the_last_turns_are_kept(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [t.turn for t in read_turns(file)] == list(range(70, 120))
 
 
-def test_two_servers_may_share_a_file(tmp_path: Path) -> None:
-    file = tmp_path / "t.sqlite3"
+@pytest.mark.parametrize("again", range(20))
+def test_two_servers_may_share_a_file(tmp_path: Path, again: int) -> None:
+    """Also one that they make at once: each of twenty times, because one or two in twenty went wrong."""
+    file = tmp_path / f"{again}.sqlite3"
     stores = [TurnStore(file), TurnStore(file)]
     for number in range(100):
         stores[number % 2].put(turn(number))

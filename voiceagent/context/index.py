@@ -14,6 +14,7 @@ from pathlib import Path
 from voiceagent.context.documents import MAX_TITLE_CHARACTERS, SUFFIXES, Piece, pieces
 from voiceagent.context.terms import terms
 from voiceagent.conversation.history import Chunk
+from voiceagent.databases import is_locked, open_patiently
 from voiceagent.errors import ConfigError, VoiceAgentError
 from voiceagent.private_files import private_file
 
@@ -29,10 +30,15 @@ TITLE_WEIGHT = 2.0
 WORTH = 0.4
 """Pieces that rank below this share of the best one are left out."""
 MAX_CHUNK_CHARACTERS = 2000
+LOCKED_TIMEOUT_S = 5.0
 
 _SCHEMA = """
-CREATE TABLE documents (path TEXT PRIMARY KEY, mtime_ns INTEGER, bytes INTEGER, sha256 TEXT, first_row INTEGER, rows INTEGER);
-CREATE VIRTUAL TABLE pieces USING fts5 (title, text, path UNINDEXED, tokenize = 'porter unicode61 remove_diacritics 2');
+CREATE TABLE IF NOT EXISTS documents (
+    path TEXT PRIMARY KEY, mtime_ns INTEGER, bytes INTEGER, sha256 TEXT, first_row INTEGER, rows INTEGER
+);
+CREATE VIRTUAL TABLE IF NOT EXISTS pieces USING fts5 (
+    title, text, path UNINDEXED, tokenize = 'porter unicode61 remove_diacritics 2'
+);
 """
 _SEARCH = """
 SELECT path, title, text, bm25(pieces, ?, 1.0) AS rank FROM pieces WHERE pieces MATCH ? ORDER BY rank, rowid LIMIT ?
@@ -68,8 +74,10 @@ class FolderIndex:
         try:
             private_file(file)
             try:
-                self._database = _opened(file)
+                self._database = open_patiently(lambda: _opened(file), LOCKED_TIMEOUT_S)
             except sqlite3.DatabaseError as error:
+                if is_locked(error):
+                    raise
                 log.warning("%s: is not a usable index (%s); it is made anew", file, error)
                 file.unlink()
                 private_file(file)
@@ -184,7 +192,7 @@ class FolderIndex:
 
 def _opened(file: Path) -> sqlite3.Connection:
     """The index in the file, made where there is none. Raises sqlite3.DatabaseError for a file that is none."""
-    database = sqlite3.connect(file, check_same_thread=False, timeout=5.0)
+    database = sqlite3.connect(file, check_same_thread=False, timeout=LOCKED_TIMEOUT_S)
     try:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = NORMAL")

@@ -12,6 +12,7 @@ from collections import deque
 from contextlib import closing
 from pathlib import Path
 
+from voiceagent.databases import is_locked, open_patiently
 from voiceagent.errors import VoiceAgentError
 from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport
 from voiceagent.private_files import private_file
@@ -145,6 +146,10 @@ def read_turns(
 
 def _open_for_writing(file: Path) -> sqlite3.Connection:
     private_file(file)
+    return open_patiently(lambda: _opened(file), BUSY_TIMEOUT_S)
+
+
+def _opened(file: Path) -> sqlite3.Connection:
     database = sqlite3.connect(file, timeout=BUSY_TIMEOUT_S)
     try:
         _check_version(database)
@@ -189,7 +194,7 @@ def _reason(error: Exception) -> str:
 
 
 def _advice(error: Exception) -> str:
-    if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+    if isinstance(error, sqlite3.OperationalError) and is_locked(error):
         return "another program holds it: end that program"
     if "disk is full" in str(error) or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
         return "make room there, or choose another folder with $VOICEAGENT_DATA"
