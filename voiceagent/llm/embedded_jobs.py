@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
 from voiceagent.llm.drafts import Drafts
-from voiceagent.llm.genai_types import Generator
+from voiceagent.llm.genai import Generator
 from voiceagent.llm.tool_constraint import ToolConstraint
 
 

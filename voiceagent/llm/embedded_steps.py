@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voiceagent.llm.embedded_jobs import KvCache
-from voiceagent.llm.genai_types import Generator
+from voiceagent.llm.genai import Generator
 from voiceagent.llm.recent_logits import RECENT, RECENT_TOKENS
 from voiceagent.llm.tool_constraint import ToolConstraint
 

@@ -11,7 +11,6 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from types import ModuleType
 
 from voiceagent.errors import EngineError, ModelError
 from voiceagent.llm import integer_products
@@ -20,7 +19,7 @@ from voiceagent.llm.embedded_jobs import Conversation, Ending, Forget, Job, KvCa
 from voiceagent.llm.embedded_options import EmbeddedOptions
 from voiceagent.llm.embedded_steps import LONGEST_DRAFT, SHORTEST_STEP, GreedySteps, tells_recent
 from voiceagent.llm.endings import ending_ids, ending_share
-from voiceagent.llm.genai_types import Generator
+from voiceagent.llm.genai import Generator, Model
 from voiceagent.llm.prompt import ChatPrompt
 from voiceagent.llm.recent_logits import RECENT
 from voiceagent.llm.tool_constraint import ToolConstraint
@@ -38,7 +37,7 @@ class EmbeddedWorker:
         """Load the model and start the thread. Raises ModelError."""
         self._options = options
         self._prompt = prompt
-        self._model, self._genai, stop_ids = _load(folder, options.threads)
+        self._model, stop_ids = _load(folder, options.threads)
         self._stop_ids = stop_ids | prompt.stop_ids
         self._ending_ids = ending_ids(prompt, self._stop_ids)
         greedy = options.temperature == 0 and tells_recent(self.generator())
@@ -232,13 +231,10 @@ class EmbeddedWorker:
 
     def generator(self) -> Generator:
         """A new generator of onnxruntime-genai."""
-        parameters = self._genai.GeneratorParams(self._model)
-        search: dict[str, object] = {"max_length": self._options.context_tokens, "do_sample": self._options.temperature > 0}
+        search: dict[str, float | bool] = {"max_length": self._options.context_tokens, "do_sample": self._options.temperature > 0}
         if self._options.temperature > 0:
             search["temperature"] = self._options.temperature
-        parameters.set_search_options(**search)
-        generator: Generator = self._genai.Generator(self._model, parameters)
-        return generator
+        return self._model.generator(search)
 
 
 def _common(held: Sequence[int], wanted: Sequence[int]) -> int:
@@ -248,16 +244,13 @@ def _common(held: Sequence[int], wanted: Sequence[int]) -> int:
     return next((index for index in range(limit) if held[index] != wanted[index]), limit)
 
 
-def _load(folder: Path, threads: int) -> tuple[object, ModuleType, frozenset[int]]:
+def _load(folder: Path, threads: int) -> tuple[Model, frozenset[int]]:
     try:
-        import onnxruntime_genai as genai  # slow to import: only where this engine is used
-
         config = json.loads((folder / "genai_config.json").read_text(encoding="utf-8"))
         stop = config["model"]["eos_token_id"]
-        settings = genai.Config(str(folder))
         session = {"intra_op_num_threads": threads, **integer_products.session_options()}
-        settings.overlay(json.dumps({"model": {"decoder": {"session_options": session}}}))
-        return genai.Model(settings), genai, frozenset([stop] if isinstance(stop, int) else stop)
+        model = Model(folder, json.dumps({"model": {"decoder": {"session_options": session}}}))
+        return model, frozenset([stop] if isinstance(stop, int) else stop)
     except Exception as error:  # onnxruntime-genai raises bare RuntimeErrors
         line = (str(error).splitlines() or [type(error).__name__])[0]
         raise ModelError(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from voiceagent.llm.chat_template import ChatTemplate
 from voiceagent.llm.engine import ToolSchema
-from voiceagent.llm.genai_types import Logits
+from voiceagent.llm.genai import Logits
 
 log = logging.getLogger(__name__)
 
