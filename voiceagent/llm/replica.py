@@ -193,18 +193,19 @@ class Replica:
     def _body(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, request: JsonObject
     ) -> tuple[JsonObject, set[str]]:
-        """The request's body, and which of its parts are optional."""
+        """The request's body, and which of its parts are optional. Messages and tools stand in `extra_body`: the client would
+        look at each of their fields by its type, which holds the event loop for milliseconds."""
         optional: set[str] = set()
         extra = dict(request["extra_body"])
         if self.server.priority and "priority" not in self._refused:
             optional.add("priority")
             extra.update(self.server.priority_field(urgency))
-        body = {**request, "model": self.model, "messages": [wire_message(message) for message in messages]}
+        extra["messages"] = [wire_message(message) for message in messages]
         if tools:
             strict = self.server.strict_tools and "strict" not in self._refused
             optional |= {"strict"} if strict else set()
-            body["tools"] = [wire_tool(tool, strict=strict) for tool in tools]
-        return {**body, "extra_body": extra}, optional
+            extra["tools"] = [wire_tool(tool, strict=strict) for tool in tools]
+        return {**request, "model": self.model, "messages": [], "extra_body": extra}, optional
 
     def explained(self, error: Exception) -> ReplicaError:
         """The error as one line: what went wrong at which server, and what to do."""
