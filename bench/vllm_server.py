@@ -9,9 +9,10 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,7 +98,7 @@ def serving(log: Path, *options: str, model: Path | None = None, cpu: bool = Tru
     with log.open("w", encoding="utf-8") as file:
         process = subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, text=True, env=environment)
     try:
-        _wait_ready(process, log)
+        _wait_ready(process, log, port)
         yield VllmServer(f"http://127.0.0.1:{port}", process)
     finally:
         process.terminate()
@@ -120,8 +121,8 @@ def _nice() -> list[str]:
     return ["nice", "-n", "10"] if shutil.which("nice") else []
 
 
-def _wait_ready(process: subprocess.Popen[str], log: Path) -> None:
-    """Follow the log until the server is ready."""
+def _wait_ready(process: subprocess.Popen[str], log: Path, port: int) -> None:
+    """Follow the log until the server is ready, then wait until it listens: it says that it is ready a moment before."""
     with subprocess.Popen(
         ["tail", "-n", "+1", "-f", f"--pid={process.pid}", str(log)], stdout=subprocess.PIPE, text=True
     ) as tail:
@@ -129,5 +130,8 @@ def _wait_ready(process: subprocess.Popen[str], log: Path) -> None:
         for line in tail.stdout:
             if READY in line:
                 tail.terminate()
-                return
+                while process.poll() is None:
+                    with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
+                        return
+                    time.sleep(0.02)
     raise RuntimeError(f"vLLM did not start: {log.read_text(encoding='utf-8')[-4000:]}")
