@@ -4,6 +4,13 @@ import os
 
 __version__ = "0.1.0"
 
-os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-"""The published packages of onnxruntime and onnxruntime-genai report models and times to their maker. They read this when they
-are first imported, so it stands before every other import."""
+REPORTS_OFF = (
+    "ORT_DISABLE_TELEMETRY",  # onnxruntime, onnxruntime-genai
+    "NEMO_GUARDRAILS_NO_USAGE_STATS",
+    "VLLM_NO_USAGE_STATS",
+    "HF_HUB_DISABLE_TELEMETRY",
+    "DO_NOT_TRACK",
+)
+"""Libraries that report to their makers what runs here, and how, unless this is set before they are imported."""
+
+os.environ.update(dict.fromkeys(REPORTS_OFF, "1"))

@@ -28,8 +28,6 @@ log = logging.getLogger(__name__)
 CLOSES_WITHIN_S = 2.0
 """After this time vLLM kills its processes. Its own default is 5 s, and a server that has not ended by then exits with an
 error."""
-QUIET = {"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
-"""Nothing is looked up or reported online, unless the environment says otherwise."""
 
 
 class _Gauges:
@@ -183,8 +181,7 @@ class VllmEngine:
 
 
 def _load(folder: Path, options: VllmOptions, gauges: _Gauges) -> object:
-    for name, value in QUIET.items():
-        os.environ.setdefault(name, value)
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
     try:
         from vllm import AsyncEngineArgs
         from vllm.v1.engine.async_llm import AsyncLLM
