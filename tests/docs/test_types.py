@@ -11,6 +11,7 @@ BOUNDARIES = {
     "voiceagent/conversation/machine.py": "one table for handlers of which each takes its own event",
     "voiceagent/engines.py": "what a plugin makes",
     "voiceagent/json_types.py": "JSON that nobody checked yet",
+    "voiceagent/llm/genai.py": "functions of a C library",
     "voiceagent/llm/vllm.py": "vLLM, an optional package",
     "voiceagent/media/ice_hooks.py": "asyncio's addresses",
     "voiceagent/media/transport_hooks.py": "aiortc's private fields",

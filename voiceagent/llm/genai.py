@@ -19,16 +19,18 @@ Logits = NDArray[np.float32]
 
 FLOAT32 = 1
 """`OgaElementType_float32`."""
+Foreign = Any
+"""A type of C, or a value of one."""
 LIBRARIES = ("libonnxruntime-genai.so", "libonnxruntime-genai.dylib", "onnxruntime-genai.dll")
 
-_LONG: dict[str, tuple[Any, ...]] = {
+_LONG: dict[str, tuple[Foreign, ...]] = {
     "OgaCreateModelFromConfig": (c_void_p, POINTER(c_void_p)),
     "OgaCreateGenerator": (c_void_p, c_void_p, POINTER(c_void_p)),
     "OgaGenerator_AppendTokens": (c_void_p, POINTER(c_int32), c_size_t),
     "OgaGenerator_GenerateNextToken": (c_void_p,),
 }
 """Functions that take long, and their arguments. Each returns null, or an error to free."""
-_SHORT: dict[str, tuple[Any, ...]] = {
+_SHORT: dict[str, tuple[Foreign, ...]] = {
     "OgaCreateConfig": (c_char_p, POINTER(c_void_p)),
     "OgaConfigOverlay": (c_void_p, c_char_p),
     "OgaCreateGeneratorParams": (c_void_p, POINTER(c_void_p)),
@@ -47,7 +49,7 @@ _SHORT: dict[str, tuple[Any, ...]] = {
 _MADE = ("Config", "Model", "GeneratorParams", "Generator", "Tensor")
 
 
-_Function = Callable[..., Any]
+_Function = Callable[..., Foreign]
 
 
 class _Handle:
@@ -160,7 +162,7 @@ def _functions() -> dict[str, _Function]:
     without_lock, with_lock = ctypes.CDLL(str(file)), ctypes.PyDLL(str(file))
     found: dict[str, _Function] = {}
 
-    def take(library: ctypes.CDLL, name: str, arguments: tuple[Any, ...], result: Any) -> None:
+    def take(library: ctypes.CDLL, name: str, arguments: tuple[Foreign, ...], result: Foreign) -> None:
         function = library[name]
         function.argtypes, function.restype = arguments, result
         found[name] = function
