@@ -103,11 +103,11 @@ class SessionSettings:
             raise _invalid(f"The update holds more than {MAX_CONTAINERS} lists and objects; send less.", "session", event_id)
         if nests_deeper(changes):
             raise _invalid(f"The session nests deeper than {MAX_LEVELS} levels; make it flatter.", "session", event_id)
-        merged = msgspec.json.decode(msgspec.json.encode(self.session))  # a copy, and quicker than deepcopy
-        _merge(merged, {key: value for key, value in changes.items() if key not in _FIXED})
+        merged = _merged(self.session, {key: value for key, value in changes.items() if key not in _FIXED})
         audio = merged["audio"]
         if not isinstance(audio, dict) or not isinstance(audio.get("input"), dict) or not isinstance(audio.get("output"), dict):
             raise _invalid("session.audio must be an object with `input` and `output` objects.", "session.audio", event_id)
+        audio = merged["audio"] = {**audio, "input": dict(audio["input"])}
         audio["input"]["turn_detection"] = self.session["audio"]["input"]["turn_detection"]
         refused = self._noise_reduction.check(audio["input"], event_id)
         offered = changes.get("tools")
@@ -143,10 +143,10 @@ def _containers(changes: dict[str, object]) -> int:
     return written.count(b"[") + written.count(b"{")
 
 
-def _merge(target: dict[str, object], changes: dict[str, object]) -> None:
+def _merged(mine: JsonObject, changes: JsonObject) -> JsonObject:
+    """Both; the changes where they differ. What is in neither's place is shared with them, and nothing of them is changed."""
+    merged = dict(mine)
     for key, value in changes.items():
-        mine = target.get(key)
-        if isinstance(value, dict) and isinstance(mine, dict):
-            _merge(mine, value)
-        else:
-            target[key] = value
+        known = mine.get(key)
+        merged[key] = _merged(known, value) if isinstance(value, dict) and isinstance(known, dict) else value
+    return merged
