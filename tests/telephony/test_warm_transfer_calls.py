@@ -120,8 +120,9 @@ async def test_a_caller_is_told_that_nobody_is_there_then_is_summed_up_to_who_is
     heard = [action.heard for action in actions if isinstance(action, act.ReplyEnded)]
     assert heard[1:] == [REFUSED, ENGLISH.handover.connecting, ENGLISH.handover.joined]
     assert "london" in refused.lower()
-    assert "raining" in to_bob.lower(), "beside words that it does not know the recogniser takes one city for another"
-    assert "raining" not in to_alice.lower(), "the caller hears nothing of the summary"
+    of_the_summary = ("raining", "berlin")  # beside words that it does not know the recogniser takes one of them for another
+    assert any(word in to_bob.lower() for word in of_the_summary)
+    assert not any(word in to_alice.lower() for word in of_the_summary), "the caller hears nothing of the summary"
     assert "good morning" in from_bob.lower()
     (summed_up,) = (prompt for prompt in model.prompts if prompt[-1]["content"] == ENGLISH.handover.ask and len(prompt) > 5)
     assert summed_up[-2]["role"] == "user"
