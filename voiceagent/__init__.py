@@ -11,6 +11,6 @@ REPORTS_OFF = (
     "HF_HUB_DISABLE_TELEMETRY",
     "DO_NOT_TRACK",
 )
-"""Libraries that report to their makers what runs here, and how, unless this is set before they are imported."""
+"""Environment variables that keep libraries from reporting to their makers what runs here. They are read at import."""
 
 os.environ.update(dict.fromkeys(REPORTS_OFF, "1"))

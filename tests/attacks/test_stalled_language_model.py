@@ -118,7 +118,7 @@ async def test_an_embedded_model_that_hangs_says_so_and_still_ends(monkeypatch: 
 
     def hanging(conversation: Conversation) -> KvCache:
         cache = make(conversation)
-        cache.generator = Hanging(cache.generator)  # type: ignore[assignment]  # what is used of one
+        cache.generator = Hanging(cache.generator)  # type: ignore[assignment]  # it has all that is used of a Generator
         return cache
 
     monkeypatch.setattr(model.worker, "cache", hanging)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voiceagent.context.documents import PIECE_WORDS, pieces
-from voiceagent.context.index import MAX_DOCUMENT_BYTES, FolderIndex
+from voiceagent.context.index import FORMAT, MAX_DOCUMENT_BYTES, FolderIndex
 from voiceagent.context.terms import MAX_TERMS, terms
 from voiceagent.errors import ConfigError
 
@@ -79,6 +82,38 @@ def odd_index(tmp_path_factory: pytest.TempPathFactory) -> FolderIndex:
     found = FolderIndex(folder, folder / "index.sqlite")
     found.refresh()
     return found
+
+
+def test_an_index_of_another_format_is_made_anew(folder: Path) -> None:
+    index(folder).close()
+    with closing(sqlite3.connect(folder.parent / "data" / "index.sqlite")) as database:
+        database.execute(f"PRAGMA user_version = {FORMAT + 1}")
+    assert index(folder).refresh().read == 3
+
+
+@pytest.mark.parametrize("again", range(20))
+def test_servers_that_make_an_index_at_once_share_it(folder: Path, again: int) -> None:
+    """Each of twenty times, because some went wrong. None deletes the file that another has open."""
+    with ThreadPoolExecutor(4) as servers:
+        made = list(servers.map(lambda _: index(folder), range(4)))
+    made[0].refresh()
+    assert [one.search("dogs", 1)[0].source for one in made] == ["notes.txt"] * 4, again
+
+
+def test_an_index_that_another_program_holds_is_left_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("voiceagent.context.index.LOCKED_TIMEOUT_S", 0.05)
+    first = index(folder)
+    first.refresh()
+    first.close()
+    file = folder.parent / "data" / "index.sqlite"
+    kept = file.stat().st_ino
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(ConfigError, match="cannot be kept there \\(database is locked\\)"):
+            index(folder)
+        other.execute("ROLLBACK")
+    assert file.stat().st_ino == kept
 
 
 def test_only_what_changed_is_read_again(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -62,6 +63,27 @@ def test_a_token_is_picked(generator: Generator) -> None:
     wanted = int(generator.get_logits()[0, -1].argmax())
     generator.generate_next_token()
     assert generator.get_next_tokens() == [wanted]
+
+
+def test_two_models_may_compute_at_the_same_time() -> None:
+    """As a fallback does beside the model that it replaces. Each has a thread, as its engine has."""
+    prompt = list(range(5, 205))
+
+    def answered(model: Model) -> list[int]:
+        generator = model.generator({"max_length": 1024, "do_sample": False})
+        picked = []
+        for _ in range(3):
+            generator.rewind_to(0)
+            generator.append_tokens(prompt)
+            for _ in range(5):
+                generator.generate_next_token()
+                picked += generator.get_next_tokens()
+        return picked
+
+    models = [Model(resolve("micro-lm"), "{}") for _ in range(2)]
+    alone = [answered(model) for model in models]
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(answered, models)) == alone
 
 
 def test_errors_are_told(model: Model, generator: Generator, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 import pytest_asyncio
 
 from bench.vllm_server import BLOCK_TOKENS, CONTEXT_TOKENS, CPU_ENVIRONMENT
+from tests.unmarked_process import output
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
 from voiceagent.evaluation.check_lm import demo_tools
@@ -43,6 +44,11 @@ async def inside() -> AsyncIterator[VllmEngine]:
 async def generated(engine: VllmEngine, *messages: Message, urgency: Urgency = Urgency.REPLY) -> list[Generated]:
     async with aclosing(engine.open("call").generate((SYSTEM, *messages), demo_tools(), urgency)) as stream:
         return [piece async for piece in stream]
+
+
+async def test_nothing_is_reported_to_its_maker() -> None:
+    asks = "import voiceagent; from vllm.usage.usage_lib import is_usage_stats_enabled; print(is_usage_stats_enabled())"
+    assert (await asyncio.to_thread(output, asks)).splitlines()[-1] == "False"
 
 
 async def test_text_streams(inside: VllmEngine) -> None:

@@ -28,8 +28,9 @@ _LONG: dict[str, tuple[Foreign, ...]] = {
     "OgaCreateGenerator": (c_void_p, c_void_p, POINTER(c_void_p)),
     "OgaGenerator_AppendTokens": (c_void_p, POINTER(c_int32), c_size_t),
     "OgaGenerator_GenerateNextToken": (c_void_p,),
+    "OgaGenerator_GetLogits": (c_void_p, POINTER(c_void_p)),  # it reads a token that was picked and not read yet
 }
-"""Functions that take long, and their arguments. Each returns null, or an error to free."""
+"""Functions that take long, and the types of their arguments. Each returns null, or an error to free."""
 _SHORT: dict[str, tuple[Foreign, ...]] = {
     "OgaCreateConfig": (c_char_p, POINTER(c_void_p)),
     "OgaConfigOverlay": (c_void_p, c_char_p),
@@ -38,16 +39,15 @@ _SHORT: dict[str, tuple[Foreign, ...]] = {
     "OgaGeneratorParamsSetSearchBool": (c_void_p, c_char_p, c_bool),
     "OgaGenerator_RewindTo": (c_void_p, c_size_t),
     "OgaGenerator_GetNextTokens": (c_void_p, POINTER(POINTER(c_int32)), POINTER(c_size_t)),
-    "OgaGenerator_GetLogits": (c_void_p, POINTER(c_void_p)),
     "OgaGenerator_GetOutput": (c_void_p, c_char_p, POINTER(c_void_p)),
     "OgaTensorGetType": (c_void_p, POINTER(c_int)),
     "OgaTensorGetShapeRank": (c_void_p, POINTER(c_size_t)),
     "OgaTensorGetShape": (c_void_p, POINTER(c_int64), c_size_t),
     "OgaTensorGetData": (c_void_p, POINTER(c_void_p)),
 }
-"""The same of functions that take microseconds: they keep the lock, because it can take 5 ms to get it back."""
+"""The same for functions that take microseconds. They keep the lock, because it can take 5 ms to get it back."""
 _MADE = ("Config", "Model", "GeneratorParams", "Generator", "Tensor")
-
+"""What the library makes and must be told to free."""
 
 _Function = Callable[..., Foreign]
 

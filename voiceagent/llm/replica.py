@@ -193,8 +193,8 @@ class Replica:
     def _body(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, request: JsonObject
     ) -> tuple[JsonObject, set[str]]:
-        """The request's body, and which of its parts are optional. Messages and tools stand in `extra_body`: the client would
-        look at each of their fields by its type, which holds the event loop for milliseconds."""
+        """The request's body, and which of its parts are optional. Messages and tools stand in `extra_body`, where the
+        official client does not check each of their fields: that holds the event loop for milliseconds."""
         optional: set[str] = set()
         extra = dict(request["extra_body"])
         if self.server.priority and "priority" not in self._refused:

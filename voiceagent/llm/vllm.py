@@ -181,7 +181,7 @@ class VllmEngine:
 
 
 def _load(folder: Path, options: VllmOptions, gauges: _Gauges) -> object:
-    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")  # nothing is looked up online, unless the environment says otherwise
     try:
         from vllm import AsyncEngineArgs
         from vllm.v1.engine.async_llm import AsyncLLM

@@ -144,7 +144,7 @@ def _containers(changes: dict[str, object]) -> int:
 
 
 def _merged(mine: JsonObject, changes: JsonObject) -> JsonObject:
-    """Both; the changes where they differ. What is in neither's place is shared with them, and nothing of them is changed."""
+    """A new object: `mine` with the changes in it. Neither is changed; values that need no merging are shared with them."""
     merged = dict(mine)
     for key, value in changes.items():
         known = mine.get(key)
