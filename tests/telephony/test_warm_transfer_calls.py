@@ -9,12 +9,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from aiohttp import web
+from numpy.typing import NDArray
 
 from tests.calls.conftest import Said, said  # noqa: F401 - a fixture
 from tests.llm.faulty_server import chunk
 from tests.telephony.sip_parts import RATE_HZ, phone
-from tests.telephony.test_sip_calls import an_exchange, quiet_after_speech, spoken
+from tests.telephony.test_sip_calls import FRAME, an_exchange, loud_frames, quiet_after_speech, spoken
 from tests.telephony.test_telephone_calls import Words, ended, words  # noqa: F401 - a fixture
 from voiceagent.conversation import actions as act
 from voiceagent.turn_taking.languages.en import ENGLISH
@@ -83,6 +85,13 @@ async def sales() -> AsyncIterator[tuple[Sales, str]]:
         await runner.cleanup()
 
 
+def sentences(heard: NDArray[np.int16]) -> list[NDArray[np.int16]]:
+    """What was heard, cut where it is silent for 200 ms: one sentence that the recogniser does not know spoils the next."""
+    loud = loud_frames(heard)
+    ends = np.flatnonzero(np.diff(loud) > 10)
+    return [heard[max(0, part[0] - 5) * FRAME : (part[-1] + 6) * FRAME] for part in np.split(loud, ends + 1)]
+
+
 async def test_a_caller_is_told_that_nobody_is_there_then_is_summed_up_to_who_is_and_joined(
     said: Said,  # noqa: F811
     words: Words,  # noqa: F811
@@ -102,7 +111,7 @@ async def test_a_caller_is_told_that_nobody_is_there_then_is_summed_up_to_who_is
             asked = len(alice.heard())
             await alice.say(await spoken(said, ASKED))
             await bob.wait_told("CALL_ESTABLISHED")
-            to_bob = await words(await quiet_after_speech(bob, 0, 1.5), RATE_HZ)
+            to_bob = [await words(each, RATE_HZ) for each in sentences(await quiet_after_speech(bob, 0, 1.5))]
             to_alice = await words(await quiet_after_speech(alice, asked, 0.8), RATE_HZ)
             began = len(alice.heard())
             await bob.say(await spoken(said, "Good morning, what can I do for you?"))
@@ -120,9 +129,8 @@ async def test_a_caller_is_told_that_nobody_is_there_then_is_summed_up_to_who_is
     heard = [action.heard for action in actions if isinstance(action, act.ReplyEnded)]
     assert heard[1:] == [REFUSED, ENGLISH.handover.connecting, ENGLISH.handover.joined]
     assert "london" in refused.lower()
-    of_the_summary = ("raining", "berlin")  # beside words that it does not know the recogniser takes one of them for another
-    assert any(word in to_bob.lower() for word in of_the_summary)
-    assert not any(word in to_alice.lower() for word in of_the_summary), "the caller hears nothing of the summary"
+    assert any("berlin" in sentence.lower() for sentence in to_bob)
+    assert "berlin" not in to_alice.lower(), "the caller hears nothing of the summary"
     assert "good morning" in from_bob.lower()
     (summed_up,) = (prompt for prompt in model.prompts if prompt[-1]["content"] == ENGLISH.handover.ask and len(prompt) > 5)
     assert summed_up[-2]["role"] == "user"
