@@ -11,9 +11,13 @@ from numpy.typing import NDArray
 from bench.stt.everyday import by_piper, sentences
 from bench.stt.speech import Spoken
 from bench.stt.spelling import word_errors
+from bench.trial import SAID_DBFS
 from voiceagent.audio import g711
+from voiceagent.audio.levels import first_audible_sample
 from voiceagent.engines import load_tts
 from voiceagent.evaluation.figures import Figure, plain
+from voiceagent.evaluation.telephone_band import telephone_speech
+from voiceagent.latency.percentiles import percentile
 from voiceagent.media.phone_codec import PhoneDecoder, PhoneEncoder
 from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.whisper import WhisperEngine, create
@@ -80,10 +84,10 @@ def at_level(pcm: Audio, rate_hz: int, dbov: float) -> Audio:
 
 
 def by_line(pcm: Audio) -> Audio:
-    """Audio at 16 kHz as it arrives by telephone: µ-law at 8 kHz, and up again as in a call."""
-    pcm = np.pad(pcm, (0, -len(pcm) % FRAME))
-    down, up = PhoneEncoder(AudioFormat(), RATE_HZ), PhoneDecoder(AudioFormat(), RATE_HZ)
-    return np.concatenate([up.decode(down.encode(frame)) for frame in pcm.reshape(-1, FRAME)])
+    """Audio at 16 kHz as it arrives by telephone: 300 to 3,400 Hz, µ-law at 8 kHz, and up again as in a call."""
+    sent = telephone_speech(pcm, RATE_HZ)
+    up = PhoneDecoder(AudioFormat(), RATE_HZ)
+    return np.concatenate([up.decode(g711.encode(sent[at : at + FRAME // 2])) for at in range(0, len(sent), FRAME // 2)])
 
 
 CONDITIONS: dict[str, Callable[[Audio], Audio]] = {
@@ -122,12 +126,13 @@ async def _text(engine: WhisperEngine, pcm: Audio) -> str:
 
 
 def onsets(pcm: Audio) -> list[float]:
-    """When speech began, for the VAD, in ms from the beginning."""
+    """When the VAD noticed that speech began, in ms from the beginning."""
     detector, found = SpeechDetector(DetectorOptions()), list[float]()
-    for start in range(0, len(pcm) - FRAME + 1, FRAME):
-        progress = detector.feed(pcm[start : start + FRAME], start * 1000 / RATE_HZ)
+    for end in range(FRAME, len(pcm) + 1, FRAME):
+        at_ms = end * 1000 / RATE_HZ
+        progress = detector.feed(pcm[end - FRAME : end], at_ms)
         if isinstance(progress, SpeechOnset):
-            found.append(progress.onset_ms)
+            found.append(at_ms)
         elif progress is not None and progress.silence_ms > 800:
             detector.end()
     return found
@@ -135,8 +140,12 @@ def onsets(pcm: Audio) -> list[float]:
 
 def _vad_rows(label: str, audio: Sequence[Audio]) -> Iterator[Figure]:
     silence = np.zeros(RATE_HZ // 2, np.int16)
-    found = [len(onsets(np.concatenate((silence, pcm, silence)))) for pcm in audio]
-    yield plain(f"{label}: sentences that the VAD missed", found.count(0), "")
+    found = [onsets(np.concatenate((silence, pcm, silence))) for pcm in audio]
+    yield plain(f"{label}: sentences that the VAD missed", found.count([]), "")
+    began = [500 + first_audible_sample(pcm, RATE_HZ, SAID_DBFS) * 1000 / RATE_HZ for pcm in audio]
+    waits = [noticed[0] - at_ms for noticed, at_ms in zip(found, began, strict=True) if noticed]
+    yield plain(f"{label}: speech noticed after, p50", percentile(waits, 50), "ms")
+    yield plain(f"{label}: speech noticed after, p95", percentile(waits, 95), "ms")
 
 
 def keys(length_s: float, dbov: float) -> Audio:

@@ -18,12 +18,14 @@ take the kernel's time of each packet.
 - *packet lateness*: arrival against RTP timestamp, relative to the earliest packet of its call; *latest packet* is the worst of
   all calls. *All ask at the same moment* is the worst that can come: the callers' last words end within the same 20 ms.
 - *stop*: from the first voiced sample that the telephone sent of an interruption to the last voiced sample that it received of
-  the agent's, before the interruption was over. The interruptions are sentences of the held-out list in its voices, on
-  two calls at a time.
+  the agent's, before the interruption was over. An answer to its beginning, spoken into a pause of it, counts too. The
+  interruptions are sentences of the held-out list in its voices, on two calls at a time.
 - *voice to voice*: from the end of the question to the first sound of the answer. The three legs are asked in turn, in an order
   that rotates, on one server: SIP, the peer of a vendor's stream, which plays what it is sent by a clock of its own, and WebRTC.
-- *band*: held-out sentences of the published voice, brought to an active level (ITU-T P.56) and through µ-law at 8 kHz. Keys as
-  tones: all twelve in a row, 80 to 400 ms each, as telephones without RFC 4733 send them.
+- Telephones send 300 to 3,400 Hz.
+- *band*: held-out sentences of the published voice, brought to an active level (ITU-T P.56), in that band and through µ-law at
+  8 kHz. *Noticed after*: from the first sound to the frame in which the VAD says that speech began. Keys as tones: all twelve in
+  a row, 80 to 400 ms each, as telephones without RFC 4733 send them.
 - *right tool and an answer*: the tool and its arguments are those of the request, and the answer was heard.
 """
 BUNDLED, REAL = "embedded", "starter"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from voiceagent.audio import g711
 from voiceagent.audio.levels import VoicedTimeline
-from voiceagent.audio.resample import resample
+from voiceagent.evaluation.telephone_band import telephone_speech
 
 RATE_HZ = 8_000
 FRAME_MS = 20
@@ -73,8 +73,8 @@ class RtpPhone:
         return self._peer is not None
 
     def say(self, pcm: NDArray[np.int16], rate_hz: int = RATE_HZ) -> None:
-        """Queue speech, mono int16, shape (samples,)."""
-        speech = resample(pcm, rate_hz, RATE_HZ)
+        """Queue speech, mono int16, shape (samples,). It is sent in a telephone's band."""
+        speech = telephone_speech(pcm, rate_hz)
         whole = np.pad(speech, (0, -len(speech) % FRAME_SAMPLES))
         self._microphone.extend(whole.reshape(-1, FRAME_SAMPLES))
 

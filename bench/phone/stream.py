@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from tests.telephony.peers import Peer
 from voiceagent.audio.levels import VoicedTimeline
 from voiceagent.audio.resample import resample
+from voiceagent.evaluation.telephone_band import TELEPHONE_HZ, telephone_speech
 
 FRAME_MS = 20
 PATIENCE_S = 30.0
@@ -58,8 +59,8 @@ class TimedStream:
         return self._heard
 
     def say(self, pcm: NDArray[np.int16], rate_hz: int) -> None:
-        """Queue speech, mono int16, shape (samples,)."""
-        self._peer.say(resample(pcm, rate_hz, self._peer.rate_hz))
+        """Queue speech, mono int16, shape (samples,). It is sent in a telephone's band."""
+        self._peer.say(resample(telephone_speech(pcm, rate_hz), TELEPHONE_HZ, self._peer.rate_hz))
 
     async def wait_said(self) -> float:
         """Wait until all was sent; when its last voiced sample was spoken."""

@@ -30,9 +30,13 @@ KEPT_FRAMES = -(-(HISTORY_WINDOWS + 1) * WINDOW_SAMPLES // FRAME_SAMPLES) + 1
 """Frames of audio that are kept for Silero: the windows before the gate opened, and the incomplete window."""
 MAX_LATE_SAMPLES = RATE_HZ // 5
 """Silero notices the end of a word at most this late: no voiced audio is placed further before its last window."""
+IMAGE = 0.05
+"""How much of a frame's mirror image about 4 kHz is added for Silero (-26 dB). Telephone speech has nothing above 3.4 kHz, and
+without an image Silero finds it late or not at all. In wide-band speech the image is covered (spectral folding, Makhoul and
+Berouti 1979)."""
 
-
-_SCALE = np.float32(1 / 32768)
+_SCALE = ((1 + IMAGE * np.resize([1, -1], FRAME_SAMPLES)) / 32768).astype(np.float32)
+"""Turns samples into -1..1 and adds the image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +95,7 @@ class SpeechDetector:
         self._frames: deque[tuple[int, float, bool, NDArray[np.int16]]] = deque(maxlen=int(kept_ms // 20))
         self._levels: deque[tuple[int, float]] = deque(maxlen=16)
         self._audio = np.zeros(KEPT_FRAMES * FRAME_SAMPLES, np.float32)
-        """The audio received last, in -1..1."""
+        """The audio received last, in -1..1, with its image."""
         self._received = 0
         self._windowed = 0
         """The end of the newest complete window."""
