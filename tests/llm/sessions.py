@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Sequence
 from weakref import WeakKeyDictionary
 
+from voiceagent.conversation.history import Message
 from voiceagent.llm.embedded import EmbeddedEngine
-from voiceagent.llm.embedded_jobs import KvCache
+from voiceagent.llm.embedded_jobs import Job, KvCache
 from voiceagent.llm.embedded_session import EmbeddedSession
+from voiceagent.llm.engine import ToolSchema, Urgency
 
 _OPEN: WeakKeyDictionary[EmbeddedEngine, dict[str, EmbeddedSession]] = WeakKeyDictionary()
 
@@ -17,6 +20,14 @@ def session_of(engine: EmbeddedEngine, name: str) -> EmbeddedSession:
     if name not in sessions:
         sessions[name] = engine.open(name)
     return sessions[name]
+
+
+def tokens_of(
+    session: EmbeddedSession, messages: Sequence[Message], tools: Sequence[ToolSchema], count: int
+) -> AsyncGenerator[int, None]:
+    """The tokens of an answer, at most `count`."""
+    job = Job(session.conversation, count, session._model.constraints.of(tools), Urgency.REPLY)
+    return session._tokens(job, messages, tools)
 
 
 def cache_of(engine: EmbeddedEngine, name: str) -> KvCache:

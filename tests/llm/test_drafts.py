@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.llm.sessions import cache_of, session_of
+from tests.llm.sessions import cache_of, session_of, tokens_of
 from tests.llm.telling import telling
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.llm.drafts import Drafts
@@ -61,7 +61,7 @@ async def plain(folder: Path) -> AsyncIterator[EmbeddedEngine]:
 
 async def tokens(engine: EmbeddedEngine, call_id: str, messages: Sequence[Message], count: int = TOKENS) -> list[int]:
     """Of the answer, its end included where it has one."""
-    async with aclosing(session_of(engine, call_id)._tokens(messages, TOOLS, count)) as stream:
+    async with aclosing(tokens_of(session_of(engine, call_id), messages, TOOLS, count)) as stream:
         async for _ in stream:
             pass
     return cache_of(engine, call_id).ids[len(engine.prompt.ids(messages, TOOLS)) :]
@@ -130,7 +130,7 @@ async def test_an_answer_fills_the_context_to_its_last_token(folder: Path, plain
 
 async def test_a_cancelled_generation_leaves_nothing_that_was_drafted(engine: EmbeddedEngine, plain: EmbeddedEngine) -> None:
     for begun in range(1, 6):
-        async with aclosing(session_of(engine, "a")._tokens(PROMPTS[1], TOOLS, TOKENS)) as stream:
+        async with aclosing(tokens_of(session_of(engine, "a"), PROMPTS[1], TOOLS, TOKENS)) as stream:
             for _ in range(begun):
                 await anext(stream)
         assert await tokens(engine, "a", PROMPTS[1]) == await tokens(plain, "fresh", PROMPTS[1])

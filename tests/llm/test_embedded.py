@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.llm.sessions import cache_of, session_of
+from tests.llm.sessions import cache_of, session_of, tokens_of
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError, ModelError
 from voiceagent.llm.embedded import EmbeddedEngine
@@ -257,9 +257,9 @@ class Forcing(ToolConstraint):
 
 async def test_what_is_forced_is_read_behind_the_token_before_it(engine: EmbeddedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     prompt = [SYSTEM, WEATHER]
-    tokens = [token async for token in session_of(engine, "a")._tokens(prompt, TOOLS, 40)]
+    tokens = [token async for token in tokens_of(session_of(engine, "a"), prompt, TOOLS, 40)]
     monkeypatch.setattr(engine._model.constraints, "of", lambda tools: Forcing(tokens[1:6]))
-    async for _ in session_of(engine, "b")._tokens(prompt, TOOLS, 6):
+    async for _ in tokens_of(session_of(engine, "b"), prompt, TOOLS, 6):
         pass
     forced, fresh = cache_of(engine, "b"), engine.worker.cache(Conversation())
     fresh.generator.append_tokens(forced.ids)

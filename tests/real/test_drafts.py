@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import pytest_asyncio
 
-from tests.llm.sessions import cache_of, session_of
+from tests.llm.sessions import cache_of, session_of, tokens_of
 from tests.real.models import published
 from tests.real.test_language_model import MODEL, ODD, SYSTEM, tool
 from voiceagent.conversation.history import Message, ToolCall
@@ -53,7 +53,7 @@ async def engines() -> AsyncIterator[tuple[EmbeddedEngine, EmbeddedEngine]]:
 
 
 async def tokens(engine: EmbeddedEngine, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[int]:
-    async with aclosing(session_of(engine, call_id)._tokens(messages, tools, TOKENS)) as stream:
+    async with aclosing(tokens_of(session_of(engine, call_id), messages, tools, TOKENS)) as stream:
         async for _ in stream:
             pass
     return cache_of(engine, call_id).ids[len(engine.prompt.ids(messages, tools)) :]

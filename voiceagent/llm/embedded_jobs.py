@@ -5,14 +5,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import deque
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Sequence
 
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
 from voiceagent.llm.drafts import Drafts
+from voiceagent.llm.engine import Urgency
 from voiceagent.llm.genai import Generator
 from voiceagent.llm.tool_constraint import ToolConstraint
+
+FIRST_PIECES = 12
+"""About as many pieces of text a reply needs before its first words are spoken. A token makes a piece."""
+PIECE_S = 0.2
+"""How long a piece is spoken for, by a fast voice."""
+AHEAD_S = 1.0
+"""How long a job may wait for others if nobody waits for it."""
 
 
 class KvCache:
@@ -38,12 +46,12 @@ class Conversation:
 class Job:
     """One generation: the prompt's ids, and the queue for its tokens. `None` or an error ends the stream."""
 
-    def __init__(
-        self, conversation: Conversation, ids: list[int], max_tokens: int, constraint: ToolConstraint | None = None
-    ) -> None:
+    def __init__(self, conversation: Conversation, max_tokens: int, constraint: ToolConstraint | None, urgency: Urgency) -> None:
         self.conversation = conversation
-        self.ids = ids
+        self.ids: list[int] = []
         self.left = max_tokens
+        self.pieces = 0
+        """How many pieces of text the call has. The session counts them. A tool call and thoughts are none."""
         self.constraint = constraint
         self.messages: Sequence[Message] = ()
         """The messages of the prompt `ids`, if it is to be answered."""
@@ -53,8 +61,15 @@ class Job:
         self.cache: KvCache | None = None
         """The conversation's cache, while the job runs."""
         self.cancelled = False
+        self._wanted_s = time.monotonic() + (AHEAD_S if urgency is Urgency.AHEAD else 0.0)
         self._loop = asyncio.get_running_loop()
         self.tokens: asyncio.Queue[int | EngineError | None] = asyncio.Queue()
+
+    @property
+    def due_s(self) -> float:
+        """When its next token is due, on `time.monotonic`. That is when it was asked for, or before its speech pauses. The job
+        that is due first goes first (earliest deadline first, Liu and Layland 1973)."""
+        return self._wanted_s + PIECE_S * max(0, self.pieces - FIRST_PIECES)
 
     def give(self, token: int | EngineError | None) -> None:
         """Pass a token on. None or an error ends the stream."""
@@ -73,6 +88,8 @@ class Ending:
         self.conversation = conversation
         self.ids = ids
         self.cancelled = False
+        self.due_s = time.monotonic()
+        """See `Job.due_s`."""
         self._loop = asyncio.get_running_loop()
         self.answer: asyncio.Future[float | None] = self._loop.create_future()
 
@@ -104,11 +121,11 @@ class Forget:
             self._loop.call_soon_threadsafe(self.done.set)
 
 
-def without(jobs: deque[Job | Ending], conversation: Conversation) -> deque[Job | Ending]:
+def without(jobs: Iterable[Job | Ending], conversation: Conversation) -> list[Job | Ending]:
     """End a conversation's jobs, so that none of them holds its cache. Returns the other jobs."""
     for job in jobs:
         if job.conversation is conversation:
             if isinstance(job, Job):
                 job.cache = None
             job.give(EngineError("the call has ended"))
-    return deque(job for job in jobs if job.conversation is not conversation)
+    return [job for job in jobs if job.conversation is not conversation]

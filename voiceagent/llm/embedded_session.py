@@ -16,7 +16,7 @@ from voiceagent.llm.call_prompt import CallPrompt
 from voiceagent.llm.embedded_jobs import Conversation, Ending, Forget, Job
 from voiceagent.llm.embedded_options import EmbeddedOptions
 from voiceagent.llm.embedded_worker import EmbeddedWorker
-from voiceagent.llm.engine import Generated, ToolSchema, Urgency
+from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema, Urgency
 from voiceagent.llm.prompt import ChatPrompt, Detokenizer
 from voiceagent.llm.tool_constraint import ToolConstraints
 
@@ -61,25 +61,24 @@ class EmbeddedSession:
     async def generate(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
     ) -> AsyncGenerator[Generated, None]:
-        """See `LlmSession.generate`. All generations take turns, one token each, whatever their urgency."""
+        """See `LlmSession.generate`. A speculative generation is as urgent as a reply, because it mostly becomes one."""
         if self._model.jobs >= MAX_JOBS:
             raise EngineError(f"the language model is overloaded: {MAX_JOBS} generations wait; lower the number of calls")
         answer = self._model.prompt.answer(messages, tools)
         text = Detokenizer(self._model.prompt)
-        async with aclosing(self._tokens(messages, tools, self._model.options.max_tokens)) as tokens:
+        job = Job(self.conversation, self._model.options.max_tokens, self._model.constraints.of(tools), urgency)
+        async with aclosing(self._tokens(job, messages, tools)) as tokens:
             async for token in tokens:
                 for piece in answer.feed(text.add(token)):
+                    job.pieces += isinstance(piece, GeneratedText)
                     yield piece
         for piece in [*answer.feed(text.finish()), *answer.finish()]:
             yield piece
 
-    async def _tokens(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], max_tokens: int
-    ) -> AsyncGenerator[int, None]:
-        """The answer's tokens. With `max_tokens` 0 the prompt is only read."""
+    async def _tokens(self, job: Job, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> AsyncGenerator[int, None]:
+        """The answer's tokens."""
         self._check_open()
         self._model.jobs += 1
-        job = Job(self.conversation, [], max_tokens, self._model.constraints.of(tools))
         try:
             job.ids = await self.prompt.ids_soon(messages, tools)
             job.messages = messages
@@ -106,7 +105,8 @@ class EmbeddedSession:
     async def prefill(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
         """See `LlmSession.prefill`. The template's text after the last message's words is also read, and rewound later."""
         if self._model.load < 1:
-            async with aclosing(self._tokens(messages, tools, 0)) as tokens:
+            reading = Job(self.conversation, 0, self._model.constraints.of(tools), Urgency.AHEAD)
+            async with aclosing(self._tokens(reading, messages, tools)) as tokens:
                 async for _ in tokens:
                     pass
 

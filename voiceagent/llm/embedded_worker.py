@@ -1,5 +1,5 @@
-"""The embedded language model's worker: one thread for all calls. Calls take turns, one token each, and each has a KV cache. The
-event loop sends jobs (`embedded_jobs`) and reads the answers."""
+"""The embedded language model's worker: one thread for all calls. Each call has a KV cache. At every token the
+call goes on whose token is due first. The event loop sends jobs (`embedded_jobs`) and reads the answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import logging
 import queue
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -64,7 +64,7 @@ class EmbeddedWorker:
         self._thread.join(within_s)
 
     def _work(self) -> None:
-        active: deque[Job | Ending] = deque()
+        active: list[Job | Ending] = []
         while True:
             while not active or not self._inbox.empty():
                 item = self._inbox.get()
@@ -79,7 +79,8 @@ class EmbeddedWorker:
                     item.tell()
                 else:
                     active.append(item)
-            job = active.popleft()
+            job = min(active, key=lambda job: job.due_s)
+            active.remove(job)
             try:
                 if isinstance(job, Ending):
                     self._answer(job, active)
