@@ -30,8 +30,8 @@ KEPT_FRAMES = -(-(HISTORY_WINDOWS + 1) * WINDOW_SAMPLES // FRAME_SAMPLES) + 1
 """Frames of audio that are kept for Silero: the windows before the gate opened, and the incomplete window."""
 MAX_LATE_SAMPLES = RATE_HZ // 5
 """Silero notices the end of a word at most this late: no voiced audio is placed further before its last window."""
-IMAGE = 0.05
-"""How much of a frame's mirror image about 4 kHz is added for Silero (-26 dB). Telephone speech has nothing above 3.4 kHz, and
+IMAGE = 0.03
+"""How much of a frame's mirror image about 4 kHz is added for Silero (-30 dB). Telephone speech has nothing above 3.4 kHz, and
 without an image Silero finds it late or not at all. In wide-band speech the image is covered (spectral folding, Makhoul and
 Berouti 1979)."""
 
