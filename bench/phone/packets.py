@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -32,10 +33,16 @@ class Packets:
         """Packets looked at."""
         return len(self.lateness_ms)
 
-    def add(self, records: Sequence[RtpRecord]) -> None:
+    foreign: int = 0
+    """Packets of another stream than most of their call's: of a call that had the telephone's port before."""
+
+    def add(self, arrived: Sequence[RtpRecord]) -> None:
         """One call's packets in the order of their arrival."""
-        if not records:
+        if not arrived:
             return
+        ((ssrc, _),) = Counter(record.ssrc for record in arrived).most_common(1)
+        records = [record for record in arrived if record.ssrc == ssrc]
+        self.foreign += len(arrived) - len(records)
         sequences = _unwrapped((record.sequence for record in records), 16)
         timestamps = _unwrapped((record.timestamp for record in records), 32)
         offsets_ms = [record.at_ms - stamp / _TICKS_PER_MS for record, stamp in zip(records, timestamps, strict=True)]

@@ -40,6 +40,7 @@ class RtpRecord:
     """At 8 kHz."""
     payload_type: int
     payload: bytes
+    ssrc: int = 0
 
 
 class RtpPhone:
@@ -121,8 +122,8 @@ class RtpPhone:
             self._changed.set()
 
     def _take(self, data: bytes, at_ms: float) -> None:
-        _, type_, sequence, timestamp, _ = _HEADER.unpack_from(data)
-        record = RtpRecord(at_ms, sequence, timestamp, type_ & 0x7F, data[_HEADER.size :])
+        _, type_, sequence, timestamp, ssrc = _HEADER.unpack_from(data)
+        record = RtpRecord(at_ms, sequence, timestamp, type_ & 0x7F, data[_HEADER.size :], ssrc)
         self.records.append(record)
         if record.payload_type == PCMU:
             self.heard.feed(g711.decode(record.payload), at_ms)
