@@ -24,6 +24,7 @@ from voiceagent.audio.levels import dbfs
 from voiceagent.audio.resample import resample
 from voiceagent.config import AgentConfig
 from voiceagent.media.audio_cleaner import AudioCleaning
+from voiceagent.media.gateway_leg import GatewayLeg
 from voiceagent.server.phone_calls import phone_tools
 from voiceagent.telephony.settings import TelephonySettings
 from voiceagent.telephony.sip_settings import SipSettings
@@ -329,6 +330,32 @@ async def test_a_phone_holds_the_call_in_mid_reply_and_the_reply_goes_on(world: 
         await world.wait(lambda: bool(call.sent) and call.sent[-1][2] >= 4000.0)
         await alice.do("hangup")
         await world.wait(lambda: call.ended == "hangup")
+
+
+async def test_a_phone_that_hangs_up_is_not_lost_if_its_audio_ends_before_the_gateways_word_comes(
+    world: SipWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with phone(tmp_path, "alice", world.pbx_port) as alice:
+        await alice.do("dial", world.uri("agent"))
+        await world.wait(lambda: bool(world.calls and world.calls[0].heard))
+        leg = world.calls[0].leg
+        assert isinstance(leg, GatewayLeg)
+        end, closed, gone = leg.end, leg.closed_by_gateway, asyncio.Event()
+
+        async def bring(reason: str) -> None:
+            await gone.wait()
+            end(reason)
+
+        def close() -> None:
+            closed()
+            gone.set()
+
+        bringing: list[asyncio.Task[None]] = []
+        monkeypatch.setattr(leg, "end", lambda reason: bringing.append(asyncio.create_task(bring(reason))))
+        monkeypatch.setattr(leg, "closed_by_gateway", close)
+        await alice.do("hangup")
+        await world.wait(lambda: bool(world.calls[0].ended))
+        assert world.calls[0].ended == "hangup"
 
 
 async def test_a_killed_gateway_ends_its_calls_and_is_taken_up_again_when_it_is_back(

@@ -38,6 +38,8 @@ from voiceagent.telephony.transfers import PutThrough
 CONNECT_TIMEOUT_S = 10.0
 """From the moment that the call is taken."""
 CLOSE_TIMEOUT_S = 5.0
+WORD_TIMEOUT_S = 1.0
+"""When the gateway has closed the connection, its word that the other side has hung up may still be under way."""
 SILENCE_TIMEOUT_S = 20.0
 """Telephones send silence too: when no packet comes for so long, and nobody holds the call, the other side has vanished."""
 WATCH_S = 0.5
@@ -280,6 +282,13 @@ class GatewayLeg:
         self.over.set_result(reason)
         self.leave()
 
+    def closed_by_gateway(self) -> None:
+        """The gateway has closed the connection: the call is lost, if no word comes why."""
+        if not self._end_reason:
+            if self._late is not None:
+                self._late.cancel()
+            self._late = self._loop.call_later(WORD_TIMEOUT_S, self.end, "lost")
+
     async def close(self) -> None:
         """End the call and free its sockets and tasks. May be called twice."""
         if self.is_kept:
@@ -320,8 +329,10 @@ class GatewayLeg:
             if self._late is not None:
                 self._late.cancel()
             self._connected.set()
-        elif state in ("failed", "closed"):
+        elif state == "failed":
             self.end("lost")
+        elif state == "closed":
+            self.closed_by_gateway()
 
     def _on_abuse(self) -> None:
         self.end("abuse")

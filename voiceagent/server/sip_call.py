@@ -182,7 +182,7 @@ class SipCall:
         if self._settling is not None:
             self._settled()
         elif self.leg is not None and self._is_up:
-            self.leg.end("lost")
+            self.leg.closed_by_gateway()
 
     def _ended(self, event: janus.Ended) -> None:
         self._is_over = True
