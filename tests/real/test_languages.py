@@ -59,7 +59,7 @@ GERMAN = Spoken(
     ("Mein Name ist Thomas und ich wohne in Hamburg.", "Ich komme aus Frankfurt und bin Student."),
     "Soll ich am {day} um {time} einen Tisch für {people} Personen bestellen?",
     "Ja, okay.",
-    "Stopp!",
+    "Nein, stopp!",
 )
 SPANISH = Spoken(
     "es",

@@ -31,12 +31,12 @@ KEPT_FRAMES = -(-(HISTORY_WINDOWS + 1) * WINDOW_SAMPLES // FRAME_SAMPLES) + 1
 MAX_LATE_SAMPLES = RATE_HZ // 5
 """Silero notices the end of a word at most this late: no voiced audio is placed further before its last window."""
 IMAGE = 0.03
-"""How much of a frame's mirror image about 4 kHz is added for Silero (-30 dB). Telephone speech has nothing above 3.4 kHz, and
-without an image Silero finds it late or not at all. In wide-band speech the image is covered (spectral folding, Makhoul and
-Berouti 1979)."""
+"""How much of the audio's mirror image about 4 kHz Silero hears before an onset (-30 dB). Telephone speech has nothing above
+3.4 kHz, and without an image Silero finds it late or not at all. In wide-band speech the image is covered (spectral folding,
+Makhoul and Berouti 1979). Once speech has begun, Silero would take steady noise for more of it."""
 
-_SCALE = ((1 + IMAGE * np.resize([1, -1], FRAME_SAMPLES)) / 32768).astype(np.float32)
-"""Turns samples into -1..1 and adds the image."""
+_SCALE = np.float32(1 / 32768)
+_WITH_IMAGE = (1 + IMAGE * np.resize([1, -1], CONTEXT_SAMPLES + WINDOW_SAMPLES)).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class SpeechDetector:
         self._frames: deque[tuple[int, float, bool, NDArray[np.int16]]] = deque(maxlen=int(kept_ms // 20))
         self._levels: deque[tuple[int, float]] = deque(maxlen=16)
         self._audio = np.zeros(KEPT_FRAMES * FRAME_SAMPLES, np.float32)
-        """The audio received last, in -1..1, with its image."""
+        """The audio received last, in -1..1."""
         self._received = 0
         self._windowed = 0
         """The end of the newest complete window."""
@@ -179,7 +179,8 @@ class SpeechDetector:
         self.silero_windows += 1
         self._heard = start + WINDOW_SAMPLES
         first = len(self._audio) - (self._received - start)
-        return self._silero.probability(self._audio[first : first + WINDOW_SAMPLES])
+        window = self._audio[first : first + WINDOW_SAMPLES]
+        return self._silero.probability(window if self._speaking else window * _WITH_IMAGE[:WINDOW_SAMPLES])
 
     def _count_run(self, probability: float, start: int) -> None:
         """Count a run of speech windows. A sure window begins it; any window that is not surely silence continues it."""
@@ -208,7 +209,7 @@ class SpeechDetector:
     def _peek(self) -> bool:
         """Judge the newest 32 ms although their window is not complete; True when they confirm an onset."""
         self.silero_windows += 1
-        if self._silero.peek(self._audio[-(WINDOW_SAMPLES + CONTEXT_SAMPLES) :]) < self.options.sure:
+        if self._silero.peek(self._audio[-(WINDOW_SAMPLES + CONTEXT_SAMPLES) :] * _WITH_IMAGE) < self.options.sure:
             return False
         if not self._run:
             self._run_start = self._received - WINDOW_SAMPLES
