@@ -120,7 +120,7 @@ def _rows(label: str, found: Loaded, *, is_barred: bool) -> Iterator[Figure]:
     yield plain(f"{label}: packets", packets.count, "")
     yield at_most(f"{label}: packets missing", packets.missing, 0, "")
     yield at_most(f"{label}: packets out of order", packets.out_of_order, 0, "")
-    yield plain(f"{label}: packets of another stream", packets.foreign, "")
+    yield at_most(f"{label}: packets of another stream", packets.foreign, 0, "")
     yield at_most(f"{label}: partial frames", packets.partial, 0, "")
     skips = f"{label}: steps of the timestamp other than 160"
     yield at_most(skips, packets.skips, 0, "") if is_barred else plain(skips, packets.skips, "")

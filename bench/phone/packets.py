@@ -27,14 +27,13 @@ class Packets:
     """Packets of audio that are not 160 bytes long."""
     skips: int = 0
     """Steps of the timestamp other than 160: the sender left time out."""
+    foreign: int = 0
+    """Packets whose SSRC is not that of most of their call's packets. The other figures leave them out."""
 
     @property
     def count(self) -> int:
         """Packets looked at."""
         return len(self.lateness_ms)
-
-    foreign: int = 0
-    """Packets of another stream than most of their call's: of a call that had the telephone's port before."""
 
     def add(self, arrived: Sequence[RtpRecord]) -> None:
         """One call's packets in the order of their arrival."""

@@ -38,6 +38,12 @@ def test_a_packet_that_never_came_a_short_one_and_one_out_of_order_are_counted()
     assert (packets.missing, packets.out_of_order, packets.partial) == (1, 1, 1)
 
 
+def test_packets_of_another_stream_are_counted_and_change_nothing_else() -> None:
+    strays = [replace(record, ssrc=7) for record in even(3, first=900)]
+    packets = counted([*even(10), *strays, *even(20)[10:]])
+    assert (packets.foreign, packets.count, packets.missing, packets.out_of_order, packets.skips) == (3, 20, 0, 0, 0)
+
+
 def test_time_that_the_sender_left_out_is_a_skip_and_a_late_packet_is_late() -> None:
     records = even(10)
     late = [replace(record, timestamp=(record.timestamp + 640) % 2**32) for record in records[5:]]

@@ -51,7 +51,7 @@ class Job:
         self.ids: list[int] = []
         self.left = max_tokens
         self.pieces = 0
-        """How many pieces of text the call has. The session counts them. A tool call and thoughts are none."""
+        """How many pieces of text were passed to the call to be spoken. The session counts them."""
         self.constraint = constraint
         self.messages: Sequence[Message] = ()
         """The messages of the prompt `ids`, if it is to be answered."""

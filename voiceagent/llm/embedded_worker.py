@@ -1,5 +1,5 @@
 """The embedded language model's worker: one thread for all calls. Each call has a KV cache. At every token the
-call goes on whose token is due first. The event loop sends jobs (`embedded_jobs`) and reads the answers."""
+worker goes on with the call whose next token is due first. The event loop sends jobs (`embedded_jobs`) and reads the answers."""
 
 from __future__ import annotations
 

@@ -37,6 +37,7 @@ Makhoul and Berouti 1979). Once speech has begun, Silero would take steady noise
 
 _SCALE = np.float32(1 / 32768)
 _WITH_IMAGE = (1 + IMAGE * np.resize([1, -1], CONTEXT_SAMPLES + WINDOW_SAMPLES)).astype(np.float32)
+"""Audio times this is the audio and its image, because every other sample's sign mirrors the spectrum about 4 kHz."""
 
 
 @dataclass(frozen=True, slots=True)
