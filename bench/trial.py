@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
@@ -68,6 +69,16 @@ class Turn:
     """Whether the agent was heard before the question was over."""
 
 
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """One interruption: from its onset to a last sound of the agent, in ms."""
+
+    last_ms: float
+    """To the last sound that began before the interruption was over, also that of an answer into a pause of it."""
+    reply_ms: float
+    """To the last sound of the reply that was interrupted: what begins again within `QUIET_MS` is that reply."""
+
+
 async def greeted(caller: Leg) -> None:
     """Wait until the agent has greeted. Raises MediaError when it does not."""
     await _answer(caller, 0.0)
@@ -92,9 +103,9 @@ async def ask(caller: Leg, question: Speech, end_ms: float | None = None) -> Tur
     return Turn(None if cut else heard_ms - ended_ms, cut)
 
 
-async def interrupt(caller: Leg, question: Speech, interruption: Speech) -> float | None:
-    """Ask, and speak into the answer: from the onset of that to the last sound of the agent before the interruption was over, in
-    milliseconds. None when the answer was not heard, or was over by itself at the onset. Raises MediaError when the call ends."""
+async def interrupt(caller: Leg, question: Speech, interruption: Speech) -> Stop | None:
+    """Ask, and speak into the answer. None when the answer was not heard, or was over by itself at the onset. Raises MediaError
+    when the call ends."""
     caller.say(question, RATE_HZ)
     try:
         await _answer(caller, await caller.wait_said())
@@ -107,19 +118,24 @@ async def interrupt(caller: Leg, question: Speech, interruption: Speech) -> floa
     onset_ms = caller.said.first_onset_after(began_ms - FRAME_MS)
     if onset_ms is None:
         raise MediaError("the interruption was not heard on the line; expected speech above the caller's threshold")
-    stopped_ms = stop_ms(caller.heard.spans, onset_ms, ended_ms)
+    stopped = stop(caller.heard.spans, onset_ms, ended_ms)
     with suppress(TimeoutError):
         await _answer(caller, ended_ms)
     await caller.wait_quiet(QUIET_MS)
-    return stopped_ms
+    return stopped
 
 
-def stop_ms(heard: list[VoicedSpan], onset_ms: float, ended_ms: float) -> float | None:
-    """How long after the onset the last sound was that began before the end; None when it was silent at the onset. What begins
-    then pauses and goes on has not stopped."""
+def stop(heard: Sequence[VoicedSpan], onset_ms: float, ended_ms: float) -> Stop | None:
+    """When the agent stopped for an interruption from `onset_ms` to `ended_ms`; None when it was silent at the onset."""
     if not any(span.onset_ms <= onset_ms < span.offset_ms for span in heard):
         return None
-    return max(min(span.offset_ms, ended_ms) for span in heard if span.onset_ms < ended_ms) - onset_ms
+    last_ms = reply_ms = onset_ms
+    for span in heard:
+        if onset_ms < span.offset_ms and span.onset_ms < ended_ms:
+            if span.onset_ms < reply_ms + QUIET_MS:
+                reply_ms = min(span.offset_ms, ended_ms)
+            last_ms = min(span.offset_ms, ended_ms)
+    return Stop(last_ms - onset_ms, reply_ms - onset_ms)
 
 
 async def _answer(caller: Leg, after_ms: float) -> float:

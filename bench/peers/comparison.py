@@ -197,9 +197,9 @@ async def _interrupt(contestant: Contestant, tally: Tally, speeches: dict[str, S
         async with contestant.caller(contestant.url) as caller:
             await greeted(caller)
             for question in LONG_ANSWERS:
-                stop_ms = await interrupt(caller, speeches[question], speeches[INTERRUPTION])
-                if stop_ms is not None:
-                    tally.barge_in_stop_ms.append(stop_ms)
+                stop = await interrupt(caller, speeches[question], speeches[INTERRUPTION])
+                if stop is not None:
+                    tally.barge_in_stop_ms.append(stop.last_ms)
     except (MediaError, TimeoutError) as error:
         tally.problems.append(f"{contestant.name}: {error or 'no greeting'}")
 

@@ -18,7 +18,7 @@ from bench.phone.line import VENDOR, Line, line
 from bench.phone.rtp import RtpPhone
 from bench.phone.sipp import sipp_calls
 from bench.phone.stream import stream_call
-from bench.trial import QUIET_MS, Leg, Speech, Turn, ask, interrupt
+from bench.trial import QUIET_MS, Leg, Speech, Stop, Turn, ask, interrupt
 from voiceagent.client.caller import Caller
 from voiceagent.conversation import actions as act
 from voiceagent.evaluation.figures import Figure, at_least, at_most, plain
@@ -141,19 +141,19 @@ async def _all_ended(world: Line) -> None:
             await asyncio.sleep(0.1)
 
 
-async def stops(count: int) -> list[float]:
-    """How soon the agent was silent when a telephone interrupted it by SIP, on the bundled models, in ms."""
+async def stops(count: int) -> list[Stop]:
+    """How soon the agent was silent when a telephone interrupted it by SIP, on the bundled models."""
     (question,) = (await speeches_of("", [LONG])).values()
     interruptions = utterances_of_voices()
-    found: list[float] = []
+    found: list[Stop] = []
     async with line("embedded") as world, sipp_calls(world.folder, world.pbx_port, STOP_CALLS) as phones:
         await asyncio.gather(*map(_greeted, phones))
 
         async def interrupt_all(phone: RtpPhone) -> None:
             while len(found) < count and interruptions:
-                stop_ms = await interrupt(phone, question, interruptions.pop())
-                if stop_ms is not None:
-                    found.append(stop_ms)
+                stop = await interrupt(phone, question, interruptions.pop())
+                if stop is not None:
+                    found.append(stop)
 
         await asyncio.gather(*map(interrupt_all, phones))
     return found
@@ -177,9 +177,14 @@ def rows(profile: str, found: Mapping[str, Talked]) -> Iterator[Figure]:
         yield plain(f"{label}: questions that the agent spoke into", talked.cut, "")
 
 
-def stop_rows(stops_ms: Sequence[float]) -> Iterator[Figure]:
+def stop_rows(found: Sequence[Stop]) -> Iterator[Figure]:
     """The figures of `stops`."""
+    stops_ms, replies_ms = [stop.last_ms for stop in found], [stop.reply_ms for stop in found]
     yield at_least("SIP: interruptions timed", len(stops_ms), STOPS, "")
     yield plain("SIP: stop p50", percentile(stops_ms, 50), "ms")
     yield at_most("SIP: stop p95", round(percentile(stops_ms, 95), 1), STOP_MS, "ms")
     yield plain("SIP: stop, longest", max(stops_ms), "ms")
+    yield plain("SIP: answers into a pause of the interruption", sum(stop.last_ms > stop.reply_ms for stop in found), "")
+    for share in (50, 95):
+        yield plain(f"SIP: stop of the reply that was interrupted p{share}", percentile(replies_ms, share), "ms")
+    yield plain("SIP: stop of the reply that was interrupted, longest", max(replies_ms), "ms")

@@ -9,7 +9,7 @@ import pytest
 
 from bench.peers.contestants import Asked, asked_since
 from bench.peers.environment import REQUIREMENTS, pipecat_version
-from bench.trial import stop_ms
+from bench.trial import Stop, stop
 from voiceagent.audio.levels import VoicedSpan
 
 CONSTRAINTS = Path(__file__).resolve().parents[2] / "constraints.txt"
@@ -20,25 +20,33 @@ def spans(*times_ms: tuple[float, float]) -> list[VoicedSpan]:
     return [VoicedSpan(onset_ms, offset_ms) for onset_ms, offset_ms in times_ms]
 
 
+def stopped(*times_ms: tuple[float, float]) -> Stop | None:
+    return stop(spans(*times_ms), onset_ms=1500, ended_ms=3000)
+
+
 def test_the_stop_is_the_end_of_what_was_heard_at_the_onset() -> None:
-    assert stop_ms(spans((0, 400), (1000, 1620)), onset_ms=1500, ended_ms=3000) == 120
+    assert stopped((0, 400), (1000, 1620)) == Stop(120, 120)
 
 
 def test_who_pauses_and_goes_on_has_not_stopped() -> None:
-    assert stop_ms(spans((1000, 1620), (2100, 2400)), onset_ms=1500, ended_ms=3000) == 900
+    assert stopped((1000, 1620), (2100, 2400)) == Stop(900, 900)
+
+
+def test_an_answer_into_a_pause_of_the_interruption_is_told_apart() -> None:
+    assert stopped((1000, 1620), (2200, 2400), (2600, 2700)) == Stop(1200, 120)
 
 
 def test_the_answer_to_the_interruption_is_not_the_reply_that_it_cut() -> None:
-    assert stop_ms(spans((1000, 1620), (3200, 4000)), onset_ms=1500, ended_ms=3000) == 120
+    assert stopped((1000, 1620), (3200, 4000)) == Stop(120, 120)
 
 
 def test_talking_through_the_interruption_counts_to_its_end() -> None:
-    assert stop_ms(spans((1000, 5000)), onset_ms=1500, ended_ms=3000) == 1500
+    assert stopped((1000, 5000)) == Stop(1500, 1500)
 
 
 @pytest.mark.parametrize("heard", [[], [(1000.0, 1400.0)], [(1600.0, 2000.0)]])
 def test_an_interruption_of_silence_is_none(heard: list[tuple[float, float]]) -> None:
-    assert stop_ms(spans(*heard), onset_ms=1500, ended_ms=3000) is None
+    assert stopped(*heard) is None
 
 
 def test_requests_are_read_from_where_the_call_began(tmp_path: Path) -> None:

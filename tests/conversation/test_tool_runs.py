@@ -9,8 +9,9 @@ import pytest
 from tests.conversation.world import World, begun
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.rules import Limits, Phrases, SpeculationRules, ToolRule
+from voiceagent.conversation.rules import EndpointingRules, Limits, Phrases, SpeculationRules, ToolRule
 from voiceagent.conversation.state import Phase
+from voiceagent.turn_taking.endpointing import EndpointModel
 from voiceagent.turn_taking.languages.en import ENGLISH
 
 
@@ -66,6 +67,43 @@ def test_a_speculative_reply_looks_up_what_leaves_nothing_behind_and_speaks_with
     world.play_all()
     assert [m.role for m in world.state.memory.history] == ["user", "assistant", "tool", "assistant"]
     assert speculative_tool_finished(world) == [(True, 30.0)]
+
+
+def endpoint_ms(world: World) -> float:
+    return next(action.endpoint_ms for action in reversed(world.actions) if isinstance(action, act.SetEndpointing))
+
+
+def in_a_pause() -> World:
+    world = begun(tools=FIND, endpointing=EndpointingRules(EndpointModel()))
+    world.speech()
+    world.pause_with("Look for the red car on Friday.")
+    world.silence()
+    return world
+
+
+def test_a_request_for_which_the_speculative_reply_calls_a_tool_ends_sooner() -> None:
+    world = in_a_pause()
+    before_ms = endpoint_ms(world)
+    world.call_tool("find", '{"what": "red car"}')
+    assert endpoint_ms(world) < before_ms
+
+
+def test_a_speculative_reply_that_only_speaks_leaves_the_endpoint_where_it_was() -> None:
+    world = in_a_pause()
+    before_ms = endpoint_ms(world)
+    world.text("For which Friday? ")
+    world.generated()
+    assert endpoint_ms(world) == before_ms
+
+
+def test_a_call_for_words_that_went_on_says_nothing_of_the_next_pause() -> None:
+    world = in_a_pause()
+    world.call_tool("find", '{"what": "red car"}')
+    called_ms = endpoint_ms(world)
+    world.resume()
+    world.settle()
+    world.pause_with("Look for the red car on Friday. Or")
+    assert endpoint_ms(world) > called_ms
 
 
 def test_what_was_looked_up_for_a_cancelled_speculative_reply_serves_the_next() -> None:

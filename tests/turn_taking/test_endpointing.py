@@ -106,6 +106,15 @@ def test_marks_of_other_scripts_close_a_sentence() -> None:
     ]
 
 
+@pytest.mark.parametrize("words", ["Set a timer for ten minutes.", "Book a table for four on Friday at 7pm."])
+def test_a_request_that_calls_a_tool_is_committed_sooner(words: str) -> None:
+    known, unknown = (
+        MODEL.delays(PauseEvidence(words, "", 1500.0, LEVEL, calls_tool=calls), ENGLISH, shortest_ms=200, longest_ms=2100)
+        for calls in (True, False)
+    )
+    assert 200 < known.endpoint_ms < 0.8 * unknown.endpoint_ms
+
+
 def test_a_speculative_reply_is_begun_at_once_where_an_end_is_likely() -> None:
     assert holds("Where is the nearest station?").eager_ms == 0
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation import floor
+from voiceagent.conversation import floor, tool_runs
 from voiceagent.conversation.context import take_in
 from voiceagent.conversation.generation import begin
 from voiceagent.conversation.interjection import person_is_asked_for
@@ -107,6 +107,14 @@ def turn_judged(step: Step, event: ev.TurnJudged) -> None:
         return
     step.put_utterance(pause=replace(pause, judged={**pause.judged, event.judge: event.chance}))
     if step.spoken() is None and pause.text is not None:
+        _decide(step, pause.text)
+
+
+def tool_call(step: Step, event: ev.ToolCallRequested) -> None:
+    """The language model asks for a tool. If its reply is speculative, the pause's endpointing delays are computed again."""
+    tool_runs.tool_call(step, event)
+    pause = step.state.utterance.pause
+    if step.speculative() is not None and pause is not None and pause.text is not None:
         _decide(step, pause.text)
 
 
@@ -229,8 +237,14 @@ def _delays(step: Step, pause: Pause, words: str) -> EndpointingDelays:
     asked, said = _asked(step), said_so_far(step, words)
     values = pending((shape for rule in step.state.rules.tools.values() for shape in rule.values), asked)
     value = progress(said, values, step.language)
-    evidence = PauseEvidence(said, asked, pause.voiced_ms, pause.prosody, value, pause.judged)
+    evidence = PauseEvidence(said, asked, pause.voiced_ms, pause.prosody, value, _calls_tool(step, said), pause.judged)
     return rules.model.delays(evidence, step.language, shortest_ms=rules.min_delay_ms, longest_ms=rules.max_delay_ms)
+
+
+def _calls_tool(step: Step, said: str) -> bool:
+    """Whether the speculative reply to just these words calls a tool."""
+    reply = step.speculative()
+    return reply is not None and reply.assumed_text == said and reply.used_tools
 
 
 def _set_endpointing(step: Step, delays: EndpointingDelays) -> None:

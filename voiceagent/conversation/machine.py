@@ -176,7 +176,7 @@ TABLE: Mapping[type[ev.Event], Row] = dict(
         _row(ev.ReplyCancelled,         _MADE,                   caller_turn.reply_cancelled,          (_IDLE,)),
         _row(ev.InstructionsChanged,    _NOT_ENDED,              caller_turn.instructions_changed),
         _row(ev.TextDelta,              _MADE,                   generation.text_delta),
-        _row(ev.ToolCallRequested,      _MADE,                   tool_runs.tool_call,                  _OVER),
+        _row(ev.ToolCallRequested,      _MADE,                   caller_turn.tool_call,                _OVER),
         _row(ev.GenerationDone,         _MADE,                   generation.generation_done,           _OVER),
         _row(ev.GenerationFailed,       _MADE,                   generation.generation_failed,         _OVER),
         _row(ev.OutputBlocked,          _MADE,                   generation.output_blocked,            _OVER),

@@ -1,5 +1,6 @@
-"""Whether a pause is the end of the turn, judged by the turn judges, the words so far, whether the agent had asked, and how the
-voice ended. It is a logistic regression over `endpoint_features`; its weights come from `models/train/turns/fit.py`. Pure."""
+"""Whether a pause is the end of the turn, judged by the turn judges, the words so far, whether the agent had asked, whether the
+language model would call a tool, and how the voice ended. It is a logistic regression over `endpoint_features`; its weights come
+from `models/train/turns/fit.py`. Pure."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ class EndpointModel:
     def completeness(self, evidence: PauseEvidence, language: Language) -> float:
         """The probability, 0 to 1, that the caller has finished."""
         score = sum(self.weights.get(name, 0.0) * value for name, value in features(evidence, language).items())
-        score += PATIENCE[evidence.value]
+        score += PATIENCE[evidence.value] + (TOOL_CALL if evidence.calls_tool else 0.0)
         return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, score))))
 
     def delays(self, evidence: PauseEvidence, language: Language, *, shortest_ms: float, longest_ms: float) -> EndpointingDelays:
@@ -67,4 +68,6 @@ class EndpointModel:
 
 PATIENCE: Mapping[Progress, float] = {"": 0.0, "open": -4.0, "growing": -1.5, "whole": 1.5}
 """Added to the log-odds of having finished, by the progress of a value that was asked for."""
+TOOL_CALL = 1.3
+"""Added to the log-odds of having finished, if the language model would call a tool now (`bench/starter/tool_call_weight.py`)."""
 NORMAL = NormalDist()

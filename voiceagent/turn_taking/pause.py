@@ -31,5 +31,7 @@ class PauseEvidence:
     prosody: Prosody
     value: Progress = ""
     """The progress of a value that was asked for."""
+    calls_tool: bool = False
+    """Whether the speculative reply to these words calls a tool, so that the language model misses none of its arguments."""
     judged: Mapping[str, float] = field(default_factory=dict)
     """How likely it is that the caller has finished, 0 to 1, from each turn judge that has answered; by its name."""

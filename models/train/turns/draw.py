@@ -52,9 +52,12 @@ class DrawnTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class _Word:
+class Word:
+    """One word of a turn."""
+
     unit: Unit
     dictated: bool
+    """Whether it is part of a value that is read out."""
 
 
 def turns(part: Part, seed: int = SEED) -> Iterator[DrawnTurn]:
@@ -72,17 +75,17 @@ def draw(rng: random.Random, pattern: Pattern, part: Part) -> DrawnTurn:
     return DrawnTurn(pattern, _with_pauses(rng, pattern.asked, _words(pattern.text, Values(rng, part))))
 
 
-def _words(text: str, values: Values) -> list[_Word]:
+def _words(text: str, values: Values) -> list[Word]:
     """The words of a pattern with its slots filled; the first is written with a capital."""
-    words: list[_Word] = []
+    words: list[Word] = []
     for piece in text.split():
         found = _SLOT.search(piece)
         dictated = found is not None and found[1] in DICTATED
         filled = _SLOT.sub(lambda slot: values.of(slot[1]), piece)
-        words += [_Word(Unit(word, _spoken(word)), dictated) for word in filled.split()]
+        words += [Word(Unit(word, _spoken(word)), dictated) for word in filled.split()]
     first = words[0].unit
     capital = first.written[:1].upper() + first.written[1:]
-    return [_Word(Unit(capital, first.spoken), words[0].dictated), *words[1:]]
+    return [Word(Unit(capital, first.spoken), words[0].dictated), *words[1:]]
 
 
 def _spoken(word: str) -> str:
@@ -91,7 +94,7 @@ def _spoken(word: str) -> str:
     return "ay" if bare == "A" else bare
 
 
-def _with_pauses(rng: random.Random, asked: str, words: list[_Word]) -> Turn:
+def _with_pauses(rng: random.Random, asked: str, words: list[Word]) -> Turn:
     places = _places(rng, words)
     said: list[Unit] = []
     pauses: list[Pause] = []
@@ -114,12 +117,13 @@ def _filler(rng: random.Random) -> list[Unit]:
     return [*(Unit(word, word) for word in words[:-1]), Unit(f"{words[-1]},", words[-1])]
 
 
-def _places(rng: random.Random, words: list[_Word]) -> list[int]:
-    places = [i for i, (word, after) in enumerate(pairwise(words)) if rng.random() < BASE_RATE * _factor(word, after)]
+def _places(rng: random.Random, words: list[Word]) -> list[int]:
+    places = [i for i, (word, after) in enumerate(pairwise(words)) if rng.random() < BASE_RATE * hesitation_factor(word, after)]
     return rng.sample(places, min(len(places), MOST_PAUSES))
 
 
-def _factor(word: _Word, after: _Word) -> float:
+def hesitation_factor(word: Word, after: Word) -> float:
+    """How often people stop between two words, in times the base rate."""
     written, following = word.unit.written, after.unit.written
     if word.dictated and after.dictated:
         return AFTER_GROUP if written.endswith(",") else IN_VALUE
