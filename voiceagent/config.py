@@ -66,7 +66,7 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     are no interruption cause the fewest gaps; with the first, an interruption stops the agent soonest."""
     min_speech_ms: Milliseconds = 100
     """Speech shorter than this is not an utterance."""
-    partial_interval_ms: Milliseconds = 180
+    partial_interval_ms: Milliseconds = 300
     """How often the open utterance is decoded again; less often if a decode takes more than three tenths of that."""
     silence_timeout_s: Seconds = RULES.limits.silence_timeout_ms / 1000
     """Silence of both sides before the agent asks whether the caller is there; the same again ends the call. 0: never."""
