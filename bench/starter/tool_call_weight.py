@@ -35,7 +35,9 @@ from voiceagent.turn_taking.pause import PauseEvidence, Prosody
 
 PROFILE = "starter"
 WORD_MS = 350.0
+"""Speech that a word is taken for: the sentences are not spoken here."""
 SUREST = 1e-9
+"""Chances closer to 0 or 1 count as this close."""
 Floats = NDArray[np.float64]
 
 

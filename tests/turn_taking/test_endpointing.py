@@ -106,7 +106,10 @@ def test_marks_of_other_scripts_close_a_sentence() -> None:
     ]
 
 
-@pytest.mark.parametrize("words", ["Set a timer for ten minutes.", "Book a table for four on Friday at 7pm."])
+@pytest.mark.parametrize(
+    "words",
+    ["Set a timer for ten minutes.", "I would like to return the blue jacket.", "Please send the tow truck to the harbor."],
+)
 def test_a_request_that_calls_a_tool_is_committed_sooner(words: str) -> None:
     known, unknown = (
         MODEL.delays(PauseEvidence(words, "", 1500.0, LEVEL, calls_tool=calls), ENGLISH, shortest_ms=200, longest_ms=2100)
