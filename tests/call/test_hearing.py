@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.speech import frames, said
+from tests.speech import silence as quiet
 from voiceagent.call.clock import CallClock
 from voiceagent.call.hearing import OVERLAP_MS, Hearing
 from voiceagent.call.scope import CallScope
@@ -173,6 +175,7 @@ class QuickRecogniser(HeldRecogniser):
         super().__init__()
         self.finals = 0
         self.decoded = asyncio.Event()
+        self.text = "yes"
 
     async def transcribe(
         self,
@@ -186,7 +189,7 @@ class QuickRecogniser(HeldRecogniser):
     ) -> Hypothesis:
         self.finals += final
         self.decoded.set()
-        return Hypothesis((RecognisedWord("yes", 0.0, 0.2, 1.0),), 0.0, -0.1, 1.0)
+        return Hypothesis(tuple(RecognisedWord(word, 0.0, 0.2, 1.0) for word in self.text.split()), 0.0, -0.1, 1.0)
 
 
 @pytest.mark.parametrize(("load", "early"), [(0.2, 1), (0.6, 0)], ids=["a machine with room", "a busy machine"])
@@ -236,3 +239,33 @@ async def test_speech_that_goes_on_drops_what_was_decoded_early() -> None:
         assert not hearing._early, "the next silence is decoded anew"
     assert recogniser.given_up
     assert [type(event) for event in posted] == [ev.SpeechStarted]
+
+
+@pytest.mark.parametrize(("understood", "carried"), [("", True), ("What", False)], ids=["nothing", "a word"])
+async def test_a_sound_that_nothing_was_understood_of_begins_the_next_utterance(understood: str, carried: bool) -> None:
+    """Silero can take the beginning of a soft word for a blip, and hear speech again 300 ms later."""
+    sound = said("What", "en-gb-x-rp")
+    posted: asyncio.Queue[ev.Event] = asyncio.Queue()
+    checks = load_guards(GuardSettings()).input
+    recogniser = QuickRecogniser()
+    recogniser.text = understood
+    async with asyncio.TaskGroup() as group:
+        tasks = CallTasks(group)
+        settings = TurnSettings(partial_interval_ms=10_000)
+        hearing = Hearing(CallScope("call", CallClock(), tasks, posted.put_nowait), recogniser, settings, checks)
+        for frame in frames(quiet(900), sound, quiet(160)):
+            hearing._hear(InboundFrame(frame, 0.0, False))
+        hearing.transcribe(1)
+        while not isinstance(event := await posted.get(), ev.FinalTranscript):
+            pass
+        assert event.text == understood
+        hearing.discard(1)
+        for frame in frames(said("time is it in Paris?", "en-gb-x-rp")):
+            hearing._hear(InboundFrame(frame, 0.0, False))
+        assert hearing._utterance_id == 2
+        transcriber = hearing._transcriber
+        assert transcriber is not None
+        audio = transcriber._audio.between(transcriber._audio.start, transcriber._audio.end)
+        loudest = max(frames(sound), key=lambda frame: int(np.abs(frame).max())).astype(np.float32) / 32768
+        assert any(np.array_equal(audio[at : at + 320], loudest) for at in range(0, len(audio), 320)) == carried
+        tasks.cancel_all()

@@ -154,6 +154,20 @@ def test_speech_soon_after_the_end_does_not_carry_the_words_before_it_again() ->
     assert len(onset.audio) <= 600 * 16
 
 
+def test_speech_soon_after_an_utterance_without_words_carries_its_audio() -> None:
+    """Silero can take the beginning of a soft word for a blip, and hear speech again 300 ms later."""
+    blip, gap = said("What", "en-gb-x-rp"), silence(60)
+    detector = SpeechDetector(DetectorOptions(preroll_ms=400.0))
+    _, last = hear(silence(900), blip, gap, detector=detector)
+    assert last is not None
+    detector.end(has_words=False)
+    rest = frames(said("time is it in Paris?", "en-gb-x-rp"))
+    onset = next(found for frame in rest if isinstance(found := detector.feed(frame, 0.0), SpeechOnset))
+    end_of_blip = frames(silence(900), blip, gap)[-4]
+    assert any(np.array_equal(onset.audio[at : at + 320], end_of_blip) for at in range(0, len(onset.audio), 320))
+    assert len(onset.audio) >= 400 * 16
+
+
 def test_a_pause_inside_the_utterance_is_silence_and_then_speech_again() -> None:
     detector = SpeechDetector()
     _, pause = hear(silence(500), said("Book a table"), silence(400), detector=detector)

@@ -90,6 +90,8 @@ class Hearing:
         """The length of the latest utterance, with its preroll and its pauses."""
         self._voiced_ms = 0.0
         self._words = ""
+        self._wordless = False
+        """Whether the open utterance was decoded in its pause, and nothing was understood."""
         self._since_partial_ms = self._partial_cost_ms = 0.0
         self._decoding = False
         self._pause_id = 0
@@ -140,7 +142,7 @@ class Hearing:
         """Check whether the utterance goes on, pauses, or ends."""
         if progress.silence_ms < PAUSE_MS:
             if self._paused:
-                self._paused, self._endpointing = False, None
+                self._paused, self._endpointing, self._wordless = False, None, False
                 self._post(ev.SpeechResumed(self._clock.now_ms(), self._utterance_id))
             if progress.silence_ms >= EARLY_MS:
                 self._decode_early(utterance)
@@ -181,6 +183,7 @@ class Hearing:
         self._decoding = self._paused = False
         self._endpointing = None
         self._words = ""
+        self._wordless = False
         self._post(ev.SpeechStarted(self._clock.now_ms(), self._utterance_id, onset.onset_ms))
 
     def _pause(self, progress: SpeechProgress) -> None:
@@ -200,10 +203,14 @@ class Hearing:
         )
 
     def _end(self, progress: SpeechProgress) -> None:
-        self._detector.end()
-        self._is_open = False
+        self._close()
         now_ms = self._clock.now_ms()
         self._post(ev.Endpoint(now_ms, self._utterance_id, progress.last_voiced_ms, self._uplink_ms, self._vad_ms))
+
+    def _close(self) -> None:
+        """End the open utterance. If nothing was understood in it, the next one may begin with its audio."""
+        self._detector.end(has_words=not self._wordless)
+        self._is_open = False
 
     def _maybe_partial(self, transcriber: UtteranceTranscriber) -> None:
         self._since_partial_ms += FRAME_MS
@@ -250,8 +257,7 @@ class Hearing:
     def discard(self, utterance_id: int) -> None:
         """Forget the open utterance."""
         if utterance_id == self._utterance_id and self._is_open:
-            self._detector.end()
-            self._is_open = False
+            self._close()
 
     def transcribe(self, utterance_id: int) -> None:
         """Decode the open utterance in its pause, or the one that has just ended. An utterance that is too short to be speech
@@ -271,6 +277,8 @@ class Hearing:
                 if final is None:  # speech resumed: the decode is no longer needed
                     return
                 text, language = final.text, final.language
+        if utterance_id == self._utterance_id:
+            self._wordless = not text
         admitted = await admit(self._checks, text)
         refusal = refusal_of(admitted)
         if self._settle is not None and refusal is None:

@@ -78,8 +78,8 @@ class SpeechOnset(SpeechProgress, frozen=True):
     onset_ms: float
     """When the first voiced sample was received, on the call's clock."""
     audio: NDArray[np.int16]
-    """Mono 16 kHz from `preroll_ms` before the onset up to and including this frame, shape (samples,). It is shorter if the
-    utterance before ended within that time."""
+    """Mono 16 kHz from `preroll_ms` before the onset up to and including this frame, shape (samples,). It is shorter if an
+    utterance with words ended within that time."""
 
 
 class SpeechDetector:
@@ -105,7 +105,7 @@ class SpeechDetector:
         self._gate_windows = 0
         self._floor = QUIETEST
         self._earlier = 0
-        """The end of the last voiced block of the utterance before."""
+        """The end of the last voiced block of the last utterance with words."""
         self._forget_speech()
 
     @property
@@ -113,9 +113,12 @@ class SpeechDetector:
         """Whether an utterance is open."""
         return self._speaking
 
-    def end(self) -> None:
-        """The utterance was endpointed. The next speech is a new onset; its audio has nothing that was voiced in this one."""
-        self._earlier = self._last_voiced
+    def end(self, *, has_words: bool = True) -> None:
+        """The utterance was endpointed. The next speech is a new onset. If the utterance has words, the next one's audio has
+        nothing that was voiced in it. If it has none, it may be the beginning of the next one: Silero can waver for 300 ms in
+        a soft first word."""
+        if has_words:
+            self._earlier = self._last_voiced
         self._forget_speech()
 
     def _forget_speech(self) -> None:
