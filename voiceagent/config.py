@@ -57,6 +57,8 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The silence that ends an utterance which is plainly complete."""
     max_endpointing_delay_ms: Milliseconds = int(RULES.endpointing.max_delay_ms)
     """The silence that ends any utterance."""
+    interruption_endpointing_delay_ms: Milliseconds = int(RULES.endpointing.interruption_delay_ms)
+    """The shortest silence that ends an utterance which interrupted the agent; no longer than `max_endpointing_delay_ms`."""
     max_speculative_replies: Annotated[int, msgspec.Meta(ge=0, le=10)] = RULES.speculation.max_replies
     """How many replies a turn may begin before it is known that the caller has finished. 0: none, and no prefill."""
     max_speculative_tool_calls: Annotated[int, msgspec.Meta(ge=0, le=16)] = RULES.speculation.max_tool_calls

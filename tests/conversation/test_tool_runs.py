@@ -69,10 +69,6 @@ def test_a_speculative_reply_looks_up_what_leaves_nothing_behind_and_speaks_with
     assert speculative_tool_finished(world) == [(True, 30.0)]
 
 
-def endpoint_ms(world: World) -> float:
-    return next(action.endpoint_ms for action in reversed(world.actions) if isinstance(action, act.SetEndpointing))
-
-
 def in_a_pause(words: str = "Look for the red car on Friday.") -> World:
     world = begun(tools=FIND, endpointing=EndpointingRules(EndpointModel()))
     world.speech()
@@ -83,17 +79,17 @@ def in_a_pause(words: str = "Look for the red car on Friday.") -> World:
 
 def test_a_request_for_which_the_speculative_reply_calls_a_tool_ends_sooner() -> None:
     world = in_a_pause()
-    before_ms = endpoint_ms(world)
+    before_ms = world.endpoint_ms()
     world.call_tool("find", '{"what": "red car"}')
-    assert endpoint_ms(world) < before_ms
+    assert world.endpoint_ms() < before_ms
 
 
 def test_a_speculative_reply_that_only_speaks_leaves_the_endpoint_where_it_was() -> None:
     world = in_a_pause()
-    before_ms = endpoint_ms(world)
+    before_ms = world.endpoint_ms()
     world.text("For which Friday? ")
     world.generated()
-    assert endpoint_ms(world) == before_ms
+    assert world.endpoint_ms() == before_ms
 
 
 def test_a_call_for_words_that_went_on_says_nothing_of_the_next_pause() -> None:
@@ -103,7 +99,7 @@ def test_a_call_for_words_that_went_on_says_nothing_of_the_next_pause() -> None:
     world.resume()
     world.settle()
     world.pause_with(words)
-    assert endpoint_ms(world) == endpoint_ms(in_a_pause(words))
+    assert world.endpoint_ms() == in_a_pause(words).endpoint_ms()
 
 
 def test_what_was_looked_up_for_a_cancelled_speculative_reply_serves_the_next() -> None:

@@ -250,6 +250,10 @@ class World(VirtualCall):
     def beginnings(self) -> list[act.ReplyStarted]:
         return [action for action in self.actions if isinstance(action, act.ReplyStarted)]
 
+    def endpoint_ms(self) -> float:
+        """The endpointing delay that was set last."""
+        return next(action.endpoint_ms for action in reversed(self.actions) if isinstance(action, act.SetEndpointing))
+
     def failures(self) -> list[act.Failure]:
         return [action for action in self.actions if isinstance(action, act.Failure)]
 

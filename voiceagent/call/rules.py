@@ -123,6 +123,7 @@ def _endpointing(agent: AgentConfig, judges: Sequence[TurnJudge]) -> Endpointing
         model=endpointing_of(agent, judges),
         min_delay_ms=agent.turn.min_endpointing_delay_ms,
         max_delay_ms=agent.turn.max_endpointing_delay_ms,
+        interruption_delay_ms=agent.turn.interruption_endpointing_delay_ms,
         judges=any(judge.needs_words for judge in judges),
     )
 

@@ -238,7 +238,16 @@ def _delays(step: Step, pause: Pause, words: str) -> EndpointingDelays:
     values = pending((shape for rule in step.state.rules.tools.values() for shape in rule.values), asked)
     value = progress(said, values, step.language)
     evidence = PauseEvidence(said, asked, pause.voiced_ms, pause.prosody, value, _calls_tool(step, said), pause.judged)
-    return rules.model.delays(evidence, step.language, shortest_ms=rules.min_delay_ms, longest_ms=rules.max_delay_ms)
+    return rules.model.delays(evidence, step.language, shortest_ms=_shortest_ms(step), longest_ms=rules.max_delay_ms)
+
+
+def _shortest_ms(step: Step) -> float:
+    """The shortest endpointing delay. A caller who has just taken the floor is not talked over in the first pause between two
+    sentences."""
+    rules = step.state.rules.endpointing
+    if not step.state.utterance.interrupts:
+        return rules.min_delay_ms
+    return max(rules.min_delay_ms, min(rules.interruption_delay_ms, rules.max_delay_ms))
 
 
 def _calls_tool(step: Step, said: str) -> bool:
@@ -275,7 +284,7 @@ def _judge(step: Step, words: str, voiced_ms: float, *, silent: bool) -> None:
     """More is known about the caller's speech over the agent. Yield, go on, or wait for more."""
     verdict = _verdict(step, words, voiced_ms, silent=silent)
     if verdict == "yield":
-        cancel(step, "interrupted")
+        _yield_to_caller(step)
         pause = step.state.utterance.pause
         if pause is not None and pause.text is not None:
             _ask_judges(step)
@@ -289,6 +298,12 @@ def _judge(step: Step, words: str, voiced_ms: float, *, silent: bool) -> None:
         floor.more_heard(step, voiced_ms, 0.0, leaning(words, _overlap(step, words, voiced_ms), step.language))
 
 
+def _yield_to_caller(step: Step) -> None:
+    """The agent yields to the open utterance, which answers its question or interrupts it."""
+    step.put_utterance(interrupts=not _overlap(step, "", 0.0).asked)
+    cancel(step, "interrupted")
+
+
 def _carry_on(step: Step, words: str, end_ms: float) -> None:
     """The agent keeps the floor."""
     step.clear_timers([FINAL])
@@ -299,6 +314,7 @@ def _carry_on(step: Step, words: str, end_ms: float) -> None:
 def overlap_lasts(step: Step) -> None:
     """The caller has spoken over the agent for long, and nobody understood a word. The caller takes the floor."""
     if step.state.phase is Phase.HEARING and step.state.utterance.pause is None:
+        step.put_utterance(interrupts=True)
         cancel(step, "interrupted")
 
 

@@ -70,6 +70,8 @@ class EndpointingRules(Struct, frozen=True, forbid_unknown_fields=True):
     """Predicts the end of an utterance from words and voice. None: a pause of `max_delay_ms` is the end."""
     min_delay_ms: float = 200.0
     max_delay_ms: float = 2100.0
+    interruption_delay_ms: float = 400.0
+    """The shortest delay after an utterance that interrupted the agent, if `min_delay_ms` is shorter."""
     judges: bool = False
     """Whether the agent has turn judges that go by words."""
 

@@ -124,6 +124,8 @@ class Utterance(Struct, frozen=True):
     """The words so far that will not change."""
     pause: Pause | None = None
     """Set while the utterance is silent."""
+    interrupts: bool = False
+    """Whether the agent yielded the floor to it, without having asked for it."""
 
 
 class Replies(Struct, frozen=True):
