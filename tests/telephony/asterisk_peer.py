@@ -18,7 +18,7 @@ import numpy as np
 from tests.telephony.peers import CALLED, CALLER
 from voiceagent.audio import g711
 
-PASSWORD = "asterisk:let-me-in"
+PASSWORD = "asterisk:let-me-in-if-you-please"
 FRAME_S = 0.02
 RATES_HZ = {"ulaw": 8_000, "alaw": 8_000, "slin": 8_000, "slin16": 16_000}
 

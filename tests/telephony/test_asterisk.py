@@ -155,6 +155,20 @@ async def test_a_reply_is_flushed_also_while_asterisk_takes_nothing(pbx: EchoSer
         assert peer.frames_kept == 0
 
 
+async def test_an_asterisk_that_never_takes_audio_again_is_let_go(
+    pbx: EchoServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("voiceagent.media.stream_leg.HOLD_TIMEOUT_S", 0.1)
+    pbx.echoes = False
+    async with AsteriskPeer(pbx.session, pbx.url, xoff_frames=8, xon_frames=3) as peer:
+        await pbx.begun.wait()
+        peer.is_stopped = True
+        pbx.calls[0].say(tone(440, 24_000, 2.0))
+        await pbx.app[CALLS].over()
+    assert pbx.calls[0].ended == "lost"
+    assert "its peer has taken no audio for" in caplog.text
+
+
 @BOTH
 async def test_our_hang_up_is_told_and_asterisks_ends_the_call(pbx: EchoServer, is_json: bool) -> None:
     async with AsteriskPeer(pbx.session, pbx.url, is_json=is_json) as peer:
@@ -170,7 +184,7 @@ async def test_our_hang_up_is_told_and_asterisks_ends_the_call(pbx: EchoServer, 
     assert not peer.hung_up
 
 
-@pytest.mark.parametrize("password", ["asterisk:wrong", "other:let-me-in", ":"])
+@pytest.mark.parametrize("password", ["asterisk:wrong", "other:let-me-in-if-you-please", ":"])
 async def test_a_wrong_password_is_refused_in_one_line(pbx: EchoServer, password: str, caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
         async with AsteriskPeer(pbx.session, pbx.url, password=password):

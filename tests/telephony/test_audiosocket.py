@@ -20,6 +20,7 @@ from tests.telephony.conftest import EchoServer, until
 from tests.telephony.test_streams import fill, loud, peak_hz, tone
 from voiceagent.config import load_agent
 from voiceagent.errors import ConfigError, MediaError
+from voiceagent.server import audiosocket as audiosocket_server
 from voiceagent.server.app import ASTERISK, CALLS, DRAINING, READINESS
 from voiceagent.server.audiosocket import AudioSocketServer
 from voiceagent.telephony.audiosocket import AudioSocketStream, Kind
@@ -37,7 +38,7 @@ class Asterisk:
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, kind: int) -> None:
         self.reader, self.writer, self.kind = reader, writer, kind
-        self.rate_hz = {0x10: 8_000, 0x12: 16_000}[kind]
+        self.rate_hz = {0x10: 8_000, 0x12: 16_000, 0x13: 24_000}[kind]
         self.microphone = np.zeros(0, np.int16)
         self.heard: list[np.ndarray] = []
         self.arrived: list[float] = []
@@ -93,7 +94,7 @@ async def asterisk(echo: EchoServer, kind: int = 0x10) -> AsyncIterator[Asterisk
         writer.close()
 
 
-@pytest.mark.parametrize("kind", [0x10, 0x12])
+@pytest.mark.parametrize("kind", [0x10, 0x12, 0x13])
 async def test_a_tone_goes_to_the_agent_and_comes_back_at_the_pace_of_the_clock(echo: EchoServer, kind: int) -> None:
     async with asterisk(echo, kind) as peer:
         peer.microphone = tone(440, peer.rate_hz, 1.0)
@@ -134,6 +135,93 @@ async def test_asterisks_hang_up_ends_the_call_and_ours_is_told(echo: EchoServer
         await peer.wait(lambda: peer.hung_up)
     await echo.app[CALLS].over()
     assert echo.calls[1].ended == "farewell"
+
+
+@pytest.mark.parametrize(
+    ("code", "ended", "said"),
+    [(1, "hangup", ""), (2, "lost", "a frame could not be forwarded"), (9, "lost", "an error of code 0x09")],
+)
+async def test_an_error_that_asterisk_tells_is_logged_unless_it_is_a_hang_up(
+    echo: EchoServer, code: int, ended: str, said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with asterisk(echo) as peer:
+        await echo.begun.wait()
+        peer.writer.write(frame(0xFF, bytes([code])))
+        await echo.app[CALLS].over()
+    assert echo.calls[0].ended == ended
+    told = [record.getMessage() for record in caplog.records if "ended by its peer" in record.getMessage()]
+    assert told == ([f"a telephone call was ended by its peer: {said}"] if said else [])
+
+
+class Held:
+    """Keeps a call waiting for its place."""
+
+    def __init__(self, echo: EchoServer, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.let_in = asyncio.Event()
+        self.waits = asyncio.Event()
+        self.is_there: Callable[[], bool] = lambda: True
+        self.frames_read = 0
+        admission = echo.app[CALLS]._admission
+        admit, read = admission.admit, audiosocket_server._frame
+
+        async def held(is_there: Callable[[], bool], *counts: Any) -> None:
+            self.is_there = is_there
+            self.waits.set()
+            await self.let_in.wait()
+            await admit(is_there, *counts)
+
+        async def counted(reader: asyncio.StreamReader) -> bytes:
+            found = await read(reader)
+            self.frames_read += 1
+            return found
+
+        monkeypatch.setattr(admission, "admit", held)
+        monkeypatch.setattr(audiosocket_server, "_frame", counted)
+
+
+async def test_what_is_said_while_a_call_waits_for_its_place_is_left_out(
+    echo: EchoServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Held(echo, monkeypatch)
+    _, writer = await asyncio.open_connection("127.0.0.1", echo.app[ASTERISK].port)
+    writer.write(frame(1, CALL.bytes) + frame(0x10, bytes(320)))
+    await held.waits.wait()
+    before = held.frames_read
+    for _ in range(1500):  # half a minute: more than a call may send at once
+        writer.write(frame(0x10, np.full(160, 8_000, "<i2").tobytes()))
+    await until(lambda: held.frames_read == before + 1500)
+    held.let_in.set()
+    await echo.begun.wait()
+    for _ in range(20):
+        writer.write(frame(0x10, np.full(160, 2_000, "<i2").tobytes()))
+    call = echo.calls[0]
+    await until(lambda: any(pcm.max() > 1_500 for pcm in call.heard))
+    assert max(pcm.max() for pcm in call.heard) < 4_000
+    writer.close()
+    await echo.app[CALLS].over()
+    assert call.ended == "hangup"
+
+
+@pytest.mark.parametrize("how", ["a frame", "the connection's end"])
+async def test_a_caller_who_hangs_up_while_the_call_waits_takes_no_place(
+    echo: EchoServer, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Held(echo, monkeypatch)
+    reader, writer = await asyncio.open_connection("127.0.0.1", echo.app[ASTERISK].port)
+    writer.write(frame(1, CALL.bytes) + frame(0x10, bytes(320)))
+    await held.waits.wait()
+    assert held.is_there()
+    if how == "a frame":
+        writer.write(frame(0))
+    else:
+        writer.write_eof()
+    await until(lambda: not held.is_there())
+    held.let_in.set()
+    async with asyncio.timeout(5):
+        await reader.read()
+    writer.close()
+    assert not echo.calls
+    assert echo.app[CALLS]._admission._admitted == 0
 
 
 @pytest.mark.parametrize(

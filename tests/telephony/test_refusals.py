@@ -425,8 +425,10 @@ def test_a_vendor_without_its_secret_is_refused_at_the_start() -> None:
     assert set(Telephone.from_settings(settings_of, environment()).lines) == {"telnyx"}
 
 
+@pytest.mark.parametrize("vendor", ["exotel", "asterisk"])
 @pytest.mark.parametrize("secret", ["u:short-enough", "nothing-but-a-password"])
-def test_a_vendors_password_that_could_be_guessed_is_refused_at_the_start(secret: str) -> None:
-    with pytest.raises(ConfigError, match=r"\$VOICEAGENT_EXOTEL_PASSWORD could be guessed, or is not user:password") as refused:
-        Telephone.from_settings(TelephonySettings(("exotel",), PUBLIC_URL), {"VOICEAGENT_EXOTEL_PASSWORD": secret})
+def test_a_vendors_password_that_could_be_guessed_is_refused_at_the_start(vendor: str, secret: str) -> None:
+    variable = VENDORS[vendor].secret
+    with pytest.raises(ConfigError, match=rf"\${variable} could be guessed, or is not user:password") as refused:
+        Telephone.from_settings(TelephonySettings((vendor,), PUBLIC_URL), {variable: secret})
     assert secret not in str(refused.value)

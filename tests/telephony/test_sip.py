@@ -25,7 +25,10 @@ from voiceagent.audio.resample import resample
 from voiceagent.config import AgentConfig
 from voiceagent.media.audio_cleaner import AudioCleaning
 from voiceagent.media.gateway_leg import GatewayLeg
+from voiceagent.media.ports import ANY_PORT
 from voiceagent.server.phone_calls import phone_tools
+from voiceagent.server.sip_call import SipCall
+from voiceagent.server.sip_line import soonest
 from voiceagent.telephony.settings import TelephonySettings
 from voiceagent.telephony.sip_settings import SipSettings
 from voiceagent.tools.threads import Threads
@@ -124,6 +127,32 @@ async def test_three_calls_are_up_at_once_and_a_fourth_hears_busy(world: SipWorl
         before = [len(call.heard) for call in world.calls]
         await world.wait(lambda: all(len(call.heard) > of + 20 for call, of in zip(world.calls, before, strict=True)))
         assert not any(call.ended for call in world.calls)
+
+
+async def test_a_caller_who_rings_on_a_line_that_was_just_taken_for_a_call_of_ours_hears_busy(
+    world: SipWorld, tmp_path: Path, lines: Lines
+) -> None:
+    for line in world.line._lines:
+        line.reserve(places=True)
+    async with phone(tmp_path, "alice", world.pbx_port) as alice:
+        await alice.do("dial", world.uri("agent"))
+        await alice.wait(lambda: bool(alice.told("CALL_CLOSED")))
+        assert "486" in alice.told("CALL_CLOSED")[0]["param"]
+        await lines.wait("its line was just taken for a call that is being made")
+        assert all(line.places for line in world.line._lines), "they are still kept for the call that is being made"
+        for line in world.line._lines:
+            line.free()
+        await alice.do("dial", world.uri("agent"))
+        await alice.wait_told("CALL_ESTABLISHED")
+
+
+def test_a_call_of_ours_leaves_the_line_that_takes_the_next_caller_alone() -> None:
+    settings = SipSettings("sip:agent@pbx.example.org")
+    first, second, third = lines = [SipCall(settings, ANY_PORT) for _ in range(3)]
+    assert soonest(lines, first, 100.0) is second
+    second.freed_s = 99.95
+    assert soonest(lines, first, 100.0) is third
+    assert soonest([first, second], first, 100.0) is first, "Janus still resets the other one"
 
 
 async def test_the_echo_of_a_telephones_loudspeaker_is_cancelled(world: SipWorld, tmp_path: Path) -> None:

@@ -214,9 +214,26 @@ async def test_a_stream_that_is_not_read_ends_as_lost(echo: EchoServer, monkeypa
     transport.pause_reading()
     with pytest.raises((ConnectionError, TimeoutError)):
         await fill(leg)
+    leg.playout.push(1, 0, tone(440, 24_000, 1.0), complete=True)
+    await echo.app[CALLS].over()
+    transport.abort()
+    assert echo.calls[0].ended == "lost"
+
+
+async def test_a_stream_whose_connection_breaks_ends_as_lost_and_says_so(
+    echo: EchoServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    _, answer = await ask(echo.session, echo.url, webhook("jambonz"))
+    socket = await echo.session.ws_connect(echo.url.replace("http", "ws") + stream_path(answer))
+    await socket.send_str(json.dumps({"callSid": "c", "sampleRate": 16_000}))
+    await echo.begun.wait()
+    connection = socket._conn
+    assert connection is not None
+    transport: Any = connection.transport
     transport.abort()
     await echo.app[CALLS].over()
-    assert echo.calls[0].ended
+    assert echo.calls[0].ended == "lost"
+    assert "its connection was lost" in caplog.text
 
 
 async def test_a_stream_that_is_not_read_is_closed_all_the_same(echo: EchoServer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,6 +39,8 @@ SILENCE_TIMEOUT_S = 20.0
 """Vendors send silence too. If nothing comes for so long, the call is lost."""
 SEND_TIMEOUT_S = 8.0
 """A vendor that reads nothing for so long is gone."""
+HOLD_TIMEOUT_S = 30.0
+"""A peer that takes no audio for so long has forgotten to say that it does again: its queue is shorter."""
 WATCH_S = 0.5
 PAUSE_S = 0.5
 """That `w` among keys stands for."""
@@ -92,6 +94,8 @@ class StreamLeg:
         self._malformed_left = TokenBucket(MALFORMED_FORGIVEN_PER_S, MAX_MALFORMED)
         self._end_reason = ""
         self._last_s = self._loop.time()
+        self._held_s: float | None = None
+        """Since when the peer takes no audio."""
         self._playing = asyncio.create_task(self._play(), name="telephone stream")
         self._watch = self._loop.call_later(WATCH_S, self._on_watch)
 
@@ -129,9 +133,11 @@ class StreamLeg:
         """The call goes on elsewhere; see `end_reason`."""
         self._end(reason)
 
-    def gone(self) -> None:
-        """The WebSocket was closed by the vendor."""
-        self._end("hangup")
+    def gone(self, *, is_closed: bool = True) -> None:
+        """The connection has ended; `is_closed`: the peer closed it, in place of losing it."""
+        if not is_closed and not self._end_reason:
+            log.warning("a telephone stream broke off: its connection was lost")
+        self._end("hangup" if is_closed else "lost")
 
     def frames(self) -> AsyncIterator[InboundFrame]:
         """See `Leg.frames`."""
@@ -146,8 +152,8 @@ class StreamLeg:
 
     @property
     def end_reason(self) -> str:
-        """Why the connection ended: hangup (the vendor closed it), closed (we did), lost, abuse, transferred. Empty while
-        it is up."""
+        """Why the connection ended: hangup (the peer closed it), closed (we did), lost (it broke, or the peer tells of an error),
+        abuse, transferred. Empty while it is up."""
         return self._end_reason
 
     @property
@@ -206,11 +212,14 @@ class StreamLeg:
             case MarkReached(name):
                 self._player.reached(name)
             case Flow(may_send):
+                self._held_s = None if may_send else self._held_s or self._loop.time()
                 self._player.hold(held=not may_send)
             case Digit(key):
                 self.client.keys.press(key)
-            case Stopped():
-                self._end("hangup")
+            case Stopped(problem):
+                if problem:
+                    log.warning("a telephone call was ended by its peer: %s", problem)
+                self._end("lost" if problem else "hangup")
 
     def _on_malformed(self, error: MediaError) -> None:
         self.malformed += 1
@@ -235,6 +244,9 @@ class StreamLeg:
     def _on_watch(self) -> None:
         now_s = self._loop.time()
         if now_s - self._last_s >= SILENCE_TIMEOUT_S:
+            self._end("lost")
+        if self._held_s is not None and now_s - self._held_s >= HOLD_TIMEOUT_S:
+            log.warning("a telephone stream was ended: its peer has taken no audio for %.0f s", HOLD_TIMEOUT_S)
             self._end("lost")
         if not self._end_reason:
             self._watch = self._loop.call_later(WATCH_S, self._on_watch)

@@ -82,44 +82,69 @@ class AudioSocketServer:
             await wire.close()
 
     async def _carry(self, reader: asyncio.StreamReader, wire: _Wire) -> None:
-        leg = await self._begun(reader, wire)
+        caller = _Caller(reader)
         try:
-            while not leg.end_reason:
-                leg.receive(await _frame(reader))
-        except MediaError as error:
-            log.warning("an AudioSocket call was ended: it sent %s", error)
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass
+            await self._begin(caller, wire)
+            await caller.reading
         finally:
-            leg.gone()
+            await caller.close()
 
-    async def _begun(self, reader: asyncio.StreamReader, wire: _Wire) -> StreamLeg:
-        """The leg of a call that has begun. It takes a place only once its peer has told an id and sent audio. Raises MediaError
-        and Problem."""
+    async def _begin(self, caller: _Caller, wire: _Wire) -> None:
+        """Begin the call. It takes a place only once its peer has told an id and sent audio. Raises MediaError and Problem."""
         task = asyncio.current_task()
         assert task is not None
         self._starting[task] = wire
         try:
             with self._draining.offer():
                 start_call = self._start_call()
-                started, stream, first = await _beginning(reader)
+                started, stream = await _beginning(caller.reader)
                 is_awaited = bool(self._draining.reason)  # draining began meanwhile, and waits for this call
-                leg: StreamLeg | None = None
+                caller.begin()
 
                 async def make_leg() -> StreamLeg:
-                    nonlocal leg
-                    leg = StreamLeg(wire, stream, started, has_marks=False)
-                    leg.receive(first)
-                    return leg
+                    caller.leg = StreamLeg(wire, stream, started, has_marks=False)
+                    return caller.leg
 
                 def is_there() -> bool:
-                    return wire.is_open and (is_awaited or not self._draining.reason)
+                    return wire.is_open and not caller.reading.done() and (is_awaited or not self._draining.reason)
 
                 await self._calls.begin(make_leg, {}, start_call, CLIENT, is_there)
         finally:
             del self._starting[task]
-        assert leg is not None
-        return leg
+
+
+class _Caller:
+    """What a connection sends after its first audio. While the call waits for its place, the audio is read and left out."""
+
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        self.reader = reader
+        self.leg: StreamLeg | None = None
+        self.reading: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when the caller has gone, or the call is over."""
+
+    def begin(self) -> None:
+        """Read from now on."""
+        self.reading = asyncio.create_task(self._read(), name="AudioSocket call")
+
+    async def _read(self) -> None:
+        try:
+            while self.leg is None or not self.leg.end_reason:
+                message = await _frame(self.reader)
+                if self.leg is not None:
+                    self.leg.receive(message)
+                elif message[0] in (Kind.HANGUP, Kind.ERROR):
+                    return
+        except MediaError as error:
+            log.warning("an AudioSocket call was ended: it sent %s", error)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+
+    async def close(self) -> None:
+        """End the call, if there is one."""
+        self.reading.cancel()
+        await asyncio.wait((self.reading,))
+        if self.leg is not None:
+            self.leg.gone()
 
 
 async def _frame(reader: asyncio.StreamReader) -> bytes:
@@ -129,8 +154,8 @@ async def _frame(reader: asyncio.StreamReader) -> bytes:
     return head + await reader.readexactly(length)
 
 
-async def _beginning(reader: asyncio.StreamReader) -> tuple[Started, AudioSocketStream, bytes]:
-    """The id and the first audio, which tells the rate. Raises MediaError."""
+async def _beginning(reader: asyncio.StreamReader) -> tuple[Started, AudioSocketStream]:
+    """The call's id, and its rate, which its first audio tells. Raises MediaError."""
     try:
         async with asyncio.timeout(START_TIMEOUT_S):
             first = await _frame(reader)
@@ -140,7 +165,7 @@ async def _beginning(reader: asyncio.StreamReader) -> tuple[Started, AudioSocket
             audio = await _frame(reader)
     except TimeoutError as error:
         raise MediaError(f"it told no id and no audio within {START_TIMEOUT_S:g} s") from error
-    return Started(audiosocket.audio_format(audio[0]), facts), AudioSocketStream(Kind(audio[0])), audio
+    return Started(audiosocket.audio_format(audio[0]), facts), AudioSocketStream(Kind(audio[0]))
 
 
 class _Wire:

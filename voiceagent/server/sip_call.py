@@ -24,6 +24,8 @@ ANSWER_TIMEOUT_S = 10.0
 RINGS_S = 0.2
 """How long a call rings at least. Janus reports a call before it can send an answer to it. It loses an answer that comes sooner,
 but reports that the call is up."""
+FIRST_ERROR = 300
+"""SIP's statuses from here on are no success."""
 SETTLES_S = 1.0
 """By then Janus has freed a call's connection, should it not tell."""
 
@@ -45,6 +47,8 @@ class SipCall:
         self.handle: JanusHandle | None = None
         self.leg: GatewayLeg | None = None
         self.is_busy = False
+        self.places = False
+        """Whether it was reserved for a call that we make."""
         self.freed_s = float("-inf")  # when its last call was over, on the loop's clock
         self.on_idle: Callable[[], None] = lambda: None
         self.transfers = SipTransfers(settings.targets, self._refer)
@@ -61,9 +65,9 @@ class SipCall:
         self._is_over = False
         """Whether the other side, or the gateway, has ended the call."""
 
-    def reserve(self) -> None:
-        """A call is about to be made on this handle, or rings on it."""
-        self.is_busy, self._is_over = True, False
+    def reserve(self, *, places: bool = False) -> None:
+        """A call is about to be made on this handle (`places`), or rings on it."""
+        self.is_busy, self.places, self._is_over = True, places, False
 
     @property
     def rings(self) -> bool:
@@ -103,6 +107,7 @@ class SipCall:
         leg, offer = await GatewayLeg.offer(facts, self._released, self._ports)
         self._attach(leg)
         self._outcome = asyncio.get_running_loop().create_future()
+        self._is_over = False  # a caller who was refused in favour of this call may have ended meanwhile
         try:
             await self._send(janus.call(uri, offer))
             async with asyncio.timeout(ring_timeout_s):
@@ -170,7 +175,10 @@ class SipCall:
                 self._outcome.set_result(None)
 
     async def _update(self, offer: str) -> None:
-        if self.leg is None or not offer:
+        if self.leg is None:
+            return
+        if not offer:
+            log.warning("a re-INVITE without an offer was not answered: voiceagent takes none")
             return
         try:
             await self._send(janus.update(self.leg.update(offer)))
@@ -188,9 +196,12 @@ class SipCall:
         self._is_over = True
         leg, called = self.leg, self.leg.facts.called if self.leg is not None else ""
         is_transferred = self.transfers.left()
+        broke = self._is_up and event.code >= FIRST_ERROR and not is_transferred
+        if broke:
+            log.warning("a call broke off: the other side reports %d %s", event.code, event.reason)
         self._fail(CallRefused(call_cause(called, event.code, event.reason), event.code))
         if leg is not None:
-            leg.end(TRANSFERRED if is_transferred else "hangup")
+            leg.end(TRANSFERRED if is_transferred else "lost" if broke else "hangup")
 
     def _failed(self, code: int, reason: str) -> None:
         if self.transfers.refused(reason):
@@ -227,7 +238,7 @@ class SipCall:
         if self._settling is not None:
             self._settling.cancel()
         self._settling = None
-        self.is_busy = self._has_media = False
+        self.is_busy = self.places = self._has_media = False
         self.freed_s = asyncio.get_running_loop().time()
         self.on_idle()
 

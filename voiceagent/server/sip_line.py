@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -56,6 +56,12 @@ class SipService:
 
     trunk: Trunk
     ports: MediaPorts = ANY_PORT
+
+
+def soonest(free: Sequence[SipCall], master: SipCall, now_s: float) -> SipCall:
+    """The line for a call that we make: whose last call Janus will have forgotten first. Of several not the master, to which
+    Janus gives the next call that comes in. `now_s` is the loop's clock."""
+    return min(free, key=lambda line: (max(line.freed_s + FORGETS_S, now_s), line is master))
 
 
 class SipLine:
@@ -124,7 +130,7 @@ class SipLine:
             except (MediaError, GatewayError) as error:
                 raise Problem(502, "call_failed", f"{error}.") from error
 
-        line.reserve()
+        line.reserve(places=True)
         try:
             return await self._calls.begin(make_leg, session, start_call, client)
         finally:
@@ -140,8 +146,9 @@ class SipLine:
                     if not free:
                         await self._freed.wait()
                         continue
-                    line = min(free, key=lambda line: line.freed_s)
-                    wait_s = line.freed_s + FORGETS_S - asyncio.get_running_loop().time()
+                    now_s = asyncio.get_running_loop().time()
+                    line = soonest(free, self._lines[0], now_s)
+                    wait_s = line.freed_s + FORGETS_S - now_s
                     if wait_s <= 0:
                         return line
                     await asyncio.sleep(wait_s)
@@ -249,6 +256,11 @@ class SipLine:
 
     async def _answer(self, line: SipCall, incoming: janus.Incoming) -> None:
         caller = incoming.facts.caller
+        if line.places:  # Janus does not know yet that we are about to call somebody on it
+            self._calls.metrics.call_refused("no_line")
+            log.warning("a call of %s was refused: its line was just taken for a call that is being made", caller)
+            await line.decline(janus.BUSY)
+            return
         line.reserve()
 
         async def make_leg() -> GatewayLeg:

@@ -275,12 +275,13 @@ class CallStream:
         """Hand on what comes, until the WebSocket is closed. Returns at once if the call was refused."""
         if self._leg is None:
             return
+        is_closed = False
         try:
-            async for message in self.socket:
-                if message.type in (WSMsgType.TEXT, WSMsgType.BINARY):
-                    self._leg.receive(message.data)
+            while (message := await self.socket.receive()).type in (WSMsgType.TEXT, WSMsgType.BINARY):
+                self._leg.receive(message.data)
+            is_closed = message.type in (WSMsgType.CLOSE, WSMsgType.CLOSING)
         finally:
-            self._leg.gone()
+            self._leg.gone(is_closed=is_closed)
             if self.transfers is not None:
                 self.transfers.ended()
 

@@ -28,6 +28,9 @@ class Kind(IntEnum):
     ERROR = 0xFF
 
 
+HUNG_UP = 0x01
+PROBLEMS = {0x02: "a frame could not be forwarded", 0x04: "it is out of memory"}
+"""The codes of an error frame."""
 RATES_HZ: dict[int, int] = {Kind.AUDIO_8K: 8_000, Kind.AUDIO_16K: 16_000, Kind.AUDIO_24K: 24_000}
 
 
@@ -42,6 +45,12 @@ def head(data: bytes) -> tuple[int, int]:
 def frame(kind: Kind, payload: bytes = b"") -> bytes:
     """One frame as bytes."""
     return struct.pack(">BH", kind, len(payload)) + payload
+
+
+def problem(payload: bytes) -> str:
+    """What an error frame says. Empty if the caller hung up, which is one of its codes."""
+    code = payload[0] if payload else 0
+    return "" if code == HUNG_UP else PROBLEMS.get(code, f"an error of code 0x{code:02x}")
 
 
 def call_id(payload: bytes) -> str:
@@ -74,8 +83,10 @@ class AudioSocketStream:
             return Audio(payload, None)
         if kind == Kind.DTMF:
             return digit(payload.decode("ascii", errors="replace"))
-        if kind in (Kind.HANGUP, Kind.ERROR):
+        if kind == Kind.HANGUP:
             return Stopped()
+        if kind == Kind.ERROR:
+            return Stopped(problem(payload))
         if kind in RATES_HZ:
             raise MediaError(f"a frame of type 0x{kind:02x} in a call of 0x{self._kind:02x}; expected one rate for all of it")
         return Other()

@@ -102,6 +102,9 @@ class Flow:
 class Stopped:
     """The call or its audio is over."""
 
+    problem: str = ""
+    """What went wrong, if the peer says that something did."""
+
 
 @dataclass(frozen=True, slots=True)
 class Other:

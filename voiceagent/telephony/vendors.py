@@ -164,6 +164,7 @@ VENDORS: Mapping[str, Vendor] = MappingProxyType(
             called="called",
             call_id="call_id",
             protocols=("media",),
+            is_password=True,
         ),
     }
 )
