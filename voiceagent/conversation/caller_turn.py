@@ -8,17 +8,16 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import floor, tool_runs
 from voiceagent.conversation.context import take_in
+from voiceagent.conversation.endpointing_delay import delays_of, set_delays
 from voiceagent.conversation.generation import begin
 from voiceagent.conversation.interjection import person_is_asked_for
 from voiceagent.conversation.reply_lifecycle import FINAL, SILENCE, cancel, go_idle
-from voiceagent.conversation.speculation import next_prompt, prefill, said_so_far, settle_speculation, speculate
+from voiceagent.conversation.speculation import next_prompt, prefill, settle_speculation, speculate
 from voiceagent.conversation.speculative_tools import run_predicted
 from voiceagent.conversation.state import NextReply, Pause, Phase, Silence, Utterance
 from voiceagent.conversation.step import Step
 from voiceagent.turn_taking.endpointing import EndpointingDelays
 from voiceagent.turn_taking.overlap import Overlap, Verdict, classify, leaning
-from voiceagent.turn_taking.patience import pending, progress
-from voiceagent.turn_taking.pause import PauseEvidence
 from voiceagent.turn_taking.spoken_language import AUTO
 
 _HEARD = (Phase.HEARING, Phase.FINALISING)
@@ -77,10 +76,10 @@ def speech_paused(step: Step, event: ev.SpeechPaused) -> None:
     step.put_utterance(pause=pause)
     if decoding:
         longest_ms = step.state.rules.endpointing.max_delay_ms
-        _set_endpointing(step, EndpointingDelays(longest_ms, longest_ms))
+        set_delays(step, EndpointingDelays(longest_ms, longest_ms))
         step.do(act.Transcribe(event.utterance_id))
     else:
-        _set_endpointing(step, _delays(step, pause, step.state.utterance.partial))
+        set_delays(step, delays_of(step, pause, step.state.utterance.partial))
 
 
 def overlap_heard(step: Step, event: ev.OverlapHeard) -> None:
@@ -186,8 +185,8 @@ def _decide(step: Step, words: str) -> None:
     pause = step.state.utterance.pause
     if pause is None:
         return
-    delays = _delays(step, pause, words)
-    _set_endpointing(step, delays)
+    delays = delays_of(step, pause, words)
+    set_delays(step, delays)
     if step.at_ms - pause.speech_end_ms >= delays.eager_ms:
         speculate(step)
 
@@ -225,44 +224,6 @@ def _note_language(step: Step, heard: str, words: str) -> None:
         step.put(spoken=before.after(heard, words))
     if step.state.spoken.code != before.code:
         step.do(act.LanguageChanged(step.state.spoken.code))
-
-
-# --- how long a pause may be --------------------------------------------------------------------------------------------
-
-
-def _delays(step: Step, pause: Pause, words: str) -> EndpointingDelays:
-    rules = step.state.rules.endpointing
-    if rules.model is None or not words:
-        return EndpointingDelays(rules.min_delay_ms, rules.max_delay_ms)
-    asked, said = _asked(step), said_so_far(step, words)
-    values = pending((shape for rule in step.state.rules.tools.values() for shape in rule.values), asked)
-    value = progress(said, values, step.language)
-    evidence = PauseEvidence(said, asked, pause.voiced_ms, pause.prosody, value, _calls_tool(step, said), pause.judged)
-    return rules.model.delays(evidence, step.language, shortest_ms=_shortest_ms(step), longest_ms=rules.max_delay_ms)
-
-
-def _shortest_ms(step: Step) -> float:
-    """The shortest endpointing delay. A caller who has just taken the floor is not talked over in the first pause between two
-    sentences."""
-    rules = step.state.rules.endpointing
-    if not step.state.utterance.interrupts:
-        return rules.min_delay_ms
-    return max(rules.min_delay_ms, min(rules.interruption_delay_ms, rules.max_delay_ms))
-
-
-def _calls_tool(step: Step, said: str) -> bool:
-    """Whether the speculative reply to just these words calls a tool."""
-    reply = step.speculative()
-    return reply is not None and reply.assumed_text == said and reply.used_tools
-
-
-def _set_endpointing(step: Step, delays: EndpointingDelays) -> None:
-    step.do(act.SetEndpointing(step.state.utterance.utterance_id, delays.eager_ms, delays.endpoint_ms))
-
-
-def _asked(step: Step) -> str:
-    """The last words of the agent that the caller heard."""
-    return next((message.content for message in reversed(step.state.memory.history) if message.role == "assistant"), "")
 
 
 # --- speech over the agent's --------------------------------------------------------------------------------------------
