@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
-from bench.phone import band, load, turns
+from bench.phone import band, keys, load, turns
 from bench.quiet import quiet_machine
 from voiceagent.evaluation.figures import Figure
 
@@ -20,6 +20,8 @@ take the kernel's time of each packet.
 - *stop*: from the first voiced sample that the telephone sent of an interruption to the last voiced sample that it received of
   the agent's, before the interruption was over. An answer to its beginning, spoken into a pause of it, counts too. The
   interruptions are sentences of the held-out list in its voices, on two calls at a time.
+- *keys that came wrong*: lost, doubled or taken for others, of random numbers that four baresips press by RFC 4733 at the same
+  time. The agent answers each number aloud.
 - *voice to voice*: from the end of the question to the first sound of the answer. The three legs are asked in turn, in an order
   that rotates, on one server: SIP, the peer of a vendor's stream, which plays what it is sent by a clock of its own, and WebRTC.
 - Telephones send 300 to 3,400 Hz.
@@ -33,12 +35,13 @@ ROUNDS = 3
 
 
 async def measure(options: argparse.Namespace) -> Iterable[Figure]:
-    """All figures: about 15 minutes."""
+    """All figures: about 18 minutes."""
     figures: list[Figure] = []
     async with quiet_machine():
         figures += await load.measured()
     async with quiet_machine():
         figures += turns.stop_rows(await turns.stops(turns.STOPS))
+    figures += keys.rows(await keys.pressed(keys.KEYS))
     for profile in (options.profile or f"{BUNDLED},{REAL}").split(","):
         async with quiet_machine():
             figures += turns.rows(profile, await turns.talk(profile, ROUNDS))

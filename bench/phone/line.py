@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import socket
 import tempfile
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from unittest import mock
 
+import aiohttp
+
 from bench.server import Server, running
 from tests.telephony.peers import PUBLIC_URL, environment
 from tests.telephony.sip_parts import GATEWAY_SECRET, HOST, PASSWORD, free_port, janus, pbx, until
@@ -18,6 +21,7 @@ from voiceagent.resources import demo_agent_file
 
 VENDOR = "twilio"
 MAX_CALLS = 24
+CALLS_END_S = 15.0
 AGENT = """
 telephony:
   url: {url}
@@ -54,6 +58,16 @@ async def line(profile: str, greeting: str = "") -> AsyncIterator[Line]:
                 log = server.data_dir / "server.log"
                 await until(lambda: "is registered" in log.read_text())
                 yield Line(server, pbx_port, folder)
+
+
+async def all_ended(world: Line) -> None:
+    """Until the server carries no call: then its logs are whole. Raises TimeoutError."""
+    async with aiohttp.ClientSession() as session, asyncio.timeout(CALLS_END_S):
+        while True:
+            async with session.get(f"{world.server.url}/metrics") as response:
+                if "voiceagent_calls_active 0" in await response.text():
+                    return
+            await asyncio.sleep(0.1)
 
 
 def _write_agent(folder: Path, greeting: str, more: str) -> None:

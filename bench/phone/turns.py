@@ -10,11 +10,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import aiohttp
-
 from bench.asked_calls import speeches_of
 from bench.interruptions import utterances_of_voices
-from bench.phone.line import VENDOR, Line, line
+from bench.phone.line import VENDOR, Line, all_ended, line
 from bench.phone.rtp import RtpPhone
 from bench.phone.sipp import sipp_calls
 from bench.phone.stream import stream_call
@@ -43,7 +41,6 @@ STOPS, STOP_CALLS = 40, 2
 RIGHT = 90.0
 """Percent of the requests, at least."""
 GREETED_TIMEOUT_S = 20.0
-CALLS_END_S = 15.0
 
 
 @dataclass(slots=True)
@@ -85,7 +82,7 @@ async def _round(world: Line, speeches: Mapping[str, Speech], found: dict[str, T
                 if turn.voice_to_voice_ms is not None:
                     heard.setdefault(name, set()).add(request)
             names.append(names.pop(0))
-    await _all_ended(world)
+    await all_ended(world)
     for name, log in logs.items():
         ran = _ran(log)
         for request, wanted in REQUESTS.items():
@@ -129,16 +126,6 @@ def _ran(log: Path) -> list[Ran]:
     _, steps = read_log(log)
     started = [action for step in steps for action in step.actions if isinstance(action, act.ToolStarted)]
     return [(action.name, json.loads(action.arguments)) for action in started]
-
-
-async def _all_ended(world: Line) -> None:
-    """Until the server carries no call: then its logs are whole. Raises TimeoutError."""
-    async with aiohttp.ClientSession() as session, asyncio.timeout(CALLS_END_S):
-        while True:
-            async with session.get(f"{world.server.url}/metrics") as response:
-                if "voiceagent_calls_active 0" in await response.text():
-                    return
-            await asyncio.sleep(0.1)
 
 
 async def stops(count: int) -> list[Stop]:
