@@ -23,7 +23,8 @@ PIPER = "piper"
 OTHERS = ("de", "es", "fr", "it", "pt", "nl")
 VOICES: Mapping[str, Mapping[str, Sequence[str]]] = {
     "tuning": {"en": (PIPER, "en-us+f3")} | {code: (f"{code}+m1", f"{code}+f2") for code in OTHERS},
-    "held_out": {"en": (PIPER, "en-us+m3")} | {code: (f"{code}+m7", f"{code}+f4") for code in OTHERS},
+    "held_out": {"en": (PIPER, "en-us+m3", "en-gb-x-rp+f2", "en-us+f5")}
+    | {code: (f"{code}+m7", f"{code}+f4", f"{code}+m5", f"{code}+f1") for code in OTHERS},
 }
 SPEEDS = {"tuning": (165, 185), "held_out": (150, 175)}
 PIPER_SCALES = {"tuning": 1.0, "held_out": 0.9}

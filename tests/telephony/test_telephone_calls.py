@@ -6,6 +6,8 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import aiohttp
@@ -41,8 +43,14 @@ telephony:
 
 @pytest.fixture(scope="module")
 def line(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    folder: Path = tmp_path_factory.mktemp("line")
-    (folder / "agent.yaml").write_text(AGENT)
+    with a_line(tmp_path_factory.mktemp("line")) as running:
+        yield running
+
+
+@contextmanager
+def a_line(folder: Path, more: str = "") -> Iterator[ServerProcess]:
+    """`more` are settings of `telephony:`."""
+    (folder / "agent.yaml").write_text(AGENT + more)
     (folder / "tools.py").write_text((demo_agent_file().parent / "tools.py").read_text())
     options = ("--config", str(folder / "agent.yaml"), "--event-logs", "20")
     with running_server(folder, *options, environment=environment()) as running:
@@ -119,6 +127,19 @@ async def test_a_request_is_spoken_over_the_telephone_and_answered_with_the_tool
     assert peer.chunk_sizes == {640 if vendor == "vonage" else 160}
     asked_with = [action.messages[0].content for _, actions in steps for action in actions if isinstance(action, act.Generate)]
     assert f'"caller":"{CALLER}","called":"{CALLED}","customer_id":"42"' in asked_with[-1]
+
+
+async def test_the_agent_is_as_loud_on_telephones_as_the_operator_set_it(
+    line: ServerProcess, session: aiohttp.ClientSession, tmp_path: Path
+) -> None:
+    levels = []
+    with a_line(tmp_path, "  gain_db: -12\n") as softer:
+        for server in (line, softer):
+            async with Peer(session, server.url, "vonage", patience_s=30.0) as peer:
+                await peer.wait(partial(peer.is_quiet, 0.6))
+                heard = peer.heard_pcm()
+                levels.append(dbfs(heard[np.abs(heard) > np.abs(heard).max() / 10]))
+    assert levels[1] - levels[0] == pytest.approx(-12, abs=1)
 
 
 async def test_an_interruption_clears_what_the_vendor_keeps_and_history_keeps_what_marks_acknowledged(

@@ -1,4 +1,5 @@
-"""What is taken out of a caller's audio in a call: as the operator set it for the kind of the leg, and as the client asks."""
+"""What is done to a leg's audio: what is taken out of the caller's, as the operator set it for the kind of the leg and as the
+client asks, and how loud a telephone hears the agent."""
 
 from __future__ import annotations
 
@@ -8,16 +9,20 @@ import contextlib
 from msgspec.structs import replace
 
 from voiceagent.audio import voice_processing
+from voiceagent.audio.limiter import Limiter
+from voiceagent.config import AgentConfig
+from voiceagent.latency.spans import LegKind
 from voiceagent.media.audio_cleaner import NOT_INSTALLED
 from voiceagent.media.leg import Leg
-from voiceagent.media.ports import MediaSettings
 from voiceagent.realtime.noise_reduction import NoiseReduction
 
 
-def begin(leg: Leg, settings: MediaSettings) -> NoiseReduction:
-    """Clean the leg's audio as it is set; what its client may ask for."""
-    cleaning = settings.cleaning(leg.kind)
+def begin(leg: Leg, agent: AgentConfig) -> NoiseReduction:
+    """Clean the leg's audio as it is set, and set the level of the agent's voice. Returns what the client may ask for."""
+    cleaning = agent.media.cleaning(leg.kind)
     leg.cleaner.use(cleaning)
+    if leg.kind is LegKind.TELEPHONE and agent.telephony.gain_db:
+        leg.playout.limiter = Limiter(agent.telephony.gain_db)
     return NoiseReduction(cleaning.noise_suppression, "" if voice_processing.is_installed() else NOT_INSTALLED)
 
 

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from voiceagent.audio.limiter import Limiter
+
 FRAME_MS = 20
 RATE_HZ = 24_000
 FRAME_SAMPLES = RATE_HZ * FRAME_MS // 1000
@@ -79,6 +81,8 @@ class Playout:
         to be played."""
         self.on_taken: Callable[[NDArray[np.int16]], None] | None = None
         """Called with each frame that is taken, for a recording."""
+        self.limiter: Limiter | None = None
+        """Sets the level of what is taken, if the leg needs another one."""
         self.on_recalled: Callable[[], None] | None = None
         """Called when what is on its way is not played after all."""
         self.frames_sent = 0
@@ -145,6 +149,8 @@ class Playout:
     def take_frame(self) -> NDArray[np.int16] | None:
         """See `_next`, which says what is taken."""
         frame = self._next()
+        if frame is not None and self.limiter is not None:
+            frame = self.limiter.process(frame)
         if frame is not None and self.on_taken is not None:
             self.on_taken(frame)
         return frame

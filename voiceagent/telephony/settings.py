@@ -6,6 +6,7 @@ import ipaddress
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 from urllib.parse import urlsplit
 
 import msgspec
@@ -47,6 +48,9 @@ class TelephonySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     """To whom a caller is put through who asks for a person."""
     recording: RecordingSettings = RecordingSettings()
     """Whether calls are recorded, and how."""
+    gain_db: Annotated[float, msgspec.Meta(ge=-30, le=20)] = 0.0
+    """By how much the agent's voice is louder on telephones than it was synthesised. Its peaks stay below full scale. 0: as it
+    was synthesised."""
     collect_digits: bool = False
     """Whether the agent has the tool of that name, which says how the number that it asks for ends."""
     voicemail: VoicemailSettings = VoicemailSettings()
