@@ -15,6 +15,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from tests.media.conftest import MediaServer, echo, tone
 from tests.media.test_connections import offer_of
+from tests.sdp import ports_of
 from tests.server.conftest import MakeService, make_service, switchboard  # noqa: F401 - fixtures
 from voiceagent.client.caller import Caller
 from voiceagent.config import AgentConfig, load_agent
@@ -27,11 +28,6 @@ from voiceagent.server.agent_service import AgentService
 from voiceagent.server.app import READINESS, make_app
 
 LOOPBACK, OUTSIDE = "127.0.0.1", "127.0.0.2"
-
-
-def ports_of(sdp: str) -> set[tuple[str, int]]:
-    """The addresses that a description names."""
-    return {(host, int(port)) for host, port in re.findall(r"a=candidate:\S+ \d udp \d+ (\S+) (\d+) typ host", sdp)}
 
 
 @pytest.fixture

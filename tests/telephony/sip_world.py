@@ -25,6 +25,7 @@ from voiceagent.media.gateway_leg import GatewayLeg
 from voiceagent.media.handover import TRANSFERRED
 from voiceagent.media.leg import Leg
 from voiceagent.media.playout import RATE_HZ, Playout, Position
+from voiceagent.media.ports import ANY_PORT, MediaPorts
 from voiceagent.server.app import READINESS, make_app
 from voiceagent.server.calls import CallHandle, StartCall
 from voiceagent.server.sip_dialling import LINE
@@ -205,7 +206,13 @@ class SipWorld:
 
 @asynccontextmanager
 async def sip_world(
-    folder: Path, make_service: MakeService, *, password: str = PASSWORD, secret: str = GATEWAY_SECRET, **settings: Any
+    folder: Path,
+    make_service: MakeService,
+    *,
+    password: str = PASSWORD,
+    secret: str = GATEWAY_SECRET,
+    ports: MediaPorts = ANY_PORT,
+    **settings: Any,
 ) -> AsyncIterator[SipWorld]:
     """All of it, up; registered where the password is right."""
     world = SipWorld(folder)
@@ -219,7 +226,7 @@ async def sip_world(
     async def load() -> AsyncIterator[StartCall]:
         yield world.start_call
 
-    app = make_app(make_service(load=load, sip=SipService(trunk)))
+    app = make_app(make_service(load=load, sip=SipService(trunk, ports)))
     try:
         async with TestClient(TestServer(app)) as client, aiohttp.ClientSession() as session:
             await app[READINESS].wait()

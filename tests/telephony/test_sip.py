@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from tests.programs import program
+from tests.sdp import ports_of
 from tests.server.conftest import MakeService, make_service, switchboard  # noqa: F401 - fixtures
 from tests.speech import said
 from tests.telephony.logged_lines import Lines
@@ -25,7 +26,8 @@ from voiceagent.audio.resample import resample
 from voiceagent.config import AgentConfig
 from voiceagent.media.audio_cleaner import AudioCleaning
 from voiceagent.media.gateway_leg import GatewayLeg
-from voiceagent.media.ports import ANY_PORT
+from voiceagent.media.ports import ANY_PORT, MediaPorts
+from voiceagent.server.app import CALLS
 from voiceagent.server.phone_calls import phone_tools
 from voiceagent.server.sip_call import SipCall
 from voiceagent.server.sip_line import soonest
@@ -108,6 +110,27 @@ async def test_a_caller_who_gives_up_before_the_call_is_taken_leaves_nothing(wor
             await alice.wait_told("CALL_CLOSED", number + 1)
         await alice.do("dial", world.uri("agent"))
         await alice.wait(lambda: bool(alice.told("CALL_ESTABLISHED")))
+
+
+async def test_calls_in_and_out_take_ports_of_the_range_and_nobody_else_gets_one(
+    tmp_path: Path,
+    make_service: MakeService,  # noqa: F811
+) -> None:
+    ports = MediaPorts(range(43_000, 43_001), HOST)
+    async with sip_world(tmp_path, make_service, ports=ports) as world, AsyncExitStack() as stack:
+        alice = await stack.enter_async_context(phone(tmp_path, "alice", world.pbx_port))
+        bob = await stack.enter_async_context(phone(tmp_path, "bob", world.pbx_port, answers=True))
+        await alice.do("dial", world.uri("agent"))
+        await alice.wait_told("CALL_ESTABLISHED")
+        assert ports_of(world.calls[0].leg.local_sdp) == {(HOST, 43_000)}
+        status, problem = await world.dial(world.uri("bob"))
+        assert (status, problem["error"]["code"]) == (503, "no_media_port")
+        world.calls[0].hang_up("done")
+        await world.app[CALLS].over()
+        status, _ = await world.dial(world.uri("bob"))
+        assert status < 300
+        await bob.wait_told("CALL_ESTABLISHED")
+        assert ports_of(world.calls[1].leg.local_sdp) == {(HOST, 43_000)}
 
 
 async def test_three_calls_are_up_at_once_and_a_fourth_hears_busy(world: SipWorld, tmp_path: Path) -> None:
