@@ -13,6 +13,7 @@ from bench.stt.speech import Spoken
 from bench.stt.spelling import word_errors
 from bench.trial import SAID_DBFS
 from voiceagent.audio import g711
+from voiceagent.audio.key_tones import is_key_tone
 from voiceagent.audio.levels import first_audible_sample
 from voiceagent.engines import load_tts
 from voiceagent.evaluation.figures import Figure, plain
@@ -98,6 +99,32 @@ CONDITIONS: dict[str, Callable[[Audio], Audio]] = {
 }
 
 
+def keys(length_s: float, dbov: float, count: int = 12) -> Audio:
+    """Keys one after the other, as tones at 16 kHz; each of the two has the level `dbov` less 3 dB."""
+    time_s = np.arange(int(length_s * RATE_HZ)) / RATE_HZ
+    tones = [sum(np.sin(2 * np.pi * hz * time_s) for hz in (low, high)) for low in DTMF_HZ[0] for high in DTMF_HZ[1]]
+    scale = 32768 * 10 ** (dbov / 20)
+    pause = np.zeros(int(BETWEEN_S * RATE_HZ))
+    return np.concatenate([part for tone in tones[:count] for part in (pause, np.asarray(tone) * scale)]).astype(np.int16)
+
+
+def before_keys(pcm: Audio) -> Audio:
+    """Speech by telephone, and four keys at once after it."""
+    return by_line(np.concatenate((at_level(pcm, RATE_HZ, USUAL_DBOV), keys(KEY_S[1], KEY_DBOV[0], 4))))
+
+
+def without_keys(pcm: Audio) -> Audio:
+    """As a telephone's leg hands it on."""
+    frames = pcm[: len(pcm) // FRAME * FRAME].reshape(-1, FRAME)
+    return np.concatenate([np.zeros_like(frame) if is_key_tone(frame) else frame for frame in frames])
+
+
+BESIDE_KEYS: dict[str, Callable[[Audio], Audio]] = {
+    "as it arrives": before_keys,
+    "as a leg hands it on": lambda pcm: without_keys(before_keys(pcm)),
+}
+
+
 async def heard_rows() -> list[Figure]:
     """Word errors and the VAD's view of callers by telephone at several levels, on real models, and what becomes of keys."""
     spoken = await by_piper(resolve("piper-joe"), sentences("en", "held_out")[::EVERY], (SCALE,))
@@ -110,6 +137,8 @@ async def heard_rows() -> list[Figure]:
         try:
             for name, change in CONDITIONS.items():
                 figures.append(await _errors(f"band, {label}, {name}", engine, spoken, change))
+            for name, change in BESIDE_KEYS.items():
+                figures.append(await _errors(f"band, {label}, four keys as tones after it, {name}", engine, spoken, change))
             figures += await _key_rows(label, engine)
         finally:
             await engine.close()
@@ -146,15 +175,6 @@ def _vad_rows(label: str, audio: Sequence[Audio]) -> Iterator[Figure]:
     waits = [noticed[0] - at_ms for noticed, at_ms in zip(found, began, strict=True) if noticed]
     yield plain(f"{label}: speech noticed after, p50", percentile(waits, 50), "ms")
     yield plain(f"{label}: speech noticed after, p95", percentile(waits, 95), "ms")
-
-
-def keys(length_s: float, dbov: float) -> Audio:
-    """All twelve keys one after the other, as tones at 16 kHz; each of the two has the level `dbov` less 3 dB."""
-    time_s = np.arange(int(length_s * RATE_HZ)) / RATE_HZ
-    tones = [sum(np.sin(2 * np.pi * hz * time_s) for hz in (low, high)) for low in DTMF_HZ[0] for high in DTMF_HZ[1]]
-    scale = 32768 * 10 ** (dbov / 20)
-    pause = np.zeros(int(BETWEEN_S * RATE_HZ))
-    return np.concatenate([part for tone in tones for part in (pause, np.asarray(tone) * scale)]).astype(np.int16)
 
 
 async def _key_rows(label: str, engine: WhisperEngine) -> list[Figure]:

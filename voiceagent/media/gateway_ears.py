@@ -34,7 +34,7 @@ class GatewayEars:
 
     def __init__(self, press: Callable[[str], None], cleaner: AudioCleaner) -> None:
         """`press` takes the keys that are for the call."""
-        self.inbound = InboundFrames(cleaner)
+        self.inbound = InboundFrames(cleaner, is_telephone=True)
         self.aside: Aside | None = None
         self.is_held = False
         """Whether the other side has put us on hold: nothing is said to it, and what it plays is not heard."""

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 import numpy as np
 from numpy.typing import NDArray
 
+from voiceagent.audio.key_tones import is_key_tone
 from voiceagent.media.audio_cleaner import AudioCleaner
 from voiceagent.media.leg import InboundFrame
 
@@ -18,12 +19,14 @@ SILENCE = np.zeros(320, np.int16)
 
 
 class InboundFrames:
-    """A bounded queue with one reader. What goes in is cleaned for the voice detector as far as `cleaner` is set to."""
+    """A bounded queue with one reader. What goes in is cleaned for the voice detector as far as `cleaner` is set to. On a
+    telephone's leg the tones of keys become silence."""
 
-    def __init__(self, cleaner: AudioCleaner | None = None) -> None:
+    def __init__(self, cleaner: AudioCleaner | None = None, *, is_telephone: bool = False) -> None:
         self.dropped = 0
         """Frames that were not read in time."""
         self._cleaner = cleaner or AudioCleaner()
+        self._is_telephone = is_telephone
         self._waiting: deque[InboundFrame] = deque()
         self._changed = asyncio.Event()
         self._ended = False
@@ -33,6 +36,9 @@ class InboundFrames:
 
     def put(self, pcm: NDArray[np.int16], received_ms: float, concealed: bool) -> None:
         """Add a frame; the fields are those of `InboundFrame`."""
+        if self._is_telephone and is_key_tone(pcm):
+            self.put_silence(received_ms)
+            return
         self._add(InboundFrame(pcm, received_ms, concealed, self._cleaner.clean(pcm, received_ms)))
 
     def put_silence(self, at_ms: float) -> None:

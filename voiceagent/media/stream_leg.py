@@ -83,7 +83,7 @@ class StreamLeg:
         self._stream = stream
         self._loop = asyncio.get_running_loop()
         decoder = PhoneDecoder(started.format, HEARD_RATE_HZ)
-        self._inbound = InboundFrames(self.cleaner)
+        self._inbound = InboundFrames(self.cleaner, is_telephone=True)
         self._receiver = AudioReceiver(HEARD_RATE_HZ, self._inbound.put, decoder=decoder)
         self._numbers = _Numbers(decoder)
         encoder = PhoneEncoder(started.format, RATE_HZ)
