@@ -13,7 +13,7 @@ from bench.stt.speech import Spoken
 from bench.stt.spelling import word_errors
 from bench.trial import SAID_DBFS
 from voiceagent.audio import g711
-from voiceagent.audio.key_tones import is_key_tone
+from voiceagent.audio.key_tones import HIGH_HZ, LOW_HZ, is_key_tone
 from voiceagent.audio.levels import first_audible_sample
 from voiceagent.engines import load_tts
 from voiceagent.evaluation.figures import Figure, plain
@@ -31,7 +31,6 @@ EVERY, SCALE = 2, 1.0
 MODELS = {"tiny.en": ("real-speech", "whisper-tiny.en", {}), "base": ("real-speech", "whisper-base", {"margin_fill": 0.0})}
 USUAL_DBOV, QUIET_DBOV, LOUD_DBOV = -26.0, -40.0, -6.0
 """The active level of the telephone's speech (ITU-T P.56); at the loud one peaks are cut."""
-DTMF_HZ = ((697, 770, 852, 941), (1209, 1336, 1477))
 KEY_S, BETWEEN_S = (0.08, 0.16, 0.4), 0.12
 KEY_DBOV = (-10.0, -20.0)
 CUT = 32_124
@@ -102,7 +101,7 @@ CONDITIONS: dict[str, Callable[[Audio], Audio]] = {
 def keys(length_s: float, dbov: float, count: int = 12) -> Audio:
     """Keys one after the other, as tones at 16 kHz; each of the two has the level `dbov` less 3 dB."""
     time_s = np.arange(int(length_s * RATE_HZ)) / RATE_HZ
-    tones = [sum(np.sin(2 * np.pi * hz * time_s) for hz in (low, high)) for low in DTMF_HZ[0] for high in DTMF_HZ[1]]
+    tones = [sum(np.sin(2 * np.pi * hz * time_s) for hz in (low, high)) for low in LOW_HZ for high in HIGH_HZ[:3]]
     scale = 32768 * 10 ** (dbov / 20)
     pause = np.zeros(int(BETWEEN_S * RATE_HZ))
     return np.concatenate([part for tone in tones[:count] for part in (pause, np.asarray(tone) * scale)]).astype(np.int16)

@@ -11,8 +11,8 @@ FRAME_SAMPLES = 320
 LOW_HZ, HIGH_HZ = (697, 770, 852, 941), (1209, 1336, 1477, 1633)
 """A key is one tone of each group."""
 SHARE = 0.7
-"""The two tones have at least so much of the frame's energy. Of 327 s of speech by telephone 2 frames do; tones that are off by
-1 %, as telephones may be, do too."""
+"""The two tones have at least so much of the frame's energy. Speech by telephone hardly ever comes near it. Tones that are off by
+1 % reach it."""
 TWIST_DB = 10.0
 """How much one of them may be louder than the other."""
 QUIETEST = 10 ** (-45 / 20) * 32768
