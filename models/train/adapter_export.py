@@ -14,11 +14,10 @@ from pathlib import Path
 import torch
 from safetensors.torch import save
 
-from models.train.adapter_layers import ALPHA, ATTENTION, FEED_FORWARD, RANK
+from models.train.adapter_layers import ALPHA, ATTENTION, FEED_FORWARD, LORA_NAMES, RANK
 from models.train.adapter_train import CHECKPOINT
 
 BASE = "HuggingFaceTB/SmolLM2-135M-Instruct"
-LORA_NAMES = {"down": "lora_A", "up": "lora_B"}
 
 
 def export(run: Path, out: Path) -> None:

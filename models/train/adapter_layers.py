@@ -11,6 +11,8 @@ from transformers import LlamaForCausalLM
 
 RANK, ALPHA = 16, 32
 ATTENTION, FEED_FORWARD = ("q_proj", "k_proj", "v_proj", "o_proj"), ("gate_proj", "up_proj", "down_proj")
+LORA_NAMES = {"down": "lora_A", "up": "lora_B"}
+"""Of an adapted layer's own weights, as Hugging Face's PEFT calls them."""
 INTEGER_ENGINE = "onednn"
 
 
@@ -54,7 +56,8 @@ class Adapted(nn.Module):
         frozen = (
             nn.functional.linear(values, self._exact) if self._exact is not None else _InIntegers.apply(values, *self._weights)
         )
-        return frozen + (values @ self.down.t()) @ (self.up * (ALPHA / RANK)).t()
+        change = (values.bfloat16() @ self.down.bfloat16().t()) @ (self.up * (ALPHA / RANK)).bfloat16().t()
+        return frozen + change
 
 
 def adapt(model: LlamaForCausalLM, exact: bool) -> dict[str, Adapted]:

@@ -6,18 +6,31 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from jinja2 import Template
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from models.train.tools.agents import Agent
 from models.train.tools.talk import Message
 
 TEMPLATE = Path(__file__).with_name("adapter_chat_template.jinja")
 
 
-def prompt_text(agent: Agent) -> str:
+class Prompted(Protocol):
+    """An agent as its prompt shows it."""
+
+    @property
+    def instructions(self) -> str:
+        """What it is told."""
+        ...
+
+    @property
+    def schemas(self) -> list[dict[str, Any]]:
+        """Of its tools, as a chat template takes them."""
+        ...
+
+
+def prompt_text(agent: Prompted) -> str:
     """Instructions and tools, as the chat template writes them."""
     messages = [{"role": "system", "content": agent.instructions}] if agent.instructions else []
     return template().render(messages=messages, tools=agent.schemas or None, add_generation_prompt=False)

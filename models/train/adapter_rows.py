@@ -3,6 +3,7 @@ a tree, packed into one row."""
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,11 +12,12 @@ import torch
 from tokenizers import Tokenizer
 
 from models.train.adapter_prompt import message_text, prompt_text
-from models.train.tools.agents import Agent
 from models.train.tools.conversations import example
 from models.train.tools.talk import Message
 
 CONVERSATIONS = 6
+HEARD_SHARE = 0.6
+"""Of the rows, where there are some."""
 LONGEST = 900
 """Tokens of a row: conversations that do not fit are left out."""
 UNLEARNED = -100
@@ -46,24 +48,33 @@ class Row:
 
 
 class Rows:
-    """An endless supply."""
+    """An endless supply: grown from templates, and of those that `adapter_hear` wrote down."""
 
-    def __init__(self, tokenizer: Tokenizer, seed: int, longest: int = LONGEST) -> None:
+    def __init__(self, tokenizer: Tokenizer, seed: int, longest: int = LONGEST, heard: Sequence[str] = ()) -> None:
+        """`heard`: JSON lines."""
         self._encode: Encode = lambda text: tokenizer.encode(text, add_special_tokens=False).ids
         self._rng = random.Random(seed)
-        self._longest = longest
+        self._longest, self._heard = longest, heard
 
     def draw(self) -> Row:
         """A row with at least two conversations in it."""
         while True:
-            row = packed(*example(self._rng, CONVERSATIONS), self._encode, self._longest)
+            row = packed(*self._example(), self._encode, self._longest)
             if row.numbers[-1] >= 2:
                 return row
 
+    def _example(self) -> tuple[str, list[list[Message]]]:
+        if self._heard and self._rng.random() < HEARD_SHARE:
+            kept = json.loads(self._rng.choice(self._heard))
+            self._rng.shuffle(kept["conversations"])
+            return kept["prompt"], kept["conversations"]
+        agent, conversations = example(self._rng, CONVERSATIONS)
+        return prompt_text(agent), conversations
 
-def packed(agent: Agent, conversations: Sequence[Sequence[Message]], encode: Encode, longest: int) -> Row:
+
+def packed(text: str, conversations: Sequence[Sequence[Message]], encode: Encode, longest: int) -> Row:
     """One row of an agent's prompt and as many of the conversations as fit."""
-    prompt = encode(prompt_text(agent))
+    prompt = encode(text)
     row = Row(list(prompt), list(range(len(prompt))), [0] * len(prompt), [UNLEARNED] * len(prompt))
     for messages in conversations:
         ids, learned = _branch(messages, encode)

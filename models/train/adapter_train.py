@@ -1,9 +1,10 @@
 """Trains the adapter of SmolLM2-135M-Instruct on made-up agents and conversations, on a CPU.
 
-    python -m models.train.adapter_train --gguf FILE --out DIR --minutes 300 [--resume] [--workers 2]
+    python -m models.train.adapter_train --gguf FILE --out DIR --minutes 300 [--resume | --adapter FOLDER] [--workers 2]
 
 The learning rate rises over the first steps, is constant, and falls to almost nothing over the last fifth of the minutes or
-tokens. A checkpoint is written every ten minutes and at the end; --resume goes on from it. The curve goes to DIR/curve.jsonl.
+tokens. A checkpoint is written every five minutes and at the end; --resume goes on from it, --adapter from an exported adapter,
+as a new training. The curve goes to DIR/curve.jsonl.
 Each worker learns from conversations of its own on one core; every minute their adapters become the mean of all (local SGD,
 Stich 2019), which costs two small models less than two threads that wait for each other in every product of matrices.
 """
@@ -14,6 +15,7 @@ import argparse
 import json
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,9 +23,11 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 import torch.nn.functional as F
+from safetensors.torch import load_file
 
+from models.train.adapter_attention import attend_in_matrices
 from models.train.adapter_base import Base
-from models.train.adapter_layers import adapt
+from models.train.adapter_layers import LORA_NAMES, adapt
 from models.train.adapter_rows import LONGEST, UNLEARNED, Row, Rows
 
 RATE, WARMUP_STEPS, FALLING_SHARE, LEAST = 1.5e-3, 30, 0.2, 0.02
@@ -31,7 +35,7 @@ ROWS_A_STEP = 2
 TYPICAL_TOKENS = 60
 """That are learned in a row: keeps the gradients of several rows in a good range until they are divided by the true number."""
 CHECKPOINT = "checkpoint.pt"
-CHECKPOINT_EVERY_S = 600.0
+CHECKPOINT_EVERY_S = 300.0
 ROUND_S = 60.0
 """After which the workers share what they learned."""
 TINY_LONGEST = 4096
@@ -60,13 +64,17 @@ def factor(step: int, share: float) -> float:
 class Trainer:
     """Model, optimiser and data."""
 
-    def __init__(self, base: Base, out: Path, seed: int, exact: bool, longest: int, worker: int = 0) -> None:
+    def __init__(
+        self, base: Base, out: Path, seed: int, exact: bool, longest: int, worker: int = 0, heard: Sequence[str] = ()
+    ) -> None:
         self._out, self._model, self._seed, self._worker = out, base.model, seed, worker
         torch.manual_seed(seed)
         self._layers = adapt(base.model, exact)
+        attend_in_matrices(base.model)
         self._parameters = [p for p in base.model.parameters() if p.requires_grad]
         self._adam = torch.optim.AdamW(self._parameters, RATE, weight_decay=0, betas=(0.9, 0.98))
-        self._tokenizer, self._longest = base.tokenizer, longest
+        self._head = base.model.lm_head.weight.detach().bfloat16().t()
+        self._tokenizer, self._longest, self._heard = base.tokenizer, longest, heard
         self.progress = Progress()
 
     def resume(self) -> None:
@@ -76,6 +84,12 @@ class Trainer:
             layer.load_state_dict(state["adapter"][name])
         self._adam.load_state_dict(state["adam"])
         self.progress = Progress(**state["progress"])
+
+    def start(self, adapter: Path) -> None:
+        """Begin with an adapter as `adapter_export` writes it."""
+        tensors = load_file(adapter / "adapter_model.safetensors")
+        for name, layer in self._layers.items():
+            layer.load_state_dict({part: tensors[f"base_model.model.{name}.{lora}.weight"] for part, lora in LORA_NAMES.items()})
 
     def save(self) -> None:
         """Write the checkpoint in one move, so that a kill leaves the old one; the first worker does."""
@@ -88,7 +102,7 @@ class Trainer:
 
     def run(self, minutes: float, tokens: float) -> None:
         """Train until the minutes or the tokens are used up."""
-        rows = Rows(self._tokenizer, 1000 * (self._seed + self.progress.step) + self._worker, self._longest)
+        rows = Rows(self._tokenizer, 1000 * (self._seed + self.progress.step) + self._worker, self._longest, self._heard)
         saved = time.monotonic()
         with (self._out / f"curve{self._worker or ''}.jsonl").open("a") as curve:
             while self.progress.share(minutes, tokens) < 1:
@@ -148,7 +162,7 @@ class Trainer:
         seen = self._model.model(input_ids=ids, position_ids=positions, attention_mask=row.mask(), use_cache=False)
         wanted = row.wanted()
         places = wanted != UNLEARNED
-        logits = self._model.lm_head(seen.last_hidden_state[0, :-1][places])
+        logits = (seen.last_hidden_state[0, :-1][places].bfloat16() @ self._head).float()
         return F.cross_entropy(logits, wanted[places], reduction="sum"), int(places.sum())
 
 
@@ -159,9 +173,12 @@ def work(worker: int, arguments: argparse.Namespace) -> None:
         dist.init_process_group("gloo", init_method=meeting, rank=worker, world_size=arguments.workers)
     torch.set_num_threads(1)
     longest = TINY_LONGEST if arguments.tiny else LONGEST
-    trainer = Trainer(Base.open(arguments.gguf), arguments.out, arguments.seed, arguments.exact, longest, worker)
+    heard = arguments.heard.read_text(encoding="utf-8").splitlines() if arguments.heard else []
+    trainer = Trainer(Base.open(arguments.gguf), arguments.out, arguments.seed, arguments.exact, longest, worker, heard)
     if arguments.resume:
         trainer.resume()
+    elif arguments.adapter:
+        trainer.start(arguments.adapter)
     trainer.run(arguments.minutes, arguments.tokens)
     if not worker:
         print(json.dumps(vars(trainer.progress)))
@@ -175,7 +192,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--minutes", type=float, default=float("inf"))
     parser.add_argument("--tokens", type=float, default=float("inf"))
-    parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in --out")
+    begun = parser.add_mutually_exclusive_group()
+    begun.add_argument("--resume", action="store_true", help="go on from the checkpoint in --out")
+    begun.add_argument("--adapter", type=Path, help="begin with this exported adapter, a folder")
+    parser.add_argument("--heard", type=Path, help="conversations that `adapter_hear` made, for the greater part of the rows")
     parser.add_argument("--workers", type=int, default=1, help="one for each core")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--exact", action="store_true", help="the frozen weights in float32, for a CPU without VNNI")

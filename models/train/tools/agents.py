@@ -104,8 +104,12 @@ def _tools(rng: random.Random, with_facts: bool) -> tuple[Made, ...]:
     return tuple(found)
 
 
+def demo_instructions(rng: random.Random) -> str:
+    """The demo agent's, or others."""
+    if rng.random() < 0.7:
+        return "You are a friendly voice assistant. Answer in one short sentence."
+    return f"{rng.choice(read('facts')['general'])} {rng.choice(read('facts')['styles'])}".strip()
+
+
 def _demo_agent(rng: random.Random) -> Agent:
-    told = "You are a friendly voice assistant. Answer in one short sentence."
-    if rng.random() >= 0.7:
-        told = f"{rng.choice(read('facts')['general'])} {rng.choice(read('facts')['styles'])}".strip()
-    return Agent(told, (), demo_tools(rng), is_demo=True)
+    return Agent(demo_instructions(rng), (), demo_tools(rng), is_demo=True)
