@@ -16,7 +16,7 @@ from models.train.tools.conversations import example
 from models.train.tools.talk import Message
 
 CONVERSATIONS = 6
-HEARD_SHARE = 0.6
+HEARD_SHARE = 0.7
 """Of the rows, where there are some."""
 LONGEST = 900
 """Tokens of a row: conversations that do not fit are left out."""

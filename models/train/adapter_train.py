@@ -2,7 +2,7 @@
 
     python -m models.train.adapter_train --gguf FILE --out DIR --minutes 300 [--resume | --adapter FOLDER] [--workers 2]
 
-The learning rate rises over the first steps, is constant, and falls to almost nothing over the last fifth of the minutes or
+The learning rate rises over the first steps, is constant, and falls to almost nothing over the last three tenths of the minutes or
 tokens. A checkpoint is written every five minutes and at the end; --resume goes on from it, --adapter from an exported adapter,
 as a new training. The curve goes to DIR/curve.jsonl.
 Each worker learns from conversations of its own on one core; every minute their adapters become the mean of all (local SGD,
@@ -30,7 +30,7 @@ from models.train.adapter_base import Base
 from models.train.adapter_layers import LORA_NAMES, adapt
 from models.train.adapter_rows import LONGEST, UNLEARNED, Row, Rows
 
-RATE, WARMUP_STEPS, FALLING_SHARE, LEAST = 1.5e-3, 30, 0.2, 0.02
+RATE, WARMUP_STEPS, FALLING_SHARE, LEAST = 1.5e-3, 30, 0.3, 0.02
 ROWS_A_STEP = 2
 TYPICAL_TOKENS = 60
 """That are learned in a row: keeps the gradients of several rows in a good range until they are divided by the true number."""
