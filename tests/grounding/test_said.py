@@ -65,6 +65,10 @@ def test_one_number_does_not_stand_for_two_things() -> None:
         ("on May 3rd", "May third"),
         ("order four eight two, one three", "48213"),
         ("order 48 213", "48213"),
+        ("order 4-8-2-1-3", "48213"),
+        ("my number is 830-551", "830551"),
+        ("my number is 2-1-4-6", 2146),
+        ("it's two one four six", 2146),
         ("a hair cut", "haircut"),
         ("in oslo", "Oslo"),
         ("seven times eight", "7 * 8"),
@@ -80,6 +84,13 @@ def test_what_was_said_in_other_words_was_said(said: str, value: Any) -> None:
     assert checked({"it": value}, said, schema={}).unsaid == ()
 
 
+def test_one_name_does_not_stand_for_two_things() -> None:
+    schema = {"properties": {"owner": {"type": "string"}, "pet": {"type": "string"}}, "required": ["pet"]}
+    assert checked({"owner": "Max", "pet": "Max"}, "Do you have my dog Max?", schema=schema).unsaid == ("owner",)
+    assert checked({"owner": "Max", "pet": "Max"}, "Max's dog is called Max.", schema=schema).unsaid == ()
+    assert checked({"owner": "Rex", "pet": "Max"}, "Do you have Max? I'm Rex.", schema=schema).unsaid == ()
+
+
 @pytest.mark.parametrize(
     ("said", "value"),
     [
@@ -87,6 +98,10 @@ def test_what_was_said_in_other_words_was_said(said: str, value: Any) -> None:
         ("order 48213, order 48216", "48215"),
         ("in Rome", "Paris"),
         ("7 plus 8", "7 * 8"),
+        ("my number is 2-1-4-6", 2147),
+        ("it's 12 or 34", 1234),
+        ("for three months", "Monday"),
+        ("some carrots, please", "car"),
         ("milk", ["bread", "milk"]),
         ("Anna", {"name": "Anna", "city": "Oslo"}),
     ],
@@ -99,6 +114,25 @@ def test_a_code_that_was_said_otherwise_is_put_right_where_there_is_only_one() -
     assert checked({"order": "48143"}, "Where's my order 48 213?").arguments == {"order": "48213"}
     assert checked({"order": "21383"}, "Where is my order 4838? How's 213?").unsaid == ("order",)
     assert checked({"order": "4814"}, "Where's my order 48213?").unsaid == ("order",)
+
+
+@pytest.mark.parametrize(
+    ("said", "value", "sent"),
+    [
+        ("I'd like help to build muscle.", "building muscle", "build muscle"),
+        ("I want to lose weight.", "weight loss", "lose weight"),
+        ("Could somebody repair my bike?", "repairing my bikes", "repair my bike"),
+        ("What is forty eight divided by six?", "408 / 6", "48 / 6"),
+        ("What's 12 plus 5 minus 3?", "12 + 50 - 3", "12 + 5 - 3"),
+    ],
+)
+def test_words_in_another_form_are_sent_as_they_were_said(said: str, value: str, sent: str) -> None:
+    found = checked({"it": value}, "Hello.", said, schema={})
+    assert (found.arguments["it"], found.unsaid, found.mended) == (sent, (), True)
+
+
+def test_a_sum_with_more_numbers_than_were_said_is_asked_for() -> None:
+    assert checked({"it": "4 + 8 + 6"}, "What is 48 plus six?", schema={}).unsaid == ("it",)
 
 
 def test_a_choice_of_the_schema_need_not_be_said() -> None:

@@ -13,6 +13,7 @@ from functools import cache, cached_property
 from voiceagent.conversation.history import Message, read_arguments
 from voiceagent.grounding.clock import Clock, clocks, one_clock
 from voiceagent.grounding.language import Language
+from voiceagent.grounding.nearest import nearest
 from voiceagent.grounding.words import Word, words_of
 from voiceagent.json_types import JsonObject
 
@@ -32,14 +33,15 @@ class Said:
     def __init__(self, messages: Sequence[Message], language: Language) -> None:
         self._language = language
         self._words: list[list[Word]] = []
-        self._by_caller: list[list[Word]] = []
+        self.by_caller: list[list[Word]] = []
+        """What the caller said, the latest first."""
         left = REMEMBERED_CHARACTERS
         for message in reversed(messages[-REMEMBERED_MESSAGES:]):
             if left > 0 and (message.role == "user" or (message.role == "tool" and not is_error(message.content))):
                 words = words_of(message.content[-left:], language)
                 self._words.append(words)
                 if message.role == "user":
-                    self._by_caller.append(words)
+                    self.by_caller.append(words)
                 left -= len(message.content)
 
     @cached_property
@@ -66,7 +68,7 @@ class Said:
     @cached_property
     def last_clocks(self) -> tuple[Clock, ...]:
         """The times in what the caller said last."""
-        return tuple(clocks(self._by_caller[0], self._language)) if self._by_caller else ()
+        return tuple(clocks(self.by_caller[0], self._language)) if self.by_caller else ()
 
     @cached_property
     def amounts(self) -> frozenset[int]:
@@ -79,7 +81,7 @@ class Said:
         """How often the caller said each number, as a number or as the hour of a time."""
         return Counter(
             word.text.partition(":")[0].lstrip("0") or "0"
-            for words in self._by_caller
+            for words in self.by_caller
             for word in words
             if word.number is not None or ":" in word.text
         )
@@ -94,7 +96,7 @@ class Said:
         else nothing."""
         if digits in self._codes:
             return digits
-        last = _digits(self._by_caller[0]).split() if self._by_caller else []
+        last = _digits(self.by_caller[0]).split() if self.by_caller else []
         codes = [code for code in last if len(code) >= SHORTEST_CODE]
         return codes[0] if len(codes) == 1 and len(codes[0]) == len(digits) else ""
 
@@ -104,8 +106,8 @@ def _text(words: Sequence[Word]) -> str:
 
 
 def _digits(words: Sequence[Word]) -> str:
-    """The digits among the words, a line for each run of them."""
-    return "".join(word.text if word.number is not None else "\n" for word in words)
+    """The digits among the words, a line for each run of them. Hyphens may stand between them: "4-8-2"."""
+    return "".join(word.text if word.number is not None else "" if word.text == "-" else "\n" for word in words)
 
 
 @cache
@@ -152,13 +154,19 @@ def check(arguments: Mapping[str, object], parameters: JsonObject, said: Said, l
             given[name] = value if right_code == code else right_code
         elif clock is None:
             if not _was_said(value, schema, said, language):
-                unsaid.append(name)
+                near = nearest(value, said.by_caller, language)
+                if near is None:
+                    unsaid.append(name)
+                else:
+                    given[name] = near
         elif (right := _as_said(clock, said)) is None:
             unsaid.append(name)
         else:
             hours[name] = str(right.hour)
             given[name] = value if right == clock else right.written(language)
-    unsaid += [name for name in _said_too_seldom(given, hours, properties, said) if name not in unsaid]
+    required = parameters.get("required") or ()
+    seldom = (*_said_too_seldom(given, hours, properties, said), *_named_twice(given, properties, required, said, language))
+    unsaid += [name for name in dict.fromkeys(seldom) if name not in unsaid]
     return Checked(given, tuple(unsaid), given != dict(arguments))
 
 
@@ -181,7 +189,7 @@ def _was_said(value: object, schema: object, said: Said, language: Language) -> 
     if value is None or value == "" or isinstance(value, bool) or _is_choice(value, schema):
         return True
     if isinstance(value, int | float):
-        return said.has_number(value)
+        return said.has_number(value) or _is_code_said(value, said)
     if isinstance(value, list):
         return all(_was_said(item, schema.get("items"), said, language) for item in value)
     if isinstance(value, dict):
@@ -192,6 +200,12 @@ def _was_said(value: object, schema: object, said: Said, language: Language) -> 
     words = [word.text for word in words_of(str(value), language)]
     joined = "".join(words)
     return said.words.issuperset(words) or (len(joined) >= SHORTEST_JOINED and joined in said.joined)
+
+
+def _is_code_said(value: float, said: Said) -> bool:
+    """Whether a number was said digit by digit."""
+    digits = str(value) if isinstance(value, int) and value >= 10 ** (SHORTEST_CODE - 1) else ""
+    return bool(digits) and said.code(digits) == digits
 
 
 def _code(value: object) -> str:
@@ -223,3 +237,26 @@ def _said_too_seldom(
             uses.setdefault(number, []).append(name)
     heard = said.numbers_by_caller
     return [name for number, names in uses.items() if len(names) > 1 and heard[number] == 1 for name in names]
+
+
+def _named_twice(
+    given: Mapping[str, object],
+    properties: Mapping[str, object],
+    required: Sequence[str],
+    said: Said,
+    language: Language,
+) -> list[str]:
+    """Arguments whose words stand in another argument already, and were said only once: those that the tool does not need go
+    first."""
+    heard = [f" {_text(words)} " for words in said.by_caller]
+    taken: Counter[str] = Counter()
+    found = []
+    for name in sorted(given, key=lambda name: name not in required):
+        value = given[name]
+        if not isinstance(value, str) or value.isdecimal() or _is_choice(value, properties.get(name)):
+            continue
+        text = f" {_text(words_of(value, language))} "
+        taken[text] += 1
+        if text.strip() and 0 < sum(words.count(text) for words in heard) < taken[text]:
+            found.append(name)
+    return found
