@@ -2,9 +2,9 @@
 
     python -m models.train.adapter_train --gguf FILE --out DIR --minutes 300 [--resume | --adapter FOLDER] [--workers 2]
 
-The learning rate rises over the first steps, is constant, and falls to almost nothing over the last three tenths of the
-minutes or tokens. A checkpoint is written every five minutes and at the end; --resume goes on from it, --adapter from an exported adapter,
-as a new training. The curve goes to DIR/curve.jsonl.
+The learning rate rises over the first steps, is constant, and falls to almost nothing over the last three tenths of the minutes
+or tokens. A checkpoint is written every five minutes and at the end; --resume goes on from it, --adapter from an exported
+adapter, as a new training. The curve goes to DIR/curve.jsonl.
 Each worker learns from conversations of its own on one core; every minute their adapters become the mean of all (local SGD,
 Stich 2019), which costs two small models less than two threads that wait for each other in every product of matrices.
 """

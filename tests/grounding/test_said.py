@@ -28,6 +28,9 @@ def checked(arguments: dict[str, Any], *said: str, schema: dict[str, Any] = TABL
         ("Two of us at half past nine.", "9:30", "9:30"),
         ("For two at noon.", "noon", "noon"),
         ("For two at 19:30.", "7:30 PM", "7:30 PM"),
+        ("For two at 730 tonight.", "7:30 PM", "7:30 PM"),
+        ("For two at 730.", "7:30", "7:30"),
+        ("For two at 1130 a.m.", "11:30 AM", "11:30 AM"),
     ],
 )
 def test_a_time_is_sent_as_it_was_said(said: str, time: str, sent: str) -> None:
@@ -61,6 +64,10 @@ def test_one_number_does_not_stand_for_two_things() -> None:
         ("Remind me in two hours.", 120),
         ("twenty-five minutes", 25),
         ("3.5 of them", 3.5),
+        ("three and a half cups", 3.5),
+        ("half a cup", 0.5),
+        ("both of us", 2),
+        ("the plate is K-L-M 4-2-2", "KLM422"),
         ("on the third of May", "May third"),
         ("on May 3rd", "May third"),
         ("order four eight two, one three", "48213"),
@@ -102,6 +109,7 @@ def test_one_name_does_not_stand_for_two_things() -> None:
         ("it's 12 or 34", 1234),
         ("for three months", "Monday"),
         ("some carrots, please", "car"),
+        ("three cups", 3.5),
         ("milk", ["bread", "milk"]),
         ("Anna", {"name": "Anna", "city": "Oslo"}),
     ],

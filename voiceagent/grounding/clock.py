@@ -80,6 +80,8 @@ def _at(words: Sequence[Word], at: int, language: Language) -> tuple[Clock | Non
     last = words[at + 2].number if at + 2 < len(words) else None
     if 0 < number < OF_DAY and after == 0 and last is not None and last < 10:  # "seven oh five"
         return _with_half(words, at, 3, number, last, language)
+    if number >= 100 and (minute := number % 100) and minute < OF_HOUR and number // 100 <= OF_HALF:  # "at 730"
+        return _vague(*_with_half(words, at, 1, number // 100, minute, language))
     clock, length = _with_half(words, at, 1, number, 0, language)
     return (clock, length) if length > 1 else _vague(clock, length)
 

@@ -25,7 +25,7 @@ class Language:
     ordinals: Mapping[str, int]
     ordinal_endings: tuple[str, ...]
     """Endings of an ordinal's digits."""
-    amounts: Mapping[str, int]
+    amounts: Mapping[str, float]
     """Phrases that mean a number: "a dozen", and "half an hour" where minutes are asked for."""
     signs: Mapping[str, str]
     """Words of arithmetic, and the sign that each is written as."""

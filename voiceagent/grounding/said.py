@@ -21,6 +21,7 @@ SHORTEST_CODE = 3
 """From this many digits on, a number counts as a code, said in groups or one by one."""
 SHORTEST_JOINED = 5
 """The fewest letters of a name that may be written in another number of words: "hair cut"."""
+HALF = 0.5
 _CODE = re.compile(r"\d+([ -]\d+)*")
 REMEMBERED_MESSAGES = 60
 REMEMBERED_CHARACTERS = 3000
@@ -52,8 +53,8 @@ class Said:
 
     @cached_property
     def joined(self) -> str:
-        """All letters, text by text."""
-        return "\n".join("".join(word.text for word in words) for words in self._words)
+        """All letters, text by text, without hyphens: "K-L-M 4-2-2"."""
+        return "\n".join("".join(word.text for word in words if word.text != "-") for words in self._words)
 
     @cached_property
     def _codes(self) -> str:
@@ -71,7 +72,7 @@ class Said:
         return tuple(clocks(self.by_caller[0], self._language)) if self.by_caller else ()
 
     @cached_property
-    def amounts(self) -> frozenset[int]:
+    def amounts(self) -> frozenset[float]:
         """The numbers that phrases such as "a dozen" mean."""
         plain = "\n".join(f" {_text(words)} " for words in self._words)
         return frozenset(value for phrase, value in _amounts(self._language) if phrase in plain)
@@ -89,7 +90,9 @@ class Said:
     def has_number(self, value: float) -> bool:
         """Whether a number was said."""
         text = f"{abs(value):g}"
-        return all(part in self.words for part in text.split(".")) or value in self.amounts
+        if all(part in self.words for part in text.split(".")) or value in self.amounts:
+            return True
+        return value % 1 == HALF and HALF in self.amounts and f"{value - HALF:g}" in self.words  # "two and a half"
 
     def code(self, digits: str) -> str:
         """The digits, if they were said, in whatever groups; else the only code in the caller's last words, if it is as long;
@@ -111,7 +114,7 @@ def _digits(words: Sequence[Word]) -> str:
 
 
 @cache
-def _amounts(language: Language) -> tuple[tuple[str, int], ...]:
+def _amounts(language: Language) -> tuple[tuple[str, float], ...]:
     """The phrases that mean a number, in the form in which they are searched."""
     return tuple((f" {_text(words_of(phrase, language))} ", value) for phrase, value in language.amounts.items())
 
