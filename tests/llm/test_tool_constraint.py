@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from voiceagent.llm.prompt import ChatPrompt
-from voiceagent.llm.tool_constraint import ToolConstraint, ToolConstraints
+from voiceagent.llm.tool_constraint import ToolConstraint, ToolConstraints, closed
 from voiceagent.resources import bundled_models_dir
 
 BUNDLED = bundled_models_dir() / "lm" / "onnx"
@@ -229,3 +229,28 @@ def test_an_agent_without_tools_begins_no_call(folder: Path, prompt: ChatPrompt)
     logits[0, 0, call], logits[0, 0, word] = 2, 1
     assert found.next(logits) == [word]
     assert not found.inside, "the rest is free"
+
+
+def test_objects_inside_take_no_property_that_their_schema_does_not_name(prompt: ChatPrompt, folder: Path) -> None:
+    guest = {"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]}
+    by_reference = {"type": "array", "items": {"$ref": "#/$defs/Guest"}}
+    parameters = {"type": "object", "$defs": {"Guest": guest}, "properties": {"guests": by_reference}, "required": ["guests"]}
+    made = {"type": "function", "function": {"name": "invite", "parameters": parameters}}
+    constraints = ToolConstraints(folder, prompt.template)
+    for text, fits in (('[{"age": 7}]', True), ('[{"age": 7, "size": 3}]', False)):
+        matcher = constraints.matcher([made], "")
+        assert matcher is not None
+        written = f'{{"name": "invite", "arguments": {{"guests": {text}}}}}'
+        assert matcher.take(*prompt.encode(written)[0]) is fits
+
+
+def test_a_schema_is_closed_where_it_leaves_that_open() -> None:
+    inner = {"properties": {"a": {}}}
+    shut = {**inner, "additionalProperties": False}
+    assert closed({"properties": {"x": inner}}) == {"properties": {"x": shut}, "additionalProperties": False}
+    assert closed({"oneOf": [inner, {"type": "string"}]}) == {"oneOf": [shut, {"type": "string"}]}
+    assert closed({"items": inner, "prefixItems": [inner]}) == {"items": shut, "prefixItems": [shut]}
+    assert closed({**inner, "additionalProperties": True}) == {**inner, "additionalProperties": True}
+    assert closed({"additionalProperties": {"type": "boolean"}}) == {"additionalProperties": {"type": "boolean"}}
+    composed = {"allOf": [inner, {"properties": {"b": {}}}]}
+    assert closed({"properties": {"x": composed}})["properties"] == {"x": composed}

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import llguidance.numpy
@@ -15,6 +15,7 @@ import numpy as np
 from llguidance import LLMatcher, LLTokenizer
 from numpy.typing import NDArray
 
+from voiceagent.json_types import JsonObject
 from voiceagent.llm.chat_template import ChatTemplate
 from voiceagent.llm.engine import ToolSchema
 from voiceagent.llm.genai import Logits
@@ -25,6 +26,7 @@ OPEN, CLOSE = "<tool_call>", "</tool_call>"
 BEGUN = len("<tool")
 """The length of the part of OPEN that occurs in no sentence. After it the rest of OPEN must follow."""
 MAX_GRAMMARS = 16
+COMPOSED = '"allOf"'
 _AS_IN_PROMPTS = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": ", "lenient": True}
 """`lenient`: parts of a schema that a grammar cannot express (uniqueItems, an unknown format) are left out."""
 
@@ -237,10 +239,26 @@ def grammar(tools: Sequence[ToolSchema], close: str, rest: str = "", line: str =
     lines = ["start: " + " | ".join(f"call{number}" for number in range(len(tools)))]
     for number, tool in enumerate(tools):
         function = tool["function"]
-        schema = {"type": "object", **function.get("parameters", {"properties": {}})}
-        if "properties" in schema:
-            schema.setdefault("additionalProperties", False)
+        schema = closed({"type": "object", **function.get("parameters", {"properties": {}})})
         opening = f'{rest}{line}{{"name": {json.dumps(function["name"])}, "arguments": '
         lines.append(f"call{number}: {json.dumps(opening)} arguments{number} {json.dumps('}' + line)} {close}")
         lines.append(f"arguments{number}: %json {json.dumps({**schema, 'x-guidance': _AS_IN_PROMPTS})}")
     return "\n".join(lines)
+
+
+def closed(schema: JsonObject) -> JsonObject:
+    """The schema without properties that it does not name, at any depth, unless it allows them: a small model may write one after
+    the other without end. Schemas that are put together of parts (`allOf`) stay open inside."""
+    whole = {"additionalProperties": False, **schema} if "properties" in schema else schema
+    if COMPOSED in json.dumps(schema):
+        return whole
+    found = dict(whole)
+    for key in ("properties", "$defs", "definitions"):
+        if isinstance(named := whole.get(key), Mapping):
+            found[key] = {name: closed(one) if isinstance(one, dict) else one for name, one in named.items()}
+    for key in ("anyOf", "oneOf", "prefixItems"):
+        if isinstance(several := whole.get(key), list):
+            found[key] = [closed(one) if isinstance(one, dict) else one for one in several]
+    if isinstance(items := whole.get("items"), dict):
+        found["items"] = closed(items)
+    return found
