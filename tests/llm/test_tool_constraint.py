@@ -245,7 +245,7 @@ def test_objects_inside_take_no_property_that_their_schema_does_not_name(prompt:
 
 
 def test_a_schema_is_closed_where_it_leaves_that_open() -> None:
-    inner = {"properties": {"a": {}}}
+    inner: dict[str, Any] = {"properties": {"a": {}}}
     shut = {**inner, "additionalProperties": False}
     assert closed({"properties": {"x": inner}}) == {"properties": {"x": shut}, "additionalProperties": False}
     assert closed({"oneOf": [inner, {"type": "string"}]}) == {"oneOf": [shut, {"type": "string"}]}
