@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from voiceagent.audio.jitter_buffer import CLOCK_HZ, AudioPacket, JitterBuffer, Slot, SlotKind
@@ -234,9 +234,13 @@ def test_any_network_gives_audio_in_order_once_and_soon(network: list[tuple[bool
         max_size=200,
     )
 )
+@example([AudioPacket(0, 0, 0, 0, b"0", 4606.0), AudioPacket(0, 0, 0, 120, b"0", 0.0)])  # filled in the smallest steps
 def test_hostile_packets_cost_bounded_memory_and_audio(packets: list[AudioPacket]) -> None:
     buffer = JitterBuffer()
     out = run(buffer, packets)
-    filled = buffer.MAX_FILL / FRAME * len(packets) * 8
-    assert len(out) <= filled + len(packets)
+    arrivals = [packet.arrival_ms for packet in packets] or [0.0]
+    step_ms = 1000 * buffer._STEP / CLOCK_HZ
+    while_nothing_came = (max(arrivals) - min(arrivals)) / step_ms
+    a_packet = buffer.MAX_CONCEAL / buffer._STEP + 4
+    assert len(out) <= while_nothing_came + a_packet * len(packets)
     assert all(0 < o.slot.samples <= buffer.MAX_FILL for o in out)
