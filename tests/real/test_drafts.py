@@ -14,7 +14,9 @@ from tests.llm.sessions import cache_of, session_of, tokens_of
 from tests.real.models import published
 from tests.real.test_language_model import MODEL, ODD, SYSTEM, tool
 from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.errors import EngineError
 from voiceagent.llm.embedded import EmbeddedEngine
+from voiceagent.llm.embedded_jobs import Job
 from voiceagent.llm.embedded_options import EmbeddedOptions
 from voiceagent.llm.engine import ToolSchema
 from voiceagent.llm.recent_logits import RECENT
@@ -52,8 +54,10 @@ async def engines() -> AsyncIterator[tuple[EmbeddedEngine, EmbeddedEngine]]:
         await engine.close()
 
 
-async def tokens(engine: EmbeddedEngine, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> list[int]:
-    async with aclosing(tokens_of(session_of(engine, call_id), messages, tools, TOKENS)) as stream:
+async def tokens(
+    engine: EmbeddedEngine, call_id: str, messages: Sequence[Message], tools: Sequence[ToolSchema], count: int = TOKENS
+) -> list[int]:
+    async with aclosing(tokens_of(session_of(engine, call_id), messages, tools, count)) as stream:
         async for _ in stream:
             pass
     return cache_of(engine, call_id).ids[len(engine.prompt.ids(messages, tools)) :]
@@ -79,6 +83,25 @@ async def test_a_call_is_the_same_whatever_the_schema(engines: tuple[EmbeddedEng
     parameters, said = ODD[odd]
     tools = [tool("do_it", "Do what the guest wants.", parameters), tool("get_menu", "What there is to eat.", {"type": "object"})]
     await both(engines, odd, [SYSTEM, Message("user", said)], tools)
+
+
+async def test_an_answer_cut_at_its_length_is_over_when_its_end_is_told(
+    engines: tuple[EmbeddedEngine, EmbeddedEngine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cache holds no token beyond it any more, though a grammar forces several at once."""
+    give, held = Job.give, list[int]()
+
+    def watching(job: Job, token: int | EngineError | None) -> None:
+        if token is None and job.cache is not None:
+            held.append(len(job.cache.ids) - len(job.ids))
+        give(job, token)
+
+    monkeypatch.setattr(Job, "give", watching)
+    counts = range(1, 25)
+    for engine in engines:
+        for count in counts:
+            await tokens(engine, "cut", [SYSTEM, Message("user", SAID[1])], DEMO, count)
+    assert held == [*counts, *counts]
 
 
 async def test_a_token_comes_out_the_same_whatever_is_read_with_it(engines: tuple[EmbeddedEngine, EmbeddedEngine]) -> None:

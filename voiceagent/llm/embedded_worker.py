@@ -160,9 +160,9 @@ class EmbeddedWorker:
             if not stops:
                 job.give(token)
             if stops or job.left <= 0:
-                job.give(None)
                 del cache.ids[len(cache.ids) - len(tokens) + number :]
                 cache.read = min(cache.read, len(cache.ids))
+                job.give(None)
                 return False
         return True
 
