@@ -112,17 +112,23 @@ async def busy(session: aiohttp.ClientSession, base_url: str) -> bool:
     return running + waiting > 0
 
 
-async def test_requests_that_wait_for_a_slot_are_load(engine: OpenAiEngine, base_url: str) -> None:
-    streams = [engine.open(f"call {number}").generate((STORY,), ()) for number in range(SLOTS + 2)]
-    tasks = [asyncio.create_task(anext(stream)) for stream in streams]
-    async with asyncio.timeout(60), aiohttp.ClientSession() as session:
-        await tasks[0]
+async def test_requests_that_wait_for_a_slot_are_load(engine: OpenAiEngine) -> None:
+    callers = [asyncio.create_task(ask_on_and_on(engine, f"call {number}")) for number in range(SLOTS + 2)]
+    async with asyncio.timeout(60):
         while engine.replicas[0].load < 1:
-            await busy(session, base_url)
-    for task, stream in zip(tasks, streams, strict=True):
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        await stream.aclose()
+            done, _ = await asyncio.wait(callers, timeout=0.05, return_when=asyncio.FIRST_COMPLETED)
+            assert not done
+    for caller in callers:
+        caller.cancel()
+    await asyncio.gather(*callers, return_exceptions=True)
+
+
+async def ask_on_and_on(engine: OpenAiEngine, call_id: str) -> None:
+    """One request after another: a single one may be over before the server's gauges are read."""
+    while True:
+        async with aclosing(engine.open(call_id).generate((STORY,), ())) as stream:
+            async for _ in stream:
+                pass
 
 
 async def test_a_conversation_beyond_the_context_is_shortened_and_answered(engine: OpenAiEngine) -> None:
