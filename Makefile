@@ -9,6 +9,8 @@ MINUTES ?= 60
 PROFILE ?=
 MODELS ?=
 FUZZ_OUT ?= build/fuzz
+WORKERS ?= 2
+SHARED_OUT := -n $(WORKERS) --dist loadfile
 LOCKS := requirements/build.lock requirements/runtime.lock requirements/test.lock
 export VLLM_VENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/voiceagent-vllm
 TELEPHONY_VENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/voiceagent-telephony-peers
@@ -50,13 +52,13 @@ serve: setup
 fetch-models: setup
 	@exec $(BIN)/voiceagent models pull $(if $(PROFILE),--profile $(PROFILE))
 
-#: make test         all tests but the attacks and those on published models or the real vLLM; options for pytest in ARGS
+#: make test         all tests but the attacks and those on published models or the real vLLM, by WORKERS=2 processes; options for pytest in ARGS
 test: setup browser
-	@$(BIN)/python -m pytest --ignore tests/vllm --ignore tests/attacks --ignore tests/fuzz --ignore tests/real $(ARGS)
+	@$(BIN)/python -m pytest $(SHARED_OUT) --ignore tests/vllm --ignore tests/attacks --ignore tests/fuzz --ignore tests/real $(ARGS)
 
 #: make test-fast    the tests that need no browser, without whole calls
 test-fast: setup
-	@$(BIN)/python -m pytest -m "not browser" --ignore tests/calls --ignore tests/vllm --ignore tests/attacks --ignore tests/fuzz --ignore tests/real $(ARGS)
+	@$(BIN)/python -m pytest $(SHARED_OUT) -m "not browser" --ignore tests/calls --ignore tests/vllm --ignore tests/attacks --ignore tests/fuzz --ignore tests/real $(ARGS)
 
 #: make test-real    whole calls on published models, fetched once (some 400 MB, outside the checkout); PROFILE=starter for others
 test-real: setup
