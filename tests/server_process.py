@@ -14,6 +14,8 @@ from pathlib import Path
 PROFILE = os.environ.get("VOICEAGENT_TEST_PROFILE", "")
 """The profile with which all calls of the tests are answered; empty: the agents' own."""
 
+LOOP_BLOCKED = "the event loop was blocked for"
+
 
 @dataclass
 class ServerProcess:
@@ -22,6 +24,10 @@ class ServerProcess:
     url: str
     process: subprocess.Popen[str]
     data: Path
+
+    def said(self) -> list[str]:
+        """The lines of its log, without the event loop monitor's: those tell how busy the machine is."""
+        return [line for line in (self.data / "server.log").read_text().splitlines() if LOOP_BLOCKED not in line]
 
 
 @contextmanager

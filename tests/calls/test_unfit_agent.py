@@ -37,7 +37,7 @@ def front_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProce
 
 
 def test_the_server_says_at_its_start_that_the_model_is_unfit_and_the_way_out(front_desk: ServerProcess) -> None:
-    (line,) = (front_desk.data / "server.log").read_text().splitlines()
+    (line,) = front_desk.said()
     assert "micro-lm was not made for this agent, which has the tool free_rooms" in line
     assert re.search(r"voiceagent models pull --profile \w+", line)
 

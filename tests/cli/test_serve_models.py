@@ -58,20 +58,18 @@ def test_without_the_models_of_the_starter_the_bundled_ones_answer_and_it_is_sai
     environment = {PROFILE_VARIABLE: "", "VOICEAGENT_MODELS": str(tmp_path / "models")}
     with running_server(tmp_path, environment=environment) as server:
         assert budgets(server)["profile"] == "embedded"
-    said = (tmp_path / "server.log").read_text().splitlines()
-    assert len(said) == 1
-    assert f"profile {STARTER} needs whisper-tiny.en" in said[0]
-    assert said[0].endswith(f"`voiceagent models pull --profile {STARTER}`; until then embedded answers")
+    (said,) = server.said()
+    assert f"profile {STARTER} needs whisper-tiny.en" in said
+    assert said.endswith(f"`voiceagent models pull --profile {STARTER}`; until then embedded answers")
 
 
 def test_models_that_cannot_be_fetched_first_are_told_in_one_line_and_the_bundled_ones_answer(tmp_path: Path) -> None:
     environment = {**UNREACHABLE, PROFILE_VARIABLE: "", "VOICEAGENT_MODELS": str(tmp_path / "models")}
     with running_server(tmp_path, "--pull", environment=environment) as server:
         assert budgets(server)["profile"] == "embedded"
-    said = (tmp_path / "server.log").read_text().splitlines()
-    assert len(said) == 1
-    assert said[0].startswith(f"serving embedded, the bundled micro models, as those of {STARTER} cannot be fetched (")
-    assert "127.0.0.1:9 cannot be reached" in said[0]
+    (said,) = server.said()
+    assert said.startswith(f"serving embedded, the bundled micro models, as those of {STARTER} cannot be fetched (")
+    assert "127.0.0.1:9 cannot be reached" in said
 
 
 def test_a_named_profile_whose_models_cannot_be_fetched_is_refused(
