@@ -62,7 +62,7 @@ test-fast: setup
 
 #: make test-real    whole calls on published models, fetched once (some 400 MB, outside the checkout); PROFILE=starter for others
 test-real: setup
-	@VOICEAGENT_TEST_PROFILE=$(PROFILE) $(BIN)/python -m pytest tests/real $(ARGS)
+	@VOICEAGENT_TEST_PROFILE=$(PROFILE) $(BIN)/python -m pytest $(SHARED_OUT) tests/real $(ARGS)
 
 #: make test-attacks what an attacker may try, on loopback, and two minutes of fuzzing
 test-attacks: setup

@@ -3,10 +3,12 @@ visibly; in CI it fails."""
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -39,5 +41,7 @@ def fetched(*chosen: str) -> None:
 def _pull(chosen: tuple[str, ...]) -> str:
     """What went wrong; empty: nothing."""
     command = [sys.executable, "-m", "voiceagent", "models", "pull", *chosen]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PULL_TIMEOUT_S)
+    with (Path(tempfile.gettempdir()) / "voiceagent-tests-pull.lock").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)  # tests run in several processes; `models pull` refuses to run twice
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PULL_TIMEOUT_S)
     return done.stderr.strip()[-1000:] or "no reason given" if done.returncode else ""
