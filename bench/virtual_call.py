@@ -111,6 +111,7 @@ class Remembered:
         final: bool = False,
         language: str = "",
         urgent: bool = False,
+        wanted: asyncio.Event | None = None,
     ) -> Hypothesis:
         """See `SttEngine.transcribe`."""
         key = (sha256(audio.tobytes()).digest(), prompt, word_times, language)

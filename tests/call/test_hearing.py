@@ -45,6 +45,7 @@ class HeldRecogniser:
         final: bool = False,
         language: str = "",
         urgent: bool = False,
+        wanted: asyncio.Event | None = None,
     ) -> Hypothesis:
         self.begun.set()
         try:
@@ -94,6 +95,7 @@ class SlowRecogniser(HeldRecogniser):
         final: bool = False,
         language: str = "",
         urgent: bool = False,
+        wanted: asyncio.Event | None = None,
     ) -> Hypothesis:
         self.decodes += 1
         await asyncio.sleep(0.1)
@@ -140,6 +142,7 @@ class UrgentRecogniser(SlowRecogniser):
         final: bool = False,
         language: str = "",
         urgent: bool = False,
+        wanted: asyncio.Event | None = None,
     ) -> Hypothesis:
         self.urgent.append(urgent)
         return await super().transcribe(audio)
@@ -186,6 +189,7 @@ class QuickRecogniser(HeldRecogniser):
         final: bool = False,
         language: str = "",
         urgent: bool = False,
+        wanted: asyncio.Event | None = None,
     ) -> Hypothesis:
         self.finals += final
         self.decoded.set()

@@ -42,8 +42,8 @@ BOOKING = "Book a table for four on Friday at 7 PM."
 
 @dataclass(frozen=True)
 class Spoken:
-    """What is said in a language. Whisper base understands 60 of 60 copies of each turn, and 40 of 40 of the German yes and stop, each
-    with another beginning, level and noise. It misses some of many other sentences of espeak-ng's."""
+    """What is said in a language. Whisper base understands 60 of 60 copies of each turn, each with another beginning, level and
+    noise, and 40 of 40 of the German yes and stop. It misses some of many other sentences of espeak-ng's."""
 
     code: str
     voice: str

@@ -54,6 +54,7 @@ class LevelRecogniser:
         final: bool = False,
         language: str = "",
         urgent: bool = False,
+        wanted: asyncio.Event | None = None,
     ) -> Hypothesis:
         self.decodes.append(len(audio) / 16000)
         self.prompts.append(prompt)

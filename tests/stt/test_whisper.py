@@ -166,6 +166,39 @@ async def test_a_final_in_doubt_is_decoded_once_more_and_the_likelier_is_taken(m
     assert bare(heard.text) == bare(SENTENCE)
 
 
+async def test_what_is_decoded_early_is_not_decoded_again_in_doubt_before_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = profile("embedded").stt
+    engine = create(resolve(spec.model), {**spec.options, "doubt_below": 0.0, "doubt_margin_frames": 40})
+    decode, decoded = engine._decode, list[bool]()
+    first_done = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def seen(windows: Sequence[Window]) -> list[Hypothesis]:
+        found = decode(windows)
+        decoded.extend(window.thorough for window in windows)
+        loop.call_soon_threadsafe(first_done.set)
+        return found
+
+    monkeypatch.setattr(engine.queue, "_decode", seen)
+    transcriber = UtteranceTranscriber(engine)
+    audio = said(SENTENCE)
+    try:
+        transcriber.begin(1, audio)
+        early = asyncio.create_task(transcriber.final(early=True))
+        await first_done.wait()
+        transcriber.feed(frames(audio)[0], 0.0)
+        assert await early is None, "the caller speaks on"
+        assert decoded == [False]
+        first_done.clear()
+        early = asyncio.create_task(transcriber.final(early=True))
+        await first_done.wait()
+        wanted = await transcriber.final()
+        assert decoded == [False, False, True]
+        assert await early is wanted
+    finally:
+        await engine.close()
+
+
 async def test_a_final_that_is_refused_anyway_is_not_decoded_again() -> None:
     doubting = create(resolve(profile("embedded").stt.model), {"doubt_below": 0.0})
     try:

@@ -171,7 +171,7 @@ class Hearing:
 
     async def _unasked(self, utterance: UtteranceTranscriber) -> None:
         with contextlib.suppress(EngineError):  # the decode that is asked for reports the error
-            await utterance.final()
+            await utterance.final(early=True)
 
     def _begin(self, onset: SpeechOnset) -> None:
         self._utterance_id += 1

@@ -67,6 +67,17 @@ class _Extra(TypedDict, total=False):
 
     language: str
     urgent: bool
+    wanted: asyncio.Event
+
+
+@dataclass(frozen=True, slots=True)
+class _Final:
+    """The decode of the utterance up to a place in its audio."""
+
+    end: int
+    task: asyncio.Task[FinalText]
+    wanted: asyncio.Event
+    """Set once the text is needed, and not only likely to be."""
 
 
 class UtteranceTranscriber:
@@ -86,7 +97,7 @@ class UtteranceTranscriber:
         self._committed: list[str] = []
         self._voiced_end = 0
         self._decoded_end = 0
-        self._final: tuple[int, asyncio.Task[FinalText]] | None = None
+        self._final: _Final | None = None
 
     def begin(self, utterance_id: int, audio: NDArray[np.int16]) -> None:
         """Begin a new utterance: mono 16 kHz audio from just before its onset up to now, shape (samples,)."""
@@ -124,7 +135,7 @@ class UtteranceTranscriber:
         began = time.perf_counter()
         try:
             timed = trim or self.options.policy == "alignatt"
-            hypothesis = await self._transcribe(start, end, self._committed, word_times=timed, final=False, urgent=urgent)
+            hypothesis = await self._transcribe(start, end, self._committed, word_times=timed, urgent=urgent)
         except DecodeDropped:
             return None
         if words is not self._words or self._final is not None:
@@ -140,17 +151,21 @@ class UtteranceTranscriber:
         text = " ".join([*self._committed, *self._words.stable])
         return PartialText(self._utterance_id, text, " ".join(self._words.unstable), decode_ms)
 
-    async def final(self) -> FinalText | None:
+    async def final(self, *, early: bool = False) -> FinalText | None:
         """Decode the whole utterance. A second request without new speech in between returns the same answer at no cost, so the
-        decode can begin in the pause, before it is known that the caller has finished. None when new speech or a new utterance
-        made it worthless. Raises EngineError."""
-        end = self._voiced_end
-        if self._final is None or self._final[0] != end or self._final[1].cancelled() or _failed(self._final[1]):
+        decode can begin in the pause, before it is known that the caller has finished. An `early` request, in a silence that may
+        be none of speech's pauses, has nothing decoded again that is in doubt. None when new speech or a new utterance made it
+        worthless. Raises EngineError."""
+        end, known = self._voiced_end, self._final
+        if known is None or known.end != end or known.task.cancelled() or _failed(known.task):
             self._drop_final()
-            self._final = (end, asyncio.create_task(self._decode_final(self._utterance_id), name="final decode"))
-        task = self._final[1]
-        await asyncio.wait([task])
-        return None if task.cancelled() else task.result()
+            wanted = asyncio.Event()
+            task = asyncio.create_task(self._decode_final(self._utterance_id, wanted), name="final decode")
+            known = self._final = _Final(end, task, wanted)
+        if not early:
+            known.wanted.set()
+        await asyncio.wait([known.task])
+        return None if known.task.cancelled() else known.task.result()
 
     async def close(self) -> None:
         """Cancel running decodes and free the audio."""
@@ -158,14 +173,15 @@ class UtteranceTranscriber:
         self._drop_final()
         self._clear()
         if final is not None:
-            await asyncio.wait([final[1]])
+            await asyncio.wait([final.task])
 
     def _keep_final(self, pause_samples: int) -> None:
         """Commit the words of a final that new speech would drop, if a sentence ended with it or the pause was long. Later audio
         is decoded without the audio before it."""
-        if self._final is None or not self._final[1].done() or self._final[1].cancelled() or _failed(self._final[1]):
+        task = self._final.task if self._final is not None else None
+        if task is None or not task.done() or task.cancelled() or _failed(task):
             return
-        final = self._final[1].result()
+        final = task.result()
         options = self.options
         needed_ms = options.sentence_pause_ms if final.text.endswith(SENTENCE_ENDS) else options.cut_pause_ms
         if final.rejected or not final.text or pause_samples < needed_ms * SAMPLES_PER_MS:
@@ -186,7 +202,7 @@ class UtteranceTranscriber:
 
     def _drop_final(self) -> None:
         if self._final is not None:
-            self._final[1].cancel()
+            self._final.task.cancel()
             self._final = None
 
     def _window_end(self) -> int:
@@ -194,22 +210,31 @@ class UtteranceTranscriber:
         return min(padded, self._audio.start + int(self._engine.max_audio_s * RATE_HZ))
 
     async def _transcribe(
-        self, start: int, end: int, committed: list[str], *, word_times: bool, final: bool, urgent: bool = False
+        self,
+        start: int,
+        end: int,
+        committed: list[str],
+        *,
+        word_times: bool,
+        urgent: bool = False,
+        wanted: asyncio.Event | None = None,
     ) -> Hypothesis:
         audio = self._audio.between(start, end)
         prompt = " ".join(committed[-PROMPT_WORDS:])
         known: _Extra = {"language": self._language} if self._language else {}
         if urgent:
             known["urgent"] = True
-        return await self._engine.transcribe(audio, prompt=prompt, word_times=word_times, final=final, **known)
+        if wanted is not None and not wanted.is_set():
+            known["wanted"] = wanted
+        return await self._engine.transcribe(audio, prompt=prompt, word_times=word_times, final=wanted is not None, **known)
 
-    async def _decode_final(self, utterance_id: int) -> FinalText:
+    async def _decode_final(self, utterance_id: int, wanted: asyncio.Event) -> FinalText:
         began = time.perf_counter()
         committed, rejected, language = list(self._committed), "", ""
         start, last = self._audio.start, min(self._audio.end, self._voiced_end + int(self.options.pad_ms * SAMPLES_PER_MS))
         while start < last:
             end = min(last, start + int(self._engine.max_audio_s * RATE_HZ))
-            hypothesis = await self._transcribe(start, end, committed, word_times=end < last, final=True)
+            hypothesis = await self._transcribe(start, end, committed, word_times=end < last, wanted=wanted)
             words, cut, language = hypothesis.words, end, hypothesis.language or language
             if end < last:
                 count, cut_s = _settled(words, (end - start) / RATE_HZ)

@@ -4,6 +4,7 @@ decoded once more, with more padding and several beams."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
@@ -127,6 +128,7 @@ class WhisperEngine:
         final: bool = False,
         language: str = "",
         urgent: bool = False,
+        wanted: asyncio.Event | None = None,
     ) -> Hypothesis:
         """See `SttEngine.transcribe`."""
         duration_s = len(audio) / RATE_HZ
@@ -135,7 +137,11 @@ class WhisperEngine:
         detect = final and self.options.language == AUTO
         window = Window(audio, prompt if self.options.use_prompt else "", word_times, language=language, detect=detect)
         first = await self.queue.run(window, final=final or urgent)
-        if not final or not self._doubted(first, duration_s) or self.queue.waiting:
+        if not final or not self._doubted(first, duration_s):
+            return first
+        if wanted is not None:
+            await wanted.wait()
+        if self.queue.waiting:
             return first
         second = await self.queue.run(replace(window, thorough=True), final=True)
         return max(first, second, key=lambda one: one.mean_log_probability)
