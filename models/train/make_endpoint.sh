@@ -10,8 +10,9 @@ export OMP_NUM_THREADS=1 PYTHONPATH=.
 fit=790 brief=480 fit_telephone=150 tune=204 tune_telephone=102 weights=voiceagent/turn_taking/endpoint_weights.py
 out=models/train/out/endpoint demo_fit=500 demo_tune=300 pack=examples/demo/endpointing.json
 if [ "${1:-}" = --tiny ]; then
-  if ! "$python" -c 'from voiceagent.models.registry import require; require("starter")'; then
-    echo "make_endpoint.sh --tiny: skipped, the profile starter's models are not here"
+  missing=$("$python" -m models.train.turns.missing)
+  if [ -n "$missing" ]; then
+    echo "make_endpoint.sh --tiny: skipped, $missing"
     exit 0
   fi
   export VOICEAGENT_MODELS=${VOICEAGENT_MODELS:-${XDG_CACHE_HOME:-$HOME/.cache}/voiceagent/models}
