@@ -27,7 +27,7 @@ from safetensors.torch import load_file
 
 from models.train.adapter_attention import attend_in_matrices
 from models.train.adapter_base import Base
-from models.train.adapter_layers import LORA_NAMES, adapt
+from models.train.adapter_layers import LORA_NAMES, Arithmetic, adapt, fastest
 from models.train.adapter_rows import LONGEST, UNLEARNED, Row, Rows
 
 RATE, WARMUP_STEPS, FALLING_SHARE, LEAST = 1.5e-3, 30, 0.3, 0.02
@@ -65,11 +65,11 @@ class Trainer:
     """Model, optimiser and data."""
 
     def __init__(
-        self, base: Base, out: Path, seed: int, exact: bool, longest: int, worker: int = 0, heard: Sequence[str] = ()
+        self, base: Base, out: Path, seed: int, arithmetic: Arithmetic, longest: int, worker: int = 0, heard: Sequence[str] = ()
     ) -> None:
         self._out, self._model, self._seed, self._worker = out, base.model, seed, worker
         torch.manual_seed(seed)
-        self._layers = adapt(base.model, exact)
+        self._layers = adapt(base.model, arithmetic)
         attend_in_matrices(base.model)
         self._parameters = [p for p in base.model.parameters() if p.requires_grad]
         self._adam = torch.optim.AdamW(self._parameters, RATE, weight_decay=0, betas=(0.9, 0.98))
@@ -174,7 +174,8 @@ def work(worker: int, arguments: argparse.Namespace) -> None:
     torch.set_num_threads(1)
     longest = TINY_LONGEST if arguments.tiny else LONGEST
     heard = arguments.heard.read_text(encoding="utf-8").splitlines() if arguments.heard else []
-    trainer = Trainer(Base.open(arguments.gguf), arguments.out, arguments.seed, arguments.exact, longest, worker, heard)
+    arithmetic: Arithmetic = "float32" if arguments.exact else fastest()
+    trainer = Trainer(Base.open(arguments.gguf), arguments.out, arguments.seed, arithmetic, longest, worker, heard)
     if arguments.resume:
         trainer.resume()
     elif arguments.adapter:
@@ -198,7 +199,7 @@ def main() -> None:
     parser.add_argument("--heard", type=Path, help="conversations that `adapter_hear` made, for the greater part of the rows")
     parser.add_argument("--workers", type=int, default=1, help="one for each core")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--exact", action="store_true", help="the frozen weights in float32, for a CPU without VNNI")
+    parser.add_argument("--exact", action="store_true", help="the frozen weights in float32, for a CPU with neither AMX nor VNNI")
     parser.add_argument("--tiny", action="store_true", help="a tiny base model with random weights, to try the recipe")
     arguments = parser.parse_args()
     if (arguments.gguf is None) != arguments.tiny:
