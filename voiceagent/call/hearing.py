@@ -258,6 +258,8 @@ class Hearing:
         """Forget the open utterance."""
         if utterance_id == self._utterance_id and self._is_open:
             self._close()
+            if self._transcriber is not None:
+                self._transcriber.forget_early_final()
 
     def transcribe(self, utterance_id: int) -> None:
         """Decode the open utterance in its pause, or the one that has just ended. An utterance that is too short to be speech

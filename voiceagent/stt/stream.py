@@ -167,6 +167,11 @@ class UtteranceTranscriber:
         await asyncio.wait([known.task])
         return None if known.task.cancelled() else known.task.result()
 
+    def forget_early_final(self) -> None:
+        """Drop a final that was begun early and that nobody will want."""
+        if self._final is not None and not self._final.wanted.is_set():
+            self._drop_final()
+
     async def close(self) -> None:
         """Cancel running decodes and free the audio."""
         final = self._final
