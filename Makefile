@@ -52,7 +52,7 @@ serve: setup
 fetch-models: setup
 	@exec $(BIN)/voiceagent models pull $(if $(PROFILE),--profile $(PROFILE))
 
-#: make test         all tests but the attacks and those on published models or the real vLLM, by WORKERS=2 processes; options for pytest in ARGS
+#: make test         all tests but the attacks and those on published models or the real vLLM, by WORKERS=2 processes (0: in this one); options for pytest in ARGS
 test: setup browser
 	@$(BIN)/python -m pytest $(SHARED_OUT) --ignore tests/vllm --ignore tests/attacks --ignore tests/fuzz --ignore tests/real $(ARGS)
 

@@ -121,6 +121,7 @@ async def test_calls_in_and_out_take_ports_of_the_range_and_nobody_else_gets_one
         alice = await stack.enter_async_context(phone(tmp_path, "alice", world.pbx_port))
         bob = await stack.enter_async_context(phone(tmp_path, "bob", world.pbx_port, answers=True))
         await alice.do("dial", world.uri("agent"))
+        await world.wait(lambda: len(world.calls) == 1)
         await alice.wait_told("CALL_ESTABLISHED")
         assert ports_of(world.calls[0].leg.local_sdp) == {(HOST, 43_000)}
         status, problem = await world.dial(world.uri("bob"))
@@ -129,6 +130,7 @@ async def test_calls_in_and_out_take_ports_of_the_range_and_nobody_else_gets_one
         await world.app[CALLS].over()
         status, _ = await world.dial(world.uri("bob"))
         assert status < 300
+        await world.wait(lambda: len(world.calls) == 2)
         await bob.wait_told("CALL_ESTABLISHED")
         assert ports_of(world.calls[1].leg.local_sdp) == {(HOST, 43_000)}
 
