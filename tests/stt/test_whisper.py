@@ -190,14 +190,17 @@ async def test_what_is_decoded_early_is_not_decoded_again_in_doubt_before_it_is_
         transcriber.begin(1, audio)
         early = asyncio.create_task(transcriber.final(early=True))
         await first_done.wait()
+        for _ in range(3):
+            await engine.transcribe(audio.astype(np.float32) / np.float32(32768), urgent=True)  # goes behind finals that wait
+        assert decoded == [False] * 4
         transcriber.feed(frames(audio)[0], 0.0)
         assert await early is None, "the caller speaks on"
-        assert decoded == [False]
+        decoded.clear()
         first_done.clear()
         early = asyncio.create_task(transcriber.final(early=True))
         await first_done.wait()
         wanted = await transcriber.final()
-        assert decoded == [False, False, True]
+        assert decoded == [False, True]
         assert await early is wanted
         transcriber.forget_early_final()
         assert await transcriber.final() is wanted, "it was wanted"
