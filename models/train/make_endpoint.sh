@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 python=${TRAIN_PYTHON:-.venv-train/bin/python}
 export OMP_NUM_THREADS=1 PYTHONPATH=.
-fit=790 brief=480 fit_telephone=150 tune=204 tune_telephone=102 weights=voiceagent/turn_taking/endpoint_weights.py
+fit=790 brief=640 fit_telephone=150 tune=204 tune_telephone=102 weights=voiceagent/turn_taking/endpoint_weights.py
 out=models/train/out/endpoint demo_fit=500 demo_tune=300 pack=examples/demo/endpointing.json
 if [ "${1:-}" = --tiny ]; then
   missing=$("$python" -m models.train.turns.missing)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -17,7 +18,7 @@ from models.train.endpoint_hear import HeardPause
 from models.train.endpoint_turns import Turn
 from models.train.stt_speak import HELD_OUT_VARIANTS
 from models.train.turns.draw import LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS, draw, pause_ms, turns
-from models.train.turns.fit import HoldRule, fitted
+from models.train.turns.fit import HoldRule, fitted, speculate_from, with_more
 from models.train.turns.hear import Evidence, JudgedHearing
 from models.train.turns.lengthen import lengthened, stretched
 from models.train.turns.patterns import FOLDER, MOST_SHARED, Part, Pattern, patterns, shared
@@ -164,7 +165,21 @@ def test_the_delays_that_are_tuned_are_the_engines() -> None:
     rule, chances = HoldRule(0.2, 700.0, 0.8), np.array([0.05, 0.3, 0.6, 0.95])
     engine = EndpointModel({}, rule.risk, rule.hesitation_ms, rule.spread)
     assert rule.delays_ms(chances) == pytest.approx([engine.delays_for(float(one), 200.0, 2100.0).endpoint_ms for one in chances])
+    assert rule.silences_ms(chances, 0.5) == pytest.approx(
+        [min(3000.0, engine_silence_ms(engine, float(one))) for one in chances]
+    )
     assert rule_score(two_turns(), np.array([800.0, 300.0, 300.0])).median_ms == 305.0
+
+
+def engine_silence_ms(engine: EndpointModel, chance: float) -> float:
+    return replace(engine, speculate_from=0.5).delays_for(chance, 1e6, 1e6).eager_ms
+
+
+def test_answers_are_begun_at_the_chance_at_which_few_enough_are_thrown_away() -> None:
+    rule = HoldRule(0.2, 700.0, 0.8)
+    assert speculate_from(two_turns(), np.array([0.05, 0.9, 0.9]), rule) == 0.1
+    pauses = replace(two_turns(), lasted_ms=np.array([700.0, 600.0, 3000.0]), is_end=np.array([False, False, True]))
+    assert speculate_from(pauses, np.array([0.45, 0.45, 0.9]), rule) > 0.45
 
 
 def evidence(number: int, *, is_end: bool) -> Evidence:
@@ -185,6 +200,9 @@ def test_the_fit_learns_from_the_judges_and_does_without_one() -> None:
     assert dict(found[0].evidence.judged) == {"ear": 0.9, "meaning": 0.9}
     assert only(found[0].evidence, ("ear",)).judged == {"ear": 0.9}
     model = fitted(found, ("ear", "ear_missing", "meaning", "meaning_missing"))
+    more = with_more(model, found, ("mark_sentence",))
+    assert {name: more.weights[name] for name in model.weights} == model.weights
+    assert more.weights["mark_sentence"] > 0
     ends = pauses_of(found, heard).is_end
     for kept in (JUDGES, ("ear",), ("meaning",)):
         chances = model.chances(found, kept=kept)

@@ -63,7 +63,8 @@ def test_what_plainly_goes_on_is_waited_for_whatever_the_voice_does(
 
 
 def test_judges_who_hear_an_end_shorten_the_wait() -> None:
-    ending, none, opened = (holds("I am calling about the leaflet", judged=judged).endpoint_ms for judged in (ENDING, {}, OPEN))
+    said = "I am calling about the leaflet"
+    ending, none, opened = (holds(said, LEVEL, judged=judged).endpoint_ms for judged in (ENDING, {}, OPEN))
     assert ending + 150 < none < opened - 150
 
 
@@ -90,6 +91,36 @@ def test_the_classes_of_words_are_the_languages() -> None:
     assert german["asked_yes_or_no"] == 1.0
     assert features(PauseEvidence("Ich suche die", "", 900.0, LEVEL), GERMAN)["unfinished"] == 1.0
     assert features(PauseEvidence("Ja, gerne", question, 600.0, LEVEL), ENGLISH)["asked_yes_or_no"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("words", "language"),
+    [
+        ("Thank you.", ENGLISH),
+        ("No, thank you.", ENGLISH),
+        ("Can you send it? Thank you.", ENGLISH),
+        ("How are you?", ENGLISH),
+        ("Okay, bye.", ENGLISH),
+        ("Vielen Dank.", GERMAN),
+        ("Nein, das war's.", GERMAN),
+    ],
+)
+def test_a_fixed_expression_is_a_whole_turn_whatever_its_last_word_is(words: str, language: Language) -> None:
+    found = features(PauseEvidence(words, "", 700.0, LEVEL), language)
+    assert (found["whole_turn"], found["unfinished"]) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "words", ["Yes.", "Hello.", "Please thank", "I will call you", "Thank you for", "What is it for you", "Never mind the price."]
+)
+def test_what_only_contains_one_or_begins_longer_turns_is_none(words: str) -> None:
+    assert features(PauseEvidence(words, "", 700.0, LEVEL), ENGLISH)["whole_turn"] == 0.0
+
+
+@pytest.mark.parametrize("words", ["Thank you.", "How are you?", "Goodbye."])
+def test_a_fixed_expression_of_ones_own_accord_is_committed_soon(words: str) -> None:
+    assert holds(words, voiced_ms=500.0).endpoint_ms <= 900
+    assert holds(words, voiced_ms=500.0).endpoint_ms + 300 < holds("Green bananas", voiced_ms=500.0).endpoint_ms
 
 
 def test_without_a_language_judges_and_voice_decide() -> None:

@@ -127,6 +127,7 @@ def test_no_language_lacks_a_list() -> None:
             one.commands,
             one.command_phrases,
             one.backchannels,
+            one.whole_turns,
             one.openers,
         )
         assert all(lists), one.name

@@ -18,6 +18,7 @@ MOST_VALUE = 12
 """Digits and letters of a value; more of them carry no more information."""
 LONG_MS, MOST_WORDS, SHORT_WORDS = 4000.0, 12, 3
 """Speech and words beyond which more carry no more information; the words of a short answer."""
+_SENTENCES = re.compile(f"[{re.escape(SENTENCE_MARKS + QUESTION_MARKS)}]")
 _BETWEEN_LETTERS = re.compile(r"(?<=\b\w)[-.](?=\w\b)")
 
 
@@ -31,7 +32,7 @@ def features(evidence: PauseEvidence, language: Language) -> dict[str, float]:
     return (
         found
         | _mark(text)
-        | _ending(words, language)
+        | _ending(text, words, language)
         | _value(words, language)
         | _length(len(words), found["ear"], evidence.asked)
         | _answer(words, evidence.asked, language)
@@ -61,7 +62,6 @@ def _voice(evidence: PauseEvidence) -> dict[str, float]:
         "pitch_fall": clipped,
         "pitch_moved": abs(clipped),
         "pitch_moved_squared": clipped * clipped / 8.0,
-        "pitch_unknown": float(fall is None),
         "long": min(1.0, evidence.voiced_ms / LONG_MS),
     }
 
@@ -76,9 +76,23 @@ def _mark(text: str) -> dict[str, float]:
     }
 
 
-def _ending(words: list[str], language: Language) -> dict[str, float]:
-    """Whether the last word is one that another word must follow."""
-    return {"unfinished": float(any(words[-1] in members for members in language.unfinished.values()))}
+def _ending(text: str, words: list[str], language: Language) -> dict[str, float]:
+    """Whether the last sentence is a fixed expression, which is a turn by itself ("thank you"); else whether the last word is one
+    that another word must follow."""
+    whole = _is_whole_turn(_last_sentence(text), language)
+    open_class = any(words[-1] in members for members in language.unfinished.values())
+    return {"whole_turn": float(whole), "unfinished": float(open_class and not whole)}
+
+
+def _last_sentence(text: str) -> list[str]:
+    """The words behind the last mark that closed a sentence before them."""
+    return next((words for part in reversed(_SENTENCES.split(text)) if (words := bare_words(part))), [])
+
+
+def _is_whole_turn(words: list[str], language: Language) -> bool:
+    """Whether the words end with a fixed expression, and only agree, refuse or acknowledge before it ("no, thank you")."""
+    before = (language.yes, language.no, language.backchannels)
+    return any(tuple(words[start:]) in language.whole_turns and _all_in(words[:start], before) for start in range(len(words)))
 
 
 def _value(words: list[str], language: Language) -> dict[str, float]:

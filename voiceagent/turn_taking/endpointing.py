@@ -42,7 +42,8 @@ class EndpointModel:
     spread: float = SPREAD
     """Deviation of the logarithm of their length (Campione & Véronis 2002 have 0.6)."""
     speculate_from: float = SPECULATE_FROM
-    """From this completeness on, an answer is begun as soon as the words are known."""
+    """An answer is begun once the chance that the caller has finished has come up to this: as soon as the words are known, or
+    later in the pause."""
 
     def completeness(self, evidence: PauseEvidence, language: Language) -> float:
         """The probability, 0 to 1, that the caller has finished."""
@@ -56,11 +57,12 @@ class EndpointModel:
 
     def delays_for(self, complete: float, shortest_ms: float, longest_ms: float) -> EndpointingDelays:
         """How long a pause must last if the caller has finished with a probability of `complete`."""
-        endpoint_ms = max(shortest_ms, min(longest_ms, self._delay_ms(complete)))
-        return EndpointingDelays(0.0 if complete >= self.speculate_from else endpoint_ms / 2, endpoint_ms)
+        endpoint_ms = max(shortest_ms, min(longest_ms, self._silence_ms(complete, 1.0 - self.risk)))
+        return EndpointingDelays(min(endpoint_ms, self._silence_ms(complete, self.speculate_from)), endpoint_ms)
 
-    def _delay_ms(self, complete: float) -> float:
-        lasting = complete * self.risk / max(1e-9, (1.0 - complete) * (1.0 - self.risk))
+    def _silence_ms(self, complete: float, wanted: float) -> float:
+        """The silence after which the chance that the caller has finished has risen from `complete` to `wanted`."""
+        lasting = complete * (1.0 - wanted) / max(1e-9, (1.0 - complete) * wanted)
         if lasting >= 1.0:
             return 0.0
         return self.hesitation_ms * math.exp(self.spread * NORMAL.inv_cdf(1.0 - max(1e-9, lasting)))

@@ -111,6 +111,9 @@ class Language:
     """Phrases that take the floor. Their words alone do not, because recognisers may write them for a "hm"."""
     backchannels: frozenset[str] = frozenset()
     """Words that make up backchannels."""
+    whole_turns: frozenset[tuple[str, ...]] = frozenset()
+    """Fixed expressions that are a turn by themselves: thanks, farewells, pleasantries, and remarks that close a matter. Those
+    with which people also begin a longer turn are left out: greetings, "yes", "sorry"."""
     openers: frozenset[str] = frozenset()
     """Words with which people begin a sentence; alone, such a word is the start of one."""
     unfinished: Mapping[WordClass, frozenset[str]] = field(default_factory=dict)

@@ -2,10 +2,12 @@
 both.
 
     python -m models.train.turns.fit --out voiceagent/turn_taking/endpoint_weights.py
+    python -m models.train.turns.fit --out voiceagent/turn_taking/endpoint_weights.py --add whole_turn
     python -m models.train.turns.fit --demo FIT.jsonl TUNE.jsonl --out examples/demo/endpointing.json
 
 A logistic regression (L2, Newton's method) over every pause that a rule could take for the end. Each is a row four times: as it
-was, and without one or both judges, so that the model knows what to do where one is late or missing.
+was, and without one or both judges, so that the model knows what to do where one is late or missing. With `--add`, the shipped
+weights and delays are kept, and only these features are fitted.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from models.train.turns.rows import Meanings, Row, only, pauses_of, rows
 from models.train.turns.speak import Line
 from models.train.turns.sweep import Pauses, RuleScore, area, rule_score
 from voiceagent.turn_taking.endpoint_features import JUDGES, features
+from voiceagent.turn_taking.endpointing import EndpointModel
 from voiceagent.turn_taking.language import Language
 from voiceagent.turn_taking.languages.en import ENGLISH
 
@@ -41,12 +44,12 @@ WITH_JUDGES: Mapping[tuple[str, ...], float] = {("ear", "meaning"): 1.0, ("ear",
 """Which judges a row keeps, and its weight."""
 CHOSEN = (
     *("ear", "ear_words", "ear_missing", "meaning", "meaning_missing"),
-    *("pitch_fall", "pitch_moved", "pitch_moved_squared", "pitch_unknown", "long", "words"),
+    *("pitch_fall", "pitch_moved", "pitch_moved_squared", "long", "words"),
     *("mark_sentence", "mark_question", "mark_open", "unfinished", "value", "value_size"),
-    *("asked", "asked_short", "asked_words", "asked_yes_or_no", "asks"),
+    *("asked", "asked_short", "asked_words", "asked_yes_or_no", "asks", "whole_turn"),
 )
 """By cross-validation over `fit` and `tune`. What was tried and bought nothing beside the judges: each class of the last word
-apart, the fall of the loudness, words that are whole turns, how many sentences there are (`models/endpointer.md`)."""
+apart, the fall of the loudness, whether there is a pitch, how many sentences there are (`models/endpointer.md`)."""
 FOLDS = 8
 SHORTEST_MS, LONGEST_MS = 200.0, 2100.0
 """The endpointing delays that `TurnSettings` allows by default."""
@@ -56,7 +59,7 @@ SPREADS = (0.6, 0.8, 1.0)
 MOST_MEDIAN_MS = 300.0
 SPECULATE_FROM = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
 MOST_WASTED = 0.5
-"""Speculative replies a turn that may be thrown away."""
+"""Speculative replies a turn that may be thrown away, because the caller went on."""
 Floats = NDArray[np.float64]
 
 
@@ -65,13 +68,12 @@ def design(found: Sequence[Mapping[str, float]], names: Sequence[str]) -> Floats
     return np.array([[one.get(name, 0.0) for name in names] for one in found])
 
 
-def solved(inputs: Floats, wanted: Floats, importance: Floats) -> Floats:
-    """The weights; every one but the first, the bias, is drawn towards zero."""
-    drawn = np.eye(inputs.shape[1]) * L2
-    drawn[0, 0] = 1e-6
+def solved(inputs: Floats, wanted: Floats, importance: Floats, drawn: Floats, known: Floats | float = 0.0) -> Floats:
+    """The weights. `drawn` says how strongly each is drawn towards zero; `known` are log-odds that are there already."""
+    drawn = np.diag(drawn)
     weights = np.zeros(inputs.shape[1])
     for _ in range(60):
-        likely = chance_of(inputs, weights)
+        likely = chance_of(inputs @ weights + known)
         gradient = inputs.T @ (importance * (likely - wanted)) + drawn @ weights
         curvature = (inputs * (importance * likely * (1 - likely))[:, None]).T @ inputs + drawn
         step = np.linalg.solve(curvature, gradient)
@@ -81,9 +83,9 @@ def solved(inputs: Floats, wanted: Floats, importance: Floats) -> Floats:
     return weights
 
 
-def chance_of(inputs: Floats, weights: Floats) -> Floats:
-    """The probabilities, 0 to 1."""
-    return np.asarray(1 / (1 + np.exp(-np.clip(inputs @ weights, -30, 30))))
+def chance_of(score: Floats) -> Floats:
+    """Log-odds as probabilities, 0 to 1."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(score, -30, 30))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,21 +98,39 @@ class Fitted:
         """That each pause is the end, where only these judges have spoken; 0 without words, as in a call."""
         names = list(self.weights)
         seen = [features(only(row.evidence, kept), language) for row in found]
-        chances = chance_of(design(seen, names), np.array([self.weights[name] for name in names]))
+        chances = chance_of(design(seen, names) @ np.array([self.weights[name] for name in names]))
         return np.where([bool(row.evidence.words) for row in found], chances, 0.0)
 
 
 def fitted(found: Sequence[Row], chosen: Sequence[str], with_judges: Mapping[tuple[str, ...], float] = WITH_JUDGES) -> Fitted:
     """The weights of the chosen features and the bias."""
     names = ["bias", *chosen]
+    seen, wanted, importance = _learned_from(found, with_judges)
+    drawn = np.array([1e-6, *(L2 for _ in chosen)])
+    return Fitted(_rounded(names, solved(design(seen, names), wanted, importance, drawn)))
+
+
+def with_more(model: Fitted, found: Sequence[Row], added: Sequence[str]) -> Fitted:
+    """The model with further features; its own weights stay as they are."""
+    kept = {name: weight for name, weight in model.weights.items() if name not in added}
+    seen, wanted, importance = _learned_from(found, WITH_JUDGES)
+    known = design(seen, list(kept)) @ np.array(list(kept.values()))
+    weights = solved(design(seen, added), wanted, importance, np.full(len(added), L2), known)
+    return Fitted({**kept, **_rounded(added, weights)})
+
+
+def _rounded(names: Sequence[str], weights: Floats) -> dict[str, float]:
+    return {name: round(float(weight), 3) for name, weight in zip(names, weights, strict=True)}
+
+
+def _learned_from(
+    found: Sequence[Row], with_judges: Mapping[tuple[str, ...], float]
+) -> tuple[list[dict[str, float]], Floats, Floats]:
+    """What is learned from: the features, whether each pause was the end, and its weight."""
     learned = [row for row in found if row.hearing.pause.lasted_ms >= PAUSE_MS and row.evidence.words]
-    inputs, wanted, importance = [], [], []
-    for kept, weight in with_judges.items():
-        inputs.append(design([features(only(row.evidence, kept), ENGLISH) for row in learned], names))
-        wanted.append(np.array([float(row.is_end) for row in learned]))
-        importance.append(np.full(len(learned), weight))
-    weights = solved(np.concatenate(inputs), np.concatenate(wanted), np.concatenate(importance))
-    return Fitted({name: round(float(weight), 3) for name, weight in zip(names, weights, strict=True)})
+    seen = [features(only(row.evidence, kept), ENGLISH) for kept in with_judges for row in learned]
+    wanted = np.tile([float(row.is_end) for row in learned], len(with_judges))
+    return seen, wanted, np.repeat(list(with_judges.values()), len(learned))
 
 
 def cross_validated(
@@ -143,10 +163,13 @@ class HoldRule:
 
     def delays_ms(self, chances: Floats) -> Floats:
         """The silence after which the chance that the caller goes on is down to `risk`."""
-        lasting = chances * self.risk / np.maximum(1e-9, (1 - chances) * (1 - self.risk))
+        return np.clip(self.silences_ms(chances, 1 - self.risk), SHORTEST_MS, LONGEST_MS)
+
+    def silences_ms(self, chances: Floats, wanted: float) -> Floats:
+        """The silence after which the chance that the caller has finished is up to `wanted`."""
+        lasting = chances * (1 - wanted) / np.maximum(1e-9, (1 - chances) * wanted)
         quantile = np.array([NormalDist().inv_cdf(1 - min(1 - 1e-9, max(1e-9, share))) for share in lasting])
-        delays = np.where(lasting >= 1, 0.0, self.hesitation_ms * np.exp(self.spread * quantile))
-        return np.clip(delays, SHORTEST_MS, LONGEST_MS)
+        return np.where(lasting >= 1, 0.0, self.hesitation_ms * np.exp(self.spread * quantile))
 
 
 def tuned(pauses: Pauses, chances: Floats) -> tuple[HoldRule, RuleScore]:
@@ -176,14 +199,9 @@ def judged_evidence(part: Part, line: Line, seed: int) -> list[Evidence]:
     return read_evidence(part, line, seed)
 
 
-def as_python(one: Made, fit_turns: int, tune_turns: int) -> str:
+def as_python(one: Made, provenance: str) -> str:
     """The weights as a module."""
-    model, rule, found = one.model, one.rule, one.score
-    provenance = (
-        f"The endpointer's weights and delays, written by `models/train/turns/fit.py` from {fit_turns:,} turns and tuned on\n"
-        f"{tune_turns:,} others (`models/endpointer.md`). On the tuning turns the area under the ROC curve is {one.area:.3f},\n"
-        f"{100 * found.cut_off:.1f} % are cut off, and half of the others are committed within {found.median_ms:.0f} ms."
-    )
+    model, rule = one.model, one.rule
     lines = [
         f'"""{provenance}"""',
         "",
@@ -201,10 +219,24 @@ def as_python(one: Made, fit_turns: int, tune_turns: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def speculate_from(pauses: Pauses, chances: Floats) -> float:
-    """The smallest chance from which on answers are begun at once, at `MOST_WASTED` a turn thrown away."""
-    inside = np.sort(chances[~pauses.is_end])
-    return next((level for level in SPECULATE_FROM if (inside >= level).sum() <= MOST_WASTED * pauses.turns), SPECULATE_FROM[-1])
+def provenance_of(one: Made, learned_from: str, tune_turns: int) -> str:
+    """Where the weights come from, and what they do to the turns that they were tuned on."""
+    cut_off, median_ms = 100 * one.score.cut_off, one.score.median_ms
+    return (
+        f"The endpointer's weights and delays, written by `models/train/turns/fit.py` from {learned_from}.\n"
+        f"Of {tune_turns:,} other turns the area under the ROC curve is {one.area:.3f}, {cut_off:.1f} % are cut off,\n"
+        f"and half of the others are committed within {median_ms:.0f} ms (`models/endpointer.md`)."
+    )
+
+
+def speculate_from(pauses: Pauses, chances: Floats, rule: HoldRule) -> float:
+    """The smallest chance at which answers may be begun, with `MOST_WASTED` a turn thrown away."""
+    goes_on = ~pauses.is_end & (rule.delays_ms(chances) > pauses.lasted_ms)
+    for level in SPECULATE_FROM:
+        begun = goes_on & (rule.silences_ms(chances, level) <= pauses.lasted_ms)
+        if begun.sum() <= MOST_WASTED * pauses.turns:
+            return level
+    return SPECULATE_FROM[-1]
 
 
 def demo_turns(path: Path) -> list[Evidence]:
@@ -233,10 +265,23 @@ class Made:
 def made(fit_turns: Sequence[Evidence], tune_turns: Sequence[Evidence], known: Meanings) -> Made:
     """Weights of the one part, delays of the other."""
     model, tuning = fitted(rows(fit_turns, known), CHOSEN), rows(tune_turns, known)
+    rule, _ = tuned(pauses_of(tuning, tune_turns), model.chances(tuning))
+    return _scored(model, rule, tuning, tune_turns)
+
+
+def made_with_more(added: Sequence[str], fit_turns: Sequence[Evidence], tune_turns: Sequence[Evidence], known: Meanings) -> Made:
+    """The shipped weights and delays with further features."""
+    shipped = EndpointModel()
+    model = with_more(Fitted(shipped.weights), rows(fit_turns, known), added)
+    rule = HoldRule(shipped.risk, shipped.hesitation_ms, shipped.spread)
+    return _scored(model, rule, rows(tune_turns, known), tune_turns)
+
+
+def _scored(model: Fitted, rule: HoldRule, tuning: Sequence[Row], tune_turns: Sequence[Evidence]) -> Made:
     pauses, chances = pauses_of(tuning, tune_turns), model.chances(tuning)
-    rule, found = tuned(pauses, chances)
     long = pauses.lasted_ms >= PAUSE_MS
-    return Made(model, rule, speculate_from(pauses, chances), found, area(chances[long], pauses.is_end[long]))
+    found = rule_score(pauses, rule.delays_ms(chances))
+    return Made(model, rule, speculate_from(pauses, chances, rule), found, area(chances[long], pauses.is_end[long]))
 
 
 def as_pack(one: Made) -> str:
@@ -248,6 +293,7 @@ def as_pack(one: Made) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--demo", type=Path, nargs=2, help="fit to the first, tune on the second of these: a pack")
+    parser.add_argument("--add", nargs="+", metavar="FEATURE", help="keep the shipped weights and delays; fit only these")
     parser.add_argument("--out", type=Path, required=True, help="the Python file to write; with --demo, JSON")
     options = parser.parse_args()
     if options.demo:
@@ -256,8 +302,13 @@ def main() -> None:
         text = as_pack(one)
     else:
         fit_turns, tune_turns = [*evidence_of("fit"), *judged_evidence("brief", "wide", SEED)], evidence_of("tune")
-        one = made(fit_turns, tune_turns, read_meanings())
-        text = as_python(one, len(fit_turns), len(tune_turns))
+        learned_from = f"{len(fit_turns):,} turns"
+        if options.add:
+            one = made_with_more(options.add, fit_turns, tune_turns, read_meanings())
+            learned_from += f" (only {', '.join(options.add)})"
+        else:
+            one = made(fit_turns, tune_turns, read_meanings())
+        text = as_python(one, provenance_of(one, learned_from, len(tune_turns)))
     options.out.write_text(text, encoding="utf-8")
     print(options.out, len(fit_turns), len(tune_turns), one.area, one.rule, one.score)
 

@@ -34,6 +34,14 @@ GERMAN = Language(
         """mm mhm hm hmm hmmm äh ähm ah aha ach oh ja jo jep ok okay genau richtig gut schön klar stimmt super prima toll
         echt wirklich verstehe ich alles danke so na interessant"""
     ),
+    whole_turns=phrase_set(
+        "danke|danke schön|danke sehr|danke dir|danke ihnen|vielen dank|vielen lieben dank|besten dank|herzlichen dank|"
+        "tschüss|tschüs|ciao|auf wiedersehen|auf wiederhören|wiederhören|gute nacht|bis bald|bis dann|bis morgen|"
+        "bis später|mach's gut|schönen tag|schönen tag noch|einen schönen tag noch|schönen abend noch|das war's|"
+        "das wär's|das war alles|das ist alles|schon gut|macht nichts|kein problem|keine ursache|gern geschehen|"
+        "bitte schön|bitte sehr|gleichfalls|freut mich|wie geht's|wie geht es dir|wie geht es ihnen|wie geht's dir|"
+        "wie geht's ihnen|was gibt's neues|nur zu|wie bitte|vergiss es|vergessen sie es"
+    ),
     openers=word_set(
         """was wann wo wer warum wie welche welcher welches kann können könnte könnten wird würde ist sind haben hat
         bitte in für am an im mit von und also weil wenn ich mein wir es der die das"""

@@ -29,6 +29,14 @@ ENGLISH = Language(
         """mm mhm mmhm mmhmm hm hmm hmmm uh uhhuh huh um ah aha oh yeah yes yep yup ok okay right sure good great nice
         fine cool exactly indeed true wow really i see got it alright thanks thank you all of course"""
     ),
+    whole_turns=phrase_set(
+        "thanks|thanks a lot|thank you|thank you very much|thank you so much|many thanks|cheers|goodbye|good bye|bye|"
+        "bye bye|good night|see you|see you later|see you soon|see you then|see you tomorrow|take care|have a nice day|"
+        "have a good day|have a good one|that's all|that is all|that's it|that would be all|that'll be all|never mind|"
+        "no worries|no problem|you're welcome|my pleasure|same to you|you too|nice to meet you|how are you|"
+        "how are you doing|how are you today|how do you do|how's it going|how is it going|what's up|what's new|go ahead|"
+        "pardon|come again|say that again|what was that|forget it|it doesn't matter"
+    ),
     openers=word_set(
         """what when where who why how which can could will would is are do does did please in for at on to with from and
         so because if i my we it its"""

@@ -30,6 +30,13 @@ PORTUGUESE = Language(
         """mm mhm hm hmm ah aham uhum eh oh sim é claro certo ok okay bem bom isso exato verdade legal ótimo perfeito
         entendi tá sei obrigado obrigada pois"""
     ),
+    whole_turns=phrase_set(
+        "obrigado|obrigada|muito obrigado|muito obrigada|valeu|tchau|adeus|até logo|até já|até amanhã|até breve|até mais|"
+        "tenha um bom dia|bom descanso|é só isso|é tudo|só isso|mais nada|deixa para lá|deixa pra lá|não importa|"
+        "tanto faz|não faz mal|sem problema|não tem problema|de nada|por nada|não há de quê|igualmente|você também|"
+        "muito prazer|como vai|como vai você|como está|como você está|como estás|quais são as novidades|vá em frente|"
+        "como disse|esquece|esqueça"
+    ),
     openers=word_set(
         """o que quando onde quem como por qual quais pode posso poderia é são tem em a com de e então porque se eu meu
         minha nós um uma quero gostaria"""
