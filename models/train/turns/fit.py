@@ -305,7 +305,7 @@ def main() -> None:
         learned_from = f"{len(fit_turns):,} turns"
         if options.add:
             one = made_with_more(options.add, fit_turns, tune_turns, read_meanings())
-            learned_from += f" (only {', '.join(options.add)})"
+            learned_from += f"; only {', '.join(options.add)} is new"
         else:
             one = made(fit_turns, tune_turns, read_meanings())
         text = as_python(one, provenance_of(one, learned_from, len(tune_turns)))
