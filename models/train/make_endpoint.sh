@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes the endpointer's weights, and the demo's own: about half an hour on two cores. It hears with published models:
 # `voiceagent models pull --profile starter` first. With --tiny, a few turns through every script, to see that the recipe runs; the
-# weights are left alone then, and nothing is done where the models are not there.
+# weights are left alone then, and nothing is done where the models are not there. All weights are fitted anew; the shipped ones are
+# older, with one feature added by `fit --add` (models/endpointer.md).
 #   TRAIN_PYTHON=.venv-train/bin/python bash models/train/make_endpoint.sh [--tiny]
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -63,8 +63,7 @@ def test_what_plainly_goes_on_is_waited_for_whatever_the_voice_does(
 
 
 def test_judges_who_hear_an_end_shorten_the_wait() -> None:
-    said = "I am calling about the leaflet"
-    ending, none, opened = (holds(said, LEVEL, judged=judged).endpoint_ms for judged in (ENDING, {}, OPEN))
+    ending, none, opened = (holds("I am calling about the leaflet", judged=judged).endpoint_ms for judged in (ENDING, {}, OPEN))
     assert ending + 150 < none < opened - 150
 
 
@@ -111,7 +110,17 @@ def test_a_fixed_expression_is_a_whole_turn_whatever_its_last_word_is(words: str
 
 
 @pytest.mark.parametrize(
-    "words", ["Yes.", "Hello.", "Please thank", "I will call you", "Thank you for", "What is it for you", "Never mind the price."]
+    "words",
+    [
+        "Yes.",
+        "Hello.",
+        "Please thank",
+        "I will call you",
+        "I see you",
+        "Thank you for",
+        "What is it for you",
+        "Never mind the price.",
+    ],
 )
 def test_what_only_contains_one_or_begins_longer_turns_is_none(words: str) -> None:
     assert features(PauseEvidence(words, "", 700.0, LEVEL), ENGLISH)["whole_turn"] == 0.0

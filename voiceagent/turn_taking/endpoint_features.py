@@ -80,8 +80,7 @@ def _ending(text: str, words: list[str], language: Language) -> dict[str, float]
     """Whether the last sentence is a fixed expression, which is a turn by itself ("thank you"); else whether the last word is one
     that another word must follow."""
     whole = _is_whole_turn(_last_sentence(text), language)
-    open_class = any(words[-1] in members for members in language.unfinished.values())
-    return {"whole_turn": float(whole), "unfinished": float(open_class and not whole)}
+    return {"whole_turn": float(whole), "unfinished": float(_leaves_open(words[-1], language) and not whole)}
 
 
 def _last_sentence(text: str) -> list[str]:
@@ -91,8 +90,14 @@ def _last_sentence(text: str) -> list[str]:
 
 def _is_whole_turn(words: list[str], language: Language) -> bool:
     """Whether the words end with a fixed expression, and only agree, refuse or acknowledge before it ("no, thank you")."""
-    before = (language.yes, language.no, language.backchannels)
+    acknowledging = frozenset(word for word in language.backchannels if not _leaves_open(word, language))
+    before = (language.yes, language.no, acknowledging)
     return any(tuple(words[start:]) in language.whole_turns and _all_in(words[:start], before) for start in range(len(words)))
+
+
+def _leaves_open(word: str, language: Language) -> bool:
+    """Whether another word must follow this one."""
+    return any(word in members for members in language.unfinished.values())
 
 
 def _value(words: list[str], language: Language) -> dict[str, float]:
@@ -108,7 +113,7 @@ def _value(words: list[str], language: Language) -> dict[str, float]:
 
 
 def _is_of_value(word: str, language: Language) -> bool:
-    letter = len(word) == 1 and word.isalpha() and not any(word in members for members in language.unfinished.values())
+    letter = len(word) == 1 and word.isalpha() and not _leaves_open(word, language)
     return any(character.isdigit() for character in word) or word in language.numbers or word in language.spelling or letter
 
 

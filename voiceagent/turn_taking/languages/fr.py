@@ -35,8 +35,8 @@ FRENCH = Language(
         "merci|merci beaucoup|merci bien|merci à vous|mille mercis|au revoir|bonne nuit|bonne journée|bonne soirée|"
         "à bientôt|à demain|à plus tard|à tout à l'heure|prenez soin de vous|c'est tout|ce sera tout|rien d'autre|"
         "tant pis|peu importe|ça ne fait rien|pas de problème|pas de souci|de rien|je vous en prie|je t'en prie|"
-        "vous aussi|toi aussi|pareillement|comment ça va|comment allez-vous|comment vas-tu|quoi de neuf|allez-y|vas-y|"
-        "laissez tomber|laisse tomber"
+        "vous aussi|toi aussi|pareillement|comment ça va|comment allez-vous|comment vas-tu|allez-y|vas-y|laissez tomber|"
+        "laisse tomber"
     ),
     openers=word_set(
         """que quoi quand où qui comment pourquoi quel quelle quels quelles est-ce peux pouvez pourriez est sont avez à

@@ -34,8 +34,7 @@ ITALIAN = Language(
         "grazie|grazie mille|molte grazie|tante grazie|grazie a lei|grazie a te|arrivederci|buonanotte|buona notte|"
         "buona giornata|buona serata|a presto|a domani|a dopo|ci vediamo|stammi bene|è tutto|questo è tutto|nient'altro|"
         "non importa|fa lo stesso|nessun problema|di niente|non c'è di che|altrettanto|anche a lei|anche a te|"
-        "molto piacere|come stai|come sta|come va|che c'è di nuovo|vada avanti|vai avanti|come scusi|come dice|"
-        "lascia stare|lasci stare"
+        "molto piacere|come stai|come va|vada avanti|vai avanti|come scusi|come dice|lascia stare|lasci stare"
     ),
     openers=word_set(
         """che cosa quando dove chi come perché quale quali può posso potrebbe è sono ha in a con da e allora se io mio

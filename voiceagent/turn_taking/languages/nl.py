@@ -35,9 +35,9 @@ DUTCH = Language(
     whole_turns=phrase_set(
         "bedankt|dank je|dank je wel|dankjewel|dank u|dank u wel|dankuwel|hartelijk dank|hartelijk bedankt|"
         "heel erg bedankt|doei|tot ziens|tot straks|tot morgen|tot dan|tot later|goedenacht|welterusten|fijne dag|"
-        "fijne dag nog|prettige dag|fijne avond|dat was het|dat was alles|dat is alles|dat is het|laat maar|"
-        "maakt niet uit|geeft niet|geen probleem|graag gedaan|geen dank|insgelijks|jij ook|u ook|hoe gaat het|"
-        "hoe gaat het met je|hoe gaat het met u|hoe is het|ga je gang|gaat uw gang|wat zei u|wat zegt u|vergeet het"
+        "fijne dag nog|prettige dag|fijne avond|dat was het|dat was alles|dat is alles|laat maar|maakt niet uit|"
+        "geeft niet|geen probleem|graag gedaan|geen dank|insgelijks|jij ook|u ook|hoe gaat het|hoe gaat het met je|"
+        "hoe gaat het met u|ga je gang|gaat uw gang|wat zei u|wat zegt u|vergeet het"
     ),
     openers=word_set(
         """wat wanneer waar wie waarom hoe welke welk kan kunt kunnen zou wil is zijn heeft hebben in voor op aan met van
