@@ -29,7 +29,7 @@ class ReadOffer(Target):
 
     async def feed(self, data: bytes) -> None:
         try:
-            said = read_offer(data.decode("utf-8", "replace"))
+            said = read_offer(data.decode("utf-8", "replace")).text
         except MediaError as error:
             check_line(str(error))
         else:

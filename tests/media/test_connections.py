@@ -98,7 +98,7 @@ async def test_candidates_that_cannot_be_used_are_left_out() -> None:
     line = "a=candidate:1 1 {} 2130706431 {} {} typ host\r\n".format
     lines = [line("udp", "8.8.8.1", 65_535), line("udp", "8.8.8.2", 65_536), line("udp", "8.8.8.3", 700_000)]
     lines += [line("tcp", "8.8.8.4", 9), line("udp", "8.8.8.5", 0), line("udp", "b5a3.local", 9)]
-    offer = read_offer(sdp + "".join(lines))
+    offer = read_offer(sdp + "".join(lines)).text
     assert [number for number in range(1, 6) if f"8.8.8.{number} " in offer] == [1]
     assert ".local" not in offer
 

@@ -1,23 +1,21 @@
 """Reads an SDP offer (RFC 8866, RFC 9429) and says in one line what is wrong with it; finishes the answer.
 
-What comes out of `read_offer` holds only candidates that can be used as they are, and few of them. Names that would need
-multicast DNS, TCP candidates, addresses where no caller is and ports that do not exist are removed. So is end-of-candidates,
-since a peer may be reachable from an address that it did not list. Media without a direction get `sendrecv`: that is what a
-missing direction means (RFC 8866 §6.7), and aiortc wants it written."""
+What comes out of `read_offer` holds only the sections that are served (`offered_sections.py`), with few candidates, and only such
+as can be used as they are. Names that would need multicast DNS, TCP candidates, addresses where no caller is and ports that do
+not exist are removed. So is end-of-candidates, since a peer may be reachable from an address that it did not list."""
 
 from __future__ import annotations
 
 import ipaddress
-import itertools
 import re
-from collections.abc import Iterator
+from dataclasses import dataclass
 
 from aiortc import sdp
 
 from voiceagent.errors import MediaError
+from voiceagent.media.offered_sections import OfferedSections, read_sections
 
 MAX_SDP_CHARS = 65_536
-MAX_SECTIONS = 8
 MAX_CANDIDATES = 8
 """Addresses of the offer that are tried; the others are learned from the peer's own checks (RFC 8445 §7.3.1.3)."""
 MAX_PORT = 65_535
@@ -29,16 +27,18 @@ _UFRAG = re.compile(r"[A-Za-z0-9+/]{4,256}")
 _PASSWORD = re.compile(r"[A-Za-z0-9+/]{22,256}")
 """RFC 8839 §5.4."""
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
-_DIRECTION = re.compile(r"a=(sendrecv|sendonly|recvonly|inactive)\s*$")
 _OPUS = re.compile(r"^a=rtpmap:(\d+) opus/48000", re.IGNORECASE | re.MULTILINE)
 
 
-def _parse(text: str) -> sdp.SessionDescription:
+def _check_head(text: str) -> None:
     if len(text) > MAX_SDP_CHARS:
         raise MediaError(f"the SDP is {len(text)} characters long; expected at most {MAX_SDP_CHARS}")
     if not text.lstrip().startswith("v=0"):
         start = text.strip().splitlines()[0][:40] if text.strip() else ""
         raise MediaError(f"the SDP starts with {start!r}; expected a session description that starts with 'v=0'")
+
+
+def _parse(text: str) -> sdp.SessionDescription:
     try:
         return sdp.SessionDescription.parse(text)
     except (ValueError, KeyError, IndexError, AttributeError, AssertionError, TypeError, StopIteration) as error:
@@ -46,40 +46,36 @@ def _parse(text: str) -> sdp.SessionDescription:
         raise MediaError(f"the SDP is malformed{detail}; expected an offer as RTCPeerConnection.createOffer makes it") from error
 
 
-def read_offer(text: str, *, private_candidates: bool = False) -> str:
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """An offer that can be served."""
+
+    text: str
+    """What aiortc reads: the sections that are served."""
+    sections: OfferedSections
+    served: tuple[int, ...]
+    """The places of the served sections among all."""
+
+    def answered(self, answer: str) -> str:
+        """The answer to the whole offer, from the answer to `text`."""
+        return self.sections.answered(self.served, answer)
+
+
+def read_offer(text: str, *, private_candidates: bool = False) -> Offer:
     """The offer, ready for aiortc. It keeps the candidates on the Internet, and with `private_candidates` others too. Raises
     MediaError when it is malformed, has no audio, no Opus, or lacks the ICE and DTLS parameters."""
-    description = _parse(text)
-    if len(description.media) > MAX_SECTIONS:
-        raise MediaError(f"the offer has {len(description.media)} media sections; expected at most {MAX_SECTIONS}")
-    audio = [media for media in description.media if media.kind == "audio" and media.port != 0]
-    if not audio:
-        found = ", ".join(media.kind for media in description.media) or "nothing"
-        raise MediaError(f"the offer has no audio (it offers {found}); expected one m=audio section: add a microphone track")
-    if len(audio) > 1:
-        raise MediaError(f"the offer has {len(audio)} audio sections; expected one")
-    codecs = [codec.mimeType.removeprefix("audio/") for codec in audio[0].rtp.codecs]
-    if "opus" not in (codec.lower() for codec in codecs):
-        raise MediaError(f"the offer has no Opus (it offers {', '.join(codecs) or 'no codec'}); expected opus/48000")
-    mids = [media.rtp.muxId for media in description.media]
-    if len(set(mids)) != len(mids):
-        raise MediaError(f"the offer's sections are named {', '.join(mids)}; expected a different a=mid for each")
-    for group in description.group:
-        unknown = [str(item) for item in group.items if item not in mids]
-        if group.semantic == "BUNDLE" and unknown:
-            raise MediaError(f"the offer bundles {', '.join(unknown)}, which it does not hold; expected only its own a=mid names")
-    for media in description.media:
-        if media.kind not in ("audio", "application"):
-            continue
+    _check_head(text)
+    sections = read_sections(text)
+    served = sections.served()
+    audio_and_data = sections.only(served)
+    for media in _parse(audio_and_data).media:
         if media.ice is None or not media.ice.usernameFragment or not media.ice.password:
             raise MediaError(f"the offer's {media.kind} section has no a=ice-ufrag and a=ice-pwd; expected a WebRTC offer")
         if media.dtls is None or not media.dtls.fingerprints:
             raise MediaError(f"the offer's {media.kind} section has no a=fingerprint; expected a WebRTC offer")
-    for media in description.media:
-        if media.ice is not None:
-            _check_credential("ice-ufrag", media.ice.usernameFragment, _UFRAG, 4)
-            _check_credential("ice-pwd", media.ice.password, _PASSWORD, 22)
-    return _with_usable_candidates(text, private_candidates)
+        _check_credential("ice-ufrag", media.ice.usernameFragment, _UFRAG, 4)
+        _check_credential("ice-pwd", media.ice.password, _PASSWORD, 22)
+    return Offer(_with_usable_candidates(audio_and_data, private_candidates), sections, tuple(served))
 
 
 def _check_credential(name: str, value: str | None, allowed: re.Pattern[str], least: int) -> None:
@@ -127,17 +123,7 @@ def _with_usable_candidates(text: str, private_candidates: bool) -> str:
                 continue
             addresses.add(address)
         lines.append(line)
-    return "\r\n".join(_with_directions(lines)) + "\r\n"
-
-
-def _with_directions(lines: list[str]) -> Iterator[str]:
-    starts = [index for index, line in enumerate(lines) if line.startswith("m=")]
-    default = next(filter(_DIRECTION.match, lines[: starts[0]]), "a=sendrecv")
-    yield from lines[: starts[0]]
-    for start, end in itertools.pairwise([*starts, len(lines)]):
-        yield from lines[start:end]
-        if not lines[start].startswith("m=application") and not any(map(_DIRECTION.match, lines[start:end])):
-            yield default
+    return "\r\n".join(lines) + "\r\n"
 
 
 def opus_payload_type(text: str) -> int:
@@ -185,6 +171,7 @@ def with_address(text: str, address: str) -> str:
 
 def read_answer(text: str) -> str:
     """The answer to our own offer. Raises MediaError when it is malformed or takes no audio."""
+    _check_head(text)
     description = _parse(text)
     if not any(media.kind == "audio" and media.port != 0 for media in description.media):
         raise MediaError("the server's answer takes no audio; expected an m=audio section")

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 
 from aiortc import (
     RTCConfiguration,
@@ -17,6 +19,7 @@ from aiortc import (
     RTCSessionDescription,
 )
 from aiortc.exceptions import InternalError, InvalidStateError, OperationError
+from aiortc.mediastreams import MediaStreamError
 
 from voiceagent.audio import opus
 from voiceagent.errors import MediaError
@@ -31,7 +34,7 @@ from voiceagent.media.leg import InboundFrame
 from voiceagent.media.paced_track import PacedTrack
 from voiceagent.media.playout import Playout
 from voiceagent.media.ports import ANY_PORT, MediaPorts
-from voiceagent.media.session_description import opus_payload_type, read_offer, with_address, with_opus_parameters
+from voiceagent.media.session_description import Offer, opus_payload_type, read_offer, with_address, with_opus_parameters
 from voiceagent.media.transport_hooks import TransportGuard, ignore_retransmission_requests, was_closed_by_peer
 
 HEARD_RATE_HZ = 16_000
@@ -71,6 +74,7 @@ class WebRtcLeg:
         self._connected = asyncio.Event()
         self._end_reason = ""
         self._closing: asyncio.Task[None] | None = None
+        self._unheard: asyncio.Task[None] | None = None
         self._connect_timeout_s = connect_timeout_s
         self._silence_timeout_s = silence_timeout_s
         self._watch: asyncio.TimerHandle | None = None
@@ -104,17 +108,14 @@ class WebRtcLeg:
             await leg.close()
             raise
 
-    async def _negotiate(self, offer: str, budget: Budget, ports: MediaPorts) -> str:
+    async def _negotiate(self, offer: Offer, budget: Budget, ports: MediaPorts) -> str:
         peer = self._peer
         transceiver = peer.addTransceiver(self._track, direction="sendrecv")
         transceiver.setCodecPreferences(opus_only())
         peer.on("datachannel", self._on_data_channel)
         peer.on("connectionstatechange", self._on_connection_state)
         try:
-            await peer.setRemoteDescription(RTCSessionDescription(sdp=offer, type="offer"))
-            for other in peer.getTransceivers():
-                if other is not transceiver:
-                    other.direction = "inactive"
+            await peer.setRemoteDescription(RTCSessionDescription(sdp=offer.text, type="offer"))
             self._set_guards(budget, ports)
             await peer.setLocalDescription(await peer.createAnswer())
         except (OperationError, InternalError, InvalidStateError, ValueError, KeyError, IndexError, AttributeError) as error:
@@ -124,11 +125,22 @@ class WebRtcLeg:
         aiortc_hooks.lose_late_data(peer)
         ignore_retransmission_requests(transceiver.sender)
         transceiver.receiver.transport.on("statechange", self._on_transport_state)
+        if transceiver.currentDirection in ("recvonly", "inactive"):
+            self._unheard = asyncio.create_task(self._play_to_nobody())
+        if transceiver.currentDirection == "inactive":  # nothing need come; ICE's consent still ends what is lost (RFC 7675)
+            self._silence_timeout_s = math.inf
         self._offered_s = self._last_packet_s = self._loop.time()
         self._watch = self._loop.call_later(WATCH_INTERVAL_S, self._on_watch)
-        answer = with_address(with_opus_parameters(peer.localDescription.sdp), ports.address)
+        answer = with_address(with_opus_parameters(offer.answered(peer.localDescription.sdp)), ports.address)
         self._receiver.payload_type = opus_payload_type(answer)
         return answer
+
+    async def _play_to_nobody(self) -> None:
+        """Take the time that the agent's speech lasts, for a caller who wants no audio: the conversation goes on by its text."""
+        await self._connected.wait()
+        with suppress(MediaStreamError):
+            while True:
+                await self._track.recv()
 
     def _set_guards(self, budget: Budget, ports: MediaPorts) -> None:
         aiortc_hooks.repeat_flights(self._peer)
@@ -211,6 +223,8 @@ class WebRtcLeg:
         await asyncio.shield(self._closing)
 
     async def _free(self) -> None:
+        if self._unheard is not None:
+            await self._unheard
         try:
             await asyncio.wait_for(self._peer.close(), CLOSE_TIMEOUT_S)
         except TimeoutError:
