@@ -135,6 +135,8 @@ class PromptSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """In place of a result: the caller is asked first."""
     tool_other_unconfirmed: str | None = None
     """In place of a result: the caller is asked about another one first."""
+    tool_not_asked_for: str | None = None
+    """In place of a result: the caller's words asked for nothing, so the tool did not run."""
 
 
 KEY_GOES = "put the key into an environment variable and name that with api_key_env"

@@ -38,6 +38,7 @@ MOVES: dict[str, Callable[[World, str], object]] = {
     "tool": lambda world, text: world.call_tool("book", f'{{"day": "{text}"}}'),
     "pay": lambda world, text: world.call_tool("pay", f'{{"day": "{text}"}}'),
     "yes": lambda world, text: world.say("Yes, please."),
+    "stop": lambda world, text: world.say("Stop."),
     "filler": lambda world, text: world.fire("filler"),
     "find": lambda world, text: world.call_tool("find", f'{{"what": "{text}"}}'),
     "predict": lambda world, text: world.predict("find", f'{{"what": "{text}"}}'),
@@ -175,6 +176,21 @@ def test_no_effect_comes_of_an_uncommitted_reply_nor_twice_of_one(opening: Openi
     assert all(action.call_id.endswith("_confirmed") for action in payments)
     assert not world.speculative_calls
     assert not world.state.speculation.tool_calls
+
+
+class Asked(World):
+    """Fails when a tool with an effect runs though the caller's last words were a command to stop."""
+
+    def asked(self, action: act.AnyAction) -> None:
+        super().asked(action)
+        if isinstance(action, act.RunTool) and action.name != "find":
+            assert not self.user_texts()[-1:] or not self.user_texts()[-1].endswith("Stop.")
+
+
+@given(openings, scripts)
+@settings(max_examples=300, deadline=None)
+def test_no_effect_comes_of_a_command_to_stop(opening: Opening, script: list[tuple[str, str]]) -> None:
+    run(opening, script, Asked)
 
 
 @given(openings, scripts)

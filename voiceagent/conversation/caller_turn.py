@@ -204,7 +204,8 @@ def _commit(step: Step, utterance_id: int, text: str, refusal: ev.Refusal | None
             return
         cancel(step, "interrupted")
     before = step.state.caller_turn
-    step.put_caller_turn(unanswered=" ".join(f"{before.unanswered} {text}".split()), refusal=refusal or before.refusal)
+    unanswered = " ".join(f"{before.unanswered} {text}".split())
+    step.put_caller_turn(unanswered=unanswered, refusal=refusal or before.refusal, last_words=text or before.last_words)
     _note_language(step, language, text)
     if step.state.phase is not Phase.FINALISING or step.state.caller_turn.awaiting_final:
         return
@@ -293,7 +294,8 @@ def text_received(step: Step, event: ev.TextReceived) -> None:
     """The caller typed a message. It is answered with the next utterance, or when the client asks for a reply."""
     before = step.state.caller_turn
     unanswered = " ".join(f"{before.unanswered} {event.text}".split())
-    step.put_caller_turn(unanswered=unanswered, refusal=event.refusal or before.refusal, ended_ms=event.at_ms)
+    refusal, last_words = event.refusal or before.refusal, event.text or before.last_words
+    step.put_caller_turn(unanswered=unanswered, refusal=refusal, ended_ms=event.at_ms, last_words=last_words)
     take_in(step, event.context)
 
 

@@ -8,9 +8,7 @@ from voiceagent.conversation.generation import begin
 from voiceagent.conversation.reply_lifecycle import FINAL, cancel
 from voiceagent.conversation.state import NextReply, Phase
 from voiceagent.conversation.step import Step
-from voiceagent.turn_taking.languages import LANGUAGES
 from voiceagent.turn_taking.person_request import person_requests
-from voiceagent.turn_taking.spoken_language import AUTO
 
 
 def announce(step: Step, event: ev.Announce) -> None:
@@ -38,8 +36,7 @@ def person_is_asked_for(step: Step, words: str) -> bool:
     rules = step.state.rules
     if not rules.puts_through or step.state.caller_turn.refusal is not None:
         return False
-    languages = LANGUAGES.values() if rules.language == AUTO else (step.language,)
-    return person_requests(tuple(language.phone.person for language in languages)).made_in(words)
+    return person_requests(tuple(language.phone.person for language in step.possible_languages)).made_in(words)
 
 
 def _take_the_floor(step: Step) -> None:

@@ -15,6 +15,7 @@ from voiceagent.conversation.reply import Reply
 from voiceagent.conversation.speculative_tools import end_speculative_calls
 from voiceagent.conversation.state import Phase
 from voiceagent.conversation.step import Step
+from voiceagent.conversation.withholding import judge_turn
 
 SILENCE, CALL_LIMIT, FINAL, REPLY, OVERLAP, FILLER = "silence", "call_limit", "final", "reply", "overlap", "filler"
 GO_ON = "go_on"
@@ -31,6 +32,7 @@ def new_reply(step: Step, reply: Reply) -> Reply:
 
 def take_turn(step: Step, said: str, context: tuple[Chunk, ...]) -> None:
     """A turn begins: put the caller's words and the chunks found for them into the history."""
+    judge_turn(step, said)
     step.put_memory(history=(*step.state.memory.history, step.asked(said, context)), turns=step.state.memory.turns + 1)
     step.put_caller_turn(unanswered="", context=())
 

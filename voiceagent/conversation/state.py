@@ -110,6 +110,8 @@ class CallerTurn(Struct, frozen=True):
     """Set if the input guard withheld some of the words."""
     ended_ms: float = 0.0
     """The end of the caller's speech that is to be answered, or is being answered."""
+    last_words: str = ""
+    """The words of the latest utterance that had any."""
 
 
 class Utterance(Struct, frozen=True):
@@ -141,6 +143,8 @@ class Replies(Struct, frozen=True):
     next_reply_id: int = 1
     confirming: ToolCall | None = None
     """The tool call that the caller was asked to confirm."""
+    asked_nothing: bool = False
+    """Whether the caller's last turn was nothing but commands or backchannels. Then no tool with an effect runs."""
     fillers_said: int = 0
     putting_through: bool = False
     """Whether the caller is being put through to a person: then nobody asks whether they are still there."""

@@ -13,7 +13,8 @@ from voiceagent.conversation.history import Chunk, Message
 from voiceagent.conversation.reply import Reply
 from voiceagent.conversation.state import State
 from voiceagent.turn_taking.language import Language, Prompts, Sayings
-from voiceagent.turn_taking.languages import language
+from voiceagent.turn_taking.languages import LANGUAGES, language
+from voiceagent.turn_taking.spoken_language import AUTO
 
 
 class Step:
@@ -74,6 +75,11 @@ class Step:
     def language(self) -> Language:
         """The data of the caller's language."""
         return language(self.state.spoken.code)
+
+    @property
+    def possible_languages(self) -> tuple[Language, ...]:
+        """The languages that the caller may be speaking."""
+        return tuple(LANGUAGES.values()) if self.state.rules.language == AUTO else (self.language,)
 
     @property
     def sayings(self) -> Sayings:

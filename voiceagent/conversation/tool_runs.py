@@ -16,6 +16,7 @@ from voiceagent.conversation.reply import Reply, Round, ToolRun
 from voiceagent.conversation.reply_lifecycle import FILLER, REPLY, check_complete, fail, generate, speak
 from voiceagent.conversation.speculative_tools import finish, known, rule_of, run_speculatively, same_call, take
 from voiceagent.conversation.step import Step
+from voiceagent.conversation.withholding import is_withheld
 
 
 def tool_call(step: Step, event: ev.ToolCallRequested) -> None:
@@ -37,16 +38,18 @@ def tool_call(step: Step, event: ev.ToolCallRequested) -> None:
 
 
 def run_tool(step: Step, reply: Reply, call: ToolCall) -> None:
-    """The turn is committed. Run the tool, unless the caller must confirm it first."""
-    question = confirmation(step, call)
-    if not question:
+    """The turn is committed. Run the tool, unless the caller asked for nothing or must confirm it first."""
+    withheld, question = is_withheld(step, call), confirmation(step, call)
+    if not withheld and not question:
         start_tool(step, reply, call)
+        return
+    step.do(act.ToolStarted(reply.reply_id, call.call_id, call.name, call.arguments))
+    if withheld:
+        _tool_ended(step, call, step.prompts.tool_not_asked_for, ok=False)
     elif step.state.replies.confirming is None:
         step.put_replies(confirming=call)
-        step.do(act.ToolStarted(reply.reply_id, call.call_id, call.name, call.arguments))
         _tool_ended(step, call, step.prompts.tool_not_confirmed, ok=True)
     else:
-        step.do(act.ToolStarted(reply.reply_id, call.call_id, call.name, call.arguments))
         _tool_ended(step, call, step.prompts.tool_other_unconfirmed, ok=False)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from voiceagent.turn_taking.language import Language, bare_words
+from voiceagent.turn_taking.language import Language, bare_words, without_phrases
 
 MAX_YES_WORDS = 8
 """A longer answer says more than yes."""
@@ -13,19 +13,6 @@ def agrees(said: str, language: Language) -> bool:
     words = bare_words(said)
     if not words or len(words) > MAX_YES_WORDS:
         return False
-    left, phrases = _without(words, language.yes_phrases)
+    left, phrases = without_phrases(words, language.yes_phrases)
     plain = all(word in language.yes or word in language.beside_yes for word in left)
     return plain and (phrases > 0 or not language.yes.isdisjoint(left))
-
-
-def _without(words: list[str], phrases: frozenset[tuple[str, ...]]) -> tuple[list[str], int]:
-    """The words that belong to no phrase, the longest phrase removed first, and how many phrases there were."""
-    left, found, at = list[str](), 0, 0
-    longest_first = sorted(phrases, key=len, reverse=True)
-    while at < len(words):
-        phrase = next((one for one in longest_first if tuple(words[at : at + len(one)]) == one), None)
-        if phrase is None:
-            left.append(words[at])
-        found += phrase is not None
-        at += 1 if phrase is None else len(phrase)
-    return left, found

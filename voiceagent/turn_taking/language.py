@@ -37,6 +37,24 @@ def phrase_set(text: str) -> frozenset[tuple[str, ...]]:
     return frozenset(tuple(bare_words(phrase)) for phrase in text.split("|") if phrase.strip())
 
 
+def has_phrase(words: list[str], phrases: frozenset[tuple[str, ...]]) -> bool:
+    """Whether any of the phrases stands somewhere in the words."""
+    return any(tuple(words[at : at + len(phrase)]) == phrase for phrase in phrases for at in range(len(words)))
+
+
+def without_phrases(words: list[str], phrases: frozenset[tuple[str, ...]]) -> tuple[list[str], int]:
+    """The words that belong to no phrase, the longest phrase removed first, and how many phrases there were."""
+    left, found, at = list[str](), 0, 0
+    longest_first = sorted(phrases, key=len, reverse=True)
+    while at < len(words):
+        phrase = next((one for one in longest_first if tuple(words[at : at + len(one)]) == one), None)
+        if phrase is None:
+            left.append(words[at])
+        found += phrase is not None
+        at += 1 if phrase is None else len(phrase)
+    return left, found
+
+
 def number_words(ones: str, tens: str, others: Mapping[str, int]) -> Mapping[str, int]:
     """The words for 0, 1, 2 … and for 20, 30 …, each in order, and the `others`."""
     known = {word: value for value, word in enumerate(ones.split())}
@@ -87,6 +105,8 @@ class Prompts:
     """In place of a result: the caller is asked first."""
     tool_other_unconfirmed: str = ""
     """In place of a result: the caller is asked about another one first."""
+    tool_not_asked_for: str = ""
+    """In place of a result: the caller's words asked for nothing, so the tool did not run. A small model reads it out."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,10 +125,15 @@ class Language:
     """Phrases that agree although their words do not."""
     no: frozenset[str] = frozenset()
     """Words that refuse, wherever they stand."""
+    halts: frozenset[tuple[str, ...]] = frozenset()
+    """Words and phrases that tell the agent to be silent, to wait or to let a matter be. They take the floor wherever they stand,
+    and they answer no question."""
     commands: frozenset[str] = frozenset()
-    """Words that take the floor wherever they stand."""
+    """Other words that take the floor wherever they stand."""
     command_phrases: frozenset[tuple[str, ...]] = frozenset()
-    """Phrases that take the floor. Their words alone do not, because recognisers may write them for a "hm"."""
+    """Other phrases that take the floor. Their words alone do not, because recognisers may write them for a "hm"."""
+    beside_commands: frozenset[str] = frozenset()
+    """Words beside a command that ask for nothing: of politeness, of time, of address."""
     backchannels: frozenset[str] = frozenset()
     """Words that make up backchannels."""
     whole_turns: frozenset[tuple[str, ...]] = frozenset()
@@ -120,6 +145,8 @@ class Language:
     """Closed classes of words that another word must follow; the first class that holds a word counts."""
     question_words: frozenset[str] = frozenset()
     """Words that ask for something else than yes or no."""
+    proposals: frozenset[tuple[str, ...]] = frozenset()
+    """Phrases with such a word, or its like, that propose something, so that an "okay" answers them."""
     numbers: Mapping[str, int] = field(default_factory=dict)
     """Words for 0 to 99, without those made of two, and for a hundred and a thousand."""
     repeats: Mapping[str, int] = field(default_factory=dict)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from voiceagent.turn_taking.language import Language, bare_words
+from voiceagent.turn_taking.language import Language, bare_words, has_phrase
 
 Verdict = Literal["yield", "continue", "wait"]
 Leaning = Literal["unknown", "listening", "taking"]
@@ -95,9 +95,7 @@ def leaning(words: str, overlap: Overlap, language: Language) -> Leaning:
 
 def is_command(words: list[str], language: Language) -> bool:
     """Whether the words tell the agent to stop, whatever else they say."""
-    if not language.commands.isdisjoint(words):
-        return True
-    return any(tuple(words[at : at + len(phrase)]) == phrase for phrase in language.command_phrases for at in range(len(words)))
+    return not language.commands.isdisjoint(words) or has_phrase(words, language.command_phrases | language.halts)
 
 
 def _is_listening(words: list[str], overlap: Overlap, language: Language) -> bool:

@@ -25,11 +25,23 @@ GERMAN = Language(
         "warum nicht|ja warum nicht|passt|das passt|nur zu|auf jeden fall|in ordnung|machen sie das|alles klar"
     ),
     no=word_set("nein nee nö nicht kein keine niemals nie abbrechen stopp stop halt warte warten"),
-    commands=word_set(
-        """stopp stop halt nein nee nö warte warten moment abbrechen genug ruhe aufhören pause aber eigentlich
-        entschuldigung sorry wiederholen wiederhole nochmal lauter langsamer leiser hilfe"""
+    halts=phrase_set(
+        "stopp|stop|halt|halten sie|warte|warten|warte mal|warten sie|wart mal|moment|moment mal|einen moment|"
+        "augenblick|einen augenblick|sekunde|eine sekunde|genug|das genügt|es reicht|das reicht|jetzt reicht's|ruhe|"
+        "sei still|seien sie still|sei ruhig|seien sie ruhig|sei leise|leiser|psst|hör auf|hörst du auf|hören sie auf|"
+        "hören sie bitte auf|hör bitte auf|aufhören|halt den mund|halten sie den mund|schluss|schluss jetzt|pause|"
+        "nicht so schnell|vergiss es|vergessen sie es|schon gut|lass gut sein|lassen sie es gut sein|"
+        "lass mich nachdenken"
     ),
-    command_phrases=phrase_set("noch mal|noch einmal|einen augenblick|hör auf|hören sie auf|sei still|warte mal|warten sie"),
+    commands=word_set(
+        """nein nee nö abbrechen aber eigentlich entschuldigung sorry wiederholen wiederhole nochmal lauter langsamer hilfe"""
+    ),
+    command_phrases=phrase_set("noch mal|noch einmal"),
+    beside_commands=word_set(
+        """bitte mal kurz doch jetzt sofort dann einen eine ein moment momentchen sekunde sekunden minute minuten augenblick
+        hey hallo ich sagte sage habe hab gesagt du sie können kannst könnten könntest würden würdest mir mit dem zu reden
+        sprechen endlich noch na so auf damit gleich also und danke"""
+    ),
     backchannels=word_set(
         """mm mhm hm hmm hmmm äh ähm ah aha ach oh ja jo jep ok okay genau richtig gut schön klar stimmt super prima toll
         echt wirklich verstehe ich alles danke so na interessant"""
@@ -70,6 +82,7 @@ GERMAN = Language(
     question_words=word_set(
         "was wann wo wohin woher wer wen wem wessen welche welcher welches welchen wie warum wieso weshalb wieviel"
     ),
+    proposals=phrase_set("wie wäre|wie wärs|was halten|was hältst|wie klingt|warum nicht|passt ihnen|passt dir"),
     numbers=number_words(_ONES, _TENS, {"ein": 1, "zwo": 2, "hundert": 100, "tausend": 1000}),
     repeats={"doppel": 2},
     spelling=word_set("at punkt strich bindestrich unterstrich schrägstrich doppel wie komma klammeraffe"),
@@ -100,6 +113,7 @@ GERMAN = Language(
         tool_running='{"status": "läuft noch, das Ergebnis ist noch nicht bekannt"}',
         tool_not_confirmed='{"status": "noch nicht ausgeführt: der Anrufer wird um Bestätigung gebeten"}',
         tool_other_unconfirmed='{"error": "nicht ausgeführt: eine andere Anfrage wartet auf die Bestätigung des Anrufers"}',
+        tool_not_asked_for='{"error": "Ich habe nichts getan, denn es wurde um nichts gebeten. Was möchten Sie?"}',
     ),
     phone=PhoneWords(
         machine=phrase_set(

@@ -23,8 +23,20 @@ ENGLISH = Language(
         "why not|sure why not|go ahead|go for it|do it|please do|i do|that works|sounds good|of course|by all means"
     ),
     no=word_set("no nope nah not don't never neither cancel stop wait"),
-    commands=word_set("stop wait no nope cancel quiet enough pause never but actually sorry repeat louder slower help"),
-    command_phrases=phrase_set("hold on|hang on|excuse me|one moment|just a|shut up|be quiet|say again|speak up"),
+    halts=phrase_set(
+        "stop|stop it|stop that|stop this|stop there|stop right there|stop talking|stop speaking|stop talking to me|"
+        "wait|wait up|hold on|hold it|hold up|hold please|hang on|pause|quiet|be quiet|keep quiet|"
+        "silence|be silent|hush|shush|shh|shut up|enough|that's enough|that is enough|that will do|one moment|just a moment|just a second|just a minute|just a sec|"
+        "one second|one sec|give me a moment|give me a second|give me a sec|give me a minute|let me think|never mind|"
+        "nevermind|forget it|forget about it|leave it|zip it|cut it out|quit it|slow down|not now|halt"
+    ),
+    commands=word_set("no nope cancel never but actually sorry repeat louder slower help"),
+    command_phrases=phrase_set("excuse me|just a|say again|speak up"),
+    beside_commands=word_set(
+        """please now then just right there a an one second seconds sec minute minutes moment moments bit hey hello hi well so
+        um uh i said say can could would will you for me talking speaking already again listen look and thanks thank
+        immediately oh god man bot robot assistant"""
+    ),
     backchannels=word_set(
         """mm mhm mmhm mmhmm hm hmm hmmm uh uhhuh huh um ah aha oh yeah yes yep yup ok okay right sure good great nice
         fine cool exactly indeed true wow really i see got it alright thanks thank you all of course"""
@@ -61,6 +73,7 @@ ENGLISH = Language(
         "verb": word_set("want wants need needs wish mean meant said say very too really more"),
     },
     question_words=word_set("what when where who whose which how why what's where's who's how's"),
+    proposals=phrase_set("how about|what about|why don't|how does|what do you say|why not"),
     numbers=number_words(_ONES, _TENS, {"oh": 0, "nought": 0, "hundred": 100, "thousand": 1000}),
     repeats={"double": 2, "triple": 3},
     spelling=word_set("at dot dash hyphen underscore slash double triple capital comma point as for"),
@@ -88,6 +101,7 @@ ENGLISH = Language(
         tool_running='{"status": "still running, its result is not known yet"}',
         tool_not_confirmed='{"status": "not done yet: the caller is asked to confirm it"}',
         tool_other_unconfirmed='{"error": "not done: another request waits for the caller to confirm it"}',
+        tool_not_asked_for='{"error": "I have done nothing, since nothing was asked for. What would you like?"}',
     ),
     phone=PhoneWords(
         machine=phrase_set(

@@ -21,11 +21,19 @@ SPANISH = Language(
     ),
     yes_phrases=phrase_set("por supuesto|por qué no|cómo no|de acuerdo|está bien|adelante|desde luego|me parece bien"),
     no=word_set("no nunca jamás tampoco cancelar cancela cancele para pare espera espere alto"),
-    commands=word_set(
-        """para pare parar alto no espera espere basta silencio cancela cancele cancelar pero perdón perdone disculpe
-        repite repita repetir ayuda"""
+    halts=phrase_set(
+        "para|pare|parar|para ya|pare ya|alto|detente|deténgase|espera|espere|espérate|espérese|esperar|basta|basta ya|"
+        "ya basta|ya está bien|silencio|cállate|cállese|calla|guarda silencio|guarde silencio|cierra la boca|"
+        "un momento|un momentito|momento|momentito|un segundo|un minuto|un instante|suficiente|es suficiente|pausa|"
+        "deja de hablar|deje de hablar|para de hablar|pare de hablar|olvídalo|olvídelo|déjalo|déjelo|no importa|"
+        "da igual|no tan rápido|déjame pensar|déjeme pensar"
     ),
-    command_phrases=phrase_set("un momento|otra vez|de nuevo|más alto|más despacio|más fuerte|un segundo|más bajo"),
+    commands=word_set("no cancela cancele cancelar pero perdón perdone disculpe repite repita repetir ayuda"),
+    command_phrases=phrase_set("otra vez|de nuevo|más alto|más despacio|más fuerte|más bajo"),
+    beside_commands=word_set(
+        """por favor ya ahora mismo un una el de momento segundo segundos minuto minutos oye oiga eh hola he dicho te le lo
+        digo que puede puedes podría podrías me hablar usted tú a ver y pues bueno vale gracias solo"""
+    ),
     backchannels=word_set(
         """mm mhm hm hmm ah aja ajá eh oh sí si ya vale claro bien bueno okay ok exacto cierto genial perfecto de acuerdo
         entiendo verdad gracias muy anda"""
@@ -58,6 +66,7 @@ SPANISH = Language(
         "verb": word_set("necesito busco llamo digo dije muy demasiado realmente"),
     },
     question_words=word_set("qué cuándo dónde adónde quién quiénes cómo cuál cuáles cuánto cuánta cuántos cuántas"),
+    proposals=phrase_set("qué tal|qué le parece|qué te parece|por qué no"),
     numbers=number_words(
         _ONES,
         _TENS,
@@ -106,6 +115,7 @@ SPANISH = Language(
         tool_running='{"status": "todavía en curso, aún no se conoce el resultado"}',
         tool_not_confirmed='{"status": "aún no hecho: se pide confirmación a quien llama"}',
         tool_other_unconfirmed='{"error": "no hecho: otra petición espera la confirmación de quien llama"}',
+        tool_not_asked_for='{"error": "No he hecho nada, porque no se ha pedido nada. ¿Qué desea?"}',
     ),
     phone=PhoneWords(
         machine=phrase_set(

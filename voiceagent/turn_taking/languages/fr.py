@@ -20,12 +20,19 @@ FRENCH = Language(
     ),
     yes_phrases=phrase_set("bien sûr|pourquoi pas|c'est ça|c'est bon|allez-y|vas-y|ça marche|ça me va|d'accord|tout à fait"),
     no=word_set("non pas jamais annuler annulez arrête arrêtez stop attends attendez"),
-    commands=word_set(
-        """stop arrête arrêtez non attends attendez assez silence annule annulez annuler pause mais pardon excusez répète
-        répétez répéter aide doucement"""
+    halts=phrase_set(
+        "stop|arrête|arrêtez|arrêter|arrête-toi|arrêtez-vous|arrête ça|arrêtez ça|halte|attends|attendez|assez|"
+        "ça suffit|cela suffit|silence|tais-toi|tais toi|taisez-vous|taisez vous|chut|un moment|un instant|une seconde|"
+        "une minute|deux secondes|deux minutes|pause|doucement|pas si vite|arrête de parler|arrêtez de parler|ferme-la|"
+        "laisse tomber|laissez tomber|oublie|oublie ça|oubliez|oubliez ça|tant pis|peu importe|laisse-moi réfléchir|"
+        "laissez-moi réfléchir"
     ),
-    command_phrases=phrase_set(
-        "un moment|un instant|une seconde|encore une fois|plus fort|plus lentement|tais-toi|moins fort|au secours"
+    commands=word_set("non annule annulez annuler mais pardon excusez répète répétez répéter aide"),
+    command_phrases=phrase_set("encore une fois|plus fort|plus lentement|moins fort|au secours"),
+    beside_commands=word_set(
+        """s'il sil te vous plaît plait svp maintenant tout de suite un une petit petite moment instant seconde secondes minute
+        minutes peu hé hey bonjour j'ai jai dit je dis pouvez-vous pouvez peux-tu peux tu parler là donc alors y moi juste
+        et merci"""
     ),
     backchannels=word_set(
         """mm mhm hm hmm ah ha eh euh oh oui ouais ok okay d'accord daccord bien bon voilà exact exactement super parfait
@@ -60,6 +67,9 @@ FRENCH = Language(
         "verb": word_set("cherche besoin appelle m'appelle disais très trop vraiment"),
     },
     question_words=word_set("que quoi quand où qui comment pourquoi quel quelle quels quelles combien qu'est-ce"),
+    proposals=phrase_set(
+        "pourquoi pas|que diriez-vous|que diriez vous|que dirais-tu|qu'en pensez-vous|qu'en dites-vous|comment trouvez-vous"
+    ),
     numbers=number_words(_ONES, _TENS, {"une": 1, "cent": 100, "mille": 1000}),
     repeats={"double": 2, "triple": 3},
     spelling=word_set("arobase point tiret slash double comme virgule"),
@@ -90,6 +100,7 @@ FRENCH = Language(
         tool_running='{"status": "encore en cours, le résultat n\'est pas encore connu"}',
         tool_not_confirmed='{"status": "pas encore fait : une confirmation est demandée à l\'appelant"}',
         tool_other_unconfirmed='{"error": "pas fait : une autre demande attend la confirmation de l\'appelant"}',
+        tool_not_asked_for='{"error": "Je n\'ai rien fait, car rien n\'a été demandé. Que souhaitez-vous ?"}',
     ),
     phone=PhoneWords(
         machine=phrase_set(

@@ -21,11 +21,19 @@ ITALIAN = Language(
     ),
     yes_phrases=phrase_set("va bene|perché no|d'accordo|di sicuro|senz'altro|lo faccia|come no|faccia pure"),
     no=word_set("no non mai annulla annulli annullare ferma fermati aspetta aspetti neanche"),
-    commands=word_set(
-        """stop ferma fermati fermo basta no aspetta aspetti silenzio annulla annulli annullare pausa ma scusa scusi
-        ripeti ripeta ripetere aiuto piano"""
+    halts=phrase_set(
+        "stop|ferma|fermati|fermo|fermi|si fermi|alt|basta|basta così|adesso basta|ora basta|aspetta|aspetti|aspettare|"
+        "aspetta un attimo|silenzio|zitto|zitta|stai zitto|stai zitta|stia zitto|stia zitta|sta' zitto|sta' zitta|taci|"
+        "un momento|un attimo|un attimino|un secondo|un minuto|attimo|momento|pausa|smettila|la smetta|smetti|smetta|"
+        "smetti di parlare|smetta di parlare|abbastanza|lascia stare|lasci stare|lascia perdere|lasci perdere|"
+        "non importa|fa niente|non così veloce|fammi pensare|mi faccia pensare"
     ),
-    command_phrases=phrase_set("un momento|un attimo|un secondo|ancora una volta|di nuovo|più forte|più piano|più lentamente"),
+    commands=word_set("no annulla annulli annullare ma scusa scusi ripeti ripeta ripetere aiuto piano"),
+    command_phrases=phrase_set("ancora una volta|di nuovo|più forte|più piano|più lentamente"),
+    beside_commands=word_set(
+        """per favore piacere cortesia adesso ora subito un una uno attimo attimino momento secondo secondi minuto minuti po
+        ehi ciao ho detto dico può puoi potrebbe potresti di parlare con me mi lei tu così allora e già solo grazie"""
+    ),
     backchannels=word_set(
         """mm mhm hm hmm ah eh oh sì si certo ok okay bene esatto giusto vero perfetto ottimo capito ho capisco davvero
         d'accordo grazie già"""
@@ -59,6 +67,7 @@ ITALIAN = Language(
         "verb": word_set("cerco bisogno chiamo dicevo molto troppo davvero"),
     },
     question_words=word_set("che cosa quando dove chi come perché quale quali quanto quanta quanti quante cos'è dov'è"),
+    proposals=phrase_set("che ne dice|che ne dici|cosa ne dice|cosa ne pensa|che ne pensa|perché non|come le sembra"),
     numbers=number_words(_ONES, _TENS, {"un": 1, "una": 1, "cento": 100, "mille": 1000}),
     repeats={"doppio": 2, "triplo": 3},
     spelling=word_set("chiocciola punto trattino barra doppia come virgola"),
@@ -89,6 +98,7 @@ ITALIAN = Language(
         tool_running='{"status": "ancora in corso, il risultato non è ancora noto"}',
         tool_not_confirmed='{"status": "non ancora fatto: si chiede conferma a chi chiama"}',
         tool_other_unconfirmed='{"error": "non fatto: un\'altra richiesta attende la conferma di chi chiama"}',
+        tool_not_asked_for='{"error": "Non ho fatto nulla, perché non è stato chiesto nulla. Che cosa desidera?"}',
     ),
     phone=PhoneWords(
         machine=phrase_set(

@@ -23,11 +23,21 @@ DUTCH = Language(
         "waarom niet|ja waarom niet|dat is goed|is goed|doe maar|ga je gang|gaat uw gang|in orde|vooruit maar"
     ),
     no=word_set("nee neen niet geen nooit annuleer annuleren stop wacht"),
-    commands=word_set(
-        """stop nee wacht ho genoeg stil annuleer annuleren pauze maar eigenlijk sorry pardon herhaal herhalen nogmaals
-        harder zachter langzamer help hulp"""
+    halts=phrase_set(
+        "stop|stoppen|stop maar|stop daarmee|ho|wacht|wacht even|wacht eens|even wachten|wachten|genoeg|"
+        "zo is het genoeg|stil|wees stil|stilte|sst|hou op|houd op|hou op met praten|ophouden|hou je mond|houd je mond|"
+        "houd uw mond|zwijg|een moment|een momentje|momentje|een ogenblik|een ogenblikje|ogenblikje|eén seconde|"
+        "één seconde|een seconde|een minuut|één moment|één minuut|pauze|laat maar|laat maar zitten|vergeet het|"
+        "vergeet het maar|maakt niet uit|niet zo snel|rustig aan|laat me denken|laat me even denken"
     ),
-    command_phrases=phrase_set("een moment|een ogenblik|momentje|nog een keer|hou op|wacht even|even wachten|eén seconde"),
+    commands=word_set(
+        """nee annuleer annuleren maar eigenlijk sorry pardon herhaal herhalen nogmaals harder zachter langzamer help hulp"""
+    ),
+    command_phrases=phrase_set("nog een keer"),
+    beside_commands=word_set(
+        """alstublieft alsjeblieft even nu nou eens een één moment momentje seconde seconden minuut minuten ogenblik hé hey
+        hallo ik zei zeg je u jij kunt kun kan zou wilt wil met praten te dan toch zo nog meteen en dank bedankt wel"""
+    ),
     backchannels=word_set(
         """mm mhm hm hmm eh uh ah aha oh ja jo ok oké okay precies juist goed mooi leuk prima klopt echt snap begrijp ik
         dank zeker inderdaad nou"""
@@ -60,6 +70,7 @@ DUTCH = Language(
         "verb": word_set("zoek heet bedoel zei heel erg te echt meer"),
     },
     question_words=word_set("wat wanneer waar waarheen wie wiens waarom hoe welke welk hoeveel"),
+    proposals=phrase_set("wat dacht u|wat dacht je|wat vindt u|wat vind je|wat denkt u|wat denk je|hoe klinkt|waarom niet"),
     numbers=number_words(_ONES, _TENS, {"één": 1, "honderd": 100, "duizend": 1000}),
     repeats={"dubbel": 2, "driedubbel": 3},
     spelling=word_set("apenstaartje punt streepje schuine dubbel zoals komma"),
@@ -87,6 +98,7 @@ DUTCH = Language(
         tool_running='{"status": "loopt nog, het resultaat is nog niet bekend"}',
         tool_not_confirmed='{"status": "nog niet gedaan: de beller wordt om bevestiging gevraagd"}',
         tool_other_unconfirmed='{"error": "niet gedaan: een ander verzoek wacht op bevestiging van de beller"}',
+        tool_not_asked_for='{"error": "Ik heb niets gedaan, want er is om niets gevraagd. Wat wilt u?"}',
     ),
     phone=PhoneWords(
         machine=phrase_set(

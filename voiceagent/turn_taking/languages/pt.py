@@ -21,11 +21,19 @@ PORTUGUESE = Language(
     ),
     yes_phrases=phrase_set("com certeza|por que não|está bem|tudo bem|pode ser|de acordo|sem dúvida|pode sim|faça isso"),
     no=word_set("não nunca jamais cancelar cancela cancele pare para espera espere nem"),
-    commands=word_set(
-        """pare para parar não espera espere chega silêncio cancela cancele cancelar pausa mas desculpe desculpa repete
-        repita repetir socorro ajuda devagar"""
+    halts=phrase_set(
+        "pare|para|parar|para com isso|pare com isso|alto|espera|espere|espera aí|espere aí|esperar|chega|já chega|"
+        "basta|suficiente|silêncio|cala a boca|cale a boca|cala-te|cale-se|fica quieto|fique quieto|calado|calada|"
+        "para de falar|pare de falar|um momento|um momentinho|um instante|só um instante|um minuto|só um minuto|"
+        "um minutinho|um segundo|só um segundo|só um momento|momento|pausa|aguarde|aguarda|esquece|esqueça|"
+        "deixa pra lá|deixa para lá|deixe para lá|não importa|tanto faz|não tão rápido|deixa eu pensar|deixe-me pensar"
     ),
-    command_phrases=phrase_set("um momento|só um minuto|um segundo|de novo|outra vez|mais alto|mais devagar|mais baixo"),
+    commands=word_set("não cancela cancele cancelar mas desculpe desculpa repete repita repetir socorro ajuda devagar"),
+    command_phrases=phrase_set("de novo|outra vez|mais alto|mais devagar|mais baixo"),
+    beside_commands=word_set(
+        """por favor agora já um uma momento segundo segundos minuto minutos instante pouco pouquinho só aí ei olá oi eu disse
+        falei pode podia poderia você o senhor a senhora falar de me então e se faz favor obrigado obrigada mesmo"""
+    ),
     backchannels=word_set(
         """mm mhm hm hmm ah aham uhum eh oh sim é claro certo ok okay bem bom isso exato verdade legal ótimo perfeito
         entendi tá sei obrigado obrigada pois"""
@@ -59,6 +67,7 @@ PORTUGUESE = Language(
         "verb": word_set("preciso procuro chamo disse muito demais realmente"),
     },
     question_words=word_set("que quê quando onde aonde quem como qual quais quanto quanta quantos quantas"),
+    proposals=phrase_set("que tal|o que acha|o que você acha|que acha|por que não"),
     numbers=number_words(
         _ONES,
         _TENS,
@@ -103,6 +112,7 @@ PORTUGUESE = Language(
         tool_running='{"status": "ainda em curso, o resultado ainda não é conhecido"}',
         tool_not_confirmed='{"status": "ainda não feito: pede-se confirmação a quem telefona"}',
         tool_other_unconfirmed='{"error": "não feito: outro pedido espera a confirmação de quem telefona"}',
+        tool_not_asked_for='{"error": "Não fiz nada, porque nada foi pedido. O que deseja?"}',
     ),
     phone=PhoneWords(
         machine=phrase_set(

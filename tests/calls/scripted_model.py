@@ -1,0 +1,64 @@
+"""A language model server that answers by a script, over real HTTP, and an agent that uses it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from tests.llm.faulty_server import chunk
+from tests.server_process import ServerProcess, running_server
+
+Message = dict[str, Any]
+Answer = Callable[[list[Message]], str | tuple[str, str]]
+"""What it answers to a prompt: words, or the name and the arguments of a tool."""
+
+
+class ScriptedModel:
+    """Remembers what it was asked."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.prompts: list[list[Message]] = []
+        self._answer = answer
+
+    async def models(self, _: web.Request) -> web.Response:
+        return web.json_response({"object": "list", "data": [{"id": "m", "object": "model", "created": 0, "owned_by": "test"}]})
+
+    async def complete(self, request: web.Request) -> web.StreamResponse:
+        messages = (await request.json())["messages"]
+        self.prompts.append(messages)
+        answer = self._answer(messages)
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        if isinstance(answer, str):
+            await response.write(chunk({"content": answer}))
+        else:
+            function = {"name": answer[0], "arguments": answer[1]}
+            await response.write(chunk({"tool_calls": [{"index": 0, "id": f"c{len(self.prompts)}", "function": function}]}))
+        await response.write(b"data: [DONE]\n\n")
+        return response
+
+
+@asynccontextmanager
+async def agent_on(folder: Path, answer: Answer, tools: str, settings: str = "") -> AsyncIterator[ServerProcess]:
+    """A server whose agent has these `tools` (Python) and answers by the script."""
+    model = ScriptedModel(answer)
+    app = web.Application()
+    app.router.add_get("/v1/models", model.models)
+    app.router.add_post("/v1/chat/completions", model.complete)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    (folder / "own_tools.py").write_text(tools)
+    (folder / "agent.yaml").write_text(f"tools: [own_tools.py]\nllm: {{base_url: '{url}', model: m}}\n{settings}")
+    starting = running_server(folder, "--config", str(folder / "agent.yaml"), "--event-logs", "9")
+    try:
+        with ExitStack() as stack:  # in a thread, because the model answers from this loop while the server starts
+            yield await asyncio.to_thread(stack.enter_context, starting)
+    finally:
+        await runner.cleanup()

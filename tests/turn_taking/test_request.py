@@ -1,0 +1,160 @@
+"""Words that ask for nothing, and words that do."""
+
+from __future__ import annotations
+
+import pytest
+
+from voiceagent.turn_taking.languages import LANGUAGES, language
+from voiceagent.turn_taking.overlap import Overlap
+from voiceagent.turn_taking.request import asks_nothing
+
+STATEMENT = "Your table for four is booked."
+HALTS = {
+    "en": (
+        "Stop.",
+        "No, stop.",
+        "Stop stop, please.",
+        "Okay, okay, stop.",
+        "Hold on a second.",
+        "Please be quiet.",
+        "Wait. Wait a minute.",
+        "Shut up!",
+        "That's enough, thank you.",
+        "Never mind.",
+        "Can you stop talking, please?",
+        "Um, wait.",
+        "stop",
+        "Just a moment, please.",
+        "Could you hold on for a moment?",
+        "STOP!!!",
+    ),
+    "de": ("Stopp.", "Nein, stopp!", "Warte mal bitte.", "Einen Moment, bitte.", "Hören Sie auf.", "Sei still.", "Vergiss es."),
+    "es": ("Para, por favor.", "Espere un momento.", "No, basta.", "Cállate.", "Un momento, por favor.", "Olvídalo."),
+    "fr": ("Arrêtez, s'il vous plaît.", "Attendez une seconde.", "Non, stop.", "Tais-toi.", "Ça suffit.", "Laisse tomber."),
+    "it": ("Basta.", "Fermati, per favore.", "Aspetti un attimo.", "No, stop.", "Silenzio.", "Lascia perdere."),
+    "pt": ("Pare, por favor.", "Espere um momento.", "Não, chega.", "Silêncio.", "Um momento, por favor.", "Esquece."),
+    "nl": ("Stop.", "Nee, wacht even.", "Hou op, alsjeblieft.", "Een momentje.", "Wees stil.", "Laat maar."),
+}
+REACTIONS = {
+    "en": ("Okay.", "Mm-hmm.", "Right.", "Yeah, okay.", "Oh, I see.", "No.", "Okay, great, thank you.", "Repeat, please.", "Uh."),
+    "de": ("Okay.", "Mhm.", "Ja, genau.", "Ach so.", "Nein.", "Noch einmal, bitte."),
+    "es": ("Vale.", "Mhm.", "Sí, claro.", "No.", "Otra vez, por favor."),
+    "fr": ("D'accord.", "Mhm.", "Oui.", "Non.", "Encore une fois, s'il vous plaît."),
+    "it": ("Okay.", "Mhm.", "Sì, certo.", "No.", "Di nuovo, per favore."),
+    "pt": ("Okay.", "Aham.", "Sim, claro.", "Não.", "Outra vez, por favor."),
+    "nl": ("Oké.", "Mhm.", "Ja, precies.", "Nee.", "Nog een keer, alsjeblieft."),
+}
+REQUESTS = {
+    "en": (
+        "Stop the music.",
+        "Cancel my booking.",
+        "Stop it at nine.",
+        "Stop at one.",
+        "Wait, book a table for four.",
+        "Stop. Book a table for four.",
+        "Okay, cancel it.",
+        "Hold on to my order.",
+        "No, for five people.",
+        "Enough for four people.",
+        "Right now, please.",
+        "Yes, please.",
+        "Go ahead.",
+        "Do it.",
+        "Pause my subscription.",
+        "Goodbye.",
+        "75.",
+        "",
+    ),
+    "de": ("Stopp die Musik.", "Storniere meine Buchung.", "Warte bis neun Uhr.", "Nein, für fünf.", "Ja, bitte."),
+    "es": ("Para la música.", "Cancela mi reserva.", "Para las nueve.", "No, para cinco."),
+    "fr": ("Arrête la musique.", "Annulez ma réservation.", "Non, pour cinq personnes."),
+    "it": ("Ferma la musica.", "Annulla la mia prenotazione.", "No, per cinque."),
+    "pt": ("Pare a música.", "Cancele a minha reserva.", "Não, para cinco."),
+    "nl": ("Stop de muziek.", "Annuleer mijn boeking.", "Nee, voor vijf."),
+}
+CAN_BE_AGREED_TO = {
+    "en": (
+        "Shall I book it?",
+        "It is free at seven. How about Friday?",
+        "Can I do anything else for you?",
+        "And is that right?",
+        "Would you like to know what we have?",
+    ),
+    "de": ("Soll ich ihn buchen?", "Wie wäre es am Freitag?"),
+    "es": ("¿La reservo?", "¿Qué tal el viernes?"),
+    "fr": ("Est-ce que je la réserve ?", "Pourquoi pas vendredi ?"),
+    "it": ("Lo prenoto?", "Che ne dice di venerdì?"),
+    "pt": ("Posso reservar?", "Que tal sexta-feira?"),
+    "nl": ("Zal ik hem boeken?", "Wat dacht u van vrijdag?"),
+}
+OPEN = {
+    "en": ("Hello, how can I help you?", "For how many people?", "And on what day?", "Okay, which table?"),
+    "de": ("Guten Tag, wie kann ich helfen?", "Für wie viele Personen?"),
+    "es": ("Hola, ¿cómo puedo ayudarle?", "¿Para cuántas personas?"),
+    "fr": ("Bonjour, comment puis-je vous aider ?", "À quelle heure ?"),
+    "it": ("Buongiorno, come posso aiutarla?", "A che ora?"),
+    "pt": ("Olá, como posso ajudar?", "Para quantas pessoas?"),
+    "nl": ("Hallo, hoe kan ik u helpen?", "Voor hoeveel personen?"),
+}
+
+
+def pairs(by_code: dict[str, tuple[str, ...]]) -> list[tuple[str, str]]:
+    return [(code, said) for code, texts in by_code.items() for said in texts]
+
+
+def nothing(said: str, code: str, heard: str = STATEMENT, unheard: str = "", last: str | None = None) -> bool:
+    return asks_nothing(Overlap(said, 0.0, True, heard, unheard), said if last is None else last, language(code))
+
+
+@pytest.mark.parametrize(("code", "said"), pairs(HALTS))
+def test_a_command_to_stop_asks_for_nothing_whatever_the_agent_asked(code: str, said: str) -> None:
+    for heard in ("", STATEMENT, CAN_BE_AGREED_TO[code][0], OPEN[code][0]):
+        assert nothing(said, code, heard)
+
+
+@pytest.mark.parametrize(("code", "said"), pairs(REACTIONS))
+def test_a_backchannel_asks_for_nothing_after_a_statement_or_as_the_first_words(code: str, said: str) -> None:
+    assert nothing(said, code)
+    assert nothing(said, code, "")
+
+
+@pytest.mark.parametrize(("code", "said"), pairs(REQUESTS))
+def test_a_request_with_such_a_word_in_it_is_a_request(code: str, said: str) -> None:
+    assert not nothing(said, code)
+
+
+@pytest.mark.parametrize(("code", "question"), pairs(CAN_BE_AGREED_TO))
+def test_a_backchannel_answers_a_question_that_it_can_answer(code: str, question: str) -> None:
+    assert not nothing(REACTIONS[code][0], code, question)
+
+
+@pytest.mark.parametrize(("code", "question"), pairs(OPEN))
+def test_a_backchannel_does_not_answer_a_question_for_something_else(code: str, question: str) -> None:
+    assert nothing(REACTIONS[code][0], code, question)
+
+
+def test_a_question_is_answered_before_its_last_words() -> None:
+    assert not nothing("Yes.", "en", "Shall I book the table for", "you?")
+    assert nothing("Yes.", "en", "Shall I", "book the table for four people on Friday?")
+
+
+@pytest.mark.parametrize(
+    "said", ["Book a table for four. Stop.", "Book a table. No, wait. Stop, please.", "Cancel it. Never mind."]
+)
+def test_a_request_that_is_taken_back_at_its_end_asks_for_nothing(said: str) -> None:
+    assert nothing(said, "en")
+
+
+def test_the_last_utterance_takes_a_request_back_though_the_recogniser_wrote_no_full_stop() -> None:
+    assert nothing("Book a table for four stop", "en", last="stop")
+    assert not nothing("Book a table for four stop", "en", last="Book a table for four stop")
+
+
+def test_nothing_is_known_of_a_language_without_a_file() -> None:
+    assert not nothing("Stop.", "pl")
+
+
+def test_no_language_lacks_a_list() -> None:
+    for one in LANGUAGES.values():
+        assert all((one.halts, one.beside_commands, one.proposals)), one.name
+        assert one.commands.isdisjoint(phrase[0] for phrase in one.halts if len(phrase) == 1), one.name

@@ -1,0 +1,68 @@
+"""Whether the caller's words ask for anything. Words that only tell the agent to stop or to wait, or only show that the caller
+listens, do not. "Stop the music" and "stop at nine" do. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from voiceagent.turn_taking.language import Language, bare_words, has_phrase, without_phrases
+from voiceagent.turn_taking.overlap import Overlap
+
+Kind = Literal["", "halt", "reaction"]
+"""A request, a command to be silent or to wait, or another command or a backchannel."""
+
+_SENTENCES = re.compile(r"(?<=[.!?…。？！।؟۔])\s+")
+_SKIPPED = ("filler", "preposition", "joiner")
+"""Classes of words that may stand before the question word: "and for how many"."""
+ADDRESS_WORDS = 2
+"""So few words before a comma greet or address somebody, and ask nothing: "good morning, how can I help"."""
+
+
+def asks_nothing(turn: Overlap, last: str, language: Language) -> bool:
+    """Whether the caller's turn, `turn.words`, asks for nothing; `turn` also holds what the agent said before. `last` is its last
+    utterance. A turn that ends with a command to stop asks for nothing any more, whatever it asked before. "Okay" and "no" answer
+    a question that they can answer. A command to stop answers none."""
+    sentences = _SENTENCES.split(turn.words.strip())
+    endings = (last, *(" ".join(sentences[start:]) for start in range(len(sentences))))
+    if any(_kind(bare_words(ending), language) == "halt" for ending in endings):
+        return True
+    return _kind(bare_words(turn.words), language) == "reaction" and not _may_be_agreed_to(turn, language)
+
+
+def _kind(words: list[str], language: Language) -> Kind:
+    left, halts = without_phrases(words, language.halts)
+    left, phrases = without_phrases(left, language.command_phrases)
+    commands = halts + phrases + sum(word in language.commands for word in left)
+    nothing = language.backchannels | language.commands | language.unfinished.get("filler", frozenset())
+    if commands:
+        nothing |= language.beside_commands
+    if commands > halts:  # "cancel it" is about something
+        nothing -= language.openers - language.beside_commands
+    if not nothing.issuperset(left):
+        return ""
+    if halts:
+        return "halt"
+    return "reaction" if commands or not language.backchannels.isdisjoint(left) else ""
+
+
+def _may_be_agreed_to(turn: Overlap, language: Language) -> bool:
+    """Whether the agent's last sentence is a question that a yes or a no can answer."""
+    if not turn.asked:
+        return False
+    words = _question(_SENTENCES.split(f"{turn.heard} {turn.unheard}".strip())[-1])
+    if has_phrase(words, language.proposals):
+        return True
+    for word in words:
+        if word in language.question_words:
+            return False
+        if word not in language.backchannels and not any(word in language.unfinished.get(kind, ()) for kind in _SKIPPED):
+            return True
+    return True
+
+
+def _question(sentence: str) -> list[str]:
+    """The words of the sentence from the beginning of its question on."""
+    parts = [bare_words(part) for part in sentence.split(",")]
+    start = next((at for at, words in enumerate(parts) if len(words) > ADDRESS_WORDS), len(parts) - 1)
+    return [word for words in parts[start:] for word in words]
