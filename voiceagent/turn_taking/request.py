@@ -6,14 +6,14 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from voiceagent.turn_taking.language import Language, bare_words, has_phrase, without_phrases
+from voiceagent.turn_taking.language import Language, WordClass, bare_words, has_phrase, without_phrases
 from voiceagent.turn_taking.overlap import Overlap
 
 Kind = Literal["", "halt", "reaction"]
 """A request, a command to be silent or to wait, or another command or a backchannel."""
 
 _SENTENCES = re.compile(r"(?<=[.!?…。？！।؟۔])\s+")
-_SKIPPED = ("filler", "preposition", "joiner")
+_SKIPPED: tuple[WordClass, ...] = ("filler", "preposition", "joiner")
 """Classes of words that may stand before the question word: "and for how many"."""
 ADDRESS_WORDS = 2
 """So few words before a comma greet or address somebody, and ask nothing: "good morning, how can I help"."""

@@ -26,7 +26,8 @@ ENGLISH = Language(
     halts=phrase_set(
         "stop|stop it|stop that|stop this|stop there|stop right there|stop talking|stop speaking|stop talking to me|"
         "wait|wait up|hold on|hold it|hold up|hold please|hang on|pause|quiet|be quiet|keep quiet|"
-        "silence|be silent|hush|shush|shh|shut up|enough|that's enough|that is enough|that will do|one moment|just a moment|just a second|just a minute|just a sec|"
+        "silence|be silent|hush|shush|shh|shut up|enough|that's enough|that is enough|that will do|"
+        "one moment|just a moment|just a second|just a minute|just a sec|"
         "one second|one sec|give me a moment|give me a second|give me a sec|give me a minute|let me think|never mind|"
         "nevermind|forget it|forget about it|leave it|zip it|cut it out|quit it|slow down|not now|halt"
     ),
