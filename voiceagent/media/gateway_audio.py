@@ -52,26 +52,38 @@ class GatewayReceiver:
     """Takes the RTP packets of a call. Keys come in the same sequence as audio (RFC 4733 §2.1): they are counted out of it, so
     that the jitter buffer misses nothing where they were."""
 
-    def __init__(self, audio: PhoneAudio, deliver: Deliver, press: Callable[[str], None], rate_hz: int = HEARD_RATE_HZ) -> None:
+    def __init__(
+        self,
+        audio: PhoneAudio,
+        deliver: Deliver,
+        press: Callable[[str], None],
+        rate_hz: int = HEARD_RATE_HZ,
+        keys: KeyReader | None = None,
+    ) -> None:
+        """`keys` is the reader of the receiver before it: a key may be held meanwhile."""
         self._audio = audio
         self._press = press
-        self._reader = KeyReader()
+        self._reader = keys or KeyReader()
         self._receiver = AudioReceiver(rate_hz, deliver, decoder=PhoneDecoder(AudioFormat(audio.encoding), rate_hz))
         self._others = 0
         """Packets of the sequence that hold no audio."""
+        self._sequence = 0
+        """The number of the packet that arrived last, without its wrap."""
         self._timestamp: int | None = None
         self._long_timestamp = 0
 
     def receive(self, packet: RtpPacket) -> None:
         """Take a packet that arrived now."""
+        self._sequence += (packet.sequence_number - self._sequence + 0x8000 & 0xFFFF) - 0x8000
         if packet.payload_type in ENCODINGS:
+            self._reader.pass_audio(self._sequence)
             sequence = packet.sequence_number - self._others & 0xFFFF
             timestamp = self._unwrapped(packet.timestamp) * _SCALE & 0xFFFF_FFFF
             self._receiver.receive(RtpPacket(0, 0, sequence, timestamp, packet.ssrc, self._in_our_law(packet)))
             return
         self._others += 1
         if packet.payload_type == self._audio.keys_type:
-            key = self._reader.read(packet.payload, packet.timestamp)
+            key = self._reader.read(packet.payload, packet.timestamp, self._sequence, is_marked=bool(packet.marker))
             if key:
                 self._press(key)
 

@@ -14,7 +14,7 @@ from voiceagent.media.audio_cleaner import AudioCleaner
 from voiceagent.media.gateway_audio import GatewayReceiver
 from voiceagent.media.gateway_description import PhoneAudio
 from voiceagent.media.inbound_frames import InboundFrames
-from voiceagent.telephony.telephone_events import CLOCK_HZ
+from voiceagent.telephony.telephone_events import CLOCK_HZ, KeyReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,7 @@ class GatewayEars:
         self._loop = asyncio.get_running_loop()
         self._audio: PhoneAudio | None = None
         self._receiver: GatewayReceiver | None = None
+        self._keys = KeyReader()
         self._counted: dict[str, int] = {}
         """What receivers before it have counted."""
 
@@ -51,9 +52,9 @@ class GatewayEars:
         """It is settled what comes."""
         self._audio = audio
         if self.aside is None:
-            self._receiver = GatewayReceiver(audio, self._on_frame, self._on_key)
+            self._receiver = GatewayReceiver(audio, self._on_frame, self._on_key, keys=self._keys)
         else:
-            self._receiver = GatewayReceiver(audio, self._on_relayed, self._on_key, CLOCK_HZ)
+            self._receiver = GatewayReceiver(audio, self._on_relayed, self._on_key, CLOCK_HZ, self._keys)
 
     def receive(self, packet: RtpPacket) -> None:
         """Take a packet that arrived now."""

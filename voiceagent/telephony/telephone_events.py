@@ -1,4 +1,4 @@
-"""A telephone's keys in RTP (RFC 4733 §2). A key is a run of packets with one timestamp. Each packet tells how long the key is
+"""A telephone's keys in RTP (RFC 4733 §2). A press is a run of packets with one timestamp. Each packet tells how long the key is
 down so far. The last packet says that it was released, and is sent three times. Pure."""
 
 from __future__ import annotations
@@ -6,6 +6,8 @@ from __future__ import annotations
 import struct
 from collections import deque
 from dataclasses import dataclass
+
+from voiceagent.telephony.key_press import KeyEvent, KeyPress
 
 KEYS = "0123456789*#ABCD"
 CLOCK_HZ = 8_000
@@ -23,23 +25,36 @@ PAUSE_FRAMES = 25
 MAX_KEYS = 64
 """The most keys that may wait to be sent."""
 _PAYLOAD = struct.Struct("!BBH")
+_END = 0x80
+"""The bit of a packet whose key was released."""
 _REMEMBERED = 16
 
 
 class KeyReader:
-    """Reports each key once, whichever of its packets arrive and in whatever order."""
+    """Reports each press once, whichever of its packets arrive and in whatever order."""
 
     def __init__(self) -> None:
-        self._seen: deque[int] = deque(maxlen=_REMEMBERED)
+        self._presses: deque[KeyPress] = deque(maxlen=_REMEMBERED)
+        self._audio: deque[int] = deque(maxlen=_REMEMBERED)
 
-    def read(self, payload: bytes, timestamp: int) -> str:
-        """The key, if this is the first packet of it that arrives; empty for a known key, and for anything that is no key."""
-        if len(payload) < _PAYLOAD.size or timestamp in self._seen:
+    def pass_audio(self, sequence: int) -> None:
+        """A packet of audio has arrived; its number in the stream without the wrap."""
+        self._audio.append(sequence)
+
+    def read(self, payload: bytes, timestamp: int, sequence: int | None = None, *, is_marked: bool = False) -> str:
+        """The key, if this is the first packet of its press that arrives; empty for a known press, and for anything that is no
+        key. `sequence` is the packet's number in its stream without the wrap at 2^16, `is_marked` its marker bit."""
+        if len(payload) < _PAYLOAD.size or payload[0] >= len(KEYS):
             return ""
-        event = payload[0]
-        if event >= len(KEYS):
+        event, flags, duration = _PAYLOAD.unpack_from(payload)
+        before = max((audio for audio in self._audio if sequence is not None and audio < sequence), default=None)
+        packet = KeyEvent(event, bool(flags & _END), duration, timestamp, sequence, is_marked, before)
+        known = next((press for press in reversed(self._presses) if press.holds(packet)), None)
+        if known is not None:
+            known.add(packet)
             return ""
-        self._seen.append(timestamp)
+        changes_stamp = any(press.changes_stamp for press in self._presses)
+        self._presses.append(KeyPress(packet, changes_stamp=changes_stamp))
         return KEYS[event]
 
 
@@ -92,7 +107,7 @@ class KeyWriter:
         frame, self._frame = self._frame, self._frame + 1
         is_released = frame >= PRESSED_FRAMES
         duration = min(frame + 1, PRESSED_FRAMES) * FRAME_SAMPLES
-        payload = _PAYLOAD.pack(KEYS.index(self._keys[0]), 0x80 * is_released | VOLUME, duration)
+        payload = _PAYLOAD.pack(KEYS.index(self._keys[0]), _END * is_released | VOLUME, duration)
         if self._frame == PRESSED_FRAMES + END_FRAMES:
             self._keys.popleft()
             self._frame, self._gap = 0, GAP_FRAMES
