@@ -24,6 +24,7 @@ from voiceagent.redaction import keep_secrets_of
 from voiceagent.telephony.settings import TelephonySettings
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.settings import ToolEntry
+from voiceagent.turn_taking.spoken_language import AUTO, agents_languages, check_languages
 
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
 Timeout = Annotated[float, msgspec.Meta(gt=0)]
@@ -205,8 +206,11 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str = "Agent"
     instructions: str = "You are a friendly voice assistant. Answer in one or two short sentences."
     language: Annotated[str, msgspec.Meta(pattern=r"^([a-z]{2,3}|auto)$")] = "en"
-    """The spoken language: a code such as `de`, or `auto`. It sets the recogniser, how written forms are read, the guards' number
-    words, turn-taking and what the agent says by itself."""
+    """The spoken language: a code such as `de`, or `auto`: one of `languages`. It sets the recogniser, how written forms are
+    read, the guards' number words, turn-taking and what the agent says by itself."""
+    languages: Annotated[tuple[str, ...], msgspec.Meta(max_length=32)] = ()
+    """The languages that `auto` chooses among; the call begins in the first. Empty: English and those of `voices`, or without
+    `voices` all that have a file."""
     profile: str = "embedded"
     """An agent that names none has `auto`: see `models.choice`."""
     models: str = ""
@@ -232,6 +236,14 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     telephony: TelephonySettings = TelephonySettings()
     base_dir: str = "."
     """Where relative paths start: set to the file's folder when loaded."""
+
+    def __post_init__(self) -> None:
+        check_languages(self.language, self.languages, self.voices)
+
+    @property
+    def spoken_languages(self) -> tuple[str, ...]:
+        """The codes of the languages that a caller may speak, that of a call's beginning first."""
+        return agents_languages(self.languages, self.voices) if self.language == AUTO else (self.language,)
 
 
 RENAMED = {

@@ -24,6 +24,7 @@ from voiceagent.plugins import Create, load_plugin
 from voiceagent.stt.engine import SttEngine
 from voiceagent.tts.engine import TtsEngine
 from voiceagent.turn_judges.judge import TurnJudge
+from voiceagent.turn_taking.spoken_language import AUTO
 
 DEFAULT_LANGUAGE = "en"
 """The language that every recogniser assumes by itself."""
@@ -68,9 +69,11 @@ async def load_engines(profile: Profile, agent: AgentConfig, known: Registry | N
 
 def _load(profile: Profile, agent: AgentConfig, known: Registry) -> Engines:
     options = agent.options
-    if "language" in options.stt:
-        raise ConfigError(f"options.stt.language: write `language: {options.stt['language']}` beside `name`, for the whole agent")
-    hears = {} if agent.language == DEFAULT_LANGUAGE else {"language": agent.language}
+    for name in {"language", "languages"} & options.stt.keys():
+        raise ConfigError(f"options.stt.{name}: write `{name}: {options.stt[name]}` beside `name`, for the whole agent")
+    hears: dict[str, object] = {} if agent.language == DEFAULT_LANGUAGE else {"language": agent.language}
+    if agent.language == AUTO:
+        hears["languages"] = agent.spoken_languages
     voice = profile.tts.with_options(options.tts)
     llm = load_llm(profile.llm, agent.llm, options.llm, known)
     return Engines(

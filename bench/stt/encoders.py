@@ -57,7 +57,7 @@ def heard(
     model: ShortWhisper, settings: Sequence[Padding], utterances: Sequence[Spoken], language: str = "en"
 ) -> dict[str, Heard]:
     """Every setting's result, by its name."""
-    decoders = [BatchDecoder(model, language=language, loop_penalty=setting.loop_penalty) for setting in settings]
+    decoders = [BatchDecoder(model, languages=(language,), loop_penalty=setting.loop_penalty) for setting in settings]
     found = {setting.name: Heard() for setting in settings}
     for spoken in utterances:
         audio = np.pad(spoken.audio.astype(np.float32) / np.float32(32768), (int(LEAD_S * RATE_HZ), int(TAIL_S * RATE_HZ)))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.conversation import actions as act
 from voiceagent.store.event_log import read_log
+from voiceagent.stt.whisper import WhisperEngine, WhisperOptions
 from voiceagent.turn_taking.language import bare_words
 
 TOOL = '''
@@ -173,3 +175,17 @@ async def test_an_agent_of_any_language_follows_the_caller_with_its_voice(tmp_pa
     (log,) = (tmp_path / "calls").glob("*")
     actions = [action for step in read_log(log)[1] for action in step.actions]
     assert [action.language for action in actions if isinstance(action, act.LanguageChanged)] == ["de"]
+
+
+async def test_what_an_agent_does_not_speak_is_never_heard() -> None:
+    """Whisper base takes these words, spoken by espeak-ng, for Thai, Japanese and Latvian."""
+    spoken = ("de", "en", "es")
+    engine = WhisperEngine(published("whisper-base"), WhisperOptions(language="auto", languages=spoken, compute_type="int8"))
+    for text in ("Vielen Dank für die Einladung.", "Nein, danke.", "Ich brauche bitte Hilfe."):
+        audio = np.pad(say(GERMAN, text), (1600, 3200)).astype(np.float32) / np.float32(32768)
+        for before in ("", "de"):
+            heard = await engine.transcribe(audio, final=True, language=before)
+            assert heard.language in spoken
+            assert heard.language == (before or heard.language)
+            assert all("LATIN" in unicodedata.name(letter) for letter in heard.text if letter.isalpha()), heard.text
+    await engine.close()

@@ -41,6 +41,14 @@ async def test_a_recogniser_of_english_alone_is_refused(language: str, tmp_path:
         await start(AgentConfig(language=language), tmp_path, monkeypatch)
 
 
+async def test_a_recogniser_of_english_alone_is_refused_several_languages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = AgentConfig(language="auto", languages=("de", "en"))
+    with pytest.raises(ConfigError, match="language is 'auto'; the recogniser whisper understands English only: name a multi"):
+        await start(agent, tmp_path, monkeypatch)
+
+
 async def test_the_recognisers_own_option_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     agent = AgentConfig(options=EngineOptions(stt={"language": "de"}))
     with pytest.raises(ConfigError, match=r"options\.stt\.language: write `language: de`"):

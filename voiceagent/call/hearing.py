@@ -69,7 +69,9 @@ class Hearing:
         """`load` gives the engines' load, 0 to 1. `settle` is awaited before an utterance's final words are posted. Raises
         ModelError when the VAD's model cannot be loaded."""
         self.language = ""
-        """The caller's language, if it may change during a call; else empty."""
+        """The call's language, if it may change during a call; else empty."""
+        self._heard = ""
+        """The language of the caller's last words, as the recogniser heard it."""
         self._engine = engine
         self._settings = settings
         self._clock = scope.clock
@@ -175,7 +177,7 @@ class Hearing:
 
     def _begin(self, onset: SpeechOnset) -> None:
         self._utterance_id += 1
-        self._transcriber = UtteranceTranscriber(self._engine, language=self.language)
+        self._transcriber = UtteranceTranscriber(self._engine, language=self.language, heard=self._heard)
         self._transcriber.begin(self._utterance_id, onset.audio)
         self._utterance_samples = len(onset.audio)
         self._is_open = True
@@ -279,6 +281,7 @@ class Hearing:
                 if final is None:  # speech resumed: the decode is no longer needed
                     return
                 text, language = final.text, final.language
+                self._heard = language if text and language else self._heard
         if utterance_id == self._utterance_id:
             self._wordless = not text
         admitted = await admit(self._checks, text)

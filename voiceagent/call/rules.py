@@ -43,6 +43,7 @@ def rules_of(
     fixed_ms = agent.turn.fixed_endpointing_delay_ms
     return Rules(
         language=agent.language,
+        first_language=agent.spoken_languages[0],
         instructions=agent.instructions,
         phrases=_phrases(agent.phrases),
         prompts={name: line for name, line in msgspec.structs.asdict(agent.prompts).items() if line is not None},

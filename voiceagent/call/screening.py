@@ -14,8 +14,7 @@ from voiceagent.conversation.actions import Action, ReplyStarted
 from voiceagent.media.leg import InboundFrame, Leg
 from voiceagent.media.leg_wrapper import LegWrapper
 from voiceagent.telephony.answering_machine import AnsweringMachine, Verdict
-from voiceagent.turn_taking.languages import LANGUAGES, language
-from voiceagent.turn_taking.spoken_language import AUTO
+from voiceagent.turn_taking.languages import language
 
 log = logging.getLogger(__name__)
 
@@ -28,10 +27,9 @@ class Screening(LegWrapper, CallObserver):
     """Implements `Leg`. `watch` names the call before it runs."""
 
     def __init__(self, leg: Leg, agent: AgentConfig) -> None:
-        codes = LANGUAGES if agent.language == AUTO else (agent.language,)
         super().__init__(leg)
         self._settings = agent.telephony.voicemail
-        self._machine = AnsweringMachine([language(code).phone for code in codes])
+        self._machine = AnsweringMachine([language(code).phone for code in agent.spoken_languages])
         self._call: FedCall | None = None
         self._waited_s = 0.0
         self._is_done = False

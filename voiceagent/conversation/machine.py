@@ -31,12 +31,12 @@ from voiceagent.conversation.reply_lifecycle import CALL_LIMIT, FILLER, FINAL, G
 from voiceagent.conversation.rules import Rules
 from voiceagent.conversation.state import LIVE, NextReply, Phase, State
 from voiceagent.conversation.step import Step
-from voiceagent.turn_taking.spoken_language import AUTO, FIRST_LANGUAGE, SpokenLanguage
+from voiceagent.turn_taking.spoken_language import AUTO, SpokenLanguage
 
 
 def start(rules: Rules) -> State:
     """The state of a call that has not begun."""
-    return State(rules, SpokenLanguage(FIRST_LANGUAGE if rules.language == AUTO else rules.language))
+    return State(rules, SpokenLanguage(rules.first_language if rules.language == AUTO else rules.language))
 
 
 def step(state: State, event: ev.Event) -> tuple[State, tuple[act.AnyAction, ...]]:

@@ -11,6 +11,7 @@ from msgspec import Struct
 from voiceagent.turn_taking.endpointing import EndpointModel
 from voiceagent.turn_taking.manners import EAGER, Manners
 from voiceagent.turn_taking.patience import Shape
+from voiceagent.turn_taking.spoken_language import FIRST_LANGUAGE
 
 SLOW_MS = 150.0
 """A tool that takes at least this long is worth predicting while the caller still speaks."""
@@ -107,6 +108,8 @@ class Rules(Struct, frozen=True, forbid_unknown_fields=True):
     language: str = ""
     """The code of the caller's language (`turn_taking.languages`), or AUTO. In an unknown language only the voice and the judges
     decide."""
+    first_language: str = FIRST_LANGUAGE
+    """The code with which a call begins whose language is AUTO."""
     instructions: str = ""
     phrases: Phrases = Phrases()
     prompts: Mapping[str, str] = {}

@@ -67,7 +67,7 @@ from voiceagent.tools.tool import Tool
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.tts.spoken_voice import Speech
 from voiceagent.turn_taking.languages import LANGUAGES, language
-from voiceagent.turn_taking.spoken_language import AUTO, FIRST_LANGUAGE
+from voiceagent.turn_taking.spoken_language import AUTO
 
 log = logging.getLogger(__name__)
 
@@ -252,7 +252,7 @@ def _call_tools(agents: ToolSet, session: dict[str, object], legs: Sequence[Tool
 
 def _speech(agent: AgentConfig, engines: Engines) -> Speech:
     """How the agent speaks. Raises ConfigError."""
-    first = FIRST_LANGUAGE if agent.language == AUTO else agent.language
+    first = agent.spoken_languages[0]
     phrases, own = agent.phrases, language(first).sayings
     by_name = {"greeting": phrases.greeting}
     for name in ("check_in", "farewell", "apology", "transfer", "transfer_failed"):

@@ -35,7 +35,6 @@ from voiceagent.tools.transfer import Transfer
 from voiceagent.turn_taking.language import Language
 from voiceagent.turn_taking.languages import language
 from voiceagent.turn_taking.phone_words import PhoneWords
-from voiceagent.turn_taking.spoken_language import AUTO, FIRST_LANGUAGE
 
 PhoneLeg = StreamLeg | GatewayLeg
 """By vendors' streams and Asterisk, or by SIP."""
@@ -190,4 +189,4 @@ def _words(agent: AgentConfig) -> PhoneWords:
 
 
 def _language(agent: AgentConfig) -> Language:
-    return language(FIRST_LANGUAGE if agent.language == AUTO else agent.language)
+    return language(agent.spoken_languages[0])

@@ -5,7 +5,7 @@ further in a batch than alone, and its text is the same."""
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import ctranslate2
@@ -24,7 +24,9 @@ LOOP_POWERS = (1, 3)
 """Powers of the penalty at the second and the third writing. A short loop needs the cube, which costs words in a long
 sentence."""
 SURE_OF_LANGUAGE = 0.6
-"""From this probability on, a window counts as another language than the call's."""
+"""From this probability on, among the languages that may be spoken, a window counts as another one than the call's …"""
+LEAST_OF_ALL = 0.4
+"""… where it has at least this one among all that the model knows: what sounds like none of them says nothing."""
 PROMPT_CHARACTERS = 200
 PROMPT_STEP_TOKENS = 8
 """Prompts are cut to a multiple of this: in a batch the start of the transcript must stand at the same place."""
@@ -44,7 +46,8 @@ class BatchDecoder:
 
     Args:
         model: the model, its tokenizer and its features.
-        language: a Whisper language code, that of windows which name none; English-only models ignore it.
+        languages: the Whisper codes of the languages that may be spoken; a window that names none, and is not asked, is in the
+            first. English-only models ignore it.
         beam_size: 1 is greedy.
         suppress_tokens: tokens that are never written; None: faster-whisper's default, the symbols that nobody speaks.
         without_timestamps: whether the model is asked for text only.
@@ -57,7 +60,7 @@ class BatchDecoder:
         self,
         model: ShortWhisper,
         *,
-        language: str = "en",
+        languages: Sequence[str] = ("en",),
         beam_size: int = 1,
         suppress_tokens: Sequence[int] | None = None,
         without_timestamps: bool = True,
@@ -75,10 +78,10 @@ class BatchDecoder:
             model.hf_tokenizer,
             multilingual,
             task="transcribe" if multilingual else None,
-            language=language if multilingual else None,
+            language=languages[0] if multilingual else None,
         )
         self._suppress = list(get_suppressed_tokens(self._tokenizer, [-1] if suppress_tokens is None else list(suppress_tokens)))
-        self._language = language
+        self._spoken = tuple(languages)
         self._marks = [self._tokenizer.no_timestamps] if without_timestamps else []
 
     def shape(self, window: Window) -> Shape:
@@ -115,15 +118,15 @@ class BatchDecoder:
         ]
 
     def _languages(self, windows: Sequence[Window], encoded: ctranslate2.StorageView) -> list[str]:
-        """The language of each window: what the model detects where it is asked and sure, else the window's probable language."""
-        likely = [window.language or self._language for window in windows]
+        """The language of each window: that which is set, or heard where it is asked for."""
         if not self._multilingual or not any(window.detect for window in windows):
-            return likely
+            return [window.language or self._spoken[0] for window in windows]
         found = self.model.model.detect_language(encoded)
-        best = [(token.strip("<|>"), chance) for (token, chance), *_ in found]
         return [
-            heard if window.detect and chance >= SURE_OF_LANGUAGE else known
-            for window, known, (heard, chance) in zip(windows, likely, best, strict=True)
+            heard_language({token.strip("<|>"): chance for token, chance in chances}, self._spoken, window.language)
+            if window.detect
+            else window.language or self._spoken[0]
+            for window, chances in zip(windows, found, strict=True)
         ]
 
     def _start(self, language: str) -> list[int]:
@@ -220,6 +223,15 @@ class BatchDecoder:
             elif text:
                 words.append(RecognisedWord(text, start_s, end_s, probability))
         return tuple(words)
+
+
+def heard_language(chances: Mapping[str, float], spoken: Sequence[str], likely: str) -> str:
+    """The one of the `spoken` languages that was heard, by the model's probabilities of all that it knows; in doubt the `likely`
+    one, or the best if there is none."""
+    best = max(spoken, key=lambda code: chances.get(code, 0.0))
+    chance = chances.get(best, 0.0)
+    is_sure = chance >= LEAST_OF_ALL and chance >= SURE_OF_LANGUAGE * sum(chances.get(code, 0.0) for code in spoken)
+    return best if is_sure or likely not in spoken else likely
 
 
 def compression_ratio(text: str) -> float:

@@ -42,7 +42,7 @@ class SttEngine(Protocol):
         wanted: asyncio.Event | None = None,
     ) -> Hypothesis:
         """Decode mono 16 kHz audio in -1..1, shape (samples,). Runs off the event loop. Without `word_times` the words' times may
-        be zero. `language` is what the caller spoke so far; empty: the engine's own setting. A `final` decode goes before partial
+        be zero. `language` is what the caller spoke so far; empty: not known. A `final` decode goes before partial
         ones, and so does an `urgent` partial. A final whose text is in doubt may be decoded once more, but not before it is
         `wanted`. Only a partial that is not urgent may raise DecodeDropped. Cancelling removes it from the queue. Raises
         EngineError."""

@@ -83,10 +83,11 @@ class _Final:
 class UtteranceTranscriber:
     """Transcribes one call, an utterance at a time."""
 
-    def __init__(self, engine: SttEngine, options: StreamOptions | None = None, language: str = "") -> None:
-        """`options`: the engine's own, unless given; `language`: what the caller spoke so far, if it may be any language."""
+    def __init__(self, engine: SttEngine, options: StreamOptions | None = None, language: str = "", heard: str = "") -> None:
+        """`options`: the engine's own, unless given. If the caller may speak several languages, partials are written in
+        `language`, the call's, and `heard` is that of the caller's words before."""
         self.options = options or engine.stream
-        self._language = language
+        self._language, self._heard = language, heard
         self._engine = engine
         self._utterance_id = -1
         self._clear()
@@ -226,7 +227,8 @@ class UtteranceTranscriber:
     ) -> Hypothesis:
         audio = self._audio.between(start, end)
         prompt = " ".join(committed[-PROMPT_WORDS:])
-        known: _Extra = {"language": self._language} if self._language else {}
+        language = self._language if wanted is None else self._heard
+        known: _Extra = {"language": language} if language else {}
         if urgent:
             known["urgent"] = True
         if wanted is not None and not wanted.is_set():

@@ -20,7 +20,7 @@ from voiceagent.stt.gates import rejection
 from voiceagent.stt.hypothesis import Hypothesis, Window
 from voiceagent.stt.options import StreamOptions
 from voiceagent.stt.queue import DecodeQueue
-from voiceagent.turn_taking.spoken_language import AUTO, FIRST_LANGUAGE
+from voiceagent.turn_taking.spoken_language import AUTO, nearest_code
 
 if TYPE_CHECKING:
     from voiceagent.stt.decoder import BatchDecoder
@@ -38,8 +38,10 @@ class WhisperOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Options of a profile's `stt`."""
 
     language: str = ENGLISH
-    """A language code of Whisper's, or `auto`: a final takes the language of which the model is sure. The agent's `language` sets
-    it."""
+    """A language code of Whisper's, or `auto`: a final is written in the one of `languages` that is heard in it. The agent's
+    `language` sets it."""
+    languages: tuple[str, ...] = ()
+    """What `auto` chooses among; empty: all that the model knows. The agent's `languages` or `voices` set it."""
     device: str = "cpu"
     compute_type: str = "default"
     cpu_threads: int = 1
@@ -86,11 +88,11 @@ class WhisperEngine:
         from voiceagent.stt.decoder import BatchDecoder  # slow to import; only a running engine needs it
 
         model = _loaded(path, self.options)
-        language = self._known_language(model, path)
+        languages = self._known_languages(model, path)
         self.decoder, self._thorough = (
             BatchDecoder(
                 one,
-                language=language,
+                languages=languages,
                 beam_size=beams,
                 suppress_tokens=self.options.suppress_tokens,
                 without_timestamps=self.options.without_timestamps,
@@ -106,18 +108,27 @@ class WhisperEngine:
             self._decode, group=self._shape, max_batch=self.options.max_batch, workers=self.options.workers
         )
 
-    def _known_language(self, model: ShortWhisper, path: Path) -> str:
-        """The code of the language that is set, or probable. Raises ConfigError."""
-        language = FIRST_LANGUAGE if self.options.language == AUTO else self.options.language
-        if not model.model.is_multilingual and self.options.language != ENGLISH:
-            raise ConfigError(
-                f"language is {self.options.language!r}; the recogniser {path.name} understands English only: name a "
-                "multilingual Whisper by stt.path"
-            )
-        if model.model.is_multilingual and language not in model.supported_languages:
-            known = ", ".join(model.supported_languages)
-            raise ConfigError(f"language is {language!r}; the recogniser {path.name} expects `auto` or one of: {known}")
-        return language
+    def _known_languages(self, model: ShortWhisper, path: Path) -> tuple[str, ...]:
+        """The codes of the language that is set, or of those that `auto` chooses among. Raises ConfigError."""
+        if not model.model.is_multilingual:
+            if self.options.language != ENGLISH:
+                raise ConfigError(
+                    f"language is {self.options.language!r}; the recogniser {path.name} understands English only: name a "
+                    "multilingual Whisper by stt.path"
+                )
+            return (ENGLISH,)
+        known = model.supported_languages
+        is_open = self.options.language == AUTO
+        languages = (self.options.languages or (ENGLISH, *known)) if is_open else (self.options.language,)
+        for code in languages:
+            if code not in known:
+                setting = "languages holds" if is_open else "language is"
+                expected = "" if is_open else "`auto` or "
+                raise ConfigError(
+                    f"{setting} {code!r}; the recogniser {path.name} expects {expected}one of: {', '.join(known)}"
+                    f"{nearest_code(code, known)}"
+                )
+        return languages
 
     async def transcribe(
         self,
