@@ -17,6 +17,7 @@ from tests.media.conftest import MediaServer, tone
 from tests.media.test_connections import offer_of, settled
 from voiceagent.client.caller import Caller
 from voiceagent.client.impairment import Address, Impairment, Relay, _Side
+from voiceagent.client.signalling import answer_to
 from voiceagent.errors import MediaError
 
 CONNECT_S = 5.0
@@ -71,10 +72,9 @@ async def babbles(server: MediaServer) -> None:
 
 
 async def only_offers(server: MediaServer) -> None:
-    caller = Caller(server.url)
     peer, sdp = await offer_of()
     await peer.close()
-    await caller._post(sdp)
+    await answer_to(server.url, None, sdp)
 
 
 @pytest.mark.parametrize("visit", [only_offers, never_shakes_hands, babbles])

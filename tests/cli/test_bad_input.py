@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import http.server
 import re
 import shutil
 import socket
+import threading
 import wave
 from collections.abc import Callable
 from pathlib import Path
@@ -146,5 +148,91 @@ def test_a_wav_of_another_kind_is_refused(voiceagent: Run, tmp_path: Path) -> No
     refused(voiceagent("call", "--say", str(path)), "8bit.wav", "WAV")
 
 
-def test_a_recording_into_no_folder_is_refused_before_the_call(voiceagent: Run) -> None:
-    refused(voiceagent("call", "--say", "Hello.", "--record", "/nowhere/call.wav"), "/nowhere/call.wav")
+@pytest.mark.parametrize("option", ["--record", "--json"])
+def test_a_file_that_cannot_be_written_is_refused_before_the_call(voiceagent: Run, tmp_path: Path, option: str) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    for path in ("/nowhere/call.wav", str(tmp_path), str(tmp_path / "file" / "call.wav"), str(tmp_path / ("x" * 300))):
+        outcome = voiceagent("call", "--say", "Hello.", option, path)
+        assert outcome.code == 2
+        refused(outcome, re.escape(path[-200:]))
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_looking_whether_a_file_can_be_written_leaves_it_as_it_was(voiceagent: Run, tmp_path: Path) -> None:
+    (tmp_path / "call.json").write_text("kept")
+    files = ("--json", str(tmp_path / "call.json"), "--record", str(tmp_path / "call.wav"))
+    refused(voiceagent("call", "--url", "http://127.0.0.1:9", "--say", "Hello.", *files), "no server there")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("call.json", "kept")]
+
+
+def test_a_recording_is_not_written_to_a_file_named_minus(
+    voiceagent: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refused(voiceagent("call", "--say", "Hello.", "--record", "-"), "--record -", "standard output")
+    refused(voiceagent("call", "--url", "http://127.0.0.1:9", "--say", "Hello.", "--json", "-"), "no server there")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_file_is_not_both_recording_and_json(voiceagent: Run, tmp_path: Path) -> None:
+    path = str(tmp_path / "call")
+    refused(voiceagent("call", "--say", "Hello.", "--record", path, "--json", path), "one file")
+
+
+@pytest.mark.parametrize("text", ["", "   ", "-", "…", "?!", "👋"])
+def test_nothing_to_say_is_refused_before_the_call(voiceagent: Run, text: str) -> None:
+    outcome = voiceagent("call", "--url", "http://127.0.0.1:9", "--say", "Hello.", "--say", text)
+    assert outcome.code == 2
+    refused(outcome, "holds no words")
+
+
+@pytest.mark.parametrize(
+    ("voice", "said"),
+    [
+        ("piper-jo", ("no voice 'piper-jo'", "piper-joe")),
+        ("micro-lm", ("no voice 'micro-lm'", "micro-voice")),
+        ("/nowhere/voice.onnx", ("no voice '/nowhere/voice.onnx'",)),
+        ("piper-ljspeech", ("not on this machine", "voiceagent models pull piper-ljspeech")),
+    ],
+)
+def test_a_voice_that_is_not_here_is_refused_before_the_call(
+    voiceagent: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, voice: str, said: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("VOICEAGENT_MODELS", str(tmp_path))
+    outcome = voiceagent("call", "--url", "http://127.0.0.1:9", "--say", "Hello.", "--voice", voice)
+    assert outcome.code == 2
+    refused(outcome, *said)
+
+
+@pytest.mark.parametrize(
+    "url", ["127.0.0.1:8080", "ftp://127.0.0.1", "http://", "http://[", "http://a b", "http://127.0.0.1:99999", ""]
+)
+def test_a_call_to_what_is_no_url_is_refused(voiceagent: Run, url: str) -> None:
+    refused(voiceagent("call", "--url", url, "--say", "Hello."))
+
+
+class Another(http.server.BaseHTTPRequestHandler):
+    """A web server that is no voiceagent."""
+
+    def do_GET(self) -> None:
+        self._answer(404, b"<html>Not here.</html>")
+
+    def do_POST(self) -> None:
+        self._answer(404, b"<html>Not here.</html>")
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+    def _answer(self, status: int, body: bytes) -> None:
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def test_a_call_to_another_web_server_is_refused(voiceagent: Run) -> None:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Another) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        port = server.server_address[1]
+        refused(voiceagent("call", "--url", f"http://127.0.0.1:{port}", "--say", "Hello."), "404", "no voiceagent server")
+        refused(voiceagent("call", "--url", f"https://127.0.0.1:{port}", "--say", "Hello."), "TLS")
+        server.shutdown()

@@ -154,7 +154,7 @@ class Call:
             scope, self._judges, self._hearing.utterance_audio, self._thinking.session, self._tools.schemas, self._judged
         )
         self._speaking = Speaking(scope, self._voice, self._leg.playout)
-        self._session.settings.offer(cleaning.begin(self._leg, parts.agent))
+        self._session.settings.offer(cleaning.begin(self._leg, parts.agent), greets=bool(self.state.rules.phrases.greeting))
         self._send(self._session.start(self._asked))
         tasks.start("leg", self._frames())
         tasks.start("leg", self._client())

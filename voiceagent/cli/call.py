@@ -1,29 +1,47 @@
-"""`voiceagent call`: a headless caller over real WebRTC. It speaks text with the bundled voice, or WAV files. It prints the
-conversation and where each turn's time went, as measured on the caller's side."""
+"""`voiceagent call`: a headless caller over real WebRTC. It speaks text with an installed voice, or WAV files. It prints the
+conversation and where each turn's time went, as measured on the caller's side. What there is when a call fails is kept."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import wave
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 
 from voiceagent.audio.resample import resample
-from voiceagent.cli.waterfall import waterfall
+from voiceagent.cli.call_report import STDOUT, Outcome, Report, write
 from voiceagent.client.caller import Caller
-from voiceagent.client.dialogue import Dialogue, Exchange
+from voiceagent.client.dialogue import Dialogue
+from voiceagent.client.signalling import about
+from voiceagent.client.voices import ChosenVoice, VoiceError, best_voice, named_voice
 from voiceagent.engines import load_tts
-from voiceagent.errors import ConfigError
-from voiceagent.models.registry import profile
+from voiceagent.errors import ConfigError, MediaError
+from voiceagent.models.registry import registry
 
 MAX_WAV_S = 60
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What is to be done in a call."""
+
+    url: str
+    token: str
+    texts: tuple[str, ...]
+    voice: ChosenVoice | None
+    """None: the best for the server."""
+    barge_in_s: float | None
+    """Every second utterance interrupts the reply to the one before it, so long after its first audio."""
+    waits_for_greeting: bool | None
+    """None: if the server says that the agent greets."""
+    timeout_s: float
 
 
 class Speech:
@@ -50,78 +68,96 @@ def read_wav(path: Path) -> Speech:
     return Speech(path.name, samples.astype(np.int32).mean(axis=1).astype(np.int16), rate_hz)
 
 
-async def speak(texts: tuple[str, ...]) -> list[Speech]:
-    """Each `--say` as audio: a path that ends in .wav is read, anything else is spoken by the bundled voice."""
-    paths = [Path(text) if text.lower().endswith(".wav") else None for text in texts]
-    speeches = [read_wav(path) if path else None for path in paths]
-    if all(speeches):
+async def speak(texts: tuple[str, ...], voice: ChosenVoice | None) -> list[Speech]:
+    """Each `--say` as audio: a path that ends in .wav is read, anything else is spoken by the voice."""
+    speeches = [read_wav(Path(text)) if is_wav(text) else None for text in texts]
+    if voice is None:
         return [speech for speech in speeches if speech]
-    voice = load_tts(profile("embedded").tts)
+    engine = load_tts(voice.spec)
     try:
         spoken = []
         for text, speech in zip(texts, speeches, strict=True):
             if speech is None:
-                parts = [chunk.pcm async for chunk in voice.synthesise(text)]
-                speech = Speech(text, np.concatenate(parts), voice.sample_rate_hz)
+                parts = [chunk.pcm async for chunk in engine.synthesise(text)]
+                speech = Speech(text, np.concatenate([*parts, np.zeros(0, np.int16)]), engine.sample_rate_hz)
+                if not speech.pcm.any():
+                    raise ConfigError(f"--say {text!r}: the voice {voice.name} says nothing of it; give it words")
             spoken.append(speech)
         return spoken
     finally:
-        await voice.close()
+        await engine.close()
 
 
-async def converse(caller: Caller, speeches: list[Speech], barge_in_s: float | None, greets: bool, timeout_s: float) -> Dialogue:
-    """Say everything in order. With `barge_in_s`, every second utterance interrupts the reply to the one before it."""
-    async with caller, Dialogue(caller, timeout_s=timeout_s) as dialogue:
+def is_wav(text: str) -> bool:
+    """Whether a `--say` names a file."""
+    return text.lower().endswith(".wav")
+
+
+async def converse(script: Script, outcome: Outcome, shown: Callable[[Outcome], None]) -> None:
+    """Make the call, and say everything in order. `shown` is called whenever there is more to show."""
+    told = await about(outcome.caller.url, script.token or None)
+    if not all(map(is_wav, script.texts)):
+        outcome.voice = script.voice or best_voice(registry(), told)
+    waiting = await speak(script.texts, outcome.voice)
+    dialogue = outcome.dialogue
+    async with outcome.caller, dialogue:
+        shown(outcome)
+        greets = await dialogue.greets() if script.waits_for_greeting is None else script.waits_for_greeting
         if greets:
             await dialogue.wait_greeting()
-        waiting = list(speeches)
+            shown(outcome)
         while waiting:
             speech = waiting.pop(0)
-            if barge_in_s is None or not waiting:
-                await dialogue.turn(speech.text, speech.pcm, speech.rate_hz)
-                continue
-            other = waiting.pop(0)
+            other = waiting.pop(0) if waiting and script.barge_in_s is not None else None
             await dialogue.turn(
                 speech.text,
                 speech.pcm,
                 speech.rate_hz,
-                interrupt_with=(other.text, resampled(other, speech.rate_hz)),
-                interrupt_after_s=barge_in_s,
+                interrupt_with=(other.text, resample(other.pcm, other.rate_hz, speech.rate_hz)) if other else None,
+                interrupt_after_s=script.barge_in_s or 0.0,
             )
-        return dialogue
+            shown(outcome)
 
 
-def resampled(speech: Speech, rate_hz: int) -> NDArray[np.int16]:
-    """The speech at another rate."""
-    return resample(speech.pcm, speech.rate_hz, rate_hz)
+def carry_out(script: Script, outcome: Outcome, shown: Callable[[Outcome], None]) -> int:
+    """Make the call; what breaks it off once it is up is noted. Returns the exit code. Raises VoiceAgentError when it did not
+    come about."""
+    try:
+        asyncio.run(converse(script, outcome, shown))
+    except MediaError as error:
+        if not outcome.caller.started_ms:
+            raise
+        outcome.failure = str(error)
+    except KeyboardInterrupt:
+        if not outcome.caller.started_ms:
+            raise
+        outcome.failure = "interrupted"
+        return INTERRUPTED
+    return outcome.code
 
 
-def show(console: Console, exchange: Exchange) -> None:
-    """One turn: what was said, understood, done and heard, and its waterfall."""
-    console.print(f"[bold]you[/]    {exchange.said}")
-    if exchange.caption != exchange.said:
-        console.print(f"       [dim]understood: {exchange.caption or '(nothing)'}[/]")
-    for tool in exchange.tools:
-        console.print(f"       [cyan]{tool['name']}[/]({tool['arguments']}) → {tool['output']}", markup=True, highlight=False)
-    cut = f" [strike dim]{exchange.unheard}[/]" if exchange.unheard else ""
-    console.print(f"[bold]agent[/]  {exchange.heard or '(nothing was heard)'}{cut}")
-    times: list[str] = []
-    if exchange.voice_to_voice_ms is not None:
-        times.append(f"voice to voice {exchange.voice_to_voice_ms:.0f} ms")
-    if exchange.barge_in_stop_ms is not None:
-        times.append(f"stopped {exchange.barge_in_stop_ms:.0f} ms after the interruption")
-    console.print(f"       [dim]received audio: {', '.join(times) or 'none'}[/]")
-    if exchange.turn is not None:
-        console.print(waterfall(exchange.turn))
+def require_writable(paths: list[Path]) -> None:
+    """Make sure that the files can be written. Raises UsageError."""
+    if len({path.absolute() for path in paths}) < len(paths):
+        raise click.UsageError(f"{paths[0]}: the recording and the JSON cannot be one file; name two")
+    for path in paths:
+        try:
+            if path.exists():
+                path.open("ab").close()
+            else:
+                path.open("xb").close()
+                path.unlink()
+        except FileNotFoundError as error:
+            raise click.UsageError(f"{path}: its folder does not exist; make it first") from error
+        except OSError as error:
+            raise click.UsageError(f"{path}: cannot be written ({error.strerror}); name another file") from error
 
 
-def summary(dialogue: Dialogue) -> dict[str, object]:
-    """The conversation as data, for `--json`."""
-    return {
-        "greeting": dialogue.greeting,
-        "turns": [asdict(exchange) for exchange in dialogue.exchanges],
-        "errors": dialogue.errors,
-    }
+def require_words(texts: tuple[str, ...]) -> None:
+    """Make sure that there is something to say. Raises UsageError."""
+    for text in texts:
+        if not any(map(str.isalnum, text)):
+            raise click.UsageError(f"--say {text!r}: holds no words; expected text, or a WAV file")
 
 
 @click.command(
@@ -131,20 +167,31 @@ Examples:
   voiceagent call --say question.wav --record call.wav --json call.json
   voiceagent call --say "Tell me a joke." --say "Stop." --barge-in 1.0
 
-Exit codes: 0 every turn was answered, 1 it was not, 2 wrong usage."""
+Exit codes: 0 every turn was answered, 1 it was not, 2 wrong usage. What was said and heard by then is shown and written."""
 )
 @click.option("--url", default="http://127.0.0.1:8080", show_default=True, help="The server.")
 @click.option("--token", envvar="VOICEAGENT_KEY", show_envvar=True, default="", help="A key of the server, if it asks for one.")
 @click.option("--say", "texts", multiple=True, required=True, help="Text, or a 16-bit WAV file; may be given several times.")
+@click.option(
+    "--voice",
+    "voice_name",
+    default="",
+    metavar="NAME|PATH",
+    help="Who speaks the text: a voice of `models list`, or a Piper voice's .onnx. Default: the best that is here.",
+)
 @click.option(
     "--barge-in",
     "barge_in_s",
     type=click.FloatRange(0, 60),
     help="Every second --say interrupts the reply, this many seconds after its first audio.",
 )
-@click.option("--greeting/--no-greeting", default=True, show_default=True, help="Whether to wait for the agent's greeting.")
+@click.option(
+    "--greeting/--no-greeting", default=None, help="Whether to wait for the agent's greeting. Default: if the server has one."
+)
 @click.option("--record", type=click.Path(dir_okay=False, path_type=Path), help="Write both sides to a stereo WAV.")
-@click.option("--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Write everything as JSON.")
+@click.option(
+    "--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Write everything as JSON; - is standard output."
+)
 @click.option(
     "--timeout", "timeout_s", default=30.0, show_default=True, type=click.FloatRange(1, 600), help="Longest wait, in seconds."
 )
@@ -152,30 +199,29 @@ def call(
     url: str,
     token: str,
     texts: tuple[str, ...],
+    voice_name: str,
     barge_in_s: float | None,
-    greeting: bool,
+    greeting: bool | None,
     record: Path | None,
     json_path: Path | None,
     timeout_s: float,
 ) -> int:
     """Call an agent without a browser: over WebRTC, with spoken text or WAV files."""
     logging.getLogger("aioice").setLevel(logging.ERROR)
-    console = Console(highlight=False)
-    for path in (record, json_path):
-        if path is not None and not path.parent.is_dir():
-            raise ConfigError(f"{path}: its folder does not exist; make it first")
+    require_words(texts)
+    if str(record) == STDOUT:
+        raise click.UsageError("--record -: a recording is not written to standard output; name a file")
+    require_writable([path for path in (record, json_path) if path is not None and str(path) != STDOUT])
+    try:
+        voice = named_voice(registry(), voice_name) if voice_name else None
+    except VoiceError as error:
+        raise click.UsageError(f"--voice: {error}") from error
+    script = Script(url, token, texts, voice, barge_in_s, greeting, timeout_s)
     caller = Caller(url, token or None)
-    dialogue = asyncio.run(_call(caller, texts, barge_in_s, greeting, timeout_s))
-    if dialogue.greeting:
-        console.print(f"[bold]agent[/]  {dialogue.greeting}")
-    for exchange in dialogue.exchanges:
-        show(console, exchange)
-    if record is not None:
-        caller.recording.write(record)
-    if json_path is not None:
-        json_path.write_text(json.dumps(summary(dialogue), indent=2) + "\n", encoding="utf-8")
-    return 0 if all(exchange.heard for exchange in dialogue.exchanges) else 1
-
-
-async def _call(caller: Caller, texts: tuple[str, ...], barge_in_s: float | None, greeting: bool, timeout_s: float) -> Dialogue:
-    return await converse(caller, await speak(texts), barge_in_s, greeting, timeout_s)
+    outcome = Outcome(caller, Dialogue(caller, timeout_s=timeout_s))
+    report = Report(to_stderr=str(json_path) == STDOUT)
+    code = carry_out(script, outcome, report.show)
+    report.show(outcome)
+    if outcome.failure:
+        click.echo(f"error: {outcome.failure}", err=True)
+    return code if write(outcome, record, json_path) else code or 1

@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 
-import aiohttp
 import numpy as np
 from aiortc import RTCBundlePolicy, RTCConfiguration, RTCIceServer, RTCPeerConnection, RTCSessionDescription
 from aiortc.exceptions import InternalError, InvalidStateError, OperationError
@@ -23,6 +22,7 @@ from voiceagent.audio.levels import VoicedTimeline
 from voiceagent.audio.resample import resample
 from voiceagent.client.impairment import Relay
 from voiceagent.client.recording import Recording
+from voiceagent.client.signalling import answer_to
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.media import aiortc_hooks
@@ -35,6 +35,8 @@ from voiceagent.media.webrtc import opus_only
 
 MAX_SAY_S = 600
 """How many seconds of speech may wait to be said."""
+LOST_AFTER_MS = 5000.0
+"""A server that lives sends a packet at least every 400 ms. After so long a time without one, it or the network is gone."""
 MAX_AGENT_FRAMES = 3000
 """One minute of the agent's audio may wait for a reader of `frames`; beyond that the oldest frame is dropped."""
 
@@ -106,7 +108,7 @@ class Caller:
         self._frames: deque[AgentFrame] = deque(maxlen=MAX_AGENT_FRAMES)
         self._changed = asyncio.Event()
         self._connected = asyncio.Event()
-        self._end_reason = ""
+        self._end_reason, self._last_packet_ms = "", 0.0
 
     async def __aenter__(self) -> Caller:
         await self.connect()
@@ -114,6 +116,11 @@ class Caller:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self.hangup()
+
+    @property
+    def call_id(self) -> str:
+        """The server's id of the call; empty before it is answered."""
+        return self.location.rpartition("/")[2]
 
     @property
     def end_reason(self) -> str:
@@ -153,7 +160,8 @@ class Caller:
         await peer.setLocalDescription(await peer.createOffer())
         offer = with_opus_parameters(peer.localDescription.sdp)
         self._receiver.payload_type = opus_payload_type(offer)
-        answer = read_answer(await self._post(self._relay.rewrite_offer(offer) if self._relay else offer))
+        answered = await answer_to(self.url, self._token, self._relay.rewrite_offer(offer) if self._relay else offer)
+        self.location, answer = answered.location, read_answer(answered.body)
         if self._relay is not None:
             answer = await self._relay.rewrite_answer(answer)
         try:
@@ -163,29 +171,6 @@ class Caller:
         aiortc_hooks.take_rtp(transceiver.receiver, self._on_rtp, opus.RTP_CLOCK_HZ)
         aiortc_hooks.lose_late_data(peer)
         aiortc_hooks.repeat_flights(peer)
-
-    async def _post(self, offer: str) -> str:
-        target = f"{self.url}/v1/realtime/calls"
-        headers = {"Content-Type": "application/sdp"}
-        if self._token:
-            headers["Authorization"] = f"Bearer {self._token}"
-        try:
-            async with (
-                aiohttp.ClientSession() as session,
-                session.post(target, data=offer.encode(), headers=headers) as response,
-            ):
-                body = await response.text()
-                if response.status not in (200, 201):
-                    raise MediaError(f"{target}: the server refused the call ({response.status}): {_problem(body)}")
-                self.location = response.headers.get("Location", "")
-                return body
-        except aiohttp.InvalidURL as error:
-            raise MediaError(f"{self.url!r} is not a URL; expected one such as http://127.0.0.1:8080") from error
-        except aiohttp.ClientConnectorError as error:
-            detail = error.strerror or str(error)
-            raise MediaError(f"{self.url}: no server there ({detail}); start one with `voiceagent serve`") from error
-        except aiohttp.ClientError as error:
-            raise MediaError(f"{target}: no answer ({error or type(error).__name__}); expected SDP") from error
 
     def say(self, pcm: NDArray[np.int16], rate_hz: int = RATE_HZ) -> None:
         """Queue speech, mono int16, shape (samples,); silence is sent when nothing is queued. Raises MediaError when more than
@@ -241,6 +226,15 @@ class Caller:
         while time.monotonic() * 1000.0 - max(since_ms, self.heard.last_voiced_ms or 0.0) < quiet_ms:
             await self._wait_up()
         return self.heard.last_voiced_ms or 0.0
+
+    async def wait_until(self, condition: Callable[[], bool]) -> None:
+        """Wait until `condition`, which is asked each time that something was sent or heard. Raises MediaError when the call ends
+        first, or when nothing comes from the server any more."""
+        while not condition():
+            silent_ms = time.monotonic() * 1000.0 - max(self._last_packet_ms, self.started_ms)
+            if silent_ms > LOST_AFTER_MS:
+                raise MediaError(f"{self.url}: nothing has come from the server for {LOST_AFTER_MS / 1000:g} s; it is gone")
+            await self._wait_up()
 
     async def wait_ended(self) -> str:
         """Wait for the end of the call; returns the reason."""
@@ -303,8 +297,9 @@ class Caller:
         self._changed.set()
 
     def _on_rtp(self, packet: RtpPacket) -> None:
+        self._last_packet_ms = time.monotonic() * 1000.0
         if self.on_packet is not None:
-            self.on_packet(packet, time.monotonic() * 1000.0)
+            self.on_packet(packet, self._last_packet_ms)
         if self._receiver is not None:
             self._receiver.receive(packet)
 
@@ -329,11 +324,3 @@ class Caller:
         # The server's DTLS close_notify: aiortc's connectionState stays "connected".
         if self._peer is not None and self._peer.getTransceivers()[0].receiver.transport.state == "closed":
             self._end("ended")
-
-
-def _problem(body: str) -> str:
-    try:
-        message = json.loads(body)["error"]["message"]
-    except (ValueError, KeyError, TypeError):
-        message = body.strip()[:200]
-    return str(message) or "no reason given"

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voiceagent.client.caller import Caller, ServerEvent
+from voiceagent.client.turns import Turn, TurnReader
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.media.ticker import FRAME_MS
@@ -19,28 +20,64 @@ from voiceagent.media.ticker import FRAME_MS
 QUIET_MS = 400.0
 """The agent's turn is over when the events say so and nothing was heard for this long."""
 STOPPED_MS = 150.0
+UNANSWERED_MS = 3000.0
+"""Words with which the caller has stopped the agent ("Stop.") need no answer: none is waited for longer than this."""
 MAX_EVENTS = 100_000
 
 
 @dataclass(slots=True)
 class Exchange:
-    """One turn as the caller's side saw it. Times come from the audio sent and received."""
+    """One utterance and the agent's turns after it, as the caller's side saw them. Times are of the audio sent and received."""
 
     said: str
-    caption: str = ""
-    """What the agent understood."""
-    heard: str = ""
-    """The agent's words that were played."""
-    unheard: str = ""
-    """Its words that the interruption cut."""
-    tools: list[JsonObject] = field(default_factory=list)
-    """`voiceagent.tool` events of ended tools: name, arguments, output, ok."""
-    turn: JsonObject | None = None
-    """The server's `voiceagent.turn`: its stages against the budget."""
+    turns: list[Turn] = field(default_factory=list)
+    """Usually one. An utterance that the agent cut off has more."""
+    unanswered: str = ""
+    """What was understood of it, and not answered."""
+    spoken_over: Turn | None = None
+    """The agent's turn that this utterance was said over; None when the agent was silent."""
     voice_to_voice_ms: float | None = None
-    """From the end of the caller's speech to the first agent audio received; None when there was none."""
+    """From the end of the caller's speech to the first agent audio received after it; None when there was none."""
     barge_in_stop_ms: float | None = None
-    """From the onset of the caller's interruption to the last agent audio received; None when nobody interrupted."""
+    """From the onset of the interruption of this exchange's reply to the last agent audio received; None when nobody interrupted
+    it."""
+
+    @property
+    def caption(self) -> str:
+        """What the agent understood."""
+        return " ".join(filter(None, [*(turn.caption for turn in self.turns), self.unanswered]))
+
+    @property
+    def heard(self) -> str:
+        """The agent's words that were played."""
+        return " ".join(turn.heard for turn in self.turns if turn.heard)
+
+    @property
+    def unheard(self) -> str:
+        """Its words that were cut."""
+        return " ".join(turn.unheard for turn in self.turns if turn.unheard)
+
+    @property
+    def tools(self) -> list[JsonObject]:
+        """`voiceagent.tool` events of ended tools."""
+        return [tool for turn in self.turns for tool in turn.tools]
+
+    @property
+    def turn(self) -> JsonObject | None:
+        """The first of the server's `voiceagent.turn`s: its stages against the budget."""
+        return next((turn.measured for turn in self.turns if turn.measured is not None), None)
+
+    @property
+    def needs_no_answer(self) -> bool:
+        """Whether it stopped the agent ("Stop."), or the agent went on over it ("mm-hm")."""
+        return self.spoken_over is not None and (self.spoken_over.is_interrupted or bool(self.spoken_over.passed_over))
+
+    @property
+    def failure(self) -> str:
+        """Why it was not answered; empty if it was."""
+        failed = "; ".join(turn.failure for turn in self.turns if turn.failure)
+        was_cut = self.needs_no_answer or self.barge_in_stop_ms is not None
+        return failed or ("" if self.heard or was_cut else "nothing was heard")
 
 
 class Dialogue:
@@ -55,6 +92,7 @@ class Dialogue:
         self.call_end_reason = ""
         self._timeout_s = timeout_s
         self._events: list[ServerEvent] = []
+        self._turns = TurnReader()
         self._arrived = asyncio.Event()
         self._reader: asyncio.Task[None] | None = None
 
@@ -71,6 +109,7 @@ class Dialogue:
         async for event in self.caller.events():
             if len(self._events) < MAX_EVENTS:
                 self._events.append(event)
+            self._turns.take(event.data)
             if event.type == "error":
                 self.errors.append(event.data.get("error", {}))
             if event.type == "voiceagent.call_ended":
@@ -86,6 +125,11 @@ class Dialogue:
     def event_count(self) -> int:
         """How many events have arrived."""
         return len(self._events)
+
+    @property
+    def turns(self) -> list[Turn]:
+        """All turns and replies of the call so far, the greeting with them."""
+        return self._turns.turns
 
     async def wait_event(self, wanted: Callable[[ServerEvent], bool], since: int, what: str) -> ServerEvent:
         """The first event from number `since` on that matches. Raises MediaError after the time-out, or when the call ends."""
@@ -107,11 +151,17 @@ class Dialogue:
             return f"; the server reported: {self.errors[-1].get('message', self.errors[-1])}"
         return f"; the server ended it: {self.call_end_reason}" if self.call_end_reason else ""
 
+    async def greets(self) -> bool:
+        """Whether the agent greets, as the server tells. A server that does not tell is taken for one whose agent does."""
+        created = await self.wait_event(lambda event: event.type == "session.created", 0, "the session")
+        ours = created.data.get("session", {}).get("voiceagent", {})
+        return bool(ours.get("greeting", True))
+
     async def wait_greeting(self) -> str:
         """Wait until the agent has greeted; returns its words. Use it only with an agent that greets."""
         await self.wait_event(lambda event: event.type == "response.done", 0, "the greeting (has it none: --no-greeting)")
         await self.caller.wait_quiet(QUIET_MS)
-        self.greeting = self._heard_since(0)[0]
+        self.greeting = self.turns[0].heard
         return self.greeting
 
     async def turn(
@@ -125,70 +175,102 @@ class Dialogue:
     ) -> list[Exchange]:
         """Say `pcm` (mono int16, shape (samples,)) and wait for the agent's turn to end. With `interrupt_with`, say that
         during the reply, `interrupt_after_s` after its first audio; this makes a second exchange. Raises MediaError when no
-        reply comes."""
-        first = await self._say(said, pcm, rate_hz)
-        if interrupt_with is None:
-            await self._finish(first)
-            return [first[0]]
-        exchange, since = first
-        text, interruption = interrupt_with
-        await asyncio.sleep(interrupt_after_s)
+        reply comes. What has come by then is in `exchanges`."""
+        first = Exchange(said)
+        self.exchanges.append(first)
+        since = len(self.turns)
+        try:
+            ended_ms = await self._say(first, pcm, rate_hz)
+            if interrupt_with is None:
+                await self._answer(first, since, ended_ms)
+                return [first]
+            await asyncio.sleep(interrupt_after_s)
+        finally:
+            first.turns = self.turns[since:]
+            first.unanswered = self._turns.pending
+        return [first, await self._interrupt(first, since, *interrupt_with, rate_hz)]
+
+    async def _interrupt(self, first: Exchange, since: int, said: str, pcm: NDArray[np.int16], rate_hz: int) -> Exchange:
+        """Say something while the agent answers the first utterance."""
+        middle = len(self.turns)
+        second = Exchange(said, spoken_over=self.turns[-1] if self._turns.is_replying else None)
+        self.exchanges.append(second)
         began_ms = time.monotonic() * 1000.0
-        second = Exchange(text)
-        self.caller.say(interruption, rate_hz)
-        await self.wait_event(lambda event: event.type == "voiceagent.turn", since, "the interrupted turn's end")
-        second_since = self.event_count
-        stopped_ms = await self.caller.wait_quiet(STOPPED_MS)
-        onset_ms = self.caller.said.first_onset_after(began_ms - FRAME_MS)
-        exchange.barge_in_stop_ms = None if onset_ms is None else max(0.0, stopped_ms - onset_ms)
-        self._fill(exchange, since, second_since)
-        self.exchanges.append(exchange)
-        ended_ms = await self.caller.wait_said()
-        await self._first_audio(second, ended_ms)
-        await self._finish((second, second_since))
-        return [exchange, second]
+        first.unanswered = ""
+        try:
+            self.caller.say(pcm, rate_hz)
+            await self._until(lambda: not self._turns.is_replying or len(self.turns) > middle, "the interrupted turn's end")
+            stopped_ms = await self.caller.wait_quiet(STOPPED_MS)
+            onset_ms = self.caller.said.first_onset_after(began_ms - FRAME_MS)
+            if onset_ms is not None and stopped_ms > onset_ms:
+                first.barge_in_stop_ms = stopped_ms - onset_ms
+            ended_ms = await self._said(began_ms)
+            await self._speaks(second, ended_ms)
+            await self._answer(second, middle, ended_ms)
+        finally:
+            first.turns, second.turns = self.turns[since:middle], self.turns[middle:]
+            second.unanswered = self._turns.pending or (second.spoken_over.passed_over if second.spoken_over else "")
+        return second
 
-    async def _say(self, said: str, pcm: NDArray[np.int16], rate_hz: int) -> tuple[Exchange, int]:
-        exchange, since = Exchange(said), self.event_count
+    async def _say(self, exchange: Exchange, pcm: NDArray[np.int16], rate_hz: int) -> float:
+        """Say it, and wait until the agent speaks after it. Returns when the speech ended."""
+        began_ms = time.monotonic() * 1000.0
         self.caller.say(pcm, rate_hz)
-        await self._first_audio(exchange, await self.caller.wait_said())
-        return exchange, since
+        ended_ms = await self._said(began_ms)
+        await self._speaks(exchange, ended_ms)
+        return ended_ms
 
-    async def _first_audio(self, exchange: Exchange, ended_ms: float) -> None:
+    async def _said(self, began_ms: float) -> float:
+        """Wait until all is said; returns when the speech ended. Sound too soft to be speech ends with its last sample."""
+        ended_ms = await self.caller.wait_said()
+        return ended_ms if ended_ms > began_ms else time.monotonic() * 1000.0
+
+    async def _speaks(self, exchange: Exchange, ended_ms: float) -> None:
+        began_ms = time.monotonic() * 1000.0
+
+        def is_settled() -> bool:
+            if (self.caller.heard.last_voiced_ms or 0.0) > ended_ms:
+                return True
+            waited_ms = time.monotonic() * 1000.0 - began_ms
+            return exchange.needs_no_answer and not self._is_busy and waited_ms > UNANSWERED_MS
+
+        await self._until(is_settled, f"an answer to {exchange.said!r}")
+        onset_ms = self.caller.heard.first_onset_after(ended_ms)
+        exchange.voice_to_voice_ms = None if onset_ms is None else onset_ms - ended_ms
+
+    @property
+    def _is_busy(self) -> bool:
+        return self._turns.is_hearing or self._turns.is_replying
+
+    def _quiet_ms(self) -> float:
+        """For how long nothing has been heard, and no event has come."""
+        last_event_ms = self._events[-1].received_ms if self._events else 0.0
+        return time.monotonic() * 1000.0 - max(self.caller.heard.last_voiced_ms or 0.0, last_event_ms)
+
+    async def _answer(self, exchange: Exchange, since: int, ended_ms: float) -> None:
+        """Wait until all of the utterance is answered and the agent is silent. The call may end with the answer."""
+
+        def is_over() -> bool:
+            now_ms, turns = time.monotonic() * 1000.0, self.turns[since:]
+            if self.caller.end_reason:
+                return any(turn.heard for turn in turns)
+            answered = any(turn.measured is not None for turn in turns)
+            if exchange.needs_no_answer and not answered:
+                answered = now_ms - ended_ms > UNANSWERED_MS
+            return answered and not self._is_busy and min(self._quiet_ms(), now_ms - ended_ms) > QUIET_MS
+
+        await self._until(is_over, "the turn's end")
+        if exchange.voice_to_voice_ms is None:
+            onset_ms = self.caller.heard.first_onset_after(ended_ms)
+            exchange.voice_to_voice_ms = None if onset_ms is None else onset_ms - ended_ms
+
+    async def _until(self, condition: Callable[[], bool], what: str) -> None:
         try:
             async with asyncio.timeout(self._timeout_s):
-                exchange.voice_to_voice_ms = await self.caller.wait_heard(ended_ms) - ended_ms
+                await self.caller.wait_until(lambda: condition() or bool(self.caller.end_reason))
+                if self.caller.end_reason and self._reader is not None:
+                    await asyncio.wait([self._reader])  # the last events say more
         except TimeoutError as error:
-            raise MediaError(f"waited {self._timeout_s:g} s for an answer to {exchange.said!r}{self._why()}") from error
-
-    async def _finish(self, part: tuple[Exchange, int]) -> None:
-        exchange, since = part
-        await self.wait_event(lambda event: event.type == "voiceagent.turn", since, "the turn's end")
-        await self.caller.wait_quiet(QUIET_MS)
-        self._fill(exchange, since, self.event_count)
-        self.exchanges.append(exchange)
-
-    def _heard_since(self, since: int, until: int | None = None) -> tuple[str, str]:
-        """What was heard and unheard of the replies that began to be heard between the events `since` and `until`. An interrupted
-        reply's last report comes after the next utterance has begun."""
-        end = len(self._events) if until is None else until
-        began: dict[str, int] = {}
-        spoken: dict[str, tuple[str, str]] = {}
-        for index, event in enumerate(self._events):
-            if event.type == "voiceagent.heard":
-                item = str(event.data["item_id"])
-                began.setdefault(item, index)
-                spoken[item] = (str(event.data["heard"]), str(event.data["unheard"]))
-        mine = [spoken[item] for item, index in began.items() if since <= index < end]
-        return " ".join(heard for heard, _ in mine if heard), " ".join(unheard for _, unheard in mine if unheard)
-
-    def _fill(self, exchange: Exchange, since: int, until: int) -> None:
-        for event in self._events[since:]:
-            if event.type == "voiceagent.turn" and exchange.turn is None:
-                exchange.turn = event.data
-        for event in self._events[since:until]:
-            if event.type == "conversation.item.input_audio_transcription.completed":
-                exchange.caption = f"{exchange.caption} {event.data['transcript']}".strip()
-            elif event.type == "voiceagent.tool" and event.data.get("status") in ("completed", "failed"):
-                exchange.tools.append(event.data)
-        exchange.heard, exchange.unheard = self._heard_since(since, until)
+            raise MediaError(f"waited {self._timeout_s:g} s for {what}{self._why()}") from error
+        if not condition():
+            raise MediaError(f"the call ended before {what}{self._why()}")

@@ -67,7 +67,7 @@ class SessionSettings:
             },
             "tools": list(tools),
             "tool_choice": "auto",
-            "voiceagent": {"version": __version__, "call_id": call_id, "agent": agent},
+            "voiceagent": {"version": __version__, "call_id": call_id, "agent": agent, "greeting": False},
         }
 
     @property
@@ -80,9 +80,10 @@ class SessionSettings:
         """Whether noise is to be suppressed."""
         return self.session["audio"]["input"]["noise_reduction"] is not None
 
-    def offer(self, noise_reduction: NoiseReduction) -> None:
-        """What the leg can do; before the session is shown."""
+    def offer(self, noise_reduction: NoiseReduction, *, greets: bool = False) -> None:
+        """What the leg can do, and whether the agent speaks first; before the session is shown."""
         self._noise_reduction = noise_reduction
+        self.session["voiceagent"]["greeting"] = greets
         self.session["audio"]["input"]["noise_reduction"] = noise_reduction.shown
 
     def is_clients_tool(self, name: str) -> bool:

@@ -42,6 +42,7 @@ def about(agent: AgentConfig, tools: Sequence[ToolSchema]) -> dict[str, object]:
     found = unfit(agent, tools)
     return {
         "agent": agent.name,
+        "language": agent.language,
         "profile": profile.name,
         "description": profile.description,
         "models": [{"part": part, "name": name} for part, (name, _) in models.items()],

@@ -1,0 +1,170 @@
+"""What has become of a call that `voiceagent call` makes: as text, while it goes on, and as data for `--json`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from voiceagent.cli.waterfall import waterfall
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue, Exchange
+from voiceagent.client.turns import Turn
+from voiceagent.client.voices import ChosenVoice
+from voiceagent.errors import MediaError
+from voiceagent.json_types import JsonObject
+
+STDOUT = "-"
+
+
+@dataclass(slots=True)
+class Outcome:
+    """A call so far."""
+
+    caller: Caller
+    dialogue: Dialogue
+    voice: ChosenVoice | None = None
+    """Who has spoken the text; None when WAV files were said."""
+    failure: str = ""
+    """Why the call broke off; empty if it did not."""
+
+    @property
+    def code(self) -> int:
+        """The exit code: whether every utterance was answered."""
+        return 1 if self.failure or any(exchange.failure for exchange in self.dialogue.exchanges) else 0
+
+    def data(self) -> JsonObject:
+        """All of it, as JSON."""
+        return {
+            "call": self.caller.call_id,
+            "url": self.caller.url,
+            "voice": self.voice.name if self.voice else None,
+            "greeting": self.dialogue.greeting,
+            "turns": [turn for exchange in self.dialogue.exchanges for turn in _turns(exchange)],
+            "errors": self.dialogue.errors,
+            "ended": self.dialogue.call_end_reason or self.caller.end_reason,
+            "failure": self.failure or None,
+        }
+
+
+def _turns(exchange: Exchange) -> list[JsonObject]:
+    """The server's turns that answered an utterance. What the agent said unasked belongs to the turn before it."""
+    groups: list[list[Turn]] = []
+    for turn in exchange.turns:
+        if groups and turn.measured is None and not turn.caption:
+            groups[-1].append(turn)
+        else:
+            groups.append([turn])
+    groups = groups or [[Turn(exchange.unanswered)]]
+    return [
+        {
+            "said": exchange.said,
+            "part": number,
+            "parts": len(groups),
+            "caption": " ".join(turn.caption for turn in group if turn.caption),
+            "heard": " ".join(turn.heard for turn in group if turn.heard),
+            "unheard": " ".join(turn.unheard for turn in group if turn.unheard),
+            "passed_over": group[0].passed_over,
+            "tools": [tool for turn in group for tool in turn.tools],
+            "turn": group[0].measured,
+            "voice_to_voice_ms": exchange.voice_to_voice_ms if number == len(groups) else None,
+            "barge_in_stop_ms": exchange.barge_in_stop_ms if number == len(groups) else None,
+            "failure": "; ".join(turn.failure for turn in group if turn.failure) or None,
+        }
+        for number, group in enumerate(groups, start=1)
+    ]
+
+
+class Report:
+    """Prints a call as it goes on; everything once."""
+
+    def __init__(self, *, to_stderr: bool) -> None:
+        self._console = Console(highlight=False, stderr=to_stderr, soft_wrap=True)
+        self._shown = 0
+        """How many exchanges."""
+        self._has_begun = self._has_greeted = False
+
+    def show(self, outcome: Outcome) -> None:
+        """What is new."""
+        if not self._has_begun and outcome.caller.call_id:
+            self._has_begun = True
+            self._line("call", Text(outcome.caller.call_id))
+            if outcome.voice is not None:
+                remark = f"  {outcome.voice.remark}" if outcome.voice.remark else ""
+                self._line("voice", Text(outcome.voice.name).append(remark, "dim"))
+        if outcome.dialogue.greeting and not self._has_greeted:
+            self._has_greeted = True
+            self._line("agent", Text(outcome.dialogue.greeting))
+        for exchange in outcome.dialogue.exchanges[self._shown :]:
+            self._shown += 1
+            self._exchange(exchange)
+
+    def _line(self, who: str, what: Text) -> None:
+        self._console.print(Text(f"{who:<7}", "bold").append_text(what))
+
+    def _note(self, what: str, style: str = "dim") -> None:
+        self._console.print(Text(f"       {what}", style))
+
+    def _exchange(self, exchange: Exchange) -> None:
+        """An utterance: what was said, understood, done and heard, and the waterfalls of its turns."""
+        self._line("you", Text(exchange.said))
+        parts = sum(bool(turn.caption) for turn in exchange.turns)
+        if parts > 1:
+            self._note(f"the agent answered before the end: {parts} turns")
+        if not exchange.caption:
+            self._note("understood: (nothing)")
+        for turn in exchange.turns:
+            if turn.caption and (parts > 1 or turn.caption != exchange.said):
+                self._note(f"understood: {turn.caption}")
+            self._turn(turn)
+        if exchange.unanswered:
+            self._note(f"not answered: {exchange.unanswered}")
+        self._note(f"received audio: {', '.join(_times(exchange)) or 'none'}")
+        if exchange.failure:
+            self._note(f"failed: {exchange.failure}", "red")
+
+    def _turn(self, turn: Turn) -> None:
+        for tool in turn.tools:
+            self._note(f"{tool['name']}({tool['arguments']}) → {tool['output']}", "cyan")
+        heard = Text(turn.heard or "(nothing was heard)")
+        if turn.unheard:
+            heard.append(f" (not heard: {turn.unheard})", "dim")
+        self._line("agent", heard)
+        if turn.passed_over:
+            self._note(f"went on over: {turn.passed_over}")
+        if turn.measured is not None:
+            self._console.print(waterfall(turn.measured))
+
+
+def _times(exchange: Exchange) -> Iterator[str]:
+    if exchange.voice_to_voice_ms is not None:
+        yield f"voice to voice {exchange.voice_to_voice_ms:.0f} ms"
+    if exchange.barge_in_stop_ms is not None:
+        yield f"stopped {exchange.barge_in_stop_ms:.0f} ms after the interruption"
+
+
+def write(outcome: Outcome, record: Path | None, json_path: Path | None) -> bool:
+    """Write what was asked for, as far as the call went. Returns whether all could be written; what could not is told."""
+    problems = []
+    if record is not None:
+        try:
+            outcome.caller.recording.write(record)
+        except MediaError as error:
+            problems.append(str(error))
+    if json_path is not None:
+        text = json.dumps(outcome.data(), indent=2, ensure_ascii=False) + "\n"
+        try:
+            if str(json_path) == STDOUT:
+                click.echo(text, nl=False)
+            else:
+                json_path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            problems.append(f"{json_path}: cannot be written ({error.strerror}); name a writable place for the JSON")
+    for problem in problems:
+        click.echo(f"error: {problem}", err=True)
+    return not problems

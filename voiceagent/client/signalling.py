@@ -1,0 +1,78 @@
+"""The HTTP requests of a caller: its offer, and what the server says about the agent. Whatever goes wrong is one line."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import aiohttp
+
+from voiceagent.errors import MediaError
+from voiceagent.json_types import JsonObject
+
+ANSWER_TIMEOUT_S = 15.0
+EXPECTED = "expected a voiceagent server's, such as http://127.0.0.1:8080"
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A server's answer to a request."""
+
+    status: int
+    body: str
+    location: str
+    """The resource that was made; empty when none was."""
+
+
+async def answer_to(url: str, token: str | None, offer: str) -> Answered:
+    """The server's answer to an SDP offer. Raises MediaError when it is refused."""
+    answered = await _request(url, token, "POST", "/v1/realtime/calls", offer.encode())
+    if answered.status not in (200, 201):
+        raise MediaError(f"{url}: the server refused the call ({answered.status}): {_problem(answered)}")
+    return answered
+
+
+async def about(url: str, token: str | None) -> JsonObject:
+    """What the server says of the agent and its models; nothing if it is a server that does not say. Raises MediaError when it
+    cannot be reached or refuses the key."""
+    answered = await _request(url, token, "GET", "/v1/voiceagent/about")
+    if answered.status in (401, 403, 429, 503):
+        raise MediaError(f"{url}: the server refused the call ({answered.status}): {_problem(answered)}")
+    try:
+        found = json.loads(answered.body) if answered.status == 200 else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+async def _request(url: str, token: str | None, method: str, path: str, body: bytes | None = None) -> Answered:
+    headers = {"Content-Type": "application/sdp"} if body else {}
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(ANSWER_TIMEOUT_S)) as session,
+            session.request(method, f"{url}{path}", data=body, headers=headers) as response,
+        ):
+            return Answered(response.status, await response.text(errors="replace"), response.headers.get("Location", ""))
+    except aiohttp.InvalidURL as error:
+        raise MediaError(f"{url!r} is not a URL; {EXPECTED}") from error
+    except TimeoutError as error:
+        raise MediaError(f"{url}: no answer within {ANSWER_TIMEOUT_S:g} s; {EXPECTED}") from error
+    except aiohttp.ClientConnectorCertificateError as error:
+        raise MediaError(f"{url}: its certificate is not trusted ({error.certificate_error})") from error
+    except aiohttp.ClientConnectorSSLError as error:
+        raise MediaError(f"{url}: does not speak TLS there; write http:// if it is a server without a certificate") from error
+    except aiohttp.ClientConnectorError as error:
+        detail = error.strerror or str(error)
+        raise MediaError(f"{url}: no server there ({detail}); start one with `voiceagent serve`") from error
+    except (aiohttp.ClientError, UnicodeError, ValueError) as error:
+        raise MediaError(f"{url}: no answer that can be read ({str(error) or type(error).__name__}); {EXPECTED}") from error
+
+
+def _problem(answered: Answered) -> str:
+    try:
+        message = str(json.loads(answered.body)["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        return f"this is no voiceagent server; {EXPECTED}"
+    return f"{message} Give the key with --token or $VOICEAGENT_KEY." if answered.status == 401 else message
