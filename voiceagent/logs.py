@@ -1,6 +1,6 @@
 """What `voiceagent serve` logs, to standard error. Its own lines follow `--log-level`. Other libraries' lines do too, except
 those of libraries that speak HTTP, which write addresses, headers and bodies at levels below a warning. Known secrets are removed
-from every line."""
+from every line. A line a turn is logged at the default level, too."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import logging
 from voiceagent.redaction import redacted
 
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+TURNS = "voiceagent.turns"
+"""The logger of the lines about turns: one a turn, at the level INFO, or WARNING if something was wrong."""
 SPEAKS_HTTP = ("httpx", "httpx2", "httpcore", "httpcore2", "openai", "mcp", "urllib3", "huggingface_hub")
 
 
@@ -21,10 +23,18 @@ class Redacting(logging.Formatter):
 
 
 def configure(level: str) -> logging.Handler:
-    """Log from `level` on; returns the handler that writes."""
+    """Log from `level` on, and turns at every level below ERROR; returns the handler that writes."""
     handler = logging.StreamHandler()
     handler.setFormatter(Redacting(LINE))
     logging.basicConfig(level=level.upper(), handlers=[handler])
+    if level.upper() == "WARNING":
+        logging.getLogger(TURNS).setLevel(logging.INFO)
     for name in SPEAKS_HTTP:
         logging.getLogger(name).setLevel(max(logging.WARNING, logging.getLevelNamesMapping()[level.upper()]))
     return handler
+
+
+def replace(handler: logging.Handler, by: logging.Handler) -> None:
+    """Give all lines to another handler from now on."""
+    logging.getLogger().removeHandler(handler)
+    logging.getLogger().addHandler(by)

@@ -339,8 +339,6 @@ class Call:
     def _measured(self, report: TurnReport) -> None:
         misses = check_turn(report, self._parts.budgets)
         self._send(self._session.on_turn(report, self._limits_ms, [miss.stage for miss in misses]))
-        for miss in misses:
-            log.warning("call %s turn %d over budget: %s", self.call_id, report.turn, miss)
         for observer in self._observers:
             observer.measured(report, misses)
 

@@ -22,7 +22,7 @@ from voiceagent.server.app import make_app
 from voiceagent.server.auth import KEYS_VARIABLE, OPERATOR_KEYS_VARIABLE, check_exposure, keys_from_environment
 from voiceagent.server.connections import MAX_CONNECTIONS
 from voiceagent.server.draining import DRAIN_TIMEOUT_S
-from voiceagent.server.log_limit import LogLimit
+from voiceagent.server.log_limit import LimitedHandler
 from voiceagent.server.run import serve as run_server
 
 
@@ -84,7 +84,7 @@ SIGUSR1           drain: no new calls, stop when the last has ended"""
     default="warning",
     show_default=True,
     type=click.Choice(["debug", "info", "warning", "error"]),
-    help="What is logged, to standard error.",
+    help="What is logged, to standard error. A line a turn is logged below `error`; it holds no word that was said.",
 )
 def serve(
     host: str,
@@ -123,8 +123,10 @@ def serve(
     limits = load_budgets(budgets or default_budgets_file()).extended(name, profile_of(agent, known).budgets)
     service = AgentService(agent, limits, keys, operator_keys, event_logs=event_logs).service()
     service = dataclasses.replace(service, drain_timeout_s=drain_timeout_s)
-    log_handler.addFilter(LogLimit(service.metrics.log_left_out))
+    limited = LimitedHandler(log_handler, service.metrics.log_left_out)
+    logs.replace(log_handler, limited)
     app = make_app(service)
+    app.cleanup_ctx.append(lambda _: limited.tell_from_time_to_time())
     asyncio.run(
         run_server(
             app,

@@ -58,6 +58,7 @@ from voiceagent.server.phone_calls import (
 from voiceagent.server.problems import Problem
 from voiceagent.server.recordings import Recordings
 from voiceagent.server.sip_line import SipService
+from voiceagent.server.turn_log import TurnLog
 from voiceagent.store.event_log import EventLog, event_logs_dir
 from voiceagent.store.turns import TurnStore, turns_file
 from voiceagent.telephony.settings import Telephone
@@ -198,7 +199,7 @@ class AgentService:
             recording = recording_of(recordings, agent, leg)
             legs = () if no_tools(parts.engines.llm) else phone_tools(agent, leg, putting_through, recording)
             call_tools = _call_tools(tools, session, legs)
-            observers: list[CallObserver] = [Measured(metrics, store)]
+            observers: list[CallObserver] = [Measured(metrics, store), TurnLog()]
             if self.event_logs:
                 folder = event_logs_dir(data_dir())
                 rules = rules_of(agent, tools, parts.engines.turn, parts.engines.llm.limits, call_tools.legs)

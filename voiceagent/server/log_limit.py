@@ -1,14 +1,19 @@
 """A limit on the log: so many lines of one kind in a period, then one line that says how many more there were. So clients that
-make a server complain cannot fill its disk."""
+make a server complain cannot fill its disk. That one line always comes: when the period is over, or at the end of the process."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
+from voiceagent.logs import TURNS
+
 LINES = 5
+TURN_LINES = 100
+"""The same for the lines about turns: each turn has one, on a server that carries many calls too."""
 EVERY_S = 10.0
 MAX_KINDS = 256
 
@@ -20,35 +25,81 @@ class _Kind:
     began_s: float
     lines: int = 0
     left_out: int = 0
+    last: logging.LogRecord | None = None
+    """The last line that was left out."""
 
 
-class LogLimit(logging.Filter):
-    """Attach it to a handler. The kind of a line is the place that writes it: logger, level, file and line of code."""
+class LimitedHandler(logging.Handler):
+    """Hands lines on to another handler. The kind of a line is the place that writes it: logger, level, file and line of code."""
 
     def __init__(
-        self, on_left_out: Callable[[int], None] = lambda count: None, clock: Callable[[], float] = time.monotonic
+        self,
+        target: logging.Handler,
+        on_left_out: Callable[[int], None] = lambda count: None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__()
+        self._target = target
         self._kinds: dict[tuple[str, int, str, int], _Kind] = {}
         self._on_left_out = on_left_out
         self._clock = clock
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a line is written. The first line after a period says how many were left out."""
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line, or count it. What was counted in a period that is over is told first."""
         now_s = self._clock()
         key = (record.name, record.levelno, record.pathname, record.lineno)
         kind = self._kinds.get(key)
         if kind is None:
             if len(self._kinds) >= MAX_KINDS:
+                self.tell_totals()
                 self._kinds.clear()
             kind = self._kinds[key] = _Kind(now_s)
         if now_s - kind.began_s >= EVERY_S:
-            if kind.left_out:
-                record.msg, record.args = f"{record.getMessage()} ({kind.left_out} more like this were left out)", None
-            kind.began_s, kind.lines, kind.left_out = now_s, 0, 0
+            self._tell(kind)
+            kind.began_s, kind.lines = now_s, 0
         kind.lines += 1
-        if kind.lines <= LINES:
-            return True
+        if kind.lines <= (TURN_LINES if record.name == TURNS else LINES):
+            self._target.handle(record)
+            return
         kind.left_out += 1
+        kind.last = record
         self._on_left_out(1)
-        return False
+
+    def tell_totals(self, *, older_than_s: float = 0.0) -> None:
+        """Write how many lines of each kind were left out in periods that are at least so old."""
+        self.acquire()
+        try:
+            for kind in self._kinds.values():
+                if self._clock() - kind.began_s >= older_than_s:
+                    self._tell(kind)
+        finally:
+            self.release()
+
+    def close(self) -> None:
+        """No more lines come."""
+        self.tell_totals()
+        super().close()
+
+    async def tell_from_time_to_time(self) -> AsyncIterator[None]:
+        """While this is open, totals are told when their periods are over, also if no further line of their kind comes."""
+
+        async def tell() -> None:
+            while True:
+                await asyncio.sleep(EVERY_S)
+                self.tell_totals(older_than_s=EVERY_S)
+
+        telling = asyncio.create_task(tell(), name="totals of the log")
+        yield
+        telling.cancel()
+        await asyncio.wait([telling])
+        self.tell_totals()
+
+    def _tell(self, kind: _Kind) -> None:
+        record, count = kind.last, kind.left_out
+        kind.last, kind.left_out = None, 0
+        if record is None:
+            return
+        more = "1 similar line was left out" if count == 1 else f"{count} similar lines were left out, the last one"
+        total = logging.makeLogRecord({**record.__dict__, "msg": f"{more}: {record.getMessage()}", "args": None})
+        total.exc_info = total.exc_text = total.stack_info = None
+        self._target.handle(total)

@@ -112,6 +112,7 @@ def _exit_at_once(number: int, frame: FrameType | None) -> None:
 
 def _exit_late() -> None:
     log.error("the server did not stop within %g s and ends as it is", EXIT_WITHIN_S)
+    logging.shutdown()
     os._exit(EXIT_LATE)
 
 
