@@ -19,7 +19,7 @@ from voiceagent.redaction import redacted
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 DEBUG_VARIABLE = "VOICEAGENT_DEBUG"
-COMMANDS = ("serve", "call", "dial", "report", "replay", "bench", "plan", "models", "doctor")
+COMMANDS = ("serve", "call", "dial", "report", "calls", "replay", "bench", "plan", "models", "doctor")
 """Each command is the function of that name in the module of that name, in the order of `--help`."""
 
 

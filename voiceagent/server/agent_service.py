@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -59,7 +60,7 @@ from voiceagent.server.problems import Problem
 from voiceagent.server.recordings import Recordings
 from voiceagent.server.sip_line import SipService
 from voiceagent.server.turn_log import TurnLog
-from voiceagent.store.event_log import EventLog, event_logs_dir
+from voiceagent.store.event_log import EventLog, Origin, event_logs_dir
 from voiceagent.store.turns import TurnStore, turns_file
 from voiceagent.telephony.settings import Telephone
 from voiceagent.telephony.sip_settings import Trunk
@@ -203,7 +204,9 @@ class AgentService:
             if self.event_logs:
                 folder = event_logs_dir(data_dir())
                 rules = rules_of(agent, tools, parts.engines.turn, parts.engines.llm.limits, call_tools.legs)
-                observers.append(Logged(EventLog(folder, call_id, rules, keep=self.event_logs, losses=metrics.losses)))
+                origin = Origin(agent.name, leg.kind, time.time())
+                kept = EventLog(folder, call_id, rules, keep=self.event_logs, losses=metrics.losses, origin=origin)
+                observers.append(Logged(kept))
             observers += result_of(results, call_id, leg, recording)
             own = replace(parts, agent=agent)
             screening = screening_of(agent, leg, recording)

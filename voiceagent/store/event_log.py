@@ -31,6 +31,9 @@ MAX_LOG_BYTES = 64 * 1024 * 1024
 """Several hours of talk; later steps are not kept."""
 BUFFER_BYTES = 64 * 1024
 LOST = "event log steps"
+ID_BEGINS = "rtc_"
+MAX_NAMED = 10
+"""How many calls are named where an id fits several."""
 
 log = logging.getLogger(__name__)
 _ENCODER = msgspec.json.Encoder(enc_hook=float)
@@ -50,11 +53,23 @@ class _Written(msgspec.Struct, frozen=True):
     """The version of voiceagent that wrote it."""
 
 
+class Origin(msgspec.Struct, frozen=True):
+    """Whose call it is."""
+
+    agent: str = ""
+    """The agent's name."""
+    leg: str = ""
+    """What the call came by."""
+    at: float = 0.0
+    """When it began, in Unix seconds."""
+
+
 class Head(_Written, frozen=True):
     """The first line."""
 
     call_id: str
     rules: Rules
+    origin: Origin = Origin()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +91,14 @@ class EventLog:
     """Writes the log of one call. If the disk fails, the rest of the log is lost and counted; the call goes on."""
 
     def __init__(
-        self, folder: Path, call_id: str, rules: Rules, *, keep: int | None = None, losses: Losses | None = None
+        self,
+        folder: Path,
+        call_id: str,
+        rules: Rules,
+        *,
+        keep: int | None = None,
+        losses: Losses | None = None,
+        origin: Origin | None = None,
     ) -> None:
         """Begin the log in `folder`, which is made when missing. With `keep` only this many logs stay there: the newest, and
         those that are still being written."""
@@ -96,7 +118,7 @@ class EventLog:
             self._left_bytes = 0
             self._lost(error)
         else:
-            self._write(_ENCODER.encode(Head(FORMAT, __version__, call_id, rules)))
+            self._write(_ENCODER.encode(Head(FORMAT, __version__, call_id, rules, origin or Origin())))
 
     def record(self, event: Event, decided: tuple[Action, ...]) -> None:
         """Note a step. The buffer goes to disk when a reply ends."""
@@ -155,7 +177,7 @@ class EventLog:
             return
         logs = sorted(self.path.parent.glob(f"*{SUFFIX}"), key=_written_s)
         for old in logs[: max(0, len(logs) + more - self._keep)]:
-            if not _is_written(old):
+            if not is_written(old):
                 old.unlink(missing_ok=True)
 
 
@@ -181,7 +203,7 @@ def _written_s(path: Path) -> float:
         return 0.0
 
 
-def _is_written(path: Path) -> bool:
+def is_written(path: Path) -> bool:
     """Whether a call that goes on is written to this file. Raises OSError."""
     if path in _WRITTEN:
         return True
@@ -199,17 +221,32 @@ def _is_written(path: Path) -> bool:
 
 
 def find_log(folder: Path, call: str) -> Path:
-    """The file of a call, given by its id or as a file. Raises EventLogError when there is none."""
+    """The file of a call, given as a file, or by its id or the beginning of it. Raises EventLogError when there is none, or more
+    than one."""
     file = Path(call)
     if file.is_file():
         return file
-    named = folder / f"{call}{SUFFIX}"
-    if _CALL_ID.fullmatch(call) and named.is_file():
-        return named
+    found = _named(folder, call) if _CALL_ID.fullmatch(call) else []
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join(path.stem for path in found[:MAX_NAMED])
+        more = f" and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
+        raise EventLogError(f"{len(found)} calls begin with {call!r}: {names}{more}; write more of the id")
     raise EventLogError(
-        f"no event log of a call {call[:80]!r} in {folder}; expected a file or a call's id. Logs are kept only by "
-        "`voiceagent serve --event-logs N`"
+        f"no event log of a call {call[:80]!r} in {folder}; expected a file, or an id or its beginning, as `voiceagent calls "
+        "list` shows them. Logs are kept only by `voiceagent serve --event-logs N`"
     )
+
+
+def _named(folder: Path, call: str) -> list[Path]:
+    """The logs of this id, or else of the ids that begin so, with or without what every id begins with."""
+    there = sorted(path for path in folder.glob(f"*{SUFFIX}") if path.is_file())
+    for names in ((call,), (call, f"{ID_BEGINS}{call}")):
+        whole = [path for path in there if path.stem in names]
+        if whole:
+            return whole
+    return [path for path in there if path.stem.startswith((call, f"{ID_BEGINS}{call}"))]
 
 
 def read_log(file: Path) -> tuple[Head, Iterator[Recorded]]:
@@ -251,9 +288,9 @@ def _steps(file: Path, lines: list[bytes]) -> Iterator[Recorded]:
         yield Recorded(number, event, taken)
 
 
-def _named(module: object, base: type) -> Mapping[str, object]:
+def _kinds(module: object, base: type) -> Mapping[str, object]:
     return {name: kind for name, kind in vars(module).items() if isinstance(kind, type) and issubclass(kind, base)}
 
 
-_EVENTS = _named(events, Event)
-_ACTIONS = _named(actions, Action)
+_EVENTS = _kinds(events, Event)
+_ACTIONS = _kinds(actions, Action)
