@@ -1,5 +1,5 @@
 """A client with a tool of its own: it calls the agent, offers `set_timer`, types a request, runs the tool here and prints what
-the agent says. `python examples/tools/client.py [http://127.0.0.1:8080]`."""
+the agent says. `.venv/bin/python examples/tools/client.py [http://127.0.0.1:8080]`."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def on_network(network: str) -> set[str]:
 
 
 def configured(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    secret = re.compile("^(VOICEAGENT|TURN|GRAFANA|VLLM)_")
+    secret = re.compile("^(VOICEAGENT|TURN|GRAFANA|VLLM|AGENT)_")
     environment = {key: value for key, value in os.environ.items() if not secret.match(key)}
     command = [*client(), *arguments, "config"]
     return subprocess.run(command, cwd=checkout, capture_output=True, text=True, env=environment, check=False)
@@ -66,6 +66,13 @@ def test_compose_takes_it_once_the_secrets_are_made(checkout: Path, profile: str
     assert found.returncode == 0, found.stderr
     assert found.stderr == ""
     assert services | {"coturn", "prometheus", "grafana"} <= set(yaml.safe_load(found.stdout)["services"])
+
+
+@pytest.mark.parametrize("profile", ["cpu", "gpu"])
+def test_no_service_asks_for_more_cpus_than_the_smallest_machine_has(checkout: Path, profile: str) -> None:
+    subprocess.run(["sh", "deploy/secrets.sh"], cwd=checkout, check=True, capture_output=True)
+    services = yaml.safe_load(configured(checkout, "--profile", profile).stdout)["services"]
+    assert all(float(service["cpus"]) <= 1 for service in services.values())
 
 
 def test_the_gateway_to_a_trunk_comes_with_a_profile_of_its_own(checkout: Path) -> None:
