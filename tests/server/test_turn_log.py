@@ -28,13 +28,15 @@ def test_each_turn_is_one_line_without_a_word_that_was_said(caplog: pytest.LogCa
     caplog.set_level(logging.INFO, logs.TURNS)
     tool = act.ToolEnded(1, "c1", "get_secret", '{"word": "swordfish"}', True)
     turn(1, tool, act.ReplyEnded(1, "completed", HEARD, ""))
+    turn(3, act.ReplyEnded(3, "completed", HEARD, ""), waited_ms=None)  # a typed one
     failed = act.Failure("llm_failed", "swordfish")
     turn(2, failed, act.ReplyEnded(2, "failed", "", HEARD), missed=(Miss(Stage.ANSWER, 900.4, 600.0),), waited_ms=None)
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
         ("INFO", "call rtc_1 turn 1: answered after 453 ms, reply completed, 5 words heard, 1 tool ran"),
+        ("INFO", "call rtc_1 turn 3: answered, reply completed, 5 words heard"),
         (
             "WARNING",
-            "call rtc_1 turn 2: not answered aloud, reply failed, 0 words heard, llm_failed; over budget: answer 900 of 600 ms",
+            "call rtc_1 turn 2: nothing was heard, reply failed, 0 words heard, llm_failed; over budget: answer 900 of 600 ms",
         ),
     ]
 

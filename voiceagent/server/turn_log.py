@@ -43,7 +43,9 @@ class TurnLog(CallObserver):
     def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
         """Log the turn, as a warning if it was over budget or failed."""
         waited_ms = report.voice_to_voice_ms
-        answered = "not answered aloud" if waited_ms is None else f"answered after {waited_ms:.0f} ms"
+        answered = "answered" if self._words else "nothing was heard"
+        if waited_ms is not None:
+            answered = f"answered after {waited_ms:.0f} ms"
         parts = [answered, f"reply {self._status}", f"{self._words} words heard"]
         if report.barge_in_stop_ms is not None:
             parts.append(f"stopped within {report.barge_in_stop_ms:.0f} ms")
