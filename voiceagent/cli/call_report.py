@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,31 +53,37 @@ class Outcome:
 
 
 def _turns(exchange: Exchange) -> list[JsonObject]:
-    """The server's turns that answered an utterance. What the agent said unasked belongs to the turn before it."""
-    groups: list[list[Turn]] = []
+    """The server's turns that answered an utterance. What the agent said unasked belongs to the turn beside it."""
+    groups: list[list[Turn]] = [[]]
     for turn in exchange.turns:
-        if groups and turn.measured is None and not turn.caption:
-            groups[-1].append(turn)
-        else:
-            groups.append([turn])
-    groups = groups or [[Turn(exchange.unanswered)]]
+        if _is_asked(turn) and any(map(_is_asked, groups[-1])):
+            groups.append([])
+        groups[-1].append(turn)
     return [
         {
             "said": exchange.said,
             "part": number,
             "parts": len(groups),
-            "caption": " ".join(turn.caption for turn in group if turn.caption),
-            "heard": " ".join(turn.heard for turn in group if turn.heard),
-            "unheard": " ".join(turn.unheard for turn in group if turn.unheard),
-            "passed_over": group[0].passed_over,
+            "caption": _joined(turn.caption for turn in group) or exchange.unanswered,
+            "heard": _joined(turn.heard for turn in group),
+            "unheard": _joined(turn.unheard for turn in group),
+            "passed_over": _joined(turn.passed_over for turn in group),
             "tools": [tool for turn in group for tool in turn.tools],
-            "turn": group[0].measured,
+            "turn": next((turn.measured for turn in group if turn.measured is not None), None),
             "voice_to_voice_ms": exchange.voice_to_voice_ms if number == len(groups) else None,
             "barge_in_stop_ms": exchange.barge_in_stop_ms if number == len(groups) else None,
             "failure": "; ".join(turn.failure for turn in group if turn.failure) or None,
         }
         for number, group in enumerate(groups, start=1)
     ]
+
+
+def _is_asked(turn: Turn) -> bool:
+    return turn.measured is not None or bool(turn.caption)
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return " ".join(filter(None, texts))
 
 
 class Report:
