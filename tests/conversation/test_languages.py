@@ -106,7 +106,7 @@ def test_an_agent_of_any_language_follows_the_caller_after_two_turns() -> None:
     assert world.assistant_texts()[-1] == "Sind Sie noch da?"
 
 
-def test_a_result_that_comes_after_the_language_changed_is_told_in_the_place_that_was_kept_for_it() -> None:
+def test_a_result_that_comes_after_the_language_changed_is_told() -> None:
     world = begun("auto", tools={"book": ToolRule("external")})
     world.say("Book a table and tell me about it.")
     world.call_tool("book", '{"people": 2}')
@@ -122,7 +122,11 @@ def test_a_result_that_comes_after_the_language_changed_is_told_in_the_place_tha
         said_in(world, "de", words)
     assert changes(world) == ["de"]
     world.finish_tool('{"booked": true}')
-    assert [message.content for message in world.state.memory.history if message.role == "tool"] == ['{"booked": true}']
+    assert world.generations[-1].messages[-1].content == '{"booked": true}'
+    world.answer("Der Tisch ist reserviert.")
+    world.play_all()
+    told = [message.content for message in world.state.memory.history if message.role == "tool"]
+    assert told == [ENGLISH.prompts.tool_running, '{"booked": true}']
 
 
 def test_an_agent_of_one_language_stays_with_it() -> None:

@@ -10,7 +10,6 @@ from tests.conversation.world import World, begun
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.rules import EndpointingRules, Limits, Phrases, SpeculationRules, ToolRule
-from voiceagent.conversation.state import Phase
 from voiceagent.turn_taking.endpointing import EndpointModel
 from voiceagent.turn_taking.languages.en import ENGLISH
 
@@ -391,45 +390,6 @@ def test_a_yes_on_the_last_word_of_the_question_runs_it(words: str) -> None:
     assert [(run.name, run.arguments) for run in world.tools] == [("book", FRIDAY)]
 
 
-def test_a_tool_with_effects_runs_on_after_an_interruption_and_its_result_is_told() -> None:
-    world = begun()
-    world.say("Book it.")
-    world.call_tool()
-    world.generated()
-    world.say("And tell me the time.")
-    world.settle()
-    assert "still running" in world.state.memory.history[2].content
-    world.finish_tool('{"reference": "A1"}')
-    assert world.state.memory.history[2].content == '{"reference": "A1"}'
-    assert [action.output for action in world.actions if isinstance(action, act.ToolEnded)] == ['{"reference": "A1"}']
-
-
-def test_a_result_that_comes_after_an_interruption_is_told_for_every_call_that_waits_for_it() -> None:
-    world = begun()
-    world.say("Book it.")
-    world.call_tool("book", '{"day": "Friday"}')
-    world.call_tool("book", '{"day": " friday"}')
-    world.generated()
-    world.say("And tell me the time.")
-    world.settle()
-    world.finish_tool('{"reference": "A1"}')
-    results = [message for message in world.state.memory.history if message.role == "tool"]
-    assert [(message.content, message.stands_in) for message in results] == [('{"reference": "A1"}', False)] * 2
-    assert len([action for action in world.actions if isinstance(action, act.ToolEnded)]) == 2
-
-
-def test_a_result_that_comes_before_the_cancelled_reply_has_settled_is_told() -> None:
-    world = begun()
-    world.say("Book it.")
-    world.call_tool()
-    world.generated()
-    world.say("And tell me the time.")
-    world.finish_tool('{"reference": "A1"}')
-    world.settle()
-    assert world.state.memory.history[2].content == '{"reference": "A1"}'
-    assert [action.output for action in world.actions if isinstance(action, act.ToolEnded)] == ['{"reference": "A1"}']
-
-
 def speculative_tool_finished(world: World) -> list[tuple[bool, float]]:
     return [(action.used, action.saved_ms) for action in world.actions if isinstance(action, act.SpeculativeToolEnded)]
 
@@ -551,22 +511,6 @@ def test_an_interrupted_beginning_leaves_a_tool_with_effects_running() -> None:
         ("assistant", "I have found"),
         ("tool", ENGLISH.prompts.tool_running),
     ]
-    world.finish_tool('{"booked": true}')
-    assert world.state.memory.history[4].content == '{"booked": true}'
-
-
-def test_a_result_that_comes_while_nobody_speaks_is_told_in_the_place_that_was_kept_for_it() -> None:
-    world = waiting_for_one_of_two()
-    world.answer("I have found one.")
-    world.synthesise_all()
-    world.frames(3 * 10)
-    world.say("No, wait.")
-    world.settle()
-    world.answer("All right.")
-    world.play_all()
-    assert world.state.phase is Phase.IDLE
-    world.finish_tool('{"booked": true}')
-    assert world.state.memory.history[4].content == '{"booked": true}'
 
 
 def test_a_wait_that_nothing_can_be_said_for_is_silent() -> None:

@@ -304,8 +304,11 @@ def reply_requested(step: Step, event: ev.ReplyRequested) -> None:
     if not step.state.caller_turn.unanswered and not step.state.memory.history:
         step.do(act.Failure("nothing_to_answer", "response.create came before the caller said or typed anything"))
         return
-    cancel(step, "interrupted")
     step.put(silence=Silence())
+    reply = step.state.reply
+    if reply is not None and reply.tells and not step.state.caller_turn.unanswered:
+        return
+    cancel(step, "interrupted")
     begin(step, NextReply("answer"))
 
 
@@ -313,6 +316,8 @@ def reply_cancelled(step: Step, event: ev.ReplyCancelled) -> None:
     """The client stops the reply."""
     if step.speculative() is not None:
         return
+    if step.state.reply is not None:
+        step.put(reply=replace(step.state.reply, tells=False))
     cancel(step, "cancelled")
     step.put_replies(next_reply=None)
     step.put_silence(ending="")

@@ -20,7 +20,7 @@ def compact(step: Step) -> bool:
     if state.memory.summarising or not most or estimated_tokens(state.memory.history) <= most:
         return False
     border = turn_border(state.memory.history, 0.5)
-    if not border or any(message.stands_in for message in state.memory.history[:border]):  # its result must find its place
+    if not border:
         return False
     step.put_memory(summarising=border)
     if not state.rules.memory.summarise:

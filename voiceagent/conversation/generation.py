@@ -10,6 +10,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.compaction import compact
 from voiceagent.conversation.context import take_in
+from voiceagent.conversation.late_results import keep_untold, telling
 from voiceagent.conversation.reply import Reply
 from voiceagent.conversation.reply_lifecycle import (
     REPLY,
@@ -27,7 +28,7 @@ from voiceagent.conversation.reply_lifecycle import (
 )
 from voiceagent.conversation.state import NextReply, Phase
 from voiceagent.conversation.step import Step
-from voiceagent.conversation.tool_runs import left_effects, next_round, start_tool, with_running
+from voiceagent.conversation.tool_runs import left_effects, next_round, start_tool
 from voiceagent.turn_taking.agreement import agrees
 
 
@@ -44,6 +45,8 @@ def begin(step: Step, wanted: NextReply) -> None:
         _answer(step)
     elif wanted.kind == "put_through":
         _put_through(step)
+    elif wanted.kind == "tell":
+        _tell(step)
     elif text:
         _say(step, text)
     elif step.state.caller_turn.unanswered:
@@ -79,6 +82,13 @@ def _refuse(step: Step, reply: Reply, refusal: ev.Refusal) -> None:
     step.do(act.GuardHit(reply.reply_id, "input", refusal.rule))
     speak(step, reply, pieces)
     check_complete(step)
+
+
+def _tell(step: Step) -> None:
+    """Let the language model tell the results that the caller is owed. No words of the caller ask for it."""
+    reply = new_reply(step, telling(step))
+    announce(step, reply)
+    generate(step, reply)
 
 
 def _put_through(step: Step) -> None:
@@ -171,7 +181,7 @@ def _settle(step: Step, cancelled: Reply) -> None:
         step.put_caller_turn(unanswered=" ".join(f"{asked.content} {since.unanswered}".split()), context=asked.context)
         take_in(step, since.context)
     else:
-        step.put_memory(history=history + with_running(step, cancelled).messages(step.prompts, as_heard=True))
+        step.put_memory(history=history + keep_untold(step, cancelled).messages(step.prompts, as_heard=True))
         step.put_replies(unheard_text=cancelled.unheard if interrupted else "")
     step.do(act.ReplyEnded(cancelled.reply_id, cancelled.status, cancelled.heard, cancelled.unheard))
     if cancelled.puts_through and step.state.phase is not Phase.ENDED:

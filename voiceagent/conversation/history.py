@@ -45,8 +45,6 @@ class Message:
     """The chunks found for a user's message, in the order of the prompt."""
     context_head: str = ""
     """The line in front of the chunks."""
-    stands_in: bool = False
-    """Whether a tool still runs and `content` is a stand-in for its result."""
 
     @property
     def prompted(self) -> str:

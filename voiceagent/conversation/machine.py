@@ -14,6 +14,8 @@ This settles every race. Besides the phase, the state holds smaller state machin
 - The voice (`Replies.voice`). While the caller speaks over a reply, it is said in full, softer or not at all (`floor`), until it
   is known whether the caller takes the floor (`overlap`).
 - Confirmation (`Replies.confirming`). A tool call that needs a yes waits from the question to the caller's next committed words.
+- Late results (`State.late`). A tool with an effect may end after its reply. As soon as a call is idle, a reply begins that tells
+  what the caller is owed. It is no answer to an event, so no row of the table has it.
 - Ending (`Silence.ending`). It is set while a farewell is said. The call ends after it, unless the caller speaks or
   the client asks for a reply."""
 
@@ -24,7 +26,16 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from voiceagent.conversation import actions as act
-from voiceagent.conversation import caller_turn, compaction, floor, generation, interjection, reply_lifecycle, tool_runs
+from voiceagent.conversation import (
+    caller_turn,
+    compaction,
+    floor,
+    generation,
+    interjection,
+    late_results,
+    reply_lifecycle,
+    tool_runs,
+)
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.generation import begin
 from voiceagent.conversation.reply_lifecycle import CALL_LIMIT, FILLER, FINAL, GO_ON, OVERLAP, REPLY, SILENCE, cancel, end
@@ -48,6 +59,8 @@ def step(state: State, event: ev.Event) -> tuple[State, tuple[act.AnyAction, ...
     row.handler(turn, event)
     phase = turn.state.phase
     assert phase is state.phase or phase in row.next_phases, f"{type(event).__name__} took the call from {state.phase} to {phase}"
+    if late_results.are_due(turn):
+        begin(turn, NextReply("tell"))
     return turn.state, tuple(turn.actions)
 
 

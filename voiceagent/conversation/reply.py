@@ -17,8 +17,12 @@ class ToolRun(Struct, frozen=True):
     call: ToolCall
     output: str | None = None
     ok: bool = False
+    has_effect: bool = False
+    """Whether it was started and leaves something behind."""
     runs_on: bool = False
-    """Whether the tool still runs although its reply was cancelled. `output` is then a stand-in for its result."""
+    """Whether `output` is a stand-in for the result, because the tool runs on, or the caller is still owed the result."""
+    cut_off: bool = False
+    """Whether the caller heard some of its result, and cut the rest off."""
 
 
 class Round(Struct, frozen=True):
@@ -75,6 +79,8 @@ class Reply(Struct, frozen=True):
     rounds: tuple[Round, ...] = (Round(),)
     clauses: tuple[Clause, ...] = ()
     answers_user: bool = False
+    tells: bool = False
+    """Whether the first round holds results of earlier replies' tools, which this reply tells."""
     puts_through: bool = False
     """Whether the caller is put through to a person once the reply is over."""
 
@@ -172,11 +178,30 @@ class Reply(Struct, frozen=True):
         tools = tuple(replace(run, output=output, ok=ok) if run.call.call_id == call_id else run for run in last.tools)
         return replace(self, rounds=(*self.rounds[:-1], replace(last, tools=tools)))
 
-    def with_running_on(self, call_id: str, stand_in: str) -> Reply:
-        """Note that a tool of the current round runs on after the reply. `stand_in` takes the place of its result."""
-        last = self.rounds[-1]
-        running = (replace(run, output=stand_in, runs_on=True) if run.call.call_id == call_id else run for run in last.tools)
-        return replace(self, rounds=(*self.rounds[:-1], replace(last, tools=tuple(running))))
+    def with_started(self, call_id: str) -> Reply:
+        """Note that a tool with an effect was started."""
+        return self._with_runs(call_id, has_effect=True)
+
+    def with_stand_in(self, call_id: str, stand_in: str) -> Reply:
+        """Note that a tool's result is told later. `stand_in` takes its place."""
+        return self._with_runs(call_id, output=stand_in, runs_on=True)
+
+    def _with_runs(self, call_id: str, **changes: object) -> Reply:
+        """Change the runs of the call with this id, in whichever round."""
+        rounds = tuple(
+            replace(part, tools=tuple(replace(run, **changes) if run.call.call_id == call_id else run for run in part.tools))
+            for part in self.rounds
+        )
+        return replace(self, rounds=rounds)
+
+    def without_first_tools(self) -> Reply:
+        """The reply without the tools of its first round."""
+        return replace(self, rounds=(replace(self.rounds[0], tools=()), *self.rounds[1:]))
+
+    def heard_behind(self, round_number: int) -> tuple[int, int]:
+        """How many words behind this round the caller has heard, and how many there are so far. Fillers do not count."""
+        clauses = [clause for clause in self.clauses if clause.round > round_number and not clause.filler]
+        return sum(len(c.heard.split()) for c in clauses), sum(len(c.text.split()) for c in clauses)
 
     def messages(self, prompts: Prompts, *, as_heard: bool) -> tuple[Message, ...]:
         """The reply as history: one assistant message and its tool results per round. With `as_heard` the text is what the caller
@@ -191,9 +216,7 @@ class Reply(Struct, frozen=True):
             cut = as_heard and self.status != "completed" and text != " ".join(clause.text for clause in clauses)
             messages.append(Message("assistant", text, tuple(run.call for run in part.tools), interrupted=cut))
             messages.extend(
-                Message(
-                    "tool", unknown if run.output is None else run.output, tool_call_id=run.call.call_id, stands_in=run.runs_on
-                )
+                Message("tool", unknown if run.output is None else run.output, tool_call_id=run.call.call_id)
                 for run in part.tools
             )
         return tuple(messages)

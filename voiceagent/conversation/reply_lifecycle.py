@@ -11,6 +11,7 @@ from voiceagent.conversation.compaction import compact
 from voiceagent.conversation.confirmation import gist_heard
 from voiceagent.conversation.fillers import cut_filler
 from voiceagent.conversation.history import Chunk, Message
+from voiceagent.conversation.late_results import let_be, run_on
 from voiceagent.conversation.reply import Reply
 from voiceagent.conversation.speculative_tools import end_speculative_calls
 from voiceagent.conversation.state import Phase
@@ -33,6 +34,8 @@ def new_reply(step: Step, reply: Reply) -> Reply:
 def take_turn(step: Step, said: str, context: tuple[Chunk, ...]) -> None:
     """A turn begins: put the caller's words and the chunks found for them into the history."""
     judge_turn(step, said)
+    if step.state.replies.asked_nothing:
+        let_be(step)
     step.put_memory(history=(*step.state.memory.history, step.asked(said, context)), turns=step.state.memory.turns + 1)
     step.put_caller_turn(unanswered="", context=())
 
@@ -81,6 +84,8 @@ def cancel(step: Step, status: str) -> None:
         return
     if not reply.assumed_text and not (status == "interrupted" and gist_heard(reply)):
         step.put_replies(confirming=None)
+    if not reply.assumed_text:
+        reply = run_on(step, reply)
     step.put(reply=None)
     step.put_replies(cancelling=replace(reply, status=status, generating=False))
     step.do(act.CancelReply(reply.reply_id))
@@ -96,7 +101,7 @@ def go_idle(step: Step) -> None:
     end_speculative_calls(step)
     step.put(phase=Phase.IDLE)
     make_room(step)
-    if not step.state.replies.putting_through:
+    if not step.state.replies.putting_through and not step.state.late.running:
         step.set_timer(SILENCE, step.state.rules.limits.silence_timeout_ms)
 
 

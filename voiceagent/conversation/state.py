@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from voiceagent.conversation.events import Refusal
 from voiceagent.conversation.history import Chunk, Message, ToolCall
-from voiceagent.conversation.reply import Reply
+from voiceagent.conversation.reply import Reply, ToolRun
 from voiceagent.conversation.rules import Rules
 from voiceagent.turn_taking.pause import Prosody
 from voiceagent.turn_taking.spoken_language import SpokenLanguage
@@ -40,9 +40,9 @@ LIVE = frozenset(Phase) - {Phase.NEW, Phase.ENDED}
 
 class NextReply(Struct, frozen=True):
     """A reply that starts as soon as the cancelled one has settled: an answer to the caller, the rest of the interrupted reply,
-    a given text, or what is said before the caller is put through."""
+    a given text, the results that the caller is owed, or what is said before the caller is put through."""
 
-    kind: Literal["answer", "resume", "say", "put_through"]
+    kind: Literal["answer", "resume", "say", "tell", "put_through"]
     text: str = ""
 
 
@@ -150,6 +150,27 @@ class Replies(Struct, frozen=True):
     """Whether the caller is being put through to a person: then nobody asks whether they are still there."""
 
 
+class RunsOn(Struct, frozen=True):
+    """A tool with an effect that still runs although its reply was cancelled."""
+
+    reply_id: int
+    calls: tuple[ToolCall, ...]
+    """The call that runs, and those of its reply that are the same."""
+
+    @property
+    def call_ids(self) -> list[str]:
+        """The ids of these calls."""
+        return [call.call_id for call in self.calls]
+
+
+class LateResults(Struct, frozen=True):
+    """What the caller is owed of tools whose replies are over."""
+
+    running: tuple[RunsOn, ...] = ()
+    owed: tuple[ToolRun, ...] = ()
+    """The results that are to be told as soon as the floor is free."""
+
+
 class Speculation(Struct, frozen=True):
     """Work that began before the caller's turn was committed."""
 
@@ -187,6 +208,7 @@ class State(Struct, frozen=True):
     reply: Reply | None = None
     """The live reply, speculative or not. There is never more than one."""
     replies: Replies = Replies()
+    late: LateResults = LateResults()
     speculation: Speculation = Speculation()
     silence: Silence = Silence()
     timers: frozenset[str] = frozenset()

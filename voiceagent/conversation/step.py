@@ -51,6 +51,10 @@ class Step:
         """See `put_memory`."""
         self.put(replies=replace(self.state.replies, **changes))
 
+    def put_late(self, **changes: object) -> None:
+        """See `put_memory`."""
+        self.put(late=replace(self.state.late, **changes))
+
     def put_speculation(self, **changes: object) -> None:
         """See `put_memory`."""
         self.put(speculation=replace(self.state.speculation, **changes))

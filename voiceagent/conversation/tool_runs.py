@@ -3,13 +3,11 @@ results."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace as replace_message
-
 from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
+from voiceagent.conversation import late_results
 from voiceagent.conversation.confirmation import confirmation
 from voiceagent.conversation.history import ToolCall
 from voiceagent.conversation.reply import Reply, Round, ToolRun
@@ -56,6 +54,8 @@ def run_tool(step: Step, reply: Reply, call: ToolCall) -> None:
 def start_tool(step: Step, reply: Reply, call: ToolCall) -> None:
     """Run the tool, unless the same call runs or ran already. No call runs twice for one reply."""
     step.do(act.ToolStarted(reply.reply_id, call.call_id, call.name, call.arguments))
+    if step.state.reply is not None and rule_of(step, call.name).effect != "none":
+        step.put(reply=step.state.reply.with_started(call.call_id))
     if FILLER not in step.state.timers:
         step.set_timer(FILLER, _bridge_after_ms(step, reply, call))
     if take(step, call.name, call.arguments):
@@ -120,46 +120,16 @@ def tool_finished(step: Step, event: ev.ToolFinished) -> None:
     """A tool has a result."""
     reply = step.live(event.reply_id)
     if reply is None or reply.assumed_text:
-        tell_late(step, event)
+        late_results.finished(step, event)
         return
     run = next((run for run in reply.rounds[-1].tools if run.call.call_id == event.call_id and run.output is None), None)
-    if run is not None:
+    if run is None:
+        return
+    if reply.status == "failed" and run.has_effect:
+        step.put(reply=late_results.after_failure(step, reply, event))
+    else:
         _tool_ended(step, run.call, event.output, event.ok)
-        next_round(step)
-
-
-def tell_late(step: Step, event: ev.ToolFinished) -> None:
-    """A tool with effects ran on after its reply was cancelled. Put its result where its stand-in is, and where the same call of
-    that round waited for it."""
-    cancelled = step.state.replies.cancelling
-    if cancelled is not None and cancelled.reply_id == event.reply_id:
-        for call in _waited(event.call_id, [run.call for run in cancelled.rounds[-1].tools if run.output is None]):
-            cancelled = cancelled.with_tool_output(call.call_id, event.output, event.ok)
-            step.do(act.ToolEnded(event.reply_id, call.call_id, call.name, event.output, event.ok))
-        step.put_replies(cancelling=cancelled)
-    history = step.state.memory.history
-    names = {call.call_id: call.name for message in history for call in _waited(event.call_id, message.tool_calls)}
-    for index, message in enumerate(history):
-        if message.stands_in and message.tool_call_id in names:
-            told = replace_message(message, content=event.output, stands_in=False)
-            history = (*history[:index], told, *history[index + 1 :])
-            name = names[message.tool_call_id]
-            step.do(act.ToolEnded(event.reply_id, message.tool_call_id, name, event.output, event.ok))
-    step.put_memory(history=history)
-
-
-def _waited(call_id: str, calls: Sequence[ToolCall]) -> list[ToolCall]:
-    """The call with this id and those that are the same."""
-    ran = next((call for call in calls if call.call_id == call_id), None)
-    return [call for call in calls if ran is not None and same_call(call, ran)]
-
-
-def with_running(step: Step, cancelled: Reply) -> Reply:
-    """Mark the tools with effects that run on. Until they end, the model reads a stand-in for the result."""
-    for run in cancelled.rounds[-1].tools:
-        if run.output is None and rule_of(step, run.call.name).effect != "none":
-            cancelled = cancelled.with_running_on(run.call.call_id, step.prompts.tool_running)
-    return cancelled
+    next_round(step)
 
 
 def left_effects(step: Step, reply: Reply) -> bool:

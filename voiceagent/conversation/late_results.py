@@ -1,0 +1,107 @@
+"""Results that the caller is owed. A tool with an effect runs to its end, also where its reply was cancelled before. Its result
+is told in a reply of its own as soon as the floor is free, whatever was said since. Until then the language model reads that
+the tool still runs, so no other reply tells the result. While such a tool runs, nobody asks whether the caller is still there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace as replace_call
+
+from msgspec.structs import replace
+
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.conversation.history import ToolCall
+from voiceagent.conversation.reply import Reply, Round, ToolRun
+from voiceagent.conversation.speculative_tools import same_call
+from voiceagent.conversation.state import Phase, RunsOn
+from voiceagent.conversation.step import Step
+
+TOLD_SHARE = 0.5
+"""The share of a reply's words behind a result that the caller must have heard to have been told it."""
+LATE = "_late"
+"""Ends the id of a call whose result is told late. The call stands in the history once more, with its result."""
+
+
+def run_on(step: Step, cancelled: Reply) -> Reply:
+    """The reply is cancelled. Note which of its tools with effects still run. A stand-in takes the place of their results."""
+    calls = [run.call for run in cancelled.rounds[-1].tools if run.output is None and run.has_effect]
+    for number, call in enumerate(calls):
+        cancelled = cancelled.with_stand_in(call.call_id, step.prompts.tool_running)
+        if not any(same_call(call, before) for before in calls[:number]):
+            same = tuple(one for one in calls if same_call(one, call))
+            step.put_late(running=(*step.state.late.running, RunsOn(cancelled.reply_id, same)))
+    return cancelled
+
+
+def finished(step: Step, event: ev.ToolFinished) -> None:
+    """A tool that ran on has ended. The caller is owed its result."""
+    running = step.state.late.running
+    ended = next((one for one in running if one.reply_id == event.reply_id and event.call_id in one.call_ids), None)
+    if ended is None:
+        return
+    for call in ended.calls:
+        step.do(act.ToolEnded(event.reply_id, call.call_id, call.name, event.output, event.ok))
+    step.put_late(running=tuple(one for one in running if one is not ended))
+    owe(step, (ToolRun(ended.calls[0], event.output, event.ok, has_effect=True),))
+
+
+def owe(step: Step, runs: Sequence[ToolRun]) -> None:
+    """The caller is owed these results."""
+    step.put_late(owed=(*step.state.late.owed, *runs))
+
+
+def after_failure(step: Step, reply: Reply, event: ev.ToolFinished) -> Reply:
+    """A tool has ended whose reply failed before. The language model is not asked again in that reply, so the caller is owed the
+    result."""
+    ended = next(run for run in reply.rounds[-1].tools if run.call.call_id == event.call_id)
+    for run in reply.rounds[-1].tools:
+        if run.output is None and same_call(run.call, ended.call):
+            step.do(act.ToolEnded(event.reply_id, run.call.call_id, run.call.name, event.output, event.ok))
+            reply = reply.with_stand_in(run.call.call_id, step.prompts.tool_running)
+    owe(step, (replace(ended, output=event.output, ok=event.ok),))
+    return reply
+
+
+def keep_untold(step: Step, cancelled: Reply) -> Reply:
+    """The reply was cut off. The caller is still owed the results of which they heard too little. Nothing in the history tells
+    them yet."""
+    if cancelled.status != "interrupted" and not (cancelled.tells and cancelled.status == "cancelled"):
+        return cancelled
+    untold: list[ToolRun] = []
+    for number, part in enumerate(cancelled.rounds):
+        heard, words = cancelled.heard_behind(number)
+        runs = [run for run in part.tools if run.has_effect and run.output is not None and not run.runs_on]
+        for run in runs if heard < max(1.0, TOLD_SHARE * words) else ():
+            if not any(same_call(run.call, other.call) for other in untold):
+                untold.append(replace(run, cut_off=heard > 0))
+            cancelled = cancelled.with_stand_in(run.call.call_id, step.prompts.tool_running)
+    owe(step, untold)
+    return cancelled.without_first_tools() if cancelled.tells and cancelled.rounds[0].tools[0].runs_on else cancelled
+
+
+def are_due(step: Step) -> bool:
+    """Whether the floor is free to tell results."""
+    return step.state.phase is Phase.IDLE and bool(step.state.late.owed) and not step.state.replies.putting_through
+
+
+def telling(step: Step) -> Reply:
+    """A reply that tells all the results that are owed."""
+    owed = tuple(replace(run, call=_once_more(run.call), cut_off=False) for run in step.state.late.owed)
+    step.put_late(owed=())
+    return Reply(step.state.replies.next_reply_id, 0, rounds=(Round(owed), Round()), tells=True)
+
+
+def let_be(step: Step) -> None:
+    """The caller cut the telling off with words that ask for nothing, such as "stop". The model knows the results; they are not
+    told again."""
+    owed = step.state.late.owed
+    known = tuple(replace(run, call=_once_more(run.call)) for run in owed if run.cut_off)
+    if known:
+        step.put_late(owed=tuple(run for run in owed if not run.cut_off))
+        messages = Reply(0, 0, rounds=(Round(known),)).messages(step.prompts, as_heard=True)
+        step.put_memory(history=(*step.state.memory.history, *messages))
+
+
+def _once_more(call: ToolCall) -> ToolCall:
+    return call if call.call_id.endswith(LATE) else replace_call(call, call_id=f"{call.call_id}{LATE}")
