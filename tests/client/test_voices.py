@@ -63,6 +63,9 @@ def test_a_voice_is_chosen_by_its_name_or_its_file(models: Path) -> None:
     assert named_voice(registry(), "micro-voice").name == "micro-voice"
     own = models / "own.onnx"
     own.touch()
+    with pytest.raises(VoiceError, match=r"own.onnx.json beside it is missing"):
+        named_voice(registry(), str(own))
+    (models / "own.onnx.json").touch()
     assert named_voice(registry(), str(own)).spec.path == str(own)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import wave
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,22 +27,6 @@ from voiceagent.models.registry import registry
 
 MAX_WAV_S = 60
 INTERRUPTED = 130
-
-
-@dataclass(frozen=True, slots=True)
-class Script:
-    """What is to be done in a call."""
-
-    url: str
-    token: str
-    texts: tuple[str, ...]
-    voice: ChosenVoice | None
-    """None: the best for the server."""
-    barge_in_s: float | None
-    """Every second utterance interrupts the reply to the one before it, so long after its first audio."""
-    waits_for_greeting: bool | None
-    """None: if the server says that the agent greets."""
-    timeout_s: float
 
 
 class Speech:
@@ -68,15 +53,36 @@ def read_wav(path: Path) -> Speech:
     return Speech(path.name, samples.astype(np.int32).mean(axis=1).astype(np.int16), rate_hz)
 
 
-async def speak(texts: tuple[str, ...], voice: ChosenVoice | None) -> list[Speech]:
-    """Each `--say` as audio: a path that ends in .wav is read, anything else is spoken by the voice."""
-    speeches = [read_wav(Path(text)) if is_wav(text) else None for text in texts]
-    if voice is None:
-        return [speech for speech in speeches if speech]
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What is to be done in a call."""
+
+    url: str
+    token: str
+    texts: tuple[str, ...]
+    wavs: Mapping[str, Speech]
+    """The texts that are files, read."""
+    voice: ChosenVoice | None
+    """None: the best for the server."""
+    barge_in_s: float | None
+    """Every second utterance interrupts the reply to the one before it, so long after its first audio."""
+    waits_for_greeting: bool | None
+    """None: if the server says that the agent greets."""
+    timeout_s: float
+
+
+def read_wavs(texts: tuple[str, ...]) -> dict[str, Speech]:
+    """Each `--say` that names a file: one that ends in .wav. Raises ConfigError."""
+    return {text: read_wav(Path(text)) for text in texts if text.lower().endswith(".wav")}
+
+
+async def speak(script: Script, voice: ChosenVoice) -> list[Speech]:
+    """Each `--say` as audio: text is spoken by the voice. Raises ConfigError."""
     engine = load_tts(voice.spec)
     try:
         spoken = []
-        for text, speech in zip(texts, speeches, strict=True):
+        for text in script.texts:
+            speech = script.wavs.get(text)
             if speech is None:
                 parts = [chunk.pcm async for chunk in engine.synthesise(text)]
                 speech = Speech(text, np.concatenate([*parts, np.zeros(0, np.int16)]), engine.sample_rate_hz)
@@ -88,17 +94,16 @@ async def speak(texts: tuple[str, ...], voice: ChosenVoice | None) -> list[Speec
         await engine.close()
 
 
-def is_wav(text: str) -> bool:
-    """Whether a `--say` names a file."""
-    return text.lower().endswith(".wav")
-
-
 async def converse(script: Script, outcome: Outcome, shown: Callable[[Outcome], None]) -> None:
     """Make the call, and say everything in order. `shown` is called whenever there is more to show."""
+    if (task := asyncio.current_task()) is not None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     told = await about(outcome.caller.url, script.token or None)
-    if not all(map(is_wav, script.texts)):
+    if len(script.wavs) < len(set(script.texts)):
         outcome.voice = script.voice or best_voice(registry(), told)
-    waiting = await speak(script.texts, outcome.voice)
+        waiting = await speak(script, outcome.voice)
+    else:
+        waiting = [script.wavs[text] for text in script.texts]
     dialogue = outcome.dialogue
     async with outcome.caller, dialogue:
         shown(outcome)
@@ -128,9 +133,9 @@ def carry_out(script: Script, outcome: Outcome, shown: Callable[[Outcome], None]
         if not outcome.caller.started_ms:
             raise
         outcome.failure = str(error)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, asyncio.CancelledError):  # SIGINT, SIGTERM
         if not outcome.caller.started_ms:
-            raise
+            raise click.Abort from None
         outcome.failure = "interrupted"
         return INTERRUPTED
     return outcome.code
@@ -215,8 +220,8 @@ def call(
     try:
         voice = named_voice(registry(), voice_name) if voice_name else None
     except VoiceError as error:
-        raise click.UsageError(f"--voice: {error}") from error
-    script = Script(url, token, texts, voice, barge_in_s, greeting, timeout_s)
+        raise click.UsageError(str(error)) from error
+    script = Script(url, token, texts, read_wavs(texts), voice, barge_in_s, greeting, timeout_s)
     caller = Caller(url, token or None)
     outcome = Outcome(caller, Dialogue(caller, timeout_s=timeout_s))
     report = Report(to_stderr=str(json_path) == STDOUT)

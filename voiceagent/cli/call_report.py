@@ -35,8 +35,9 @@ class Outcome:
 
     @property
     def code(self) -> int:
-        """The exit code: whether every utterance was answered."""
-        return 1 if self.failure or any(exchange.failure for exchange in self.dialogue.exchanges) else 0
+        """The exit code: whether every utterance was answered, and no reply failed."""
+        failures = [self.failure, *(exchange.failure for exchange in self.dialogue.exchanges)]
+        return 1 if any(failures) or any(turn.failure for turn in self.dialogue.turns) else 0
 
     def data(self) -> JsonObject:
         """All of it, as JSON."""
@@ -103,9 +104,11 @@ class Report:
             if outcome.voice is not None:
                 remark = f"  {outcome.voice.remark}" if outcome.voice.remark else ""
                 self._line("voice", Text(outcome.voice.name).append(remark, "dim"))
-        if outcome.dialogue.greeting and not self._has_greeted:
+        if outcome.dialogue.has_greeted and not self._has_greeted:
             self._has_greeted = True
-            self._line("agent", Text(outcome.dialogue.greeting))
+            self._line("agent", Text(outcome.dialogue.greeting or "(nothing was heard)"))
+            if outcome.dialogue.turns[0].failure:
+                self._note(f"failed: {outcome.dialogue.turns[0].failure}", "red")
         for exchange in outcome.dialogue.exchanges[self._shown :]:
             self._shown += 1
             self._exchange(exchange)

@@ -87,7 +87,7 @@ class Dialogue:
         """`timeout_s` is the longest that any one step may take."""
         self.caller = caller
         self.exchanges: list[Exchange] = []
-        self.greeting = ""
+        self.greeting, self.has_greeted = "", False
         self.errors: list[dict[str, object]] = []
         self.call_end_reason = ""
         self._timeout_s = timeout_s
@@ -159,9 +159,9 @@ class Dialogue:
 
     async def wait_greeting(self) -> str:
         """Wait until the agent has greeted; returns its words. Use it only with an agent that greets."""
-        await self.wait_event(lambda event: event.type == "response.done", 0, "the greeting (has it none: --no-greeting)")
+        await self.wait_event(lambda event: event.type == "response.done", 0, "the greeting")
         await self.caller.wait_quiet(QUIET_MS)
-        self.greeting = self.turns[0].heard
+        self.greeting, self.has_greeted = self.turns[0].heard, True
         return self.greeting
 
     async def turn(
@@ -222,7 +222,10 @@ class Dialogue:
 
     async def _said(self, began_ms: float) -> float:
         """Wait until all is said; returns when the speech ended. Sound too soft to be speech ends with its last sample."""
-        ended_ms = await self.caller.wait_said()
+        try:
+            ended_ms = await self.caller.wait_said()
+        except MediaError as error:
+            raise MediaError(f"{error}{self._why()}") from error
         return ended_ms if ended_ms > began_ms else time.monotonic() * 1000.0
 
     async def _speaks(self, exchange: Exchange, ended_ms: float) -> None:

@@ -8,10 +8,10 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from voiceagent.config import models_cache_dir
-from voiceagent.errors import ConfigError
+from voiceagent.errors import ConfigError, ModelError
 from voiceagent.json_types import JsonObject
 from voiceagent.models.model import Model
-from voiceagent.models.own import DEFAULT_ENGINES
+from voiceagent.models.own import DEFAULT_ENGINES, require_model
 from voiceagent.models.profile import EngineSpec
 from voiceagent.models.registry import Registry
 
@@ -42,6 +42,10 @@ def named_voice(known: Registry, wanted: str) -> ChosenVoice:
         return _chosen(model)
     path = Path(wanted).expanduser()
     if path.exists():
+        try:
+            require_model("--voice", DEFAULT_ENGINES["tts"], path)
+        except ModelError as error:
+            raise VoiceError(str(error)) from error
         return ChosenVoice(path.name, EngineSpec(DEFAULT_ENGINES["tts"], path=str(path)))
     near = get_close_matches(wanted, voices, n=3, cutoff=0.4) or list(voices)
     raise VoiceError(f"there is no voice {wanted!r}, and no such file; expected a Piper voice's .onnx, or {' or '.join(near)}")

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from voiceagent.json_types import JsonObject
 from voiceagent.store.kept_call import KeptCall, Step
 
-CUT_OFF_MS = 1000.0
-"""A caller who speaks so soon after the agent's first sound had not finished: the agent has cut them off."""
+PAUSE_MS = 1000.0
+"""A caller who speaks on so soon after their own words had not finished: the agent has cut them off."""
 
 
 @dataclass(slots=True)
@@ -58,7 +58,9 @@ class _Reading:
     def __init__(self) -> None:
         self._entries: list[Entry] = []
         self._onsets: dict[int, float] = {}
-        self._last_onset_ms = 0.0
+        self._latest: int | None = None
+        """The utterance that began last."""
+        self._ends: dict[int, float] = {}
         self._replies: dict[int, _Reply] = {}
         """Those that go on."""
         self._tools: dict[str, Entry] = {}
@@ -92,7 +94,10 @@ class _Reading:
     def _action(self, name: str, given: JsonObject, at_ms: float) -> None:
         reply = self._replies.get(given.get("reply_id", -1))
         if name == "CallerStarted":
-            self._last_onset_ms = self._onsets[given["utterance_id"]] = float(given.get("onset_ms", at_ms))
+            self._latest = given["utterance_id"]
+            self._onsets[given["utterance_id"]] = float(given.get("onset_ms", at_ms))
+        elif name == "CallerStopped":
+            self._ends[given["utterance_id"]] = float(given.get("speech_end_ms", at_ms))
         elif name == "CallerFinal":
             self._caller(given, at_ms)
         elif name == "ReplyStarted":
@@ -132,9 +137,12 @@ class _Reading:
     def _interruption(self, reply: _Reply) -> str:
         if reply.first_heard_ms is None:
             return "the caller spoke on before the answer"
-        if 0 <= self._last_onset_ms - reply.first_heard_ms < CUT_OFF_MS or self._last_onset_ms < reply.first_heard_ms:
-            return "cut the caller off"
-        return "interrupted by the caller"
+        if self._latest is None:
+            return "interrupted by the caller"
+        onset_ms = self._onsets[self._latest]
+        ends = (end_ms for utterance, end_ms in self._ends.items() if utterance != self._latest)
+        paused_ms = onset_ms - max(ends, default=-PAUSE_MS)
+        return "cut the caller off" if paused_ms < PAUSE_MS else "interrupted by the caller"
 
     def _close(self, reply: _Reply, heard: str, unheard: str) -> None:
         reply.entry.text, reply.entry.unheard = heard, unheard
