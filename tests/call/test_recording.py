@@ -140,6 +140,41 @@ async def test_what_both_say_is_in_the_file_once_the_call_is_over(tmp_path: Path
     assert pcm[800:2400, 1].min() > 4500
 
 
+@pytest.mark.parametrize("fills", [False, True])
+async def test_audio_that_stalls_and_comes_as_a_burst_is_in_the_file_where_it_was_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fills: bool
+) -> None:
+    monkeypatch.setattr(recording_module, "WRITTEN_EVERY_S", 0.001)
+    recording, _ = begun(tmp_path)
+    leg, now = recording._leg, 0.0
+    assert isinstance(leg, QuietLeg)
+    recording._clock = lambda: now
+    recording._began_s = recording._written_s = 0.0
+    frames = recording.frames()
+
+    async def hear(peak: int, *, concealed: bool = False) -> None:
+        leg.waiting.put_nowait(InboundFrame(np.full(320, peak, np.int16), 0.0, concealed=concealed))
+        await anext(frames)
+
+    await until(lambda: bool(recording.file_name))
+    for number in range(400):
+        now = number * 0.02
+        if number < 200 or number >= 300:
+            await hear(1000)
+        elif fills:
+            await hear(0, concealed=True)
+        if number == 299:
+            for _ in range(100):
+                await hear(2000)
+        await asyncio.sleep(0.001)
+    now = 8.0
+    await recording.close()
+    with wave.open(str(tmp_path / recording.file_name)) as file:
+        caller = np.frombuffer(file.readframes(1 << 20), "<i2").reshape(-1, 2)[:, 0].reshape(-1, 320)
+    assert (caller == caller[:, :1]).all()
+    assert caller[:, 0].tolist() == [1000] * 200 + [2000] * 100 + [1000] * 100
+
+
 async def test_a_disk_without_room_ends_the_recording_in_one_line_and_the_call_goes_on(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

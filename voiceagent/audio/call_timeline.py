@@ -3,6 +3,7 @@ out is whole stretches in which both sides stand where they belong. Pure."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -11,10 +12,34 @@ from numpy.typing import NDArray
 RATE_HZ = 16_000
 SIDES: tuple[Literal["caller", "agent"], ...] = ("caller", "agent")
 SLACK = {"caller": RATE_HZ // 5, "agent": RATE_HZ // 20}
-"""A side that is behind the clock by more, in samples, was silent: its next piece stands at the clock's time. What a network held
-back comes in a run, and stands in a row."""
+"""A side that is behind the clock by more, in samples, was silent: its next piece stands at the clock's time."""
 MAX_AHEAD = RATE_HZ
 """A side that is ahead of the clock by more sends too much: the piece is left out."""
+MAX_BURST = 10 * RATE_HZ
+"""What a network held back of the caller may come at once, in samples: no more than the caller was silent before."""
+QUIET = 0.05
+"""A piece whose peak is less than this part of the caller's loudest has no words. It is left out where the caller is ahead of the
+clock."""
+
+
+@dataclass(slots=True)
+class _Side:
+    """Where one side is."""
+
+    end: int = 0
+    """Of its last piece."""
+    run: int = 0
+    """The place among its pieces of the first that came without a gap since."""
+    floor: int = 0
+    """The end of what was before that one."""
+    is_interrupted: bool = False
+    """Whether something is missing since the last piece."""
+    allowed: int = MAX_AHEAD
+    """Samples that may come at once."""
+    at: int = 0
+    """When its last piece came."""
+    peak: int = 0
+    """Of all its pieces."""
 
 
 class CallTimeline:
@@ -22,34 +47,80 @@ class CallTimeline:
 
     def __init__(self) -> None:
         self._pieces: dict[str, list[tuple[int, NDArray[np.int16]]]] = {side: [] for side in SIDES}
-        self._ends = dict.fromkeys(SIDES, 0)
+        """Those that were not taken yet, each with its start."""
+        self._sides = {side: _Side() for side in SIDES}
         self._taken = 0
+
+    @property
+    def caller_end(self) -> int:
+        """When the caller's last piece ends. It may be later than it came."""
+        return self._sides["caller"].end
 
     def put(self, side: Literal["caller", "agent"], pcm: NDArray[np.int16], at: int) -> None:
         """What a side says at this time; mono 16 kHz."""
-        end = self._ends[side]
-        start = max(at, self._taken) if at - end > SLACK[side] else max(end, self._taken)
-        if start - at > MAX_AHEAD or not len(pcm):
+        one, pieces = self._sides[side], self._pieces[side]
+        has_gap = at > one.end and (at - one.end > SLACK[side] or one.is_interrupted)
+        start = max(at if has_gap else one.end, self._taken)
+        if not len(pcm) or not (self._may_come(pcm, at) if side == "caller" else start - at <= MAX_AHEAD):
             return
-        self._pieces[side].append((start, pcm))
-        self._ends[side] = start + len(pcm)
+        if has_gap:
+            one.run, one.floor = len(pieces), one.end
+        one.is_interrupted = False
+        pieces.append((start, pcm))
+        one.end = start + len(pcm)
+        if side == "caller" and start > at:
+            self._move_back(start - at)
+
+    def miss(self, side: Literal["caller", "agent"]) -> None:
+        """Nothing has come from a side where something was due. Its next piece stands at the clock's time, or before it if it
+        comes with others at once."""
+        self._sides[side].is_interrupted = True
 
     def drop_agent(self, at: int) -> None:
         """What the agent says from this time on is not played after all."""
+        agent = self._sides["agent"]
         kept = [(start, pcm[: max(0, at - start)]) for start, pcm in self._pieces["agent"]]
         self._pieces["agent"] = [(start, pcm) for start, pcm in kept if len(pcm)]
-        self._ends["agent"] = min(self._ends["agent"], max(at, self._taken))
+        agent.end = min(agent.end, max(at, self._taken))
 
     def take(self, until: int) -> NDArray[np.int16]:
         """All up to this time that was not taken yet, shape (samples, 2)."""
         since, self._taken = self._taken, max(self._taken, until)
         out = np.zeros((self._taken - since, 2), np.int16)
         for column, side in enumerate(SIDES):
+            one = self._sides[side]
             left: list[tuple[int, NDArray[np.int16]]] = []
             for start, pcm in self._pieces[side]:
                 now = pcm[: max(0, self._taken - start)]
                 out[start - since : start - since + len(now), column] = now
                 if len(now) < len(pcm):
                     left.append((start + len(now), pcm[len(now) :]))
+            one.run = max(0, one.run - (len(self._pieces[side]) - len(left)))
             self._pieces[side] = left
         return out
+
+    def _may_come(self, pcm: NDArray[np.int16], at: int) -> bool:
+        """Whether the caller can have said it by now. Without words it need not stand where there is no room for it."""
+        caller = self._sides["caller"]
+        caller.allowed = min(MAX_AHEAD + MAX_BURST, caller.allowed + max(0, at - caller.at))
+        caller.at = max(caller.at, at)
+        peak = int(np.abs(pcm.astype(np.int32)).max())
+        caller.peak = max(caller.peak, peak)
+        is_ahead = caller.end - at - self._room() > SLACK["caller"]
+        if len(pcm) > caller.allowed or (is_ahead and peak < QUIET * caller.peak):
+            return False
+        caller.allowed -= len(pcm)
+        return True
+
+    def _room(self) -> int:
+        """The silence before what the caller said without a gap, as far as it was not taken."""
+        caller, pieces = self._sides["caller"], self._pieces["caller"]
+        start = pieces[caller.run][0] if caller.run < len(pieces) else self._taken
+        return max(0, start - max(caller.floor, self._taken))
+
+    def _move_back(self, ahead: int) -> None:
+        """What was held back was said before it came: it goes to the silence in which it was missing."""
+        caller, pieces = self._sides["caller"], self._pieces["caller"]
+        if by := min(ahead, self._room()):
+            pieces[caller.run :] = [(start - by, pcm) for start, pcm in pieces[caller.run :]]
+            caller.end -= by

@@ -28,8 +28,8 @@ from voiceagent.turn_taking.language import bare_words
 log = logging.getLogger(__name__)
 
 WRITTEN_EVERY_S = 1.0
-BEHIND_S = 0.5
-"""What is younger is not written yet: the agent's may be dropped."""
+BEHIND_S = 6.0
+"""What is younger is not written yet: the agent's may be dropped, and the caller's may come late, all at once."""
 MAX_WAITING_S = 30.0
 """A disk that is behind by so much ends the recording."""
 FINISHED_S = 10.0
@@ -90,8 +90,15 @@ class Recording(LegWrapper, CallObserver):
         """Those of the leg."""
         async for frame in self._leg.frames():
             if self._may_keep():
-                self._timeline.put("caller", frame.pcm, self._now)
+                self._keep(frame)
             yield frame
+
+    def _keep(self, frame: InboundFrame) -> None:
+        """Put in what was heard. Silence that stands for what did not arrive leaves its place to it."""
+        if frame.concealed and not frame.pcm.any():
+            self._timeline.miss("caller")
+        else:
+            self._timeline.put("caller", frame.pcm, self._now)
 
     async def close(self) -> None:
         """See `Leg`; the file is complete then, unless the disk stalls."""
@@ -109,7 +116,7 @@ class Recording(LegWrapper, CallObserver):
             await asyncio.gather(self._writing, return_exceptions=True)
             self._writing = None
             if was_on:
-                await self._add(self._timeline.take(self._now))
+                await self._add(self._timeline.take(max(self._now, self._timeline.caller_end)))
             await self._end()
         if self._deleting is not None:
             await asyncio.gather(self._deleting, return_exceptions=True)
