@@ -96,6 +96,15 @@ async def test_a_voice_that_fails_keeps_the_rest_from_no_colleague() -> None:
     assert playout.idle
 
 
+async def test_a_colleague_is_told_in_one_sentence_that_the_caller_has_hung_up() -> None:
+    async with faulty_server() as server:
+        voice, playout = NotingVoice(), Playout()
+        playout.cancel(0)
+        await handover_at(server, voice, AgentConfig()).tell_gone(playout)
+    assert voice.said == [ENGLISH.handover.gone]
+    assert playout.next_frame() is not None
+
+
 def test_a_long_summary_ends_with_a_sentence() -> None:
     assert shortened("One.\n Two. " + "x" * 500) == "One. Two."
     assert shortened("word " * 100) == " ".join(["word"] * 80)
@@ -104,5 +113,5 @@ def test_a_long_summary_ends_with_a_sentence() -> None:
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_every_language_has_the_words_of_a_handover(code: str) -> None:
     words = LANGUAGES[code].handover
-    assert all((words.connecting, words.opening, words.ask, words.unknown, words.joined))
+    assert all((words.connecting, words.opening, words.ask, words.unknown, words.gone, words.joined))
     assert "1" in words.press.format(key="1")

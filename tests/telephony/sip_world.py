@@ -108,8 +108,8 @@ class SipTestCall:
             self._end.set_result(reason)
 
 
-SUMMARY_HZ, LAST_WORDS_HZ = 1300, 1700
-"""What a colleague is told, and what both hear before the agent leaves."""
+SUMMARY_HZ, LAST_WORDS_HZ, GONE_HZ = 1300, 1700, 2100
+"""What a colleague is told, what both hear before the agent leaves, and that the caller has hung up."""
 
 
 class ToneHandover:
@@ -125,6 +125,9 @@ class ToneHandover:
     async def tell(self, playout: Playout, summary: str, key: str) -> None:
         assert summary == "a tone"
         playout.push(0, 0, tone(self._summary_s, SUMMARY_HZ, RATE_HZ), complete=True)
+
+    async def tell_gone(self, playout: Playout) -> None:
+        playout.push(1, 0, tone(0.6, GONE_HZ, RATE_HZ), complete=True)
 
     def leave(self) -> None:
         self._call.last_words()

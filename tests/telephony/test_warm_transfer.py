@@ -14,10 +14,10 @@ import pytest
 
 from tests.server.conftest import MakeService, make_service, switchboard  # noqa: F401 - fixtures
 from tests.telephony.sip_parts import Phone, phone, until
-from tests.telephony.sip_world import LAST_WORDS_HZ, SUMMARY_HZ, SipTestCall, SipWorld, sip_world
+from tests.telephony.sip_world import GONE_HZ, LAST_WORDS_HZ, SUMMARY_HZ, SipTestCall, SipWorld, sip_world
 from tests.telephony.tones import is_loud, level_at, tone
 from voiceagent.server.app import CALLS
-from voiceagent.server.warm_transfer import Consultation
+from voiceagent.server.warm_transfer import CALLER_GONE, Consultation
 from voiceagent.telephony.sip_settings import TransferTarget
 
 CALLER_HZ, COLLEAGUE_HZ = 700, 1000
@@ -166,7 +166,9 @@ async def test_a_colleague_who_does_not_answer_presses_no_key_declines_or_hangs_
         await world.wait(lambda: call.ended == "transferred")
 
 
-async def test_a_caller_who_hangs_up_ends_the_colleagues_call_too(world: SipWorld, tmp_path: Path) -> None:
+async def test_a_caller_who_hangs_up_ends_the_colleagues_call_and_an_answered_one_with_a_word(
+    world: SipWorld, tmp_path: Path
+) -> None:
     world.summary_s = 20.0
     async with (
         phone(tmp_path, "alice", world.pbx_port) as alice,
@@ -183,7 +185,32 @@ async def test_a_caller_who_hangs_up_ends_the_colleagues_call_too(world: SipWorl
                 await bob.wait_heard(partial(is_loud, SUMMARY_HZ))
             await alice.do("hangup")
             await bob.wait_told("CALL_CLOSED", number)
-            await world.wait(lambda: call.ended == "hangup")  # noqa: B023
+            await world.wait(lambda: call.ended == "hangup" and bool(call.transfers))  # noqa: B023
+            assert told(call) == CALLER_GONE
+            assert call.leg.has_hung_up_waiting
+            assert is_loud(GONE_HZ, bob.heard()) == is_answered
+        await until(lambda: not len(world.app[CALLS]))
+        async with world.session.get(f"{world.url}/metrics") as response:
+            assert 'voiceagent_calls_ended_total{reason="caller_hung_up"} 1' in await response.text()
+
+
+@pytest.mark.parametrize("both", [False, True])
+async def test_a_caller_who_hangs_up_while_the_accept_key_is_awaited_is_told_of_and_both_may_hang_up_at_once(
+    world: SipWorld, tmp_path: Path, both: bool
+) -> None:
+    async with (
+        phone(tmp_path, "alice", world.pbx_port) as alice,
+        phone(tmp_path, "bob", world.pbx_port, answers=True) as bob,
+    ):
+        call = await connected(world, alice)
+        call.transfer("support")
+        await bob.wait_heard(partial(is_loud, SUMMARY_HZ))
+        await asyncio.gather(alice.do("hangup"), *([bob.do("hangup")] if both else []))
+        await bob.wait_told("CALL_CLOSED")
+        await world.wait(lambda: bool(call.transfers))
+        assert told(call) in ((CALLER_GONE, "they hung up before they were connected.") if both else (CALLER_GONE,))
+        assert both or is_loud(GONE_HZ, bob.heard())
+        await until(lambda: not len(world.app[CALLS]))
 
 
 async def test_an_answering_machine_does_not_get_the_caller(world: SipWorld, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from voiceagent.turn_taking.languages import language
 SUMMARY_TIMEOUT_S = 15.0
 MAX_SUMMARY_CHARACTERS = 400
 """Half a minute of speech; the rest is left out, from the end of a sentence on."""
-REPLY = 0
+REPLY, GONE_REPLY = 0, 1
 NOTHING = np.zeros(0, np.int16)
 
 log = logging.getLogger(__name__)
@@ -83,16 +83,23 @@ class AgentHandover:
         """See `Handover`."""
         words = self._words
         asks = words.press.format(key=key) if key else ""
+        await self._say(playout, REPLY, words.opening, summary, asks)
+
+    async def tell_gone(self, playout: Playout) -> None:
+        """See `Handover`."""
+        await self._say(playout, GONE_REPLY, self._words.gone)
+
+    async def _say(self, playout: Playout, reply_id: int, *texts: str) -> None:
         voice = self._parts.speech.voice(self._code)
-        for clause, text in enumerate(filter(None, (words.opening, summary, asks))):
+        for clause, text in enumerate(filter(None, texts)):
             resampler = StreamResampler(voice.sample_rate_hz, RATE_HZ)
             try:
                 async with aclosing(voice.synthesise(text)) as chunks:
                     async for chunk in chunks:
-                        playout.push(REPLY, clause, resampler.process(chunk.pcm), complete=False)
+                        playout.push(reply_id, clause, resampler.process(chunk.pcm), complete=False)
             except EngineError as error:
                 log.warning("call %s: a colleague was not told all (%s)", self._call.call_id, error)
-            playout.push(REPLY, clause, resampler.process(NOTHING, last=True), complete=True)
+            playout.push(reply_id, clause, resampler.process(NOTHING, last=True), complete=True)
 
     def leave(self) -> None:
         """See `Handover`."""

@@ -83,6 +83,8 @@ class GatewayLeg:
         self._ears = GatewayEars(self.client.keys.press, self.cleaner)
         self.is_kept = False
         """Whether whoever stands aside for the call keeps the leg after the call's end."""
+        self.awaits_colleague = False
+        """Whether the other side waits to be joined with a colleague, or waited at its end."""
         self._is_left = False
         self._connected = asyncio.Event()
         self._end_reason = ""
@@ -215,6 +217,11 @@ class GatewayLeg:
         """Close a leg that was kept."""
         self.is_kept = False
         await self.close()
+
+    @property
+    def has_hung_up_waiting(self) -> bool:
+        """Whether the other side went before it was joined with the colleague it waited for."""
+        return self.awaits_colleague and not self.is_kept and self._end_reason in ("hangup", "lost")
 
     def leave(self) -> None:
         """No call reads this leg any more. May be called twice."""

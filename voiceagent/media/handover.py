@@ -9,6 +9,9 @@ from voiceagent.media.playout import Playout
 TRANSFERRED = "transferred"
 """Why a call ends whose caller speaks to somebody else from now on."""
 
+CALLER_HUNG_UP = "caller_hung_up"
+"""Why a transfer failed, and why the call with the colleague ends."""
+
 
 class Handover(Protocol):
     """Of one call."""
@@ -20,6 +23,11 @@ class Handover(Protocol):
     async def tell(self, playout: Playout, summary: str, key: str) -> None:
         """Put it, in the agent's voice, into the queue of the colleague's leg as reply 0, and ask for the key that takes the call
         where there is one. Raises nothing."""
+        ...
+
+    async def tell_gone(self, playout: Playout) -> None:
+        """Put into the queue of the colleague's leg, as reply 1, that the caller has hung up. Works after the call's end, too.
+        Raises nothing."""
         ...
 
     def leave(self) -> None:

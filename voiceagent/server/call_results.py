@@ -146,6 +146,8 @@ class ResultOf(CallObserver):
         self._results = results
         self._call_id = call_id
         self._facts = facts
+        self.transfer: Callable[[], str] = lambda: ""
+        """What became of a warm transfer that the call ended in, if that is to be told."""
         self._began_s = time.time()
         self._last_ms = 0.0
         self._reason = ""
@@ -193,6 +195,8 @@ class ResultOf(CallObserver):
             "turns": self._turns,
             "tools": self._tools,
         }
+        if transfer := self.transfer():
+            result["transfer"] = transfer
         if self._recording is not None and self._recording.file_name:
             result["recording"] = self._recording.file_name
         self._results.put(result if self._withholds else {**result, "transcript": self._said})

@@ -18,7 +18,7 @@ from voiceagent.call.recording import Recording
 from voiceagent.call.screening import Screening
 from voiceagent.config import AgentConfig
 from voiceagent.media.gateway_leg import GatewayLeg
-from voiceagent.media.handover import TRANSFERRED
+from voiceagent.media.handover import CALLER_HUNG_UP, TRANSFERRED
 from voiceagent.media.leg import Leg
 from voiceagent.media.stream_leg import StreamLeg
 from voiceagent.server.call_results import CallResults, ResultOf
@@ -53,7 +53,10 @@ def result_of(results: CallResults, call_id: str, leg: Leg, recording: Recording
     """Who tells how a telephone call went, where somebody is to be told."""
     if not isinstance(leg, PhoneLeg) or not results.settings.url:
         return []
-    return [ResultOf(results, call_id, leg.facts, recording)]
+    result = ResultOf(results, call_id, leg.facts, recording)
+    if isinstance(leg, GatewayLeg):
+        result.transfer = lambda: CALLER_HUNG_UP if leg.has_hung_up_waiting else ""
+    return [result]
 
 
 def hand_over_by(call: Call, parts: AgentParts, leg: Leg) -> None:

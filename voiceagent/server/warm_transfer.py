@@ -18,7 +18,7 @@ from voiceagent.errors import MediaError
 from voiceagent.media.gateway_audio import HEARD_RATE_HZ, mixed
 from voiceagent.media.gateway_ears import Aside
 from voiceagent.media.gateway_leg import GatewayLeg
-from voiceagent.media.handover import Handover
+from voiceagent.media.handover import CALLER_HUNG_UP, Handover
 from voiceagent.media.leg import Leg
 from voiceagent.media.playout import Position
 from voiceagent.media.relay import RATE_HZ, Relay, WaitingTone
@@ -30,11 +30,15 @@ TELLING_TIMEOUT_S = 45.0
 """From the moment that the colleague answers until they have heard the summary."""
 KEY_TIMEOUT_S = 15.0
 """After the summary, for the key that takes the call."""
+GONE_TIMEOUT_S = 10.0
+"""For the words to a colleague whose caller has hung up."""
 JOINED_LIMIT_S = 4 * 3600.0
 """Of two telephones that are joined."""
-LONGEST_S = TELLING_TIMEOUT_S + KEY_TIMEOUT_S + 20.0
+LONGEST_S = TELLING_TIMEOUT_S + KEY_TIMEOUT_S + GONE_TIMEOUT_S + 20.0
 """Of a warm transfer besides its ringing, with the time that lines and connections take."""
 CALLER_GONE = "the caller hung up."
+NOT_TRANSFERRED = "not_transferred"
+"""Why the call with a colleague ends who does not get a caller that is still there."""
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +53,7 @@ async def transfer_warmly(caller: GatewayLeg, target: TransferTarget, consult: C
     if handover is None:
         return "there is no agent here who could hand the caller over"
     wait_with_tone(caller)
+    caller.awaits_colleague = True
     summary = asyncio.create_task(handover.summary(), name="summary of a transfer")
     why = "the call ended."
     try:
@@ -61,6 +66,7 @@ async def transfer_warmly(caller: GatewayLeg, target: TransferTarget, consult: C
         if caller.is_kept:  # both are joined, even if this was cancelled meanwhile
             handover.leave()
         elif not caller.end_reason:
+            caller.awaits_colleague = False
             caller.stand_aside(None)
     return why
 
@@ -115,6 +121,7 @@ class Consultation:
         self._handover = handover
         self._summary = summary
         self._stop: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._given_up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._said = asyncio.Event()
         self._is_joined = False
@@ -128,7 +135,10 @@ class Consultation:
             why = await self._ask()
             if why or self._stop.done():
                 self._settle(why or "the call ended.")
-                return "not_transferred"
+                if why != CALLER_GONE:
+                    return NOT_TRANSFERRED
+                await self._tell_gone()
+                return CALLER_HUNG_UP
             self._join()
             self._settle("")
             return await self._last()
@@ -142,9 +152,10 @@ class Consultation:
             self._stop.set_result(reason)
 
     def give_up(self) -> None:
-        """Nobody waits for the colleague any more: end their call, unless both are joined."""
-        if not self._is_joined:
-            self.hang_up("given_up")
+        """Nobody waits for the colleague any more: end their call, unless both are joined. One whose caller has hung up is
+        told so first."""
+        if not self._is_joined and not self._given_up.done():
+            self._given_up.set_result(None)
 
     def _settle(self, why: str) -> None:
         if not self.outcome.done():
@@ -153,19 +164,42 @@ class Consultation:
     async def _ask(self) -> str:
         """Tell the colleague who waits; why they do not get the call, or nothing."""
         telling = asyncio.create_task(self._told_all(), name="warm transfer")
-        events = (telling, self._answer, self._stop, self._colleague.over, self._caller.over)
+        events = (telling, self._answer, self._stop, self._given_up, self._colleague.over, self._caller.over)
         try:
             await asyncio.wait(events, return_when=asyncio.FIRST_COMPLETED)
             if self._caller.over.done():
                 return CALLER_GONE
             if self._stop.done():
                 return "the server ended the call."
+            if self._given_up.done():
+                return "the transfer was given up."
             if self._colleague.over.done():
                 return "they hung up before they were connected."
             return self._answer.result() if self._answer.done() else telling.result()
         finally:
             telling.cancel()
             await asyncio.gather(telling, return_exceptions=True)
+
+    async def _tell_gone(self) -> None:
+        """Tell the colleague that the caller has hung up, unless they or the server end the call meanwhile."""
+        self._colleague.playout.cancel(0)
+        telling = asyncio.create_task(self._told_gone(), name="end of a warm transfer")
+        events = (telling, self._stop, self._colleague.over)
+        try:
+            await asyncio.wait(events, return_when=asyncio.FIRST_COMPLETED, timeout=GONE_TIMEOUT_S)
+        finally:
+            telling.cancel()
+            await asyncio.gather(telling, return_exceptions=True)
+
+    async def _told_gone(self) -> None:
+        if await self._colleague.wait_connected():
+            await self._handover.tell_gone(self._colleague.playout)
+            await self._heard_all()
+
+    async def _heard_all(self) -> None:
+        while not self._colleague.playout.idle:
+            self._said.clear()
+            await self._said.wait()
 
     async def _told_all(self) -> str:
         try:
@@ -174,9 +208,7 @@ class Consultation:
                     return "their telephone sent no audio."
                 summary = await asyncio.shield(self._summary)
                 await self._handover.tell(self._colleague.playout, summary, self._target.accept_key)
-                while not self._colleague.playout.idle:
-                    self._said.clear()
-                    await self._said.wait()
+                await self._heard_all()
         except TimeoutError:
             return "they did not hear the agent to its end."
         if not self._target.accept_key:

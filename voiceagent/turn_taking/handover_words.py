@@ -19,5 +19,7 @@ class HandoverWords:
     """What follows it where the language model failed."""
     press: str = ""
     """Asks the colleague for the key that takes the call; `{key}` stands for it."""
+    gone: str = ""
+    """To the colleague, when the caller has hung up before both were joined."""
     joined: str = ""
     """To both, before the agent leaves."""

@@ -191,6 +191,7 @@ GERMAN = Language(
         ),
         unknown="Worum es geht, konnte ich nicht zusammenfassen.",
         press="Drücken Sie die {key}, um den Anruf anzunehmen.",
+        gone="Der Anrufer hat aufgelegt. Vielen Dank, auf Wiederhören.",
         joined="Sie sind jetzt verbunden. Auf Wiederhören.",
     ),
 )

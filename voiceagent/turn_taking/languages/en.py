@@ -173,6 +173,7 @@ ENGLISH = Language(
         ),
         unknown="I could not sum up what they said to me.",
         press="Press {key} to take the call.",
+        gone="The caller has hung up. Thank you, goodbye.",
         joined="You are connected now. Goodbye.",
     ),
 )

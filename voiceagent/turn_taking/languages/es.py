@@ -179,6 +179,7 @@ SPANISH = Language(
         ),
         unknown="No he podido resumir lo que me ha dicho.",
         press="Pulse {key} para aceptar la llamada.",
+        gone="La persona que llamaba ha colgado. Gracias, adiós.",
         joined="Ya están conectados. Adiós.",
     ),
 )

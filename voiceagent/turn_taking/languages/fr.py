@@ -168,6 +168,7 @@ FRENCH = Language(
         ),
         unknown="Je n'ai pas pu résumer ce qui m'a été dit.",
         press="Appuyez sur {key} pour prendre l'appel.",
+        gone="La personne qui appelait a raccroché. Merci, au revoir.",
         joined="Vous êtes en relation. Au revoir.",
     ),
 )

@@ -163,6 +163,7 @@ ITALIAN = Language(
         ),
         unknown="Non sono riuscito a riassumere ciò che mi è stato detto.",
         press="Prema {key} per accettare la chiamata.",
+        gone="La persona che chiamava ha riattaccato. Grazie, arrivederci.",
         joined="Ora siete in linea. Arrivederci.",
     ),
 )

@@ -160,6 +160,7 @@ DUTCH = Language(
         ),
         unknown="Ik kon niet samenvatten waar het over gaat.",
         press="Druk op {key} om het gesprek aan te nemen.",
+        gone="De beller heeft opgehangen. Bedankt, tot ziens.",
         joined="U bent nu verbonden. Tot ziens.",
     ),
 )

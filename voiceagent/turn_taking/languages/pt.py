@@ -171,6 +171,7 @@ PORTUGUESE = Language(
         ),
         unknown="Não consegui resumir o que me foi dito.",
         press="Prima {key} para aceitar a chamada.",
+        gone="A pessoa que ligou já desligou. Obrigado, até logo.",
         joined="Já estão ligados. Até logo.",
     ),
 )
