@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from voiceagent.store.turns import read_turns, turns_file
+
 PROFILE = os.environ.get("VOICEAGENT_TEST_PROFILE", "")
 """The profile with which all calls of the tests are answered; empty: the agents' own."""
 
@@ -60,3 +62,18 @@ def running_server(
             process.stdout.close()
     said = (data / "server.log").read_text()
     assert "Traceback" not in said, said[-5000:]
+    check_waits(data)
+
+
+def check_waits(data: Path) -> None:
+    """Of every turn that a server has measured, the contributions add up to the wait, without gap or overlap."""
+    file = turns_file(data)
+    for turn in read_turns(file) if file.exists() else ():
+        if turn.wait is None:
+            assert turn.voice_to_voice_ms is None, turn
+            continue
+        assert turn.wait.typed or abs(turn.wait.duration_ms - (turn.voice_to_voice_ms or 0.0)) < 1.0, turn
+        end_ms = 0.0
+        for piece in turn.wait.contributions:
+            assert abs(piece.start_ms - end_ms) < 1.0, turn
+            end_ms = piece.start_ms + piece.duration_ms

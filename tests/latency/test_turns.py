@@ -7,6 +7,7 @@ from voiceagent.conversation import machine
 from voiceagent.conversation.rules import EndpointingRules, Rules
 from voiceagent.latency.spans import LegKind, Stage, TurnReport
 from voiceagent.latency.turns import TurnMeter
+from voiceagent.latency.wait import Part
 from voiceagent.turn_taking.endpointing import EndpointModel
 from voiceagent.turn_taking.pause import Prosody
 
@@ -168,3 +169,98 @@ def test_judgements_of_the_pause_are_measured() -> None:
 def test_a_report_tells_what_the_call_came_by() -> None:
     (report,) = measured(*TURN, ev.Played(3180, 1, 0, 600.0), leg=LegKind.TELEPHONE)
     assert report.leg == "telephone"
+
+
+def test_a_stop_is_not_counted_from_speech_that_began_before_the_reply_was_heard() -> None:
+    (report,) = measured(
+        *TURN[:8],
+        ev.SpeechStarted(2590, 2, 2500),
+        ev.Played(2600, 1, 0, 20.0),
+        ev.Played(2700, 1, 0, 120.0),
+        ev.SpeechPaused(2710, 2, 2, 2610, 200.0, Prosody()),
+        ev.FinalTranscript(2720, 2, "Stop talking now.", 2),
+        ev.PlayoutStopped(2720, 1, 0, 120),
+    )
+    assert report.barge_in_stop_ms == 100.0
+
+
+def test_backchannels_one_after_the_other_do_not_lengthen_a_stop() -> None:
+    words = tuple(ev.SpokenWord("word", at, at + 200) for at in range(0, 20_000, 200))
+    hums = [
+        event
+        for number in range(2, 8)
+        for event in (
+            ev.SpeechStarted(2000 + 900 * number, number, 1900 + 900 * number),
+            ev.SpeechPaused(2300 + 900 * number, number, number, 2200 + 900 * number, 200.0, Prosody()),
+            ev.FinalTranscript(2340 + 900 * number, number, "Mm-hm.", number),
+            ev.Played(2360 + 900 * number, 1, 0, 100.0 * number),
+        )
+    ]
+    (report,) = measured(
+        *TURN[:7],
+        ev.ClauseAudio(2580, 1, 0, 20_000.0, words),
+        ev.Played(2690, 1, 0, 20.0),
+        *hums,
+        ev.SpeechStarted(9300, 8, 9200),
+        ev.Transcript(9400, 8, "stop", ""),
+        ev.PlayoutStopped(9400, 1, 0, 700),
+    )
+    assert report.barge_in_stop_ms is not None
+    assert report.barge_in_stop_ms <= 1000.0
+
+
+def test_a_typed_message_after_a_cough_waits_from_its_own_request() -> None:
+    (report,) = measured(
+        ev.SpeechStarted(1100, 1, 1000),
+        ev.Endpoint(2500, 1, 2000, 7.0, 1.0),
+        ev.FinalTranscript(2520, 1, ""),
+        ev.TextReceived(9000, "What time is it?"),
+        ev.ReplyRequested(9001),
+        ev.TextDelta(9031, 1, "It is noon."),
+        ev.GenerationDone(9041, 1),
+        ev.ClauseAudio(9061, 1, 0, 600.0, WORDS),
+        ev.Played(9071, 1, 0, 600.0),
+    )
+    assert report.voice_to_voice_ms is None
+    assert report.wait is not None
+    assert report.wait.typed
+    assert report.wait.totals_ms() == {
+        Part.LLM_TTFT: 30.0,
+        Part.LLM_WRITING: 10.0,
+        Part.TTS_FIRST_AUDIO: 20.0,
+        Part.PLAYOUT: 10.0,
+    }
+    assert Stage.ENDPOINT not in report.durations_ms()
+
+
+def test_a_reply_that_the_callers_cough_held_back_says_so() -> None:
+    (report,) = measured(
+        *TURN[:8],
+        ev.SpeechStarted(2590, 2, 2500),
+        ev.SpeechPaused(2900, 2, 2, 2800, 200.0, Prosody()),
+        ev.FinalTranscript(2990, 2, "", 2),
+        ev.Played(3000, 1, 0, 600.0),
+    )
+    assert report.wait is not None
+    assert report.wait.totals_ms()[Part.HELD] == 400.0
+    assert report.wait.duration_ms == report.voice_to_voice_ms == 1000.0
+
+
+def test_the_first_audio_is_counted_from_its_own_clause_where_the_one_before_it_failed() -> None:
+    (report,) = measured(
+        *TURN[:4],
+        ev.TextDelta(2550, 1, "It is noon, and the sun stands high above the town. "),
+        ev.ClauseFailed(2900, 1, 0, "broken"),
+        ev.TextDelta(2950, 1, "Anything else? "),
+        ev.GenerationDone(2951, 1),
+        ev.ClauseAudio(2990, 1, 1, 600.0, WORDS),
+        ev.Played(3000, 1, 1, 600.0),
+    )
+    (first_audio_ms,) = report.durations_ms()[Stage.TTS_FIRST_AUDIO]
+    assert first_audio_ms <= 60.0
+
+
+def test_a_caller_who_speaks_for_minutes_loses_no_stage() -> None:
+    partials = (ev.Transcript(1600 + number, 1, "what", "time", 12.0) for number in range(500))
+    (report,) = measured(*TURN[:1], *partials, *TURN[2:], ev.Played(3180, 1, 0, 600.0))
+    assert {Stage.ENDPOINT, Stage.STT_FINAL, Stage.ANSWER} <= set(report.durations_ms())

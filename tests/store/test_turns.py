@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport
+from voiceagent.latency.wait import Contribution, Part, Wait
 from voiceagent.store import losses, turns
 from voiceagent.store.turns import StoreError, TurnStore, read_turns
 
@@ -190,5 +191,11 @@ def test_the_file_holds_times_and_no_words(tmp_path: Path) -> None:
     with closing(sqlite3.connect(file)) as database:
         columns = [row[1] for row in database.execute("PRAGMA table_info(turns)")]
         (spans,) = database.execute("SELECT spans FROM turns").fetchone()
-    assert columns == ["id", "call_id", "turn", "at", "profile", "voice_to_voice_ms", "barge_in_stop_ms", "spans", "leg"]
+    assert columns == ["id", "call_id", "turn", "at", "profile", "voice_to_voice_ms", "barge_in_stop_ms", "spans", "leg", "wait"]
     assert spans == '[["vad", 10.25, 3.5], ["tool", 20, 9]]'
+
+
+def test_what_a_caller_waited_for_is_read_back(tmp_path: Path) -> None:
+    wait = Wait(1000.5, (Contribution(Part.ENDPOINT, 0.0, 200.25), Contribution(Part.TOOL, 200.25, 500.25)), typed=True)
+    stored(tmp_path / "t.sqlite3", replace(turn(1), wait=wait))
+    assert read_turns(tmp_path / "t.sqlite3") == (replace(turn(1), wait=wait),)

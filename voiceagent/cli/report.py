@@ -14,6 +14,7 @@ from voiceagent.config import data_dir
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.latency.comparison import StageComparison, compare
 from voiceagent.latency.spans import LegKind, TurnReport
+from voiceagent.latency.wait import Part, Wait
 from voiceagent.resources import default_budgets_file
 from voiceagent.store.turns import MAX_TURNS, StoreError, read_turns, turns_file
 
@@ -59,6 +60,9 @@ def report(last: int, call_id: str, profile: str, leg: str | None, budgets_path:
         console = Console()
         for name, stages in compared.items():
             console.print(_table(name, len(groups[name]), stages))
+            waits = _waits(groups[name])
+            if waits:
+                console.print(_wait_table(waits))
     over = any(stage.over for stages in compared.values() for stage in stages)
     return 1 if gate and over else 0
 
@@ -90,9 +94,38 @@ def _table(profile: str, turns: int, stages: Sequence[StageComparison]) -> Table
     return table
 
 
+def _waits(turns: Sequence[TurnReport]) -> list[Wait]:
+    """What the callers waited for from voice to voice."""
+    return [turn.wait for turn in turns if turn.wait is not None and not turn.wait.typed]
+
+
+def _means_ms(waits: Sequence[Wait]) -> dict[str, float]:
+    """The mean wait by part. Other than percentiles, means add up to the mean of the whole."""
+    totals = [wait.totals_ms() for wait in waits]
+    sums = {part.value: sum(total.get(part, 0.0) for total in totals) for part in Part}
+    return {part: ms / len(waits) for part, ms in sums.items() if ms > 0}
+
+
+def _wait_table(waits: Sequence[Wait]) -> Table:
+    means = _means_ms(waits)
+    table = Table(title=f"voice to voice: the mean wait of {len(waits)} by what it was for", title_justify="left")
+    table.add_column("part", no_wrap=True)
+    table.add_column("ms", justify="right", no_wrap=True)
+    table.add_column("share", justify="right", no_wrap=True)
+    whole_ms = sum(means.values())
+    for part, ms in means.items():
+        table.add_row(part, f"{ms:.0f}", f"{ms / whole_ms:.0%}", end_section=part == list(means)[-1])
+    table.add_row("voice_to_voice", f"{whole_ms:.0f}", "")
+    return table
+
+
 def _as_data(groups: Mapping[str, Sequence[TurnReport]], compared: Mapping[str, Sequence[StageComparison]]) -> dict[str, object]:
     return {
-        name: {"turns": len(groups[name]), "stages": {stage.stage.value: _stage_data(stage) for stage in stages}}
+        name: {
+            "turns": len(groups[name]),
+            "stages": {stage.stage.value: _stage_data(stage) for stage in stages},
+            "mean_wait_ms": _means_ms(waits) if (waits := _waits(groups[name])) else {},
+        }
         for name, stages in compared.items()
     }
 

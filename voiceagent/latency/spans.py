@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from voiceagent.latency.wait import Wait
+
 
 class Stage(StrEnum):
     """A named step of a turn. The values are the keys of `latency_budgets.yaml` and of the wire protocol's turn events."""
@@ -44,8 +46,8 @@ class Stage(StrEnum):
     VOICE_TO_VOICE = "voice_to_voice"
     """The whole: from the end of the caller's speech to the first frame of the reply on the line."""
     BARGE_IN_STOP = "barge_in_stop"
-    """The whole: from the onset of the caller's interruption to the reply's last frame on the line. If the reply went on in
-    between, that time is included."""
+    """The whole: from the onset of the speech that interrupted a reply to the reply's last frame on the line. If the reply went
+    on in between, that time is included. A typed message and a request to stop are no such speech."""
 
 
 class LegKind(StrEnum):
@@ -85,11 +87,13 @@ class TurnReport:
     spans: tuple[Span, ...]
     """The spans of the parts, in order of their start."""
     voice_to_voice_ms: float | None
-    """None when nothing of the reply was heard."""
+    """None when nothing of the reply was heard, or when it answers a typed message."""
     barge_in_stop_ms: float | None
-    """None when the reply was not interrupted."""
+    """None when no speech interrupted the reply."""
     leg: LegKind = LegKind.WEBRTC
     """What the call came by."""
+    wait: Wait | None = None
+    """What the caller waited for, from voice to voice or from a typed message on. None when nothing of the reply was heard."""
 
     def durations_ms(self) -> dict[Stage, list[float]]:
         """Every measured duration of the turn by stage, including the wholes."""

@@ -3,17 +3,23 @@ it reads the times inside the events, so a recorded call gives the same measurem
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
+from voiceagent.latency.asking import Asked, Asking
+from voiceagent.latency.interruption import InterruptingSpeech
 from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport
+from voiceagent.latency.wait import Part, Wait, Work, split
 
-SAME_INTERRUPTION_MS = 1000.0
-"""Speech over a reply that begins this soon after other speech over it belongs to the same interruption."""
 MAX_SPANS = 200
-"""The most spans of a turn: a caller who speaks for minutes makes many partials."""
+"""The most spans of the caller's speech, and of a reply."""
+MAX_PARTIALS = 100
+"""The most of them that are partial transcripts: a caller who speaks for minutes makes many."""
+MAX_WORK = 400
+"""The latest work that is kept, of this turn and earlier ones."""
 
 
 @dataclass(slots=True)
@@ -21,7 +27,8 @@ class _Spans:
     spans: list[Span] = field(default_factory=list)
 
     def add(self, stage: Stage, start_ms: float, end_ms: float) -> None:
-        if len(self.spans) < MAX_SPANS:
+        most = MAX_PARTIALS if stage is Stage.STT_PARTIAL else MAX_SPANS
+        if len(self.spans) < most:
             self.spans.append(Span(stage, start_ms, max(0.0, end_ms - start_ms)))
 
 
@@ -29,7 +36,7 @@ class _Spans:
 class _Hearing(_Spans):
     """What the caller said since the last reply to it was begun."""
 
-    speech_end_ms: float | None = None
+    endpointed: bool = False
     decided_ms: float = 0.0
     """When the silence was long enough; from then on the turn waits for the words."""
 
@@ -53,17 +60,21 @@ class _Replying(_Spans):
 
     reply_id: int = -1
     number: int = 0
-    speech_end_ms: float | None = None
+    asked: Asked | None = None
     commit_ms: float = 0.0
     generate_ms: float | None = None
     pieces: int = 0
     first_piece_ms: float = 0.0
     last_piece_ms: float = 0.0
     tools_ms: dict[str, float] = field(default_factory=dict)
-    speak_ms: float | None = None
+    speaks_ms: dict[int, float] = field(default_factory=dict)
+    """The clauses that were handed to the synthesiser before any audio came, with the times."""
     first_audio_ms: float | None = None
+    held_ms: float | None = None
+    """Since when the caller's speech holds the reply back."""
     first_played_ms: float | None = None
     last_played_ms: float | None = None
+    wait: Wait | None = None
     barge_in_stop_ms: float | None = None
 
 
@@ -76,34 +87,34 @@ class TurnMeter:
         self._profile = profile
         self._hearing = _Hearing()
         self._replying = _Replying()
+        self._asking = Asking()
+        self._speech = InterruptingSpeech()
         self._speculative_ms: dict[int, float] = {}
         """Speculative tool calls that run, with their start times."""
+        self._work: deque[Work] = deque(maxlen=MAX_WORK)
         self._pause = _Pause()
-        self._onset_ms: float | None = None
-        """The onset of the caller's speech over the reply, or else of the latest speech."""
-        self._overlap_ended_ms = -SAME_INTERRUPTION_MS
-        """When the last speech over the live reply ended."""
 
     def observe(self, event: ev.Event, actions: Iterable[act.Action], at: float) -> TurnReport | None:
         """Take an event and the actions that it caused; `at` is the wall clock in Unix seconds. Returns the report of the turn
         that the event ended, if it ended one."""
+        actions = tuple(actions)
+        self._speech.observe(event, over_reply=self._replying.first_played_ms is not None)
         self._caller(self._hearing, event)
         self._reply(self._replying, event)
+        asked = self._asking.observe(event, actions)
         report = None
         for action in actions:
-            report = self._action(action, event.at_ms, at) or report
+            report = self._action(action, event, asked, at) or report
+        if self._asking.pending is None and any(isinstance(action, act.CallerFinal) for action in actions):
+            self._hearing = _Hearing()  # it gets no answer
         return report
 
     def _caller(self, hearing: _Hearing, event: ev.Event) -> None:
         match event:
             case ev.SpeechStarted():
                 self._pause = _Pause()
-                if event.onset_ms - self._overlap_ended_ms >= SAME_INTERRUPTION_MS:
-                    self._onset_ms = event.onset_ms
             case ev.SpeechPaused():
                 self._pause = _Pause(event.at_ms, event.speech_end_ms)
-                if self._replying.first_played_ms is not None:
-                    self._overlap_ended_ms = event.speech_end_ms
             case ev.Transcript():
                 hearing.add(Stage.STT_PARTIAL, event.at_ms - event.decode_ms, event.at_ms)
             case ev.TurnJudged():
@@ -112,11 +123,19 @@ class TurnMeter:
                 self._guarded(hearing, event.at_ms, event.guard_ms)
                 self._pause.final_ms = event.at_ms
             case ev.Endpoint():
-                end = hearing.speech_end_ms = event.speech_end_ms
-                hearing.add(Stage.UPLINK, end, end + event.uplink_ms)
-                hearing.add(Stage.VAD, end + event.uplink_ms, end + event.uplink_ms + event.vad_ms)
-                hearing.decided_ms = self._decided(event)
-                hearing.add(Stage.ENDPOINT, end, hearing.decided_ms)
+                self._endpointed(hearing, event)
+
+    def _endpointed(self, hearing: _Hearing, event: ev.Endpoint) -> None:
+        end, decoded_ms = event.speech_end_ms, event.speech_end_ms + event.uplink_ms
+        hearing.endpointed = True
+        hearing.decided_ms = self._decided(event)
+        for stage, part, start_ms, end_ms in (
+            (Stage.UPLINK, Part.UPLINK, end, decoded_ms),
+            (Stage.VAD, Part.VAD, decoded_ms, decoded_ms + event.vad_ms),
+            (Stage.ENDPOINT, Part.ENDPOINT, end, hearing.decided_ms),
+        ):
+            hearing.add(stage, start_ms, end_ms)
+            self._worked(part, start_ms, end_ms)
 
     def _decided(self, endpoint: ev.Endpoint) -> float:
         """When the silence that ended the turn would have been long enough if the words had been known."""
@@ -130,33 +149,64 @@ class TurnMeter:
         match event:
             case ev.TextDelta() if event.reply_id == reply.reply_id:
                 self._guarded(reply, event.at_ms, event.guard_ms)
+                self._worked(Part.GUARD, event.at_ms - event.guard_ms, event.at_ms)
                 self._piece(reply, event.at_ms - event.held_ms, event.at_ms - event.guard_ms, event.tokens)
             case ev.ToolCallRequested() if event.reply_id == reply.reply_id:
                 self._piece(reply, event.at_ms, event.at_ms)
             case ev.GenerationDone() | ev.GenerationFailed() if event.reply_id == reply.reply_id:
-                self._close_generation(reply)
+                self._close_generation(reply, event.at_ms)
             case ev.SpeculativeToolFinished() if event.speculative_id in self._speculative_ms:
-                reply.add(Stage.TOOL, self._speculative_ms.pop(event.speculative_id), event.at_ms)
+                self._tool_ended(reply, self._speculative_ms.pop(event.speculative_id), event.at_ms)
             case ev.OutputBlocked() if event.reply_id == reply.reply_id:
                 self._guarded(reply, event.at_ms, event.guard_ms)
-                self._close_generation(reply)
+                self._worked(Part.GUARD, event.at_ms - event.guard_ms, event.at_ms)
+                self._close_generation(reply, event.at_ms)
             case ev.ToolFinished() if event.call_id in reply.tools_ms:
-                reply.add(Stage.TOOL, reply.tools_ms.pop(event.call_id), event.at_ms)
+                self._tool_ended(reply, reply.tools_ms.pop(event.call_id), event.at_ms)
             case ev.ClauseAudio(duration_ms=ms) if ms and event.reply_id == reply.reply_id and reply.first_audio_ms is None:
                 reply.first_audio_ms = event.at_ms
-                reply.add(Stage.TTS_FIRST_AUDIO, reply.speak_ms or event.at_ms, event.at_ms)
+                speak_ms = reply.speaks_ms.pop(event.clause, event.at_ms)
+                reply.add(Stage.TTS_FIRST_AUDIO, speak_ms, event.at_ms)
+                self._worked(Part.TTS_FIRST_AUDIO, speak_ms, event.at_ms)
+            case ev.ClauseFailed() if event.reply_id == reply.reply_id and event.clause in reply.speaks_ms:
+                self._worked(Part.TTS_FIRST_AUDIO, reply.speaks_ms.pop(event.clause), event.at_ms)
             case ev.Played() if event.reply_id == reply.reply_id:
                 if reply.first_played_ms is None:
-                    self._overlap_ended_ms = -SAME_INTERRUPTION_MS
-                    reply.first_played_ms = event.at_ms
-                    if reply.first_audio_ms is not None:
-                        reply.add(Stage.PLAYOUT, max(reply.first_audio_ms, reply.commit_ms), event.at_ms)
-                    reply.add(Stage.ANSWER, reply.commit_ms, event.at_ms)
+                    self._first_played(reply, event.at_ms)
                 reply.last_played_ms = event.at_ms
+
+    def _first_played(self, reply: _Replying, at_ms: float) -> None:
+        self._speech.reply_is_heard()
+        reply.first_played_ms = at_ms
+        if reply.first_audio_ms is not None:
+            reply.add(Stage.PLAYOUT, max(reply.first_audio_ms, reply.commit_ms), at_ms)
+        reply.add(Stage.ANSWER, reply.commit_ms, at_ms)
+        if reply.asked is not None:
+            work = [*self._work, *self._unfinished(reply, at_ms)]
+            reply.wait = Wait(reply.asked.at_ms, split(reply.asked.at_ms, at_ms, work), reply.asked.typed)
+
+    def _unfinished(self, reply: _Replying, at_ms: float) -> Iterable[Work]:
+        """The reply's work that goes on at `at_ms`, and the playout of its first audio."""
+        if reply.first_audio_ms is not None:
+            yield Work(Part.PLAYOUT, max(reply.first_audio_ms, reply.commit_ms), at_ms)
+        if reply.generate_ms is not None:
+            first_ms = reply.first_piece_ms if reply.pieces else at_ms
+            yield Work(Part.LLM_TTFT, reply.generate_ms, first_ms)
+            yield Work(Part.LLM_WRITING, first_ms, at_ms)
+        for start_ms in (*reply.tools_ms.values(), *self._speculative_ms.values()):
+            yield Work(Part.TOOL, start_ms, at_ms)
+
+    def _worked(self, part: Part, start_ms: float, end_ms: float) -> None:
+        if end_ms > start_ms:
+            self._work.append(Work(part, start_ms, end_ms))
 
     def _guarded(self, spans: _Spans, at_ms: float, guard_ms: float) -> None:
         if guard_ms:
             spans.add(Stage.GUARD, at_ms - guard_ms, at_ms)
+
+    def _tool_ended(self, reply: _Replying, start_ms: float, at_ms: float) -> None:
+        reply.add(Stage.TOOL, start_ms, at_ms)
+        self._worked(Part.TOOL, start_ms, at_ms)
 
     def _piece(self, reply: _Replying, first_ms: float, last_ms: float, count: int = 1) -> None:
         """`count` pieces of the language model's output came between those times."""
@@ -168,10 +218,14 @@ class TurnMeter:
         reply.pieces += count
         reply.last_piece_ms = max(reply.first_piece_ms, last_ms)
 
-    def _close_generation(self, reply: _Replying) -> None:
+    def _close_generation(self, reply: _Replying, at_ms: float) -> None:
         if reply.pieces > 1:
             mean = (reply.last_piece_ms - reply.first_piece_ms) / (reply.pieces - 1)
             reply.add(Stage.LLM_INTER_TOKEN, reply.first_piece_ms, reply.first_piece_ms + mean)
+        if reply.generate_ms is not None:
+            first_ms = reply.first_piece_ms if reply.pieces else at_ms
+            self._worked(Part.LLM_TTFT, reply.generate_ms, first_ms)
+            self._worked(Part.LLM_WRITING, first_ms, at_ms)
         reply.pieces = 0
         reply.generate_ms = None
 
@@ -181,14 +235,15 @@ class TurnMeter:
             self._replying = _Replying(reply_id=reply_id)
         return self._replying
 
-    def _action(self, action: act.Action, at_ms: float, at: float) -> TurnReport | None:
+    def _action(self, action: act.Action, event: ev.Event, asked: Asked | None, at: float) -> TurnReport | None:
+        at_ms = event.at_ms
         match action:
-            case act.CallerFinal() if self._hearing.speech_end_ms is not None:
+            case act.CallerFinal() if self._hearing.endpointed:
                 self._understood(self._hearing, at_ms)
             case act.SetEndpointing():
                 self._pause.endpointing_delay_ms = action.endpoint_ms
             case act.ReplyStarted() if action.turn > 0:
-                self._commit(self._of(action.reply_id), action.turn, at_ms)
+                self._commit(self._of(action.reply_id), action.turn, at_ms, asked)
             case act.Generate():
                 self._of(action.reply_id).generate_ms = at_ms
             case act.RunTool():
@@ -198,15 +253,32 @@ class TurnMeter:
             case act.SpeculativeToolEnded():
                 if not action.used:
                     self._speculative_ms.pop(action.speculative_id, None)
-            case act.Speak() if self._of(action.reply_id).speak_ms is None:
-                self._replying.speak_ms = at_ms
+            case act.Speak() if self._of(action.reply_id).first_audio_ms is None:
+                self._replying.speaks_ms[action.clause] = at_ms
+            case act.PauseReply() | act.ResumeReply() if action.reply_id == self._replying.reply_id:
+                self._hold(self._replying, at_ms, held=isinstance(action, act.PauseReply))
             case act.CancelReply() if action.reply_id == self._replying.reply_id:
-                if self._replying.last_played_ms is not None and self._onset_ms is not None:
-                    self._replying.barge_in_stop_ms = max(0.0, self._replying.last_played_ms - self._onset_ms)
+                self._replying.barge_in_stop_ms = self._stop_ms(self._replying, event)
             case act.ReplyEnded() if action.reply_id == self._replying.reply_id:
                 reply, self._replying = self._replying, _Replying()
                 return self._report(reply, action.status, at) if reply.number else None
         return None
+
+    def _hold(self, reply: _Replying, at_ms: float, *, held: bool) -> None:
+        """The reply is paused, or goes on. Before its commit it is held back by nobody's speech."""
+        if held and reply.number:
+            reply.held_ms = at_ms
+        elif not held:
+            if reply.held_ms is not None and reply.first_audio_ms is not None:
+                self._worked(Part.HELD, max(reply.held_ms, reply.first_audio_ms), at_ms)
+            reply.held_ms = None
+
+    def _stop_ms(self, reply: _Replying, event: ev.Event) -> float | None:
+        """How long the cancelled reply could be heard after the onset of the speech that interrupted it."""
+        onset_ms = self._speech.onset_ms(event)
+        if onset_ms is None or reply.first_played_ms is None or reply.last_played_ms is None:
+            return None
+        return max(0.0, reply.last_played_ms - max(onset_ms, reply.first_played_ms))
 
     def _understood(self, hearing: _Hearing, at_ms: float) -> None:
         """The words of an endpointed utterance are committed."""
@@ -214,17 +286,17 @@ class TurnMeter:
         final_ms = at_ms if pause.final_ms is None else pause.final_ms
         hearing.add(Stage.STT_FINAL, hearing.decided_ms if pause.began_ms is None else pause.began_ms, final_ms)
         hearing.add(Stage.STT_WAIT, hearing.decided_ms, max(hearing.decided_ms, final_ms))
+        self._worked(Part.STT_WAIT, hearing.decided_ms, at_ms)
 
-    def _commit(self, reply: _Replying, turn: int, at_ms: float) -> None:
-        reply.number, reply.commit_ms = turn, at_ms
-        reply.speech_end_ms = self._hearing.speech_end_ms
-        reply.spans = self._hearing.spans + reply.spans
+    def _commit(self, reply: _Replying, turn: int, at_ms: float, asked: Asked | None) -> None:
+        reply.number, reply.commit_ms, reply.asked = turn, at_ms, asked
+        if asked is not None and not asked.typed:
+            reply.spans = self._hearing.spans + reply.spans
         self._hearing = _Hearing()
 
     def _report(self, reply: _Replying, status: str, at: float) -> TurnReport:
-        whole = None
-        if reply.first_played_ms is not None and reply.speech_end_ms is not None:
-            whole = reply.first_played_ms - reply.speech_end_ms
+        wait = reply.wait
+        whole = wait.duration_ms if wait is not None and not wait.typed else None
         stop = reply.barge_in_stop_ms if status == "interrupted" else None
         spans = tuple(sorted(reply.spans, key=lambda span: span.start_ms))
-        return TurnReport(self._call_id, reply.number, at, self._profile, spans, whole, stop, self._leg)
+        return TurnReport(self._call_id, reply.number, at, self._profile, spans, whole, stop, self._leg, wait)

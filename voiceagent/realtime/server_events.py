@@ -306,32 +306,6 @@ class ToolProgress(ServerEvent, frozen=True, kw_only=True, tag="voiceagent.tool"
     status: Literal["running", "completed", "failed", "abandoned"]
 
 
-class StageSpan(msgspec.Struct, frozen=True):
-    """One stage of a turn. `limit_ms` is None when the budget sets none."""
-
-    stage: str
-    start_ms: float
-    """From the end of the caller's speech; negative before it."""
-    duration_ms: float
-    limit_ms: float | None
-    ok: bool
-
-
-class TurnMeasured(ServerEvent, frozen=True, kw_only=True, tag="voiceagent.turn"):
-    """Where the time of a turn went, against the budget."""
-
-    turn: int
-    spans: tuple[StageSpan, ...]
-    voice_to_voice_ms: float | None
-    """None when nothing of the reply was heard."""
-    voice_to_voice_limit_ms: float | None
-    barge_in_stop_ms: float | None
-    """None when the reply was not interrupted."""
-    barge_in_stop_limit_ms: float | None
-    missed: tuple[str, ...]
-    """The stages that were over their limit."""
-
-
 class CallEnded(ServerEvent, frozen=True, kw_only=True, tag="voiceagent.call_ended"):
     """The last event of a call."""
 

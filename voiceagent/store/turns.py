@@ -15,6 +15,7 @@ from pathlib import Path
 from voiceagent.databases import is_locked, open_patiently
 from voiceagent.errors import VoiceAgentError
 from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport
+from voiceagent.latency.wait import Contribution, Part, Wait
 from voiceagent.private_files import private_file
 from voiceagent.store.losses import Losses
 
@@ -36,15 +37,16 @@ CREATE TABLE IF NOT EXISTS turns (
     voice_to_voice_ms REAL,
     barge_in_stop_ms REAL,
     spans TEXT NOT NULL,
-    leg TEXT NOT NULL DEFAULT '{LegKind.WEBRTC}'
+    leg TEXT NOT NULL DEFAULT '{LegKind.WEBRTC}',
+    wait TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX IF NOT EXISTS turns_of_a_call ON turns (call_id, turn);
 PRAGMA user_version = {SCHEMA_VERSION};
 """
-_COLUMNS = "call_id, turn, at, profile, voice_to_voice_ms, barge_in_stop_ms, spans, leg"
-_INSERT = f"INSERT INTO turns ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_ADD_LEG = f"ALTER TABLE turns ADD COLUMN leg TEXT NOT NULL DEFAULT '{LegKind.WEBRTC}'"
-"""For a file from before there were others. What wrote that knows nothing of it, and goes on writing."""
+_COLUMNS = "call_id, turn, at, profile, voice_to_voice_ms, barge_in_stop_ms, spans, leg, wait"
+_INSERT = f"INSERT INTO turns ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_LATER_COLUMNS = {"leg": LegKind.WEBRTC.value, "wait": ""}
+"""Columns that a file from an earlier version lacks, with what stands for them. What wrote it goes on writing without them."""
 _PRUNE = f"DELETE FROM turns WHERE id <= (SELECT max(id) FROM turns) - {MAX_TURNS}"
 
 
@@ -137,7 +139,8 @@ def read_turns(
     try:
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_TIMEOUT_S)) as database:
             _check_version(database)
-            known = "turns" if _has_leg(database) else f"(SELECT *, '{LegKind.WEBRTC}' AS leg FROM turns)"
+            missing = "".join(f", '{default}' AS {column}" for column, default in _missing(database))
+            known = f"(SELECT *{missing} FROM turns)"
             rows = database.execute(f"SELECT {_COLUMNS} FROM {known} {query}", {**wanted, "last": last}).fetchall()
         return tuple(_report(row) for row in reversed(rows))
     except (sqlite3.Error, ValueError, KeyError, TypeError) as error:
@@ -158,16 +161,18 @@ def _opened(file: Path) -> sqlite3.Connection:
         database.executescript(_SCHEMA)
         with database:
             database.execute("BEGIN IMMEDIATE")
-            if not _has_leg(database):
-                database.execute(_ADD_LEG)
+            for column, default in _missing(database):
+                database.execute(f"ALTER TABLE turns ADD COLUMN {column} TEXT NOT NULL DEFAULT '{default}'")
     except sqlite3.Error:
         database.close()
         raise
     return database
 
 
-def _has_leg(database: sqlite3.Connection) -> bool:
-    return any(column[1] == "leg" for column in database.execute("PRAGMA table_info(turns)"))
+def _missing(database: sqlite3.Connection) -> list[tuple[str, str]]:
+    """The later columns that the file lacks, with their defaults."""
+    present = {column[1] for column in database.execute("PRAGMA table_info(turns)")}
+    return [(column, default) for column, default in _LATER_COLUMNS.items() if column not in present]
 
 
 def _check_version(database: sqlite3.Connection) -> None:
@@ -179,13 +184,26 @@ def _check_version(database: sqlite3.Connection) -> None:
 def _row(report: TurnReport) -> tuple[str | int | float | None, ...]:
     spans = json.dumps([[span.stage.value, round(span.start_ms, 2), round(span.duration_ms, 2)] for span in report.spans])
     wholes = (report.voice_to_voice_ms, report.barge_in_stop_ms)
-    return (report.call_id, report.turn, report.at, report.profile, *wholes, spans, report.leg)
+    wait = "" if report.wait is None else _wait_row(report.wait)
+    return (report.call_id, report.turn, report.at, report.profile, *wholes, spans, report.leg, wait)
 
 
-def _report(row: tuple[str, int, float, str, float | None, float | None, str, str]) -> TurnReport:
-    call_id, turn, at, profile, voice_to_voice_ms, barge_in_stop_ms, spans, leg = row
+def _wait_row(wait: Wait) -> str:
+    pieces = [[piece.part.value, piece.start_ms, piece.duration_ms] for piece in wait.contributions]
+    return json.dumps([wait.began_ms, wait.typed, pieces])
+
+
+def _report(row: tuple[str, int, float, str, float | None, float | None, str, str, str]) -> TurnReport:
+    call_id, turn, at, profile, voice_to_voice_ms, barge_in_stop_ms, spans, leg, wait = row
     measured = tuple(Span(Stage(stage), start_ms, duration_ms) for stage, start_ms, duration_ms in json.loads(spans))
-    return TurnReport(call_id, turn, at, profile, measured, voice_to_voice_ms, barge_in_stop_ms, LegKind(leg))
+    waited = _wait(wait) if wait else None
+    return TurnReport(call_id, turn, at, profile, measured, voice_to_voice_ms, barge_in_stop_ms, LegKind(leg), waited)
+
+
+def _wait(text: str) -> Wait:
+    began_ms, typed, pieces = json.loads(text)
+    contributions = tuple(Contribution(Part(part), start_ms, duration_ms) for part, start_ms, duration_ms in pieces)
+    return Wait(began_ms, contributions, typed)
 
 
 def _reason(error: Exception) -> str:

@@ -1,0 +1,107 @@
+"""Splits a caller's wait for the first sound of a reply into contributions. They follow one another without gap or overlap, so
+they add up to the wait. Work that ran beside other work counts only where it held the reply up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+
+
+class Part(StrEnum):
+    """What a piece of the wait was spent on, in the order in which a turn goes. Where a value is also a `Stage`, the part is what
+    that stage contributed to the wait."""
+
+    UPLINK = "uplink"
+    """The last voiced audio waited in the jitter buffer and was decoded."""
+    VAD = "vad"
+    """The voice detector judged it."""
+    ENDPOINT = "endpoint"
+    """The caller's silence had to last, because more speech might have followed."""
+    STT_WAIT = "stt_wait"
+    """The silence was long enough, and the words were still missing."""
+    LLM_TTFT = "llm_ttft"
+    """The language model had not written anything yet."""
+    LLM_WRITING = "llm_writing"
+    """The language model wrote, and the first clause or the tool calls were not complete."""
+    GUARD = "guard"
+    """The first clause was checked."""
+    TOOL = "tool"
+    """A tool ran."""
+    TTS_FIRST_AUDIO = "tts_first_audio"
+    """The first clause was synthesised."""
+    HELD = "held"
+    """The reply was ready, and was held back because the caller spoke."""
+    PLAYOUT = "playout"
+    """The first audio waited for its frame on the line."""
+    OTHER = "other"
+    """Nothing that is measured went on."""
+
+
+PRECEDENCE = (
+    *(Part.UPLINK, Part.VAD, Part.ENDPOINT, Part.STT_WAIT, Part.HELD, Part.PLAYOUT),
+    *(Part.TTS_FIRST_AUDIO, Part.GUARD, Part.LLM_WRITING, Part.LLM_TTFT, Part.TOOL),
+)
+"""Of work that went on at the same time, the first of these held the reply up. Until the turn is over, the reply could not be
+heard whatever was ready. After it, what is nearest to the line counts: a language model that writes on behind the first clause
+delays nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """An interval in which something was done for a turn, on the call's clock."""
+
+    part: Part
+    start_ms: float
+    end_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """One piece of a wait."""
+
+    part: Part
+    start_ms: float
+    """From the beginning of the wait."""
+    duration_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """How long a caller waited for the first sound of a reply, and for what."""
+
+    began_ms: float
+    """The end of the caller's speech, or the time of the request for a reply to a typed message, on the call's clock."""
+    contributions: tuple[Contribution, ...]
+    """In order of time."""
+    typed: bool = False
+    """Whether the reply was asked for by the client and not by speech."""
+
+    @property
+    def duration_ms(self) -> float:
+        """The whole wait: the sum of the contributions."""
+        return sum(part.duration_ms for part in self.contributions)
+
+    def totals_ms(self) -> dict[Part, float]:
+        """What each part contributed, in the order of `Part`."""
+        sums = dict.fromkeys(Part, 0.0)
+        for piece in self.contributions:
+            sums[piece.part] += piece.duration_ms
+        return {part: ms for part, ms in sums.items() if ms > 0}
+
+
+def split(began_ms: float, heard_ms: float, work: Iterable[Work]) -> tuple[Contribution, ...]:
+    """The contributions to the wait from `began_ms` to `heard_ms`, the time of the first sound. Intervals of `work` may overlap
+    and may reach beyond the wait. Time in which none of them ran is `Part.OTHER`."""
+    inside = [piece for piece in work if piece.end_ms > began_ms and piece.start_ms < heard_ms and piece.end_ms > piece.start_ms]
+    edges = {began_ms, heard_ms} | {ms for piece in inside for ms in (piece.start_ms, piece.end_ms) if began_ms < ms < heard_ms}
+    found: list[tuple[Part, float, float]] = []
+    for start_ms, end_ms in pairwise(sorted(edges)):
+        running = {piece.part for piece in inside if piece.start_ms <= start_ms and piece.end_ms >= end_ms}
+        part = next((part for part in PRECEDENCE if part in running), Part.OTHER)
+        if found and found[-1][0] is part:
+            found[-1] = (part, found[-1][1], end_ms)
+        else:
+            found.append((part, start_ms, end_ms))
+    return tuple(Contribution(part, start_ms - began_ms, end_ms - start_ms) for part, start_ms, end_ms in found)
