@@ -6,15 +6,14 @@ from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation import floor, tool_runs
+from voiceagent.conversation import floor, interjection, silence, tool_runs
 from voiceagent.conversation.context import take_in
 from voiceagent.conversation.endpointing_delay import delays_of, set_delays
 from voiceagent.conversation.generation import begin
-from voiceagent.conversation.interjection import person_is_asked_for
-from voiceagent.conversation.reply_lifecycle import FINAL, SILENCE, cancel, go_idle
+from voiceagent.conversation.reply_lifecycle import FINAL, cancel, go_idle
 from voiceagent.conversation.speculation import next_prompt, prefill, settle_speculation, speculate
 from voiceagent.conversation.speculative_tools import run_predicted
-from voiceagent.conversation.state import NextReply, Pause, Phase, Silence, Utterance
+from voiceagent.conversation.state import NextReply, Pause, Phase, Utterance
 from voiceagent.conversation.step import Step
 from voiceagent.turn_taking.endpointing import EndpointingDelays
 from voiceagent.turn_taking.overlap import Overlap, Verdict, classify, leaning
@@ -27,12 +26,12 @@ def speech_started(step: Step, event: ev.SpeechStarted) -> None:
     """An utterance began. The agent's voice reacts by its manners. Whether the agent yields is decided later."""
     if event.utterance_id <= step.state.utterance.utterance_id:
         return
-    step.clear_timers([SILENCE])
+    step.clear_timers([silence.SILENCE])
     if step.spoken() is None:
         cancel(step, "resumed")
     else:
         floor.meet(step, event.utterance_id)
-    step.put(phase=Phase.HEARING, utterance=Utterance(event.utterance_id, event.onset_ms), silence=Silence())
+    step.put(phase=Phase.HEARING, utterance=Utterance(event.utterance_id, event.onset_ms))
     if not step.state.caller_turn.unanswered:
         step.put_caller_turn(context=())
     step.put_replies(next_reply=None)
@@ -70,6 +69,10 @@ def speech_paused(step: Step, event: ev.SpeechPaused) -> None:
     """The utterance fell silent. Until its words are known, only the longest endpointing delay ends it. Busy engines decode the
     pause only if a reply waits for the words. Otherwise they decode after the endpoint."""
     if event.utterance_id != step.state.utterance.utterance_id:
+        return
+    silence.speech_heard(step, event.voiced_ms)
+    if silence.only_noise(step):
+        interjection.noise_goes_on(step)
         return
     decoding = event.load < step.state.rules.speculation.busy_load or step.spoken() is not None
     pause = Pause(event.pause_id, event.speech_end_ms, event.voiced_ms, event.prosody, event.load, decoding)
@@ -204,13 +207,15 @@ def _commit(step: Step, utterance_id: int, text: str, refusal: ev.Refusal | None
             return
         cancel(step, "interrupted")
     before = step.state.caller_turn
+    if text:
+        silence.words_heard(step)
     unanswered = " ".join(f"{before.unanswered} {text}".split())
     step.put_caller_turn(unanswered=unanswered, refusal=refusal or before.refusal, last_words=text or before.last_words)
     _note_language(step, language, text)
     if step.state.phase is not Phase.FINALISING or step.state.caller_turn.awaiting_final:
         return
     step.clear_timers([FINAL])
-    if person_is_asked_for(step, step.state.caller_turn.unanswered):
+    if interjection.person_is_asked_for(step, step.state.caller_turn.unanswered):
         cancel(step, "changed")
         begin(step, NextReply("put_through"))
         return
@@ -292,6 +297,7 @@ def final_is_late(step: Step) -> None:
 
 def text_received(step: Step, event: ev.TextReceived) -> None:
     """The caller typed a message. It is answered with the next utterance, or when the client asks for a reply."""
+    silence.words_heard(step)
     before = step.state.caller_turn
     unanswered = " ".join(f"{before.unanswered} {event.text}".split())
     refusal, last_words = event.refusal or before.refusal, event.text or before.last_words
@@ -304,7 +310,7 @@ def reply_requested(step: Step, event: ev.ReplyRequested) -> None:
     if not step.state.caller_turn.unanswered and not step.state.memory.history:
         step.do(act.Failure("nothing_to_answer", "response.create came before the caller said or typed anything"))
         return
-    step.put(silence=Silence())
+    silence.words_heard(step)
     reply = step.state.reply
     if reply is not None and reply.tells and not step.state.caller_turn.unanswered:
         return

@@ -14,9 +14,9 @@ from voiceagent.conversation.late_results import keep_untold, telling
 from voiceagent.conversation.reply import Reply
 from voiceagent.conversation.reply_lifecycle import (
     REPLY,
-    SILENCE,
     announce,
     check_complete,
+    end,
     fail,
     generate,
     go_idle,
@@ -26,6 +26,7 @@ from voiceagent.conversation.reply_lifecycle import (
     speak,
     take_turn,
 )
+from voiceagent.conversation.silence import SILENCE
 from voiceagent.conversation.state import NextReply, Phase
 from voiceagent.conversation.step import Step
 from voiceagent.conversation.tool_runs import left_effects, next_round, start_tool
@@ -48,11 +49,13 @@ def begin(step: Step, wanted: NextReply) -> None:
     elif wanted.kind == "tell":
         _tell(step)
     elif text:
-        _say(step, text)
+        _say(step, text, resumes=wanted.resumes)
     elif step.state.caller_turn.unanswered:
         _answer(step)
+    elif step.state.silence.ending:
+        end(step, step.state.silence.ending)
     else:
-        go_idle(step)
+        go_idle(step, goes_on=wanted.kind == "resume")
 
 
 def _answer(step: Step) -> None:
@@ -102,9 +105,9 @@ def _put_through(step: Step) -> None:
         go_idle(step)
 
 
-def _say(step: Step, text: str, *, puts_through: bool = False) -> None:
+def _say(step: Step, text: str, *, resumes: bool = True, puts_through: bool = False) -> None:
     """Say a given text without the language model."""
-    reply = new_reply(step, Reply(step.state.replies.next_reply_id, 0, puts_through=puts_through))
+    reply = new_reply(step, Reply(step.state.replies.next_reply_id, 0, resumes=resumes, puts_through=puts_through))
     announce(step, reply)
     reply, pieces = reply.with_text(text, step.language, final=True)
     step.put(reply=reply)
@@ -182,7 +185,7 @@ def _settle(step: Step, cancelled: Reply) -> None:
         take_in(step, since.context)
     else:
         step.put_memory(history=history + keep_untold(step, cancelled).messages(step.prompts, as_heard=True))
-        step.put_replies(unheard_text=cancelled.unheard if interrupted else "")
+        step.put_replies(unheard_text=cancelled.unheard if interrupted and cancelled.resumes else "")
     step.do(act.ReplyEnded(cancelled.reply_id, cancelled.status, cancelled.heard, cancelled.unheard))
     if cancelled.puts_through and step.state.phase is not Phase.ENDED:
         put_through(step)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
+from voiceagent.conversation import silence
 from voiceagent.conversation.generation import begin
-from voiceagent.conversation.reply_lifecycle import FINAL, cancel
+from voiceagent.conversation.reply_lifecycle import FINAL, cancel, end
 from voiceagent.conversation.state import NextReply, Phase
 from voiceagent.conversation.step import Step
 from voiceagent.turn_taking.person_request import person_requests
@@ -29,6 +30,33 @@ def put_through_failed(step: Step, event: ev.PutThroughFailed) -> None:
     step.put_replies(putting_through=False)
     _take_the_floor(step)
     begin(step, NextReply("say", step.sayings.transfer_failed))
+
+
+def silence_is_long(step: Step) -> None:
+    """The silence timer has run out. Ask whether the caller is there, then take leave, then end the call. Something typed in the
+    meantime lets the silence begin anew."""
+    if silence.is_over(step):
+        _nobody_is_there(step)
+    else:
+        silence.wait(step)
+
+
+def noise_goes_on(step: Step) -> None:
+    """The open utterance is only noise, and nobody has spoken for the silence time. It does not keep the call."""
+    _take_the_floor(step)
+    _nobody_is_there(step)
+
+
+def _nobody_is_there(step: Step) -> None:
+    sayings, state = step.sayings, step.state.silence
+    if state.check_ins == 0 and sayings.check_in and not state.ending:
+        step.put_silence(check_ins=1, since_ms=step.at_ms)
+        begin(step, NextReply("say", sayings.check_in, resumes=False))
+    elif sayings.farewell and not state.ending:
+        step.put_silence(ending="silence", since_ms=step.at_ms)
+        begin(step, NextReply("say", sayings.farewell, resumes=False))
+    else:
+        end(step, state.ending or "silence")
 
 
 def person_is_asked_for(step: Step, words: str) -> bool:

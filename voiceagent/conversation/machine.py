@@ -16,6 +16,8 @@ This settles every race. Besides the phase, the state holds smaller state machin
 - Confirmation (`Replies.confirming`). A tool call that needs a yes waits from the question to the caller's next committed words.
 - Late results (`State.late`). A tool with an effect may end after its reply. As soon as a call is idle, a reply begins that tells
   what the caller is owed. It is no answer to an event, so no row of the table has it.
+- Silence (`State.silence`). It is counted from the last words. Sounds without words do not begin it anew (`silence` says which
+  do), and it never runs out while the caller speaks.
 - Ending (`Silence.ending`). It is set while a farewell is said. The call ends after it, unless the caller speaks or
   the client asks for a reply."""
 
@@ -38,8 +40,9 @@ from voiceagent.conversation import (
 )
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.generation import begin
-from voiceagent.conversation.reply_lifecycle import CALL_LIMIT, FILLER, FINAL, GO_ON, OVERLAP, REPLY, SILENCE, cancel, end
+from voiceagent.conversation.reply_lifecycle import CALL_LIMIT, FILLER, FINAL, GO_ON, OVERLAP, REPLY, cancel, end
 from voiceagent.conversation.rules import Rules
+from voiceagent.conversation.silence import SILENCE, words_heard
 from voiceagent.conversation.state import LIVE, NextReply, Phase, State
 from voiceagent.conversation.step import Step
 from voiceagent.turn_taking.spoken_language import AUTO, SpokenLanguage
@@ -66,6 +69,7 @@ def step(state: State, event: ev.Event) -> tuple[State, tuple[act.AnyAction, ...
 
 def _call_started(step: Step, event: ev.CallStarted) -> None:
     step.set_timer(CALL_LIMIT, step.state.rules.limits.max_call_ms)
+    words_heard(step)
     if step.state.rules.phrases.greeting:
         reply_lifecycle.make_room(step)
         begin(step, NextReply("say", step.state.rules.phrases.greeting))
@@ -107,7 +111,7 @@ def _timer_fired(step: Step, event: ev.TimerFired) -> None:
     elif event.name == REPLY and step.state.reply is not None:
         _reply_is_late(step)
     elif event.name == SILENCE and step.state.phase is Phase.IDLE:
-        _nobody_spoke(step)
+        interjection.silence_is_long(step)
 
 
 def _reply_is_late(step: Step) -> None:
@@ -115,18 +119,6 @@ def _reply_is_late(step: Step) -> None:
     cancel(step, "failed")
     if step.state.phase in reply_lifecycle.FLOOR_IS_THE_AGENTS:
         begin(step, NextReply("say", step.sayings.apology))
-
-
-def _nobody_spoke(step: Step) -> None:
-    sayings = step.sayings
-    if step.state.silence.check_ins == 0 and sayings.check_in:
-        step.put_silence(check_ins=1)
-        begin(step, NextReply("say", sayings.check_in))
-    elif sayings.farewell:
-        step.put_silence(ending="silence")
-        begin(step, NextReply("say", sayings.farewell))
-    else:
-        end(step, "silence")
 
 
 AnEvent = TypeVar("AnEvent", bound=ev.Event)
@@ -158,8 +150,8 @@ _OVER = (_IDLE, _ENDED)
 """The reply is over. The call ends with it if it was the farewell."""
 _KEPT = (_THINKING, _SPEAKING)
 """The agent keeps the floor."""
-_BEGUN = (_THINKING, _IDLE)
-"""A reply begins, or there is nothing to say."""
+_BEGUN = (_THINKING, _IDLE, _ENDED)
+"""A reply begins, or there is nothing to say; then the call ends if the farewell was said."""
 _ANSWERED = (*_BEGUN, *_KEPT)
 """The caller's words are known: a reply begins, or the agent keeps the floor."""
 
@@ -175,7 +167,7 @@ TABLE: Mapping[type[ev.Event], Row] = dict(
         _row(ev.TimerFired,             LIVE,                    _timer_fired,                         (*_ANSWERED, _ENDED)),
         _row(ev.SpeechStarted,          LIVE,                    caller_turn.speech_started,           (_HEARING,)),
         _row(ev.Transcript,             _CALLER,                 caller_turn.transcript,               _KEPT),
-        _row(ev.SpeechPaused,           (_HEARING,),             caller_turn.speech_paused),
+        _row(ev.SpeechPaused,           (_HEARING,),             caller_turn.speech_paused,            _BEGUN),
         _row(ev.SpeechResumed,          (_HEARING,),             caller_turn.speech_resumed),
         _row(ev.OverlapHeard,           (_HEARING,),             caller_turn.overlap_heard),
         _row(ev.TurnJudged,             (_HEARING,),             caller_turn.turn_judged),

@@ -79,6 +79,8 @@ class Reply(Struct, frozen=True):
     rounds: tuple[Round, ...] = (Round(),)
     clauses: tuple[Clause, ...] = ()
     answers_user: bool = False
+    resumes: bool = True
+    """Whether its rest is said after a sound without words has cut it off. A check-in is not worth that."""
     tells: bool = False
     """Whether the first round holds results of earlier replies' tools, which this reply tells."""
     puts_through: bool = False

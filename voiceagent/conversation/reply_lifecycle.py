@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
+from voiceagent.conversation import silence
 from voiceagent.conversation.compaction import compact
 from voiceagent.conversation.confirmation import gist_heard
 from voiceagent.conversation.fillers import cut_filler
@@ -18,7 +19,7 @@ from voiceagent.conversation.state import Phase
 from voiceagent.conversation.step import Step
 from voiceagent.conversation.withholding import judge_turn
 
-SILENCE, CALL_LIMIT, FINAL, REPLY, OVERLAP, FILLER = "silence", "call_limit", "final", "reply", "overlap", "filler"
+CALL_LIMIT, FINAL, REPLY, OVERLAP, FILLER = "call_limit", "final", "reply", "overlap", "filler"
 GO_ON = "go_on"
 """The timer after which a paused reply goes on, because the caller did not take the floor."""
 FLOOR_IS_THE_AGENTS = (Phase.THINKING, Phase.SPEAKING)
@@ -96,13 +97,16 @@ def cancel(step: Step, status: str) -> None:
         end_speculative_calls(step)
 
 
-def go_idle(step: Step) -> None:
-    """Nobody speaks: wait for the caller until the silence timer runs out."""
+def go_idle(step: Step, *, goes_on: bool = False) -> None:
+    """Nobody speaks: wait for the caller until the silence timer runs out. `goes_on`: the silence goes on, because there was only
+    a sound without words."""
     end_speculative_calls(step)
+    if not goes_on:
+        step.put_silence(since_ms=step.at_ms)
     step.put(phase=Phase.IDLE)
     make_room(step)
     if not step.state.replies.putting_through and not step.state.late.running:
-        step.set_timer(SILENCE, step.state.rules.limits.silence_timeout_ms)
+        silence.wait(step)
 
 
 def put_through(step: Step) -> None:
@@ -137,11 +141,15 @@ def check_complete(step: Step) -> None:
     step.put_memory(history=step.state.memory.history + done.messages(step.prompts, as_heard=True))
     end_speculative_calls(step)
     step.do(act.ReplyEnded(done.reply_id, done.status, done.heard, done.unheard))
+    if done.resumes:
+        step.put_silence(words_ms=step.at_ms)
     if done.puts_through:
         put_through(step)
+    if step.state.phase not in FLOOR_IS_THE_AGENTS:
+        return
     if step.state.silence.ending:
         end(step, step.state.silence.ending)
-    elif step.state.phase in FLOOR_IS_THE_AGENTS:
+    else:
         go_idle(step)
 
 

@@ -44,6 +44,8 @@ class NextReply(Struct, frozen=True):
 
     kind: Literal["answer", "resume", "say", "tell", "put_through"]
     text: str = ""
+    resumes: bool = True
+    """See `Reply.resumes`."""
 
 
 class Pause(Struct, frozen=True):
@@ -189,6 +191,10 @@ class Speculation(Struct, frozen=True):
 class Silence(Struct, frozen=True):
     """What the agent did because nobody spoke."""
 
+    since_ms: float = 0.0
+    """From when on the silence is counted."""
+    words_ms: float = 0.0
+    """When there were words last, of either side; a check-in does not count."""
     check_ins: int = 0
     """How often the agent asked whether the caller is still there."""
     ending: str = ""

@@ -1,0 +1,53 @@
+"""How long nobody has spoken. The silence is counted from the last words of either side, and a cough, a click or any other sound
+without words does not begin it anew. Speech of about a second does, also where no word was understood, because somebody may be
+there; but not for ever, because it may be a television. So a call with nobody in it ends in bounded time. While somebody speaks,
+no silence runs out."""
+
+from __future__ import annotations
+
+from voiceagent.conversation.state import Silence
+from voiceagent.conversation.step import Step
+
+SILENCE = "silence"
+"""The timer."""
+SPEECH_MS = 800.0
+"""This much sound is speech, whatever the recogniser makes of it."""
+MOST_TIMES = 3
+"""Speech without words begins the silence anew only within this many silence times since the last words."""
+NOISE_MS = 10_000.0
+"""An utterance in which no word was understood for so long may be noise that never ends."""
+
+
+def words_heard(step: Step) -> None:
+    """The caller said or typed something, so they are there."""
+    step.put(silence=Silence(since_ms=step.at_ms, words_ms=step.at_ms))
+
+
+def speech_heard(step: Step, voiced_ms: float) -> None:
+    """The caller's utterance pauses after this much speech. Its words are not known yet."""
+    most_ms = MOST_TIMES * step.state.rules.limits.silence_timeout_ms
+    if voiced_ms >= SPEECH_MS and step.at_ms < step.state.silence.words_ms + most_ms:
+        step.put_silence(check_ins=0, ending="", since_ms=step.at_ms)
+
+
+def wait(step: Step) -> None:
+    """Wait for what is left of the silence time."""
+    timeout_ms = step.state.rules.limits.silence_timeout_ms
+    if timeout_ms:
+        step.set_timer(SILENCE, max(1.0, step.state.silence.since_ms + timeout_ms - step.at_ms))
+
+
+def is_over(step: Step) -> bool:
+    """Whether nobody has spoken for the silence time."""
+    timeout_ms = step.state.rules.limits.silence_timeout_ms
+    return timeout_ms > 0 and step.at_ms >= step.state.silence.since_ms + timeout_ms
+
+
+def only_noise(step: Step) -> bool:
+    """Whether the open utterance, which pauses, is taken for noise: no word was understood in it for long, and the silence time
+    is over in spite of it."""
+    state = step.state
+    waits = state.reply is not None or state.replies.cancelling is not None or state.caller_turn.awaiting_final
+    if waits or state.utterance.partial or state.caller_turn.unanswered or state.late.running:
+        return False
+    return step.at_ms - state.utterance.onset_ms >= NOISE_MS and is_over(step)
