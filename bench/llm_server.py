@@ -151,6 +151,8 @@ async def _stream(response: web.StreamResponse, pieces: AsyncIterator[Generated]
         if isinstance(piece, GeneratedText):
             await response.write(_chunk({"content": piece.text}))
             continue
+        if not isinstance(piece, ToolCall):
+            continue
         function = {"name": piece.name, "arguments": piece.arguments}
         await response.write(
             _chunk({"tool_calls": [{"index": calls, "id": piece.call_id, "type": "function", "function": function}]})

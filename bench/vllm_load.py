@@ -75,7 +75,7 @@ async def reply(model: OpenAiEngine, messages: Sequence[Message], times: Times) 
     last_s = time.perf_counter()
     first = True
     async for delta in model.replicas[0].stream(messages, [], Urgency.REPLY, request):
-        if delta.content:
+        if delta.text:
             now_s = time.perf_counter()
             (times.first_ms if first else times.between_ms).append((now_s - last_s) * 1000)
             first, last_s = False, now_s

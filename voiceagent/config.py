@@ -76,7 +76,11 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_call_s: Seconds = RULES.limits.max_call_ms / 1000
     """The longest call. 0: no limit."""
     reply_timeout_s: Seconds = RULES.limits.reply_timeout_ms / 1000
-    """A reply without any output for this long is given up with an apology. 0: never."""
+    """A reply of which nothing came for this long, not even thoughts, is given up with an apology. 0: never."""
+    thinking_timeout_s: Seconds = RULES.limits.thinking_timeout_ms / 1000
+    """A language model that thinks for longer without an answer is given up with an apology. 0: never."""
+    reply_filler_after_ms: Milliseconds = int(RULES.limits.reply_filler_after_ms)
+    """A language model that gave no text for this long is bridged with one of `phrases.fillers`. 0: never."""
     filler_after_ms: Milliseconds = int(RULES.limits.filler_after_ms)
     """A tool without a result after this time is bridged with one of `phrases.fillers` or of its own. 0: never."""
     tool_timeout_s: Timeout = 10.0

@@ -11,7 +11,7 @@ from typing import Any
 from bench.starter.cases import Agent
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
-from voiceagent.llm.engine import LlmSession
+from voiceagent.llm.engine import GeneratedText, LlmSession
 from voiceagent.tools.tool import ToolError
 from voiceagent.tools.toolset import ToolSet
 
@@ -62,7 +62,7 @@ class Talk:
     async def _round(self) -> tuple[str, list[ToolCall]]:
         pieces = [piece async for piece in self._session.generate(self._history, self._schemas)]
         calls = [piece for piece in pieces if isinstance(piece, ToolCall)]
-        text = " ".join("".join(piece.text for piece in pieces if not isinstance(piece, ToolCall)).split())
+        text = " ".join("".join(piece.text for piece in pieces if isinstance(piece, GeneratedText)).split())
         self._history.append(Message("assistant", text, tuple(calls)))
         for call in calls:
             outcome = await self._toolset.run(call.name, call.arguments, TOOL_TIMEOUT_S)

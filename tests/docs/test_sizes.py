@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MOST_LINES, MOST_FUNCTION_LINES, MOST_PARAMETERS = 350, 40, 6
 EXCUSED = {
     "voiceagent/conversation/actions.py": "the vocabulary of the turn engine, a few lines each",
+    "voiceagent/conversation/events.py": "the other half of that vocabulary",
     "voiceagent/simulation/call.py": "one generated caller, whose moments hang together",
     "voiceagent/call/call.py: _carry_out": "one case for each action",
     "voiceagent/call/hearing.py: __init__": "one line for each field",

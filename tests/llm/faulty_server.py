@@ -132,6 +132,13 @@ def _refusal(message: str) -> web.Response:
 async def faulty_server() -> AsyncIterator[FaultyServer]:
     """The server on a free port of loopback."""
     server = FaultyServer()
+    async with served(server):
+        yield server
+
+
+@asynccontextmanager
+async def served(server: FaultyServer) -> AsyncIterator[None]:
+    """Serve it, until the end of the block."""
     app = web.Application()
     app.router.add_get("/v1/models", server.models)
     app.router.add_get("/metrics", server.metrics)
@@ -141,6 +148,6 @@ async def faulty_server() -> AsyncIterator[FaultyServer]:
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     server.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
     try:
-        yield server
+        yield
     finally:
         await runner.cleanup()

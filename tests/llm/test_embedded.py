@@ -44,7 +44,7 @@ async def answer(engine: EmbeddedEngine, call_id: str, *messages: Message) -> tu
         async for piece in stream:
             if isinstance(piece, GeneratedText):
                 text += piece.text
-            else:
+            elif isinstance(piece, ToolCall):
                 calls.append(piece)
     return text, calls
 

@@ -11,7 +11,7 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from voiceagent.conversation.history import Message, ToolCall
-from voiceagent.llm.engine import Unfinished
+from voiceagent.llm.engine import GeneratedText, Unfinished
 from voiceagent.llm.prompt import ChatPrompt, Detokenizer
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -50,7 +50,7 @@ def answered(model: ChatPrompt, tokens: str) -> tuple[str, list[tuple[str, str]]
     found = [piece for token in ids for piece in answer.feed(text.add(token))]
     found += [*answer.feed(text.finish()), *answer.finish()]
     calls = [(piece.name, piece.arguments) for piece in found if isinstance(piece, ToolCall)]
-    return "".join(piece.text for piece in found if not isinstance(piece, ToolCall)), calls
+    return "".join(piece.text for piece in found if isinstance(piece, GeneratedText)), calls
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,8 @@ def _limits(turn: config.TurnSettings) -> Limits:
         silence_timeout_ms=turn.silence_timeout_s * 1000.0,
         max_call_ms=turn.max_call_s * 1000.0,
         reply_timeout_ms=turn.reply_timeout_s * 1000.0,
+        thinking_timeout_ms=turn.thinking_timeout_s * 1000.0,
+        reply_filler_after_ms=turn.reply_filler_after_ms,
         filler_after_ms=turn.filler_after_ms,
         max_tool_rounds=turn.max_tool_rounds,
     )

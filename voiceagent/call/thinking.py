@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from voiceagent.call.scope import CallScope
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.history import Message
+from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
 from voiceagent.guard.checks import Guards
 from voiceagent.guard.window import Checked, OutputWindow
-from voiceagent.llm.engine import GeneratedText, LlmEngine, Urgency
+from voiceagent.llm.engine import Generated, GeneratedText, LlmEngine, Lull, Thought, Urgency
 from voiceagent.text_normalization.prose import Prose
 from voiceagent.tools.call_tools import CallTools
 
@@ -50,6 +50,15 @@ class Wording:
 
 
 AS_WRITTEN = Wording()
+
+
+@dataclass(frozen=True, slots=True)
+class _Generation:
+    """One generation of a reply, and what its text goes through."""
+
+    reply_id: int
+    prose: Prose
+    window: OutputWindow
 
 
 class Thinking:
@@ -90,21 +99,15 @@ class Thinking:
         reply_id = action.reply_id
         if reply_id != self._window_of:
             self._window_of, self._window = reply_id, OutputWindow(self._guards.output, self._guards.window_tokens)
-        window, prose = self._window, self._wording.new_prose()
+        made = _Generation(reply_id, self._wording.new_prose(), self._window)
         urgency = Urgency.SPECULATIVE if action.speculative else Urgency.REPLY
         async with self._turn:
             try:
                 async with aclosing(self.session.generate(action.messages, self._tools.schemas(), urgency)) as stream:
                     async for piece in stream:
-                        if isinstance(piece, GeneratedText):
-                            if not self._pass_on(reply_id, await window.add(prose.feed(piece.text))):
-                                return
-                        elif not await self._end_text(reply_id, prose, window):
+                        if not await self._take(made, piece):
                             return
-                        else:
-                            now_ms = self._clock.now_ms()
-                            self._post(ev.ToolCallRequested(now_ms, reply_id, piece.call_id, piece.name, piece.arguments))
-                if not await self._end_text(reply_id, prose, window):
+                if not await self._end_text(made):
                     return
             except EngineError as error:
                 log.warning("call %s: reply %d failed: %s", self._call_id, reply_id, error)
@@ -112,11 +115,36 @@ class Thinking:
                 return
         self._post(ev.GenerationDone(self._clock.now_ms(), reply_id))
 
-    async def _end_text(self, reply_id: int, prose: Prose, window: OutputWindow) -> bool:
+    async def _take(self, made: _Generation, piece: Generated) -> bool:
+        """Post what came from the language model. Returns False if the guard stopped the generation."""
+        reply_id = made.reply_id
+        if isinstance(piece, GeneratedText):
+            return self._pass_on(reply_id, await made.window.add(made.prose.feed(piece.text)))
+        if isinstance(piece, ToolCall):
+            if not await self._end_text(made):
+                return False
+            self._post(ev.ToolCallRequested(self._clock.now_ms(), reply_id, piece.call_id, piece.name, piece.arguments))
+            return True
+        if isinstance(piece, Lull) and piece.writes_call:
+            if not await self._end_text(made):
+                return False
+            self._post(ev.ToolCallBegun(self._clock.now_ms(), reply_id))
+            return True
+        if isinstance(piece, Thought):
+            self._post(ev.ThoughtGenerated(self._clock.now_ms(), reply_id, piece.tokens))
+        return await self._pause_text(made)
+
+    async def _end_text(self, made: _Generation) -> bool:
         """Flush the text at the end of a generation or before a tool call. Returns False if the guard stopped the generation."""
-        if not self._pass_on(reply_id, await window.add(prose.finish())):
+        if not self._pass_on(made.reply_id, await made.window.add(made.prose.finish())):
             return False
-        return self._pass_on(reply_id, await window.finish())
+        return self._pass_on(made.reply_id, await made.window.finish())
+
+    async def _pause_text(self, made: _Generation) -> bool:
+        """Pass on a sentence that has ended, because no text comes for now. Returns False if the guard stopped the generation."""
+        if (left := made.prose.pause()) and not self._pass_on(made.reply_id, await made.window.add(left)):
+            return False
+        return self._pass_on(made.reply_id, await made.window.pause())
 
     def _pass_on(self, reply_id: int, checked: Checked | None) -> bool:
         """Post text that the guard let pass. Returns False if it stopped the generation, which is then closed."""
@@ -153,7 +181,8 @@ class Thinking:
             async for piece in stream:
                 if isinstance(piece, GeneratedText):
                     return
-                self._post(ev.ToolPredicted(self._clock.now_ms(), utterance_id, piece.name, piece.arguments))
+                if isinstance(piece, ToolCall):
+                    self._post(ev.ToolPredicted(self._clock.now_ms(), utterance_id, piece.name, piece.arguments))
 
     def summarise(self, action: act.Summarise) -> None:
         """Start to summarise the beginning of the conversation, in a session of its own."""

@@ -165,6 +165,22 @@ class TextDelta(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ThoughtGenerated(Event):
+    """A sign of life of the language model: it thinks, or writes a tool call. It comes at most once a second."""
+
+    reply_id: int
+    tokens: int = 1
+    """How many tokens it wrote since the last such event."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallBegun(Event):
+    """The language model has begun to write a tool call. The text before it is complete."""
+
+    reply_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCallRequested(Event):
     """The language model asks for a tool. The call is complete. `arguments` is a JSON object as text."""
 

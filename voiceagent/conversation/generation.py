@@ -13,7 +13,10 @@ from voiceagent.conversation.context import take_in
 from voiceagent.conversation.late_results import keep_untold, telling
 from voiceagent.conversation.reply import Reply
 from voiceagent.conversation.reply_lifecycle import (
+    OF_A_GENERATION,
+    RELEASE,
     REPLY,
+    THINKING,
     announce,
     check_complete,
     end,
@@ -119,10 +122,12 @@ def text_delta(step: Step, event: ev.TextDelta) -> None:
     reply = step.live(event.reply_id)
     if reply is None or not reply.generating:
         return
-    step.clear_timers([REPLY])
-    reply, pieces = replace(reply, tokens=reply.tokens + event.tokens).with_text(event.text, step.language, final=False)
+    step.clear_timers([REPLY, THINKING, RELEASE])
+    reply = replace(reply, tokens=reply.tokens + event.tokens, text_ms=event.at_ms)
+    reply, pieces = reply.with_text(event.text, step.language, final=False)
     step.put(reply=reply)
     speak(step, reply, pieces)
+    step.set_timer(RELEASE, reply.wait_ms(step.language))
 
 
 def generation_done(step: Step, event: ev.GenerationDone) -> None:
@@ -130,11 +135,11 @@ def generation_done(step: Step, event: ev.GenerationDone) -> None:
     reply = step.live(event.reply_id)
     if reply is None or not reply.generating:
         return
-    step.clear_timers([REPLY])
+    step.clear_timers(OF_A_GENERATION)
     reply, pieces = replace(reply, generating=False).with_text("", step.language, final=True)
     step.put(reply=reply)
     speak(step, reply, pieces)
-    if not reply.clauses and not reply.used_tools:
+    if all(clause.filler for clause in reply.clauses) and not reply.used_tools:
         fail(step, "empty_reply", "the language model answered with nothing")
     else:
         next_round(step)
@@ -152,7 +157,7 @@ def output_blocked(step: Step, event: ev.OutputBlocked) -> None:
     reply = step.live(event.reply_id)
     if reply is None or not reply.generating:
         return
-    step.clear_timers([REPLY])
+    step.clear_timers(OF_A_GENERATION)
     reply = replace(reply, generating=False, status="completed", buffer="")
     reply, pieces = reply.with_text(event.line, step.language, final=True)
     step.put(reply=reply)

@@ -37,10 +37,23 @@ from voiceagent.conversation import (
     late_results,
     reply_lifecycle,
     tool_runs,
+    waiting,
 )
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.generation import begin
-from voiceagent.conversation.reply_lifecycle import CALL_LIMIT, FILLER, FINAL, GO_ON, OVERLAP, REPLY, cancel, end
+from voiceagent.conversation.reply_lifecycle import (
+    BRIDGE,
+    CALL_LIMIT,
+    FILLER,
+    FINAL,
+    GO_ON,
+    OVERLAP,
+    RELEASE,
+    REPLY,
+    THINKING,
+    cancel,
+    end,
+)
 from voiceagent.conversation.rules import Rules
 from voiceagent.conversation.silence import SILENCE, words_heard
 from voiceagent.conversation.state import LIVE, NextReply, Phase, State
@@ -108,14 +121,20 @@ def _timer_fired(step: Step, event: ev.TimerFired) -> None:
         floor.go_on(step)
     elif event.name == FILLER:
         tool_runs.filler_is_due(step)
+    elif event.name == BRIDGE:
+        waiting.bridge_is_due(step)
+    elif event.name == RELEASE:
+        waiting.release(step)
     elif event.name == REPLY and step.state.reply is not None:
-        _reply_is_late(step)
+        _reply_is_late(step, "the language model produced nothing in time")
+    elif event.name == THINKING and step.state.reply is not None:
+        _reply_is_late(step, "the language model thought for too long")
     elif event.name == SILENCE and step.state.phase is Phase.IDLE:
         interjection.silence_is_long(step)
 
 
-def _reply_is_late(step: Step) -> None:
-    step.do(act.Failure("reply_timeout", "the language model produced nothing in time"))
+def _reply_is_late(step: Step, why: str) -> None:
+    step.do(act.Failure("reply_timeout", why))
     cancel(step, "failed")
     if step.state.phase in reply_lifecycle.FLOOR_IS_THE_AGENTS:
         begin(step, NextReply("say", step.sayings.apology))
@@ -181,6 +200,8 @@ TABLE: Mapping[type[ev.Event], Row] = dict(
         _row(ev.ReplyCancelled,         _MADE,                   caller_turn.reply_cancelled,          (_IDLE,)),
         _row(ev.InstructionsChanged,    _NOT_ENDED,              caller_turn.instructions_changed),
         _row(ev.TextDelta,              _MADE,                   generation.text_delta),
+        _row(ev.ThoughtGenerated,       _MADE,                   waiting.thought_generated),
+        _row(ev.ToolCallBegun,          _MADE,                   waiting.tool_call_begun),
         _row(ev.ToolCallRequested,      _MADE,                   caller_turn.tool_call,                _OVER),
         _row(ev.GenerationDone,         _MADE,                   generation.generation_done,           _OVER),
         _row(ev.GenerationFailed,       _MADE,                   generation.generation_failed,         _OVER),

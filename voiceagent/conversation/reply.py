@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from voiceagent.conversation.clauses import split_clauses
+from voiceagent.conversation.clauses import end_wait_ms, split_clauses
 from voiceagent.conversation.events import SpokenWord
 from voiceagent.conversation.history import Chunk, Message, ToolCall
 from voiceagent.turn_taking.language import Language, Prompts
@@ -75,6 +75,8 @@ class Reply(Struct, frozen=True):
     """How many tokens the language model has generated."""
     status: str = "live"
     generating: bool = False
+    text_ms: float = 0.0
+    """When its last text came."""
     buffer: str = ""
     rounds: tuple[Round, ...] = (Round(),)
     clauses: tuple[Clause, ...] = ()
@@ -136,10 +138,43 @@ class Reply(Struct, frozen=True):
         """True when there is nothing left to generate, run, synthesise or play."""
         return not self.generating and not self.tools_pending and not self.buffer and all(c.over for c in self.clauses)
 
+    @property
+    def fillers(self) -> int:
+        """How many fillers were said in it."""
+        return sum(clause.filler for clause in self.clauses)
+
+    @property
+    def awaits_text(self) -> bool:
+        """True while the model's current generation has given neither text nor a tool call."""
+        last = len(self.rounds) - 1
+        said = self.buffer or any(clause.round == last and not clause.filler for clause in self.clauses)
+        return self.generating and not said and not self.rounds[-1].tools
+
     def with_text(self, text: str, language: Language, *, final: bool) -> tuple[Reply, tuple[str, ...]]:
         """Add generated text in a language. Returns the reply and the clauses that became complete."""
-        first = all(c.filler for c in self.clauses)
-        pieces, rest = split_clauses(self.buffer + text, first=first, final=final, abbreviations=language.abbreviations)
+        pieces, rest = split_clauses(self.buffer + text, first=self._unsaid, final=final, abbreviations=language.abbreviations)
+        if self.clauses:  # a piece without words is the rest of a mark whose sentence was said already
+            pieces = tuple(piece for piece in pieces if any(map(str.isalnum, piece)))
+        return self._with_pieces(pieces, rest)
+
+    def released(self, language: Language) -> tuple[Reply, tuple[str, ...]]:
+        """The text behind the buffer does not come. Returns the reply and the clauses whose end was uncertain only because of
+        that."""
+        pieces, rest = split_clauses(
+            self.buffer, first=self._unsaid, final=False, abbreviations=language.abbreviations, paused=True
+        )
+        return self._with_pieces(pieces, rest)
+
+    def wait_ms(self, language: Language) -> float:
+        """How long the buffer may wait for more text before what has ended in it is said. 0: nothing has ended."""
+        return end_wait_ms(self.buffer, first=self._unsaid, abbreviations=language.abbreviations)
+
+    @property
+    def _unsaid(self) -> bool:
+        """True while nothing but fillers was said."""
+        return all(clause.filler for clause in self.clauses)
+
+    def _with_pieces(self, pieces: tuple[str, ...], rest: str) -> tuple[Reply, tuple[str, ...]]:
         current = len(self.rounds) - 1
         clauses = self.clauses + tuple(Clause(piece, current) for piece in pieces)
         return replace(self, buffer=rest, clauses=clauses), pieces

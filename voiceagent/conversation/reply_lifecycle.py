@@ -20,8 +20,13 @@ from voiceagent.conversation.step import Step
 from voiceagent.conversation.withholding import judge_turn
 
 CALL_LIMIT, FINAL, REPLY, OVERLAP, FILLER = "call_limit", "final", "reply", "overlap", "filler"
+BRIDGE, THINKING, RELEASE = "bridge", "thinking", "release"
+"""Timers of a generation: until a filler, until thinking is given up, and until a sentence is said whose next text does not
+come."""
 GO_ON = "go_on"
 """The timer after which a paused reply goes on, because the caller did not take the floor."""
+OF_A_GENERATION = (REPLY, BRIDGE, THINKING, RELEASE)
+OF_A_REPLY = (*OF_A_GENERATION, OVERLAP, FILLER, GO_ON)
 FLOOR_IS_THE_AGENTS = (Phase.THINKING, Phase.SPEAKING)
 
 
@@ -55,7 +60,13 @@ def generate(step: Step, reply: Reply) -> None:
     messages = (*known_history(step), *asked, *reply.messages(step.prompts, as_heard=False))
     step.do(act.Generate(reply.reply_id, messages, bool(reply.assumed_text)))
     if not reply.assumed_text:
-        step.set_timer(REPLY, step.state.rules.limits.reply_timeout_ms)
+        await_model(step)
+
+
+def await_model(step: Step) -> None:
+    """The caller waits for the language model's text."""
+    step.set_timer(REPLY, step.state.rules.limits.reply_timeout_ms)
+    step.set_timer(BRIDGE, step.state.rules.limits.reply_filler_after_ms)
 
 
 def known_history(step: Step) -> tuple[Message, ...]:
@@ -79,7 +90,7 @@ def speak(step: Step, reply: Reply, pieces: tuple[str, ...]) -> None:
 def cancel(step: Step, status: str) -> None:
     """Cancel the live reply, speculative or not, if there is one. It has settled when `PlayoutStopped` comes."""
     reply = step.state.reply
-    step.clear_timers([REPLY, OVERLAP, FILLER, GO_ON])
+    step.clear_timers(OF_A_REPLY)
     step.put_replies(voice="full")
     if reply is None:
         return
@@ -135,7 +146,7 @@ def check_complete(step: Step) -> None:
     if reply is None or not reply.complete:
         return
     done = replace(reply, status="completed" if reply.status == "live" else reply.status)
-    step.clear_timers([REPLY, OVERLAP, FILLER, GO_ON])
+    step.clear_timers(OF_A_REPLY)
     step.put(reply=None)
     step.put_replies(voice="full")
     step.put_memory(history=step.state.memory.history + done.messages(step.prompts, as_heard=True))
@@ -175,7 +186,7 @@ def fail(step: Step, code: str, message: str) -> None:
         return
     reply = replace(reply, status="failed", generating=False, buffer="")
     reply, pieces = reply.with_text(step.sayings.apology, step.language, final=True)
-    step.clear_timers([REPLY])
+    step.clear_timers(OF_A_GENERATION)
     step.put(reply=reply)
     speak(step, reply, pieces)
     check_complete(step)

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from voiceagent.conversation import actions as act
 from voiceagent.conversation.history import Message
 from voiceagent.conversation.reply import Reply
-from voiceagent.conversation.reply_lifecycle import REPLY, announce, cancel, generate, known_history, new_reply, take_turn
+from voiceagent.conversation.reply_lifecycle import announce, await_model, cancel, generate, known_history, new_reply, take_turn
 from voiceagent.conversation.speculative_tools import may_predict
 from voiceagent.conversation.state import Phase
 from voiceagent.conversation.step import Step
@@ -60,8 +60,8 @@ def keep(step: Step, reply: Reply) -> None:
             if run.output is not None:
                 step.do(act.ToolEnded(kept.reply_id, run.call.call_id, run.call.name, run.output, run.ok))
     step.do(act.ResumeReply(kept.reply_id))
-    if kept.generating and not kept.tokens:
-        step.set_timer(REPLY, step.state.rules.limits.reply_timeout_ms)
+    if kept.awaits_text:
+        await_model(step)
     next_round(step)
 
 

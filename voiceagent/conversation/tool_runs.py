@@ -11,9 +11,20 @@ from voiceagent.conversation import late_results
 from voiceagent.conversation.confirmation import confirmation
 from voiceagent.conversation.history import ToolCall
 from voiceagent.conversation.reply import Reply, Round, ToolRun
-from voiceagent.conversation.reply_lifecycle import FILLER, REPLY, check_complete, fail, generate, speak
+from voiceagent.conversation.reply_lifecycle import (
+    BRIDGE,
+    FILLER,
+    RELEASE,
+    REPLY,
+    THINKING,
+    check_complete,
+    fail,
+    generate,
+    speak,
+)
 from voiceagent.conversation.speculative_tools import finish, known, rule_of, run_speculatively, same_call, take
 from voiceagent.conversation.step import Step
+from voiceagent.conversation.waiting import say_filler
 from voiceagent.conversation.withholding import is_withheld
 
 
@@ -22,7 +33,9 @@ def tool_call(step: Step, event: ev.ToolCallRequested) -> None:
     reply = step.live(event.reply_id)
     if reply is None or not reply.generating:
         return
-    step.clear_timers([REPLY])
+    step.clear_timers([REPLY, THINKING, RELEASE])
+    if not reply.fillers:  # the tool's own filler bridges its run
+        step.clear_timers([BRIDGE])
     reply, pieces = replace(reply, tokens=reply.tokens + 1).with_text("", step.language, final=True)
     call = ToolCall(event.call_id, event.name, event.arguments)
     reply = reply.with_tool(call)
@@ -194,10 +207,4 @@ def _begin_with_known(step: Step, reply: Reply, last: Round) -> None:
 
 def _fill(step: Step, reply: Reply) -> None:
     waiting = [run.call.name for run in reply.rounds[-1].tools if run.output is None]
-    lines = next(filter(None, (rule_of(step, name).fillers for name in waiting)), step.sayings.fillers)
-    if lines:
-        text = lines[step.state.replies.fillers_said % len(lines)]
-        reply = reply.with_filler(text)
-        step.put(reply=reply)
-        step.put_replies(fillers_said=step.state.replies.fillers_said + 1)
-        speak(step, reply, (text,))
+    say_filler(step, reply, next(filter(None, (rule_of(step, name).fillers for name in waiting)), step.sayings.fillers))

@@ -22,6 +22,7 @@ from voiceagent.llm.engine import (
     KvCapacity,
     LlmEngine,
     LlmSession,
+    Lull,
     ToolSchema,
     Unfinished,
     Urgency,
@@ -86,10 +87,7 @@ class GroundedSession:
         called = spoke = False
         async with aclosing(self._inner.generate(messages, tools, urgency)) as stream:
             async for piece in stream:
-                if isinstance(piece, GeneratedText):
-                    text = replies.add(piece.text) if replies else piece.text
-                else:
-                    text = replies.flush() if replies else ""
+                text = _passed(piece, replies)
                 if text:
                     spoke = True
                     yield GeneratedText(text)
@@ -102,6 +100,8 @@ class GroundedSession:
                     yield checked
                     if not called:
                         return
+                elif not isinstance(piece, GeneratedText):
+                    yield piece
                 elif replies and replies.instead is not None:
                     break
         if replies is None or called:
@@ -148,3 +148,12 @@ class GroundedSession:
     async def close(self) -> None:
         """See `LlmSession.close`."""
         await self._inner.close()
+
+
+def _passed(piece: Generated, replies: ReplyCheck | None) -> str:
+    """The text that may be said after this piece."""
+    if isinstance(piece, GeneratedText):
+        return replies.add(piece.text) if replies else piece.text
+    if replies is None:
+        return ""
+    return replies.flush() if isinstance(piece, ToolCall) or (isinstance(piece, Lull) and piece.writes_call) else replies.pause()

@@ -15,6 +15,7 @@ from voiceagent.grounding.words import words_of
 from voiceagent.json_types import JsonObject
 
 _CLAUSE_END = re.compile(r"[.!?…,;:][\"')\]]*(?=\s)")
+_SENTENCE_ENDED = re.compile(r"[^\W\d][.!?…][\"')\]]*\s*\Z")
 MOST_PARTS = 6
 """The most parts of a result that are read out."""
 MOST_PART_CHARACTERS = 120
@@ -50,6 +51,10 @@ class ReplyCheck:
         """Take a piece of the model's text; returns what may be passed on."""
         self._held += text
         return self._pass_on(last=False)
+
+    def pause(self) -> str:
+        """No text follows for now: returns what may be passed on of a sentence that has ended."""
+        return self._pass_on(last=True) if _SENTENCE_ENDED.search(self._held) else ""
 
     def flush(self) -> str:
         """The model asks for a tool next: returns what may be passed on of the rest."""

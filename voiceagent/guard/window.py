@@ -15,6 +15,7 @@ MOST_HELD = 2000
 """The most characters that wait, whatever a guard asks for."""
 _CLAUSE_END = re.compile(r"[.!?…,;:—–][\"')\]”’»]*\s|\n")
 """Matches wherever the turn engine may end a clause, so that no clause waits for more than its own text."""
+_ENDED = re.compile(r"[.!?…,;:—–][\"')\]”’»]*\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +68,16 @@ class OutputWindow:
             return await self._check(last=False)
         return None
 
+    async def pause(self) -> Checked | None:
+        """No text follows for now. Returns what may be spoken of a clause that has ended. The beginning of a number waits: its
+        rest may come."""
+        return await self._check(last=False, paused=True) if _ENDED.search(self._held) else None
+
     async def finish(self) -> Checked | None:
         """No text follows in this generation. Returns what may be spoken of the rest, or None when there is none."""
         return await self._check(last=True) if self._held else None
 
-    async def _check(self, *, last: bool) -> Checked:
+    async def _check(self, *, last: bool, paused: bool = False) -> Checked:
         began = time.perf_counter()
         verdict = await self._checks.output(self._said, self._held, last=last)
         now = time.perf_counter()
@@ -81,6 +87,8 @@ class OutputWindow:
             self._held, self._tokens = "", 0
             return Checked("", 0, held_ms, guard_ms, verdict)
         keep = 0 if last or len(self._held) > MOST_HELD else min(verdict.hold, len(self._held))
+        if paused and not any(map(str.isdigit, self._held[len(self._held) - keep :])):
+            keep = 0
         text, self._held = self._held[: len(self._held) - keep], self._held[len(self._held) - keep :]
         kept = 1 if keep else 0  # only the sum of tokens matters, so what is kept counts as one
         tokens, self._tokens = self._tokens - kept, kept

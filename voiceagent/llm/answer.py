@@ -17,7 +17,7 @@ class Answer:
     def __init__(self, form: ToolFormat | None, tools: Sequence[ToolSchema], begun: str = "", *, goes_on: bool = False) -> None:
         """`form` is None if the model's form of tool calls is unknown. `begun` is the mark that ends a thought which the prompt
         began. `goes_on`: the answer continues words that were said, so a space at its beginning is kept."""
-        self.thoughts = Thoughts(begun, form.silent if form else (), goes_on=goes_on)
+        self.thoughts = Thoughts(begun, (form or ANY_FORMAT).silent, goes_on=goes_on)
         self._calls = ToolParser(form or ANY_FORMAT, tools, known=form is not None)
         self.called = False
 
@@ -25,10 +25,16 @@ class Answer:
         """Read more text. Raises EngineError for an unreadable call."""
         return self._noted(self._calls.feed(self.thoughts.feed(text)))
 
+    @property
+    def silent(self) -> bool:
+        """Whether a thought or a call is being written."""
+        return self.thoughts.inside or self._calls.inside
+
     def finish(self) -> list[Generated]:
         """Read what is left. Raises EngineError for an unreadable call, and when the whole text was an unfinished thought."""
         left = [*self._calls.feed(self.thoughts.finish()), *self._calls.finish()]
-        self.thoughts.check()
+        if not any(isinstance(piece, ToolCall) for piece in left):
+            self.thoughts.check()
         return self._noted([piece for piece in left if not isinstance(piece, GeneratedText) or piece.text.strip()])
 
     def _noted(self, pieces: list[Generated]) -> list[Generated]:

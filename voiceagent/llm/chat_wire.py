@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from openai.types.chat.chat_completion_chunk import ChoiceDelta, ChoiceDeltaToolCall
@@ -13,6 +15,7 @@ from voiceagent.llm.endings import told_share
 from voiceagent.llm.engine import ToolSchema
 from voiceagent.llm.tool_parser import random_call_id
 
+_THOUGHT = re.compile(r"reasoning|think|thought", re.IGNORECASE)
 MAX_TOOL_CALLS = 16
 MAX_ARGUMENT_CHARACTERS = 20_000
 
@@ -35,7 +38,18 @@ def wire_tool(tool: ToolSchema, *, strict: bool) -> ToolSchema:
     return {**tool, "function": {**tool["function"], "strict": True}} if strict else tool
 
 
-def read_delta(chunk: ChatCompletionChunk) -> ChoiceDelta | None:
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """What a chunk of a stream adds to a reply."""
+
+    text: str
+    calls: tuple[ChoiceDeltaToolCall, ...] = ()
+    """Pieces of tool calls."""
+    thinks: bool = False
+    """Whether it holds a piece of what the model thinks, in a field beside the text."""
+
+
+def read_delta(chunk: ChatCompletionChunk) -> Delta | None:
     """The delta of a stream's chunk. None if it adds nothing. Raises ValueError for anything that is no chunk, because the
     official client accepts whatever a server writes and checks no types."""
     try:
@@ -52,7 +66,12 @@ def read_delta(chunk: ChatCompletionChunk) -> ChoiceDelta | None:
             raise ValueError(f"it streams a {type(text).__name__} where text is expected")
         if text is not None:
             text.encode()  # half a surrogate pair can neither be spoken nor be sent back as history
-    return delta
+    return Delta(delta.content or "", tuple(delta.tool_calls or ()), _thinks(delta))
+
+
+def _thinks(delta: ChoiceDelta) -> bool:
+    """Servers name the field `reasoning_content`, `reasoning`, `reasoning_details`, `thinking` or `thought`."""
+    return any(value and _THOUGHT.search(name) for name, value in (delta.model_extra or {}).items())
 
 
 def read_ending(answer: ChatCompletion) -> float:
@@ -73,6 +92,11 @@ class ToolCalls:
 
     def __init__(self) -> None:
         self._parts: dict[int, dict[str, str]] = {}
+
+    @property
+    def begun(self) -> bool:
+        """Whether any has begun."""
+        return bool(self._parts)
 
     def add(self, deltas: Sequence[ChoiceDeltaToolCall]) -> None:
         """Add the pieces of a chunk. Raises EngineError for too many calls or too long arguments."""

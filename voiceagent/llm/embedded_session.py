@@ -16,7 +16,8 @@ from voiceagent.llm.call_prompt import CallPrompt
 from voiceagent.llm.embedded_jobs import Conversation, Ending, Forget, Job
 from voiceagent.llm.embedded_options import EmbeddedOptions
 from voiceagent.llm.embedded_worker import EmbeddedWorker
-from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema, Urgency
+from voiceagent.llm.engine import Generated, GeneratedText, Lull, ToolSchema, Urgency
+from voiceagent.llm.lulls import SignsOfLife, with_lulls
 from voiceagent.llm.prompt import ChatPrompt, Detokenizer
 from voiceagent.llm.tool_constraint import ToolConstraints
 
@@ -65,13 +66,18 @@ class EmbeddedSession:
         if self._model.jobs >= MAX_JOBS:
             raise EngineError(f"the language model is overloaded: {MAX_JOBS} generations wait; lower the number of calls")
         answer = self._model.prompt.answer(messages, tools)
-        text = Detokenizer(self._model.prompt)
+        text, signs = Detokenizer(self._model.prompt), SignsOfLife()
         job = Job(self.conversation, self._model.options.max_tokens, self._model.constraints.of(tools), urgency)
-        async with aclosing(self._tokens(job, messages, tools)) as tokens:
+        async with aclosing(with_lulls(self._tokens(job, messages, tools))) as tokens:
             async for token in tokens:
+                if isinstance(token, Lull):
+                    yield token
+                    continue
                 for piece in answer.feed(text.add(token)):
                     job.pieces += isinstance(piece, GeneratedText)
                     yield piece
+                for sign in signs.more() if answer.silent else ():
+                    yield sign
         for piece in [*answer.feed(text.finish()), *answer.finish()]:
             yield piece
 

@@ -34,8 +34,26 @@ class KvCapacity:
     """Most tokens of one call."""
 
 
-Generated = GeneratedText | ToolCall
-"""What a generation yields. Text comes in pieces; tool calls come complete."""
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """A sign of life: the model thinks, or writes a tool call. It comes about once a second, and nothing of what was written is
+    told."""
+
+    tokens: int
+    """How many pieces were written since the last one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lull:
+    """Nothing has come for a moment, or no text will come for a while, because the model thinks again or writes a tool call. Text
+    that waits only for more text may be passed on."""
+
+    writes_call: bool = False
+    """Whether the model has begun to write a tool call. The text before it is complete."""
+
+
+Generated = GeneratedText | ToolCall | Thought | Lull
+"""What a generation yields. Text comes in pieces; tool calls come complete. The others need not be yielded."""
 
 ToolSchema = JsonObject
 """An OpenAI `{"type": "function", "function": {name, description, parameters}}` object."""

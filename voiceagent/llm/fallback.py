@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-from voiceagent.conversation.history import Message, estimated_tokens
+from voiceagent.conversation.history import Message, ToolCall, estimated_tokens
 from voiceagent.errors import EngineError
 from voiceagent.llm.engine import (
     Generated,
@@ -124,7 +124,7 @@ class FallbackSession:
                     async for piece in stream:
                         if isinstance(piece, GeneratedText):
                             said += piece.text
-                        else:
+                        elif isinstance(piece, ToolCall):
                             called = True
                         yield piece
                 return

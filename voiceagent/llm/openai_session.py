@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from openai.types.chat.chat_completion_chunk import ChoiceDelta
-
 from voiceagent.conversation.history import Message
 from voiceagent.llm.answer import Answer
-from voiceagent.llm.chat_wire import ToolCalls
-from voiceagent.llm.engine import Generated, ToolSchema, Urgency
+from voiceagent.llm.chat_wire import Delta, ToolCalls
+from voiceagent.llm.engine import Generated, Lull, ToolSchema, Urgency
 from voiceagent.llm.left_out import LeftOut
+from voiceagent.llm.lulls import SignsOfLife, with_lulls
 from voiceagent.llm.openai_options import OpenAiOptions
 from voiceagent.llm.replica import Remedy, Replica, ReplicaError
 from voiceagent.llm.thoughts import BegunThoughts
@@ -59,8 +58,11 @@ class Servers:
             extra["chat_template_kwargs"] = {"enable_thinking": self.options.enable_thinking}
         return {"temperature": self.options.temperature, "max_tokens": max_tokens, "extra_body": extra}
 
-    async def timed(self, replica: Replica, deltas: AsyncGenerator[ChoiceDelta, None]) -> AsyncGenerator[ChoiceDelta, None]:
-        """The deltas, within the timeouts. Raises ReplicaError."""
+    async def timed(
+        self, replica: Replica, deltas: AsyncGenerator[Delta, None], thinking: Callable[[], bool]
+    ) -> AsyncGenerator[Delta, None]:
+        """The deltas, within the timeouts. `thinking` says whether the text so far ends inside a thought: the turn engine bounds
+        the time of thoughts. Raises ReplicaError."""
         options, loop = self.options, asyncio.get_running_loop()
         ends_s = loop.time() + options.total_timeout_s
         until_s, begun = loop.time() + options.first_token_timeout_s, False
@@ -76,11 +78,14 @@ class Servers:
                     raise replica.explained(error) from error
                 if delta is None:
                     return
-                begun = begun or bool(delta.content or delta.tool_calls)
+                begun = begun or bool(delta.text or delta.calls)
                 yield delta
-                if delta.content or delta.tool_calls:
+                if delta.thinks or thinking():
+                    until_s = loop.time() + options.first_token_timeout_s
+                    ends_s = loop.time() + options.total_timeout_s
+                elif delta.text or delta.calls:
                     until_s = loop.time() + options.inactivity_timeout_s
-                elif not begun:  # the model thinks
+                elif not begun:
                     until_s = loop.time() + options.first_token_timeout_s
 
 
@@ -104,16 +109,28 @@ class OpenAiSession:
         servers.generations += 1
         self._prefilled = _characters(messages)
         try:
-            calls, answer = ToolCalls(), Answer(None, tools, servers.thought.closer)
-            async with aclosing(self._deltas(messages, tools, urgency, servers.options.max_tokens)) as deltas:
+            calls, answer, signs, has_thought = ToolCalls(), Answer(None, tools, servers.thought.closer), SignsOfLife(), False
+            asked = self._deltas(messages, tools, urgency, servers.options.max_tokens, lambda: answer.thoughts.inside)
+            async with aclosing(with_lulls(asked)) as deltas:
                 async for delta in deltas:
-                    calls.add(delta.tool_calls or ())
-                    for piece in answer.feed(delta.content or ""):
+                    if isinstance(delta, Lull):
+                        yield delta
+                        continue
+                    for piece in answer.feed(delta.text):
                         yield piece
+                    if delta.calls and not calls.begun and answer.thoughts.said:
+                        yield Lull(writes_call=True)
+                    calls.add(delta.calls)
+                    has_thought |= delta.thinks
+                    if delta.calls or delta.thinks or answer.silent:
+                        for sign in signs.more():
+                            yield sign
             complete = calls.complete()
             servers.thought.learn(answer.thoughts)
             for piece in [*answer.finish(), *complete]:
                 yield piece
+            if has_thought and not complete and not answer.called:
+                answer.thoughts.check_said()
         finally:
             servers.generations -= 1
 
@@ -124,7 +141,7 @@ class OpenAiSession:
         if abs(length - self._prefilled) < WORTH_PREFILL or self._servers.load >= 1:
             return
         self._prefilled = length
-        async with aclosing(self._deltas(messages, tools, Urgency.AHEAD, 1)) as deltas:
+        async with aclosing(self._deltas(messages, tools, Urgency.AHEAD, 1, lambda: False)) as deltas:
             async for _ in deltas:
                 pass
 
@@ -140,8 +157,13 @@ class OpenAiSession:
             raise replica.explained(error) from error
 
     async def _deltas(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, max_tokens: int
-    ) -> AsyncGenerator[ChoiceDelta, None]:
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[ToolSchema],
+        urgency: Urgency,
+        max_tokens: int,
+        thinking: Callable[[], bool],
+    ) -> AsyncGenerator[Delta, None]:
         """A reply's deltas, from the first server that gives any."""
         request = self._servers.request(max_tokens)
         shortenings = 0
@@ -152,9 +174,9 @@ class OpenAiSession:
             begun = False
             try:
                 stream = replica.stream(self._left_out.kept(messages), tools, urgency, request)
-                async with aclosing(self._servers.timed(replica, stream)) as deltas:
+                async with aclosing(self._servers.timed(replica, stream, thinking)) as deltas:
                     async for delta in deltas:
-                        begun = begun or bool(delta.content or delta.tool_calls)
+                        begun = begun or bool(delta.text or delta.calls)
                         yield delta
                 return
             except ReplicaError as error:

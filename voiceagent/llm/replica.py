@@ -14,12 +14,11 @@ import httpx2
 import openai
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 from openai.types.chat import ChatCompletionChunk
-from openai.types.chat.chat_completion_chunk import ChoiceDelta
 
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
 from voiceagent.json_types import JsonObject
-from voiceagent.llm.chat_wire import read_delta, read_ending, wire_message, wire_tool
+from voiceagent.llm.chat_wire import Delta, read_delta, read_ending, wire_message, wire_tool
 from voiceagent.llm.endings import SPREAD_TOKENS
 from voiceagent.llm.engine import KvCapacity, ToolSchema, Urgency
 from voiceagent.llm.kv_capacity import read_kv_capacity
@@ -138,7 +137,7 @@ class Replica:
 
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, request: JsonObject
-    ) -> AsyncGenerator[ChoiceDelta, None]:
+    ) -> AsyncGenerator[Delta, None]:
         """The deltas of one reply. Closing the generator closes the connection, which makes the server stop. `request` has the
         other fields of the body. Raises ReplicaError."""
         await self.probe()

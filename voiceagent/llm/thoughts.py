@@ -4,6 +4,7 @@ cut anywhere."""
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 
 from voiceagent.errors import EngineError
@@ -15,6 +16,10 @@ PAIRS = (
     ("<thinking>", "</thinking>"),
     ("<thought>", "</thought>"),
     ("<reasoning>", "</reasoning>"),
+    ("<thoughts>", "</thoughts>"),
+    ("<analysis>", "</analysis>"),
+    ("<reflection>", "</reflection>"),
+    ("<scratchpad>", "</scratchpad>"),
     ("<seed:think>", "</seed:think>"),
     ("[THINK]", "[/THINK]"),
     ("◁think▷", "◁/think▷"),
@@ -24,6 +29,10 @@ PAIRS = (
     ("<|channel>thought", "<channel|>"),
 )
 """The marks of the usual model families."""
+NEXT_MESSAGE = {"<|channel|>analysis<|message|>": ("<|start|>", "<|channel|>", "<|return|>")}
+"""Marks that end a thought and belong to what follows it."""
+BARE_OPENER, BARE_CLOSERS = "analysis", ("assistantfinal", "assistantcommentary")
+"""A Harmony thought whose marks a server removed: `analysisThe user … assistantfinalIt is noon.` It only begins an answer."""
 CLOSERS = frozenset(closer for _, closer in PAIRS) - {"<|end|>", "<channel|>"}
 """Marks that end a thought even if the text did not open one, because the prompt did."""
 
@@ -44,9 +53,12 @@ class Thoughts:
         """`begun` ends the thought in which the text begins. The marks in `silent` are removed as well. Text that `goes_on` from
         earlier words keeps a space at its beginning."""
         self._closer = begun
+        self._ends: tuple[str, ...] = (begun,) if begun else ()
+        """The marks that end the current thought: `_closer`, and those that are not part of it."""
         self._buffer = ""
         self._silent = tuple(silent)
         self._marks = (*(opener for opener, _ in PAIRS), *CLOSERS, *self._silent)
+        self._may_be_bare = not begun and not goes_on
         self._fresh = not goes_on
         """Whether nothing was said yet, or a thought has just ended."""
         self.said = goes_on
@@ -58,16 +70,15 @@ class Thoughts:
     def feed(self, text: str) -> str:
         """The part of the new text that is no thought."""
         self._buffer += text
-        out = []
+        out: list[str] = []
+        if self._may_be_bare and not self._read_bare_opener():
+            return ""
         while self._buffer:
-            if self._closer:
-                _, ended, after = self._buffer.partition(self._closer)
-                if not ended:
-                    self._buffer = self._buffer[-len(self._closer) + 1 :]
+            if self._ends:
+                if not self._end_thought():
                     break
-                self._closer, self._buffer, self._fresh, self.ended = "", after, True, True
                 continue
-            at, mark = self._next_mark()
+            at, mark = self._next_mark(self._marks)
             kept = 0 if mark else _possible(self._buffer, self._marks)
             out.append(self._said(self._buffer[: at if mark else len(self._buffer) - kept]))
             self._buffer = self._buffer[at + len(mark) :] if mark else self._buffer[len(self._buffer) - kept :]
@@ -76,25 +87,57 @@ class Thoughts:
             self._take(mark)
         return "".join(out)
 
+    @property
+    def inside(self) -> bool:
+        """Whether the text is in a thought now."""
+        return bool(self._ends)
+
+    def _read_bare_opener(self) -> bool:
+        """Whether it is known if the answer begins with a thought without marks."""
+        begun = self._buffer.lstrip()
+        if len(begun) <= len(BARE_OPENER) and BARE_OPENER.startswith(begun):
+            return False
+        self._may_be_bare = False
+        if re.match(rf"{BARE_OPENER}[A-Z\"'\n]", begun):
+            self._ends = BARE_CLOSERS
+            self._closer, self._buffer = BARE_CLOSERS[0], begun[len(BARE_OPENER) :]
+        return True
+
+    def _end_thought(self) -> bool:
+        """Leave out the thought up to its end. Returns False while the end has not come."""
+        at, mark = self._next_mark(self._ends)
+        if not mark:
+            self._buffer = self._buffer[-max(map(len, self._ends)) + 1 :]
+            return False
+        self._buffer = self._buffer[at + (len(mark) if mark == self._closer else 0) :]
+        self._closer, self._ends, self._fresh, self.ended = "", (), True, True
+        return True
+
     def finish(self) -> str:
         """The rest of the text. Empty inside a thought."""
         rest, self._buffer = self._buffer, ""
-        return "" if self._closer or len(rest) >= LEAST_OF_MARK else self._said(rest)
+        return "" if self.inside or len(rest) >= LEAST_OF_MARK else self._said(rest)
 
     def check(self) -> None:
         """The generation is over, without a tool call. Raises EngineError when all of it was an unfinished thought."""
-        if self._closer and not self.said:
+        if self.inside:
+            self.check_said()
+
+    def check_said(self) -> None:
+        """The model has thought, and the generation is over, without a tool call. Raises EngineError when nothing was said."""
+        if not self.said:
             raise EngineError(
                 "the language model only thought and said nothing; raise llm.max_tokens, or set the option enable_thinking: false"
             )
 
-    def _next_mark(self) -> tuple[int, str]:
-        places = [(self._buffer.find(mark), -len(mark), mark) for mark in self._marks]
+    def _next_mark(self, marks: Sequence[str]) -> tuple[int, str]:
+        places = [(self._buffer.find(mark), -len(mark), mark) for mark in marks]
         at, _, mark = min((place for place in places if place[0] >= 0), default=(0, 0, ""))
         return at, mark
 
     def _take(self, mark: str) -> None:
         self._closer = dict(PAIRS).get(mark, "")
+        self._ends = (self._closer, *NEXT_MESSAGE.get(mark, ())) if self._closer else ()
         if not self._closer and mark in CLOSERS:
             self._fresh = True
             self.unopened = mark

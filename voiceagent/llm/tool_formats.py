@@ -133,6 +133,7 @@ FORMATS = (
 BY_NAME = {form.name: form for form in FORMATS}
 HERMES = BY_NAME["hermes"]
 _UNMISTAKABLE = (
+    "harmony",
     "minimax",
     "kimi",
     "deepseek",
@@ -154,6 +155,7 @@ ANY_FORMAT = ToolFormat(
         Marks("<tool_call>", "</tool_call>", lambda body, s: _first_read(body, s, (json_calls, xml_calls, pair_calls))),
     ),
     bare="json python",
+    silent=BY_NAME["harmony"].silent,
 )
 """For an unknown form: a server's text, if the server's own parser did not know the model either."""
 

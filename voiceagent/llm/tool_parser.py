@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from voiceagent.conversation.history import ToolCall
 from voiceagent.errors import EngineError
 from voiceagent.llm.call_texts import UNREADABLE, Calls, Schemas, json_calls, python_calls
-from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema
+from voiceagent.llm.engine import Generated, GeneratedText, Lull, ToolSchema
 from voiceagent.llm.tool_formats import Marks, ToolFormat
 
 log = logging.getLogger(__name__)
@@ -55,8 +55,16 @@ class ToolParser:
         self._after = self._last = "\n"
         """The last characters that passed: the last one that is no space, and the last one."""
         self._calls = 0
+        self._in_bare = False
+        """Whether a call without marks is being written."""
+        self._said = False
         self._between = False
         """Whether a call without marks came before. What separates it from the next one is no text."""
+
+    @property
+    def inside(self) -> bool:
+        """Whether a call is being written."""
+        return self._inside is not None or self._in_bare
 
     def feed(self, text: str) -> list[Generated]:
         """Read more text. Raises EngineError for an unreadable call."""
@@ -120,6 +128,7 @@ class ToolParser:
             self._pass(found, at if self._buffer[:at].strip() else 0)
             self._buffer = self._buffer.partition(marks.opener)[2]
             self._inside = marks
+            self._begin_call(found)
             return True
         kept = _possible_mark(self._buffer, self._form.marks)
         self._pass(found, len(self._buffer) - kept)
@@ -153,6 +162,7 @@ class ToolParser:
             partial = len(text) < LONGEST_BEGINNING and _may_begin(text, self._form.bare)
             return None if partial and (not final or len(text) >= LEAST_OF_MARK) else 0
         length = _balanced(text)
+        self._in_bare = not length
         if length:
             return length
         if final:
@@ -186,6 +196,11 @@ class ToolParser:
             return None
         return calls if self._known or all(name in self._schemas for name, _ in calls) else None
 
+    def _begin_call(self, found: list[Generated]) -> None:
+        """The text before a call is complete."""
+        if self._said:
+            found.append(Lull(writes_call=True))
+
     def _made(self, text: str, read: Callable[[str, Schemas], Calls]) -> list[ToolCall]:
         try:
             return self._named(read(text, self._schemas), text)
@@ -213,6 +228,7 @@ class ToolParser:
         if not text:
             return
         self._between = False
+        self._said |= bool(text.strip())
         self._after = text.rstrip(" \t")[-1:] or self._after
         self._last = text[-1]
         found.append(GeneratedText(text))

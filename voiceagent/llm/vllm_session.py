@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from voiceagent.conversation.history import Message
 from voiceagent.llm.call_prompt import CallPrompt
 from voiceagent.llm.endings import SPREAD_TOKENS
-from voiceagent.llm.engine import Generated, ToolSchema, Urgency
+from voiceagent.llm.engine import Generated, Lull, ToolSchema, Urgency
+from voiceagent.llm.lulls import SignsOfLife, with_lulls
 from voiceagent.llm.tool_grammar import structural_tag
 
 if TYPE_CHECKING:
@@ -31,11 +32,16 @@ class VllmSession:
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
     ) -> AsyncGenerator[Generated, None]:
         """See `LlmSession.generate`."""
-        answer = self._engine.prompt.answer(messages, tools)
-        async with aclosing(self._texts(messages, tools, urgency, self._engine.options.max_tokens)) as texts:
+        answer, signs = self._engine.prompt.answer(messages, tools), SignsOfLife()
+        async with aclosing(with_lulls(self._texts(messages, tools, urgency, self._engine.options.max_tokens))) as texts:
             async for text in texts:
+                if isinstance(text, Lull):
+                    yield text
+                    continue
                 for piece in answer.feed(self._engine.prompt.hidden(text)):
                     yield piece
+                for sign in signs.more() if answer.silent else ():
+                    yield sign
         for piece in answer.finish():
             yield piece
 

@@ -18,6 +18,7 @@ _ADDRESSES = ("https://", "http://", "www.", "mailto:")
 _SPEAKERS = ("assistant", "ai", "bot", "agent")
 _PREFIX = re.compile(r"[\s*]{0,4}(?:(?:assistant|ai|bot|agent)\**:\**|assistant\n)\s*", re.IGNORECASE)
 _NAME = re.compile(r"[\s*]{0,4}([a-z]{1,9})\**:?\**", re.IGNORECASE)
+_ENDED = re.compile(r"[.!?…][\"')\]*_~`”’»]*\s*\Z")
 _UNLIKE_SENTENCES = (Kind.ITEM, Kind.NUMBER, Kind.HEADING, Kind.ROW, Kind.SIGN)
 
 
@@ -37,6 +38,10 @@ class Prose:
         """Add this piece; returns what can be said now."""
         self._rest += text.replace("\r", "")
         return self._read(final=False)
+
+    def pause(self) -> str:
+        """No more text comes for now: returns what is left of a sentence that has ended."""
+        return self._read(final=True) if not self._fence and _ENDED.search(self._rest) else ""
 
     def finish(self) -> str:
         """No more text follows: returns the rest. The next piece begins anew."""

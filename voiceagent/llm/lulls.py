@@ -1,0 +1,62 @@
+"""What is told of a generation besides its text and calls: that it pauses, or that it goes on though no text comes. The stages
+between a language model and the voice hold text back until they have read what follows; in a pause they pass on what they can."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import TypeVar
+
+from voiceagent.llm.engine import Lull, Thought
+
+LULL_S = 0.1
+"""The shortest pause that counts."""
+MOST_LULL_S = 0.4
+USUAL_GAPS = 3
+"""A slow model's pause counts from so many of its usual gaps on."""
+
+LIFE_S = 1.0
+"""The time between signs of life."""
+
+Item = TypeVar("Item")
+
+
+async def with_lulls(source: AsyncGenerator[Item, None]) -> AsyncGenerator[Item | Lull, None]:
+    """The items of `source`, which is closed at the end, and a `Lull` in each gap after the first item that is longer than
+    usual."""
+    loop = asyncio.get_running_loop()
+    usual_s = 0.0
+    async with aclosing(source):
+        item = await anext(source, None)
+        while item is not None:
+            yield item
+            began_s = loop.time()
+            coming = asyncio.ensure_future(anext(source, None))
+            try:
+                lull_s = min(MOST_LULL_S, max(LULL_S, USUAL_GAPS * usual_s))
+                if not (await asyncio.wait({coming}, timeout=lull_s))[0]:
+                    yield Lull()
+                item = await coming
+            finally:
+                if not coming.done():
+                    coming.cancel()
+                    await asyncio.gather(coming, return_exceptions=True)
+            usual_s += (min(loop.time() - began_s, MOST_LULL_S) - usual_s) / 8
+
+
+class SignsOfLife:
+    """Counts what a generation writes that is no text."""
+
+    def __init__(self) -> None:
+        self._told_s = asyncio.get_running_loop().time()
+        self._pieces = 0
+
+    def more(self) -> list[Thought]:
+        """A piece was written. Returns a sign of life if one is due."""
+        self._pieces += 1
+        now_s = asyncio.get_running_loop().time()
+        if now_s - self._told_s < LIFE_S:
+            return []
+        pieces, self._told_s, self._pieces = self._pieces, now_s, 0
+        return [Thought(pieces)]
