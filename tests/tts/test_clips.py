@@ -15,14 +15,14 @@ from voiceagent.tts.clips import load_clips
 RATE_HZ = 16_000
 
 
-def write(file: Path, *, channels: int = 1, width: int = 2, rate_hz: int = RATE_HZ, seconds: float = 0.0) -> None:
+def write(file: Path, *, channels: int = 1, rate_hz: int = RATE_HZ, seconds: float = 0.0) -> None:
     """Two tones with a silence between them, or zeros."""
     pcm = np.concatenate([tone(700, 440), silence(200), tone(900, 660)]) if not seconds else silence(seconds * 1000)
     with wave.open(str(file), "wb") as clip:
         clip.setnchannels(channels)
-        clip.setsampwidth(width)
+        clip.setsampwidth(2)
         clip.setframerate(rate_hz)
-        clip.writeframes(np.repeat(pcm.astype("<i2" if width == 2 else np.int8), channels).tobytes())
+        clip.writeframes(np.repeat(pcm.astype("<i2"), channels).tobytes())
 
 
 def test_a_clip_is_cut_in_the_silence_between_its_clauses(tmp_path: Path) -> None:
@@ -46,15 +46,15 @@ def test_a_clip_is_resampled_and_mixed_down(tmp_path: Path) -> None:
 
 def test_what_cannot_be_a_clip_is_told_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "text.wav").write_text("no audio")
-    write(tmp_path / "eight.wav", width=1)
+    write(tmp_path / "quiet.wav", seconds=1)
     write(tmp_path / "long.wav", seconds=61)
     for file, told in (
         ("none.wav", "cannot be read"),
         ("text.wav", "is no WAV file"),
-        ("eight.wav", "has 8 bits a sample"),
+        ("quiet.wav", "holds no sound, only 1.0 s of silence"),
         ("long.wav", "is longer than 60 s"),
     ):
         with pytest.raises(ConfigError, match=f"{file}: {told}"):
             load_clips({"Hello.": file}, {}, str(tmp_path), RATE_HZ)
     with pytest.raises(ConfigError, match="the phrase greeting says nothing"):
-        load_clips({"greeting": "eight.wav"}, {"greeting": ""}, str(tmp_path), RATE_HZ)
+        load_clips({"greeting": "quiet.wav"}, {"greeting": ""}, str(tmp_path), RATE_HZ)

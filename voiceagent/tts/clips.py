@@ -3,7 +3,6 @@ silences nearest to where each clause should end. Played clause after clause, it
 
 from __future__ import annotations
 
-import wave
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +10,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from voiceagent.audio.resample import resample
 from voiceagent.conversation.clauses import split_clauses
 from voiceagent.conversation.events import SpokenWord
-from voiceagent.errors import ConfigError, MediaError
+from voiceagent.errors import ConfigError
+from voiceagent.tts.wav_file import read_wav
 from voiceagent.turn_taking.languages import language
 
 LONGEST_S = 60
@@ -44,26 +43,9 @@ def load_clips(
         if not text.split():
             raise ConfigError(f"speech.clips: the phrase {name} says nothing; set phrases.{name} to the words of {file}")
         clauses, _ = split_clauses(text, first=True, final=True, abbreviations=language(code).abbreviations)
-        pcm = _read(Path(base_dir) / file, rate_hz)
+        pcm = read_wav(Path(base_dir) / file, rate_hz, LONGEST_S)
         clips.update(zip(clauses, _cut(pcm, clauses, rate_hz), strict=True))
     return clips
-
-
-def _read(file: Path, rate_hz: int) -> Pcm:
-    try:
-        with wave.open(str(file), "rb") as clip:
-            if clip.getsampwidth() != 2:
-                raise ConfigError(f"{file}: has {8 * clip.getsampwidth()} bits a sample, expected a WAV file of 16")
-            if clip.getnframes() > LONGEST_S * clip.getframerate():
-                raise ConfigError(f"{file}: is longer than {LONGEST_S} s; expected a phrase")
-            frames = np.frombuffer(clip.readframes(clip.getnframes()), "<i2").reshape(-1, clip.getnchannels())
-            if not frames.size:
-                raise ConfigError(f"{file}: holds no audio")
-            return resample(np.rint(frames.mean(axis=1)).astype(np.int16), clip.getframerate(), rate_hz)
-    except OSError as error:
-        raise ConfigError(f"{file}: cannot be read ({error.strerror}); name a WAV file in speech.clips") from error
-    except (wave.Error, EOFError, ValueError, MediaError) as error:
-        raise ConfigError(f"{file}: is no WAV file that can be played ({error}); expected PCM of 16 bits") from error
 
 
 def _cut(pcm: Pcm, clauses: tuple[str, ...], rate_hz: int) -> list[Clip]:
