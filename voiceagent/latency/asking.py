@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.reply_lifecycle import SILENCE
+from voiceagent.conversation.silence import SILENCE
 
 _BEGIN_BY_SPEECH = (ev.Endpoint, ev.Transcript, ev.FinalTranscript, ev.TimerFired, ev.PlayoutStopped)
 """The events at which a reply to speech begins: its words are known, they are late, or the reply before it has settled."""
