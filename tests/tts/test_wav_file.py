@@ -103,7 +103,7 @@ def test_the_telephones_codes_are_played(form: int, extensible: bool, tmp_path: 
     codes = np.tile(np.array([0x80, 0x00], np.uint8), G711_HZ // 2).tobytes()
     heard = read(tmp_path, wav(codes, form=form, bits=8, rate_hz=G711_HZ, extensible=extensible), G711_HZ)
     assert len(heard) == G711_HZ
-    assert np.abs(heard.astype(int)).max() > 10_000
+    assert np.abs(heard.astype(int)).max() > 5_000
 
 
 @pytest.mark.parametrize("rate_hz", [1_000, 8_000, 11_025, 22_050, 44_100, 48_000, 96_000, 192_000])

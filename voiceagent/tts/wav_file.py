@@ -1,11 +1,10 @@
 """A WAV file as mono speech. FFmpeg reads it: PCM of 8 to 32 bits, floating point, µ-law and A-law, also in the extensible form.
-Where the header names no length or a wrong one, as that of a stream or of a recorder that was cut off, what is there is played."""
+Where the header names no length or a wrong one, as a stream's does or a cut-off recorder's, what is there is played."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import av
 import av.error
@@ -57,7 +56,7 @@ def _decoded(container: av.container.InputContainer, file: Path, longest_s: floa
     return np.concatenate(pieces), stream.rate
 
 
-def _scaled(samples: NDArray[Any]) -> NDArray[np.float32]:
+def _scaled(samples: NDArray[np.generic]) -> NDArray[np.float32]:
     values: NDArray[np.float32] = samples.astype(np.float32)
     if samples.dtype.kind == "f":
         return np.nan_to_num(values, nan=0.0, posinf=1.0, neginf=-1.0)
