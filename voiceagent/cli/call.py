@@ -25,7 +25,8 @@ from voiceagent.engines import load_tts
 from voiceagent.errors import ConfigError, MediaError
 from voiceagent.models.registry import registry
 
-MAX_WAV_S = 60
+MAX_SPEECH_S = 60
+"""How long one utterance may be."""
 INTERRUPTED = 130
 
 
@@ -45,11 +46,12 @@ def read_wav(path: Path) -> Speech:
             channels, width, rate_hz, frames = file.getnchannels(), file.getsampwidth(), file.getframerate(), file.getnframes()
             if width != 2:
                 raise ConfigError(f"{path}: holds {8 * width}-bit samples; expected 16-bit PCM")
-            if frames > MAX_WAV_S * rate_hz:
-                raise ConfigError(f"{path}: lasts {frames / rate_hz:.0f} s; expected at most {MAX_WAV_S} s")
+            if frames > MAX_SPEECH_S * rate_hz:
+                raise ConfigError(f"{path}: lasts {frames / rate_hz:.0f} s; expected at most {MAX_SPEECH_S} s")
             samples = np.frombuffer(file.readframes(frames), "<i2").reshape(-1, channels)
     except (OSError, EOFError, wave.Error) as error:
-        raise ConfigError(f"{path}: cannot be read as a WAV file ({error}); expected 16-bit PCM") from error
+        why = str(error) or "it ends too early"
+        raise ConfigError(f"{path}: cannot be read as a WAV file ({why}); expected 16-bit PCM") from error
     return Speech(path.name, samples.astype(np.int32).mean(axis=1).astype(np.int16), rate_hz)
 
 
@@ -86,6 +88,9 @@ async def speak(script: Script, voice: ChosenVoice) -> list[Speech]:
             if speech is None:
                 parts = [chunk.pcm async for chunk in engine.synthesise(text)]
                 speech = Speech(text, np.concatenate([*parts, np.zeros(0, np.int16)]), engine.sample_rate_hz)
+                if len(speech.pcm) > MAX_SPEECH_S * speech.rate_hz:
+                    took_s = len(speech.pcm) / speech.rate_hz
+                    raise ConfigError(f"--say {text[:40]!r} …: lasts {took_s:.0f} s; expected at most {MAX_SPEECH_S} s")
                 if not speech.pcm.any():
                     raise ConfigError(f"--say {text!r}: the voice {voice.name} says nothing of it; give it words")
             spoken.append(speech)
