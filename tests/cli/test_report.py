@@ -101,3 +101,13 @@ def test_a_wrong_option_is_usage(voiceagent: Run) -> None:
     outcome = voiceagent("report", "--last", "0")
     assert outcome.code == 2
     assert "--last" in outcome.err
+
+
+def test_a_call_is_found_by_the_beginning_of_its_id(voiceagent: Run, measured: Callable[..., None]) -> None:
+    for call_id in ("rtc_1a", "rtc_1b", "rtc_2"):
+        measured(300, call_id=call_id)
+    assert "1 turn," in voiceagent("report", "--call", "1a").out
+    assert "1 turn," in voiceagent("report", "--call", "rtc_2").out
+    outcome = voiceagent("report", "--call", "1")
+    assert (outcome.code, outcome.err) == (2, "error: 2 calls begin with '1': rtc_1a, rtc_1b; write more of the id\n")
+    assert voiceagent("report", "--call", "3").code == 2

@@ -25,7 +25,7 @@ NO_DATA = 2
     epilog="""\b
 Examples:
   voiceagent report                      the last 100 turns
-  voiceagent report --call rtc_8f2c…     one call, by its whole id
+  voiceagent report --call 8f2c          one call, by its id or the beginning of it
   voiceagent report --leg telephone      only calls from telephones
   voiceagent report --last 500 --gate    exit 1 when a percentile is over budget
   voiceagent report --json | jq .        for programs
@@ -33,7 +33,7 @@ Examples:
 Exit codes: 0 all is well, 1 with --gate when a percentile is over its limit, 2 when no turn was measured."""
 )
 @click.option("--last", default=100, show_default=True, type=click.IntRange(1, MAX_TURNS), help="How many turns.")
-@click.option("--call", "call_id", default="", help="Only the turns of this call.")
+@click.option("--call", "call_id", default="", help="Only the turns of this call: its id, or the beginning of it.")
 @click.option("--profile", default="", help="Only the turns of this profile.")
 @click.option("--leg", type=click.Choice([leg.value for leg in LegKind]), help="Only the turns of calls that came by this.")
 @click.option("--budgets", "budgets_path", type=click.Path(path_type=Path), help="Judge by this file instead of the shipped one.")

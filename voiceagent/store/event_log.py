@@ -7,7 +7,6 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from voiceagent.conversation.events import Event
 from voiceagent.conversation.rules import Rules
 from voiceagent.errors import VoiceAgentError
 from voiceagent.private_files import FILE_MODE, private_folder
+from voiceagent.store.call_ids import matching, several
 from voiceagent.store.losses import Losses
 
 FORMAT = 2
@@ -31,14 +31,10 @@ MAX_LOG_BYTES = 64 * 1024 * 1024
 """Several hours of talk; later steps are not kept."""
 BUFFER_BYTES = 64 * 1024
 LOST = "event log steps"
-ID_BEGINS = "rtc_"
-MAX_NAMED = 10
-"""How many calls are named where an id fits several."""
 
 log = logging.getLogger(__name__)
 _ENCODER = msgspec.json.Encoder(enc_hook=float)
 """Times may be NumPy numbers."""
-_CALL_ID = re.compile(r"\w[\w-]{0,79}")
 
 
 class EventLogError(VoiceAgentError):
@@ -226,27 +222,16 @@ def find_log(folder: Path, call: str) -> Path:
     file = Path(call)
     if file.is_file():
         return file
-    found = _named(folder, call) if _CALL_ID.fullmatch(call) else []
+    logs = {path.stem: path for path in folder.glob(f"*{SUFFIX}") if path.is_file()}
+    found = matching(logs, call)
     if len(found) == 1:
-        return found[0]
+        return logs[found[0]]
     if found:
-        names = ", ".join(path.stem for path in found[:MAX_NAMED])
-        more = f" and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
-        raise EventLogError(f"{len(found)} calls begin with {call!r}: {names}{more}; write more of the id")
+        raise EventLogError(several(found, call))
     raise EventLogError(
         f"no event log of a call {call[:80]!r} in {folder}; expected a file, or an id or its beginning, as `voiceagent calls "
         "list` shows them. Logs are kept only by `voiceagent serve --event-logs N`"
     )
-
-
-def _named(folder: Path, call: str) -> list[Path]:
-    """The logs of this id, or else of the ids that begin so, with or without what every id begins with."""
-    there = sorted(path for path in folder.glob(f"*{SUFFIX}") if path.is_file())
-    for names in ((call,), (call, f"{ID_BEGINS}{call}")):
-        whole = [path for path in there if path.stem in names]
-        if whole:
-            return whole
-    return [path for path in there if path.stem.startswith((call, f"{ID_BEGINS}{call}"))]
 
 
 def read_log(file: Path) -> tuple[Head, Iterator[Recorded]]:

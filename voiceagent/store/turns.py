@@ -17,6 +17,7 @@ from voiceagent.errors import VoiceAgentError
 from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport
 from voiceagent.latency.wait import Contribution, Part, Wait
 from voiceagent.private_files import private_file
+from voiceagent.store.call_ids import matching, several
 from voiceagent.store.losses import Losses
 
 MAX_TURNS = 10_000
@@ -128,8 +129,8 @@ class TurnStore:
 def read_turns(
     file: Path, *, last: int = MAX_TURNS, call_id: str = "", profile: str = "", leg: str = ""
 ) -> tuple[TurnReport, ...]:
-    """The newest `last` turns, oldest first; only those of a call, a profile or a leg if one is named. Raises StoreError when the
-    database is missing, corrupt, or of another version."""
+    """The newest `last` turns, oldest first; only those of a call (its id, or the beginning of it), a profile or a leg if one is
+    named. Raises StoreError when the database is missing, corrupt, or of another version, or when several calls begin so."""
     if not file.exists():
         raise StoreError(f"{file}: no turn was measured yet; run `voiceagent serve` and make a call")
     conditions = {"call_id": call_id, "profile": profile, "leg": leg}
@@ -141,10 +142,19 @@ def read_turns(
             _check_version(database)
             missing = "".join(f", '{default}' AS {column}" for column, default in _missing(database))
             known = f"(SELECT *{missing} FROM turns)"
+            if call_id:
+                wanted["call_id"] = _whole_id(database, call_id)
             rows = database.execute(f"SELECT {_COLUMNS} FROM {known} {query}", {**wanted, "last": last}).fetchall()
         return tuple(_report(row) for row in reversed(rows))
     except (sqlite3.Error, ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{file}: cannot be read ({_reason(error)}); {_advice(error)}") from error
+
+
+def _whole_id(database: sqlite3.Connection, wanted: str) -> str:
+    found = matching((call_id for (call_id,) in database.execute("SELECT DISTINCT call_id FROM turns")), wanted)
+    if len(found) > 1:
+        raise StoreError(several(found, wanted))
+    return found[0] if found else wanted
 
 
 def _open_for_writing(file: Path) -> sqlite3.Connection:
