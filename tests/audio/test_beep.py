@@ -49,6 +49,16 @@ def test_a_key_of_the_telephone_is_no_beep(key: str) -> None:
     assert not beeps((tone(low, 0.4) + tone(high, 0.4)) / 2)
 
 
+@pytest.mark.parametrize(("low", "high"), [(440, 480), (400, 450), (350, 440), (480, 620), (425, 450), (400, 425), (425, 480)])
+@pytest.mark.parametrize("twist_db", [-8, 0, 6])
+@pytest.mark.parametrize("seconds", [0.15, 0.4, 2.0])
+def test_two_tones_that_sound_together_are_no_beep(low: float, high: float, twist_db: float, seconds: float) -> None:
+    if high - low < 40 and seconds < 0.4:
+        pytest.skip("too short to be told apart")
+    for shift in (0, 77, 241):
+        assert not beeps((tone(low, seconds) + tone(high, seconds) * np.float32(10 ** (twist_db / 20))) / 2, shift)
+
+
 def test_a_tone_that_is_too_short_too_low_or_too_high_or_glides_is_no_beep() -> None:
     assert not beeps(tone(1000, 0.09))
     assert not beeps(tone(180, 0.5))

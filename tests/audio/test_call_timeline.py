@@ -64,7 +64,7 @@ def values(pcm: NDArray[np.int16]) -> list[int]:
     assert len(pcm) % FRAME == 0
     frames = pcm.reshape(-1, FRAME)
     assert (frames == frames[:, :1]).all(), "no frame is cut"
-    return frames[:, 0].tolist()
+    return [int(value) for value in frames[:, 0]]
 
 
 @pytest.mark.parametrize("stall", [15, 100, 250])

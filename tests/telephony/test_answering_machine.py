@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
+from tests.telephony.line_tones import CADENCES, line
+from voiceagent.audio.single_beep import AFTER_MS
 from voiceagent.telephony.answering_machine import LIMITS, AnsweringMachine, Verdict
 from voiceagent.turn_taking.languages import LANGUAGES, language
 
@@ -112,10 +116,42 @@ def test_a_beep_tells_and_recording_begins_when_it_ends() -> None:
     speak(detector, 1.0)
     be_silent(detector, 0.4)
     beep(detector)
+    assert not detector.records, "the line may go on with other tones"
+    be_silent(detector, AFTER_MS / 1000)
     assert (detector.verdict, detector.reason) == (Verdict.MACHINE, "beep")
-    assert not detector.records
-    be_silent(detector, 0.02)
     assert detector.records
+
+
+@pytest.mark.parametrize("name", CADENCES)
+@pytest.mark.parametrize("pause_s", [0.3, 1.5])
+def test_the_tones_of_a_line_after_somebody_has_spoken_are_no_beep(name: str, pause_s: float) -> None:
+    detector = machine()
+    speak(detector, 1.0)
+    detector.says(1, "Let me put you through.")
+    be_silent(detector, pause_s)
+    for frame in line(name, 20.0).reshape(-1, FRAME):
+        detector.listen(frame)
+    assert detector.verdict is Verdict.PERSON
+
+
+@pytest.mark.parametrize("name", [name for name in CADENCES if name.startswith("ring-back")])
+def test_a_machine_that_puts_the_call_through_is_left_no_message_into_the_ringing(name: str) -> None:
+    detector = machine()
+    speak(detector, 2.0)
+    detector.says(1, "The person you are calling is not available. You are being connected.")
+    be_silent(detector, 0.5)
+    for frame in line(name, 20.0).reshape(-1, FRAME):
+        detector.listen(frame)
+        assert not detector.records
+
+
+def test_a_second_tone_of_the_same_pitch_takes_back_the_first() -> None:
+    detector = machine()
+    speak(detector, 1.0)
+    for _ in range(5):
+        beep(detector, 0.3)
+        be_silent(detector, 0.3)
+    assert detector.verdict is not Verdict.MACHINE
 
 
 def test_a_tone_before_the_first_word_is_a_ringing_line() -> None:
@@ -156,9 +192,75 @@ def test_words_are_searched_in_less_than_the_event_loop_may_wait() -> None:
     assert detector.verdict is Verdict.UNDECIDED
 
 
+def greeted(code: str, text: str, *, after_hello: bool, in_pieces: bool) -> AnsweringMachine:
+    """Who answers with this, at a speaker's pace; `after_hello` waits once before; `in_pieces` is how a recogniser hears it."""
+    detector = machine(code)
+    if after_hello:
+        speak(detector, 0.6)
+        detector.says(1, "Hello.")
+        be_silent(detector, 1.2)
+    words = text.split()
+    for number in range(1, len(words) + 1):
+        detector.speaks(True)
+        for _ in range(17):
+            detector.listen(RNG.normal(0, 2000, FRAME).astype(np.int16))
+        if in_pieces:
+            detector.says(2, " ".join(words[:number]))
+    detector.speaks(False)
+    detector.says(2, text)
+    be_silent(detector, 1.2)
+    return detector
+
+
+ANSWERS = yaml.safe_load((Path(__file__).parent / "answers.yaml").read_text("utf-8"))
+PEOPLE = [(code, text) for code, lists in ANSWERS.items() for part in ("people", "people_kept_back") for text in lists[part]]
+MACHINES = [
+    (code, text) for code, lists in ANSWERS.items() for part in ("machines", "machines_kept_back") for text in lists[part]
+]
+
+
+@pytest.mark.parametrize(("code", "text"), PEOPLE)
+@pytest.mark.parametrize("after_hello", [False, True])
+def test_a_person_who_offers_asks_or_speaks_for_another_is_no_machine(code: str, text: str, after_hello: bool) -> None:
+    assert greeted(code, text, after_hello=after_hello, in_pieces=True).verdict is Verdict.PERSON
+
+
+@pytest.mark.parametrize(("code", "text"), MACHINES)
+def test_a_machine_is_told_by_its_words_or_its_length(code: str, text: str) -> None:
+    assert greeted(code, text, after_hello=False, in_pieces=True).verdict is Verdict.MACHINE
+
+
+@pytest.mark.parametrize(("code", "text"), MACHINES)
+def test_words_alone_make_no_machine_of_who_has_waited_and_a_beep_after_them_does(code: str, text: str) -> None:
+    detector = greeted(code, text, after_hello=True, in_pieces=True)
+    assert detector.verdict.value == "person"
+    beep(detector)
+    be_silent(detector, 0.5)
+    assert detector.verdict is Verdict.MACHINE
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("en", "Hi, if you record your name and reason for calling, I'll see if this person is available."),
+        ("en", "The person you're calling is using a screening service and will get a copy of this conversation."),
+        ("de", "Bitte nennen Sie Ihren Namen und den Grund Ihres Anrufs nach dem Ton."),
+        ("es", "Diga su nombre y el motivo de su llamada."),
+        ("fr", "Dites votre nom et le motif de votre appel."),
+    ],
+)
+def test_a_service_that_screens_calls_is_no_machine_not_even_with_its_beep(code: str, text: str) -> None:
+    detector = greeted(code, text, after_hello=False, in_pieces=True)
+    beep(detector)
+    be_silent(detector, 5.0)
+    assert detector.verdict is Verdict.PERSON
+
+
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_every_language_has_words_of_machines(code: str) -> None:
     words = language(code).phone
     assert len(words.machine) >= 20
     assert words.absent
     assert not words.machine & words.absent
+    assert all((words.sure, words.acts, words.asks, words.another, words.screens))
+    assert not words.sure & (words.acts | words.asks)

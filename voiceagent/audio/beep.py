@@ -1,6 +1,7 @@
 """Finds a beep: one tone of 300 to 2000 Hz that holds its pitch for 150 ms or longer. Each frame goes through Goertzel filters
 every 50 Hz (one product with their kernels, as all are wanted); it is a tone where nearly all of its energy lies around one of
-them. Keys of a telephone are two tones, voices have harmonics and glide. Pure."""
+them. Two tones close to each other are told apart over several frames. Keys of a telephone are two tones, voices have harmonics
+and glide. Pure."""
 
 from __future__ import annotations
 
@@ -32,6 +33,12 @@ VOICE_HZ = 650.0
 """Voices are no higher: a tone below is one only if it has …"""
 OVERTONES = 0.01
 """… no more of its power in an overtone."""
+BESIDE_HZ = 250.0
+"""How far from a tone another one is looked for."""
+ALONE = 0.93
+"""The part that one tone has of that; a second one 10 dB below leaves it less."""
+_SPECTRUM_FRAMES = 12
+_SPECTRUM_SAMPLES = 8_192
 _AROUND = 2
 """Filters on each side that hear the tone too, through the window."""
 
@@ -49,6 +56,8 @@ class BeepDetector:
     """Of one call; takes every frame in order."""
 
     def __init__(self) -> None:
+        self.pairs = 0
+        """Runs of two tones at once so far."""
         first = round(LOWEST_HZ / STEP_HZ) - _AROUND
         last = round(HIGHEST_HZ / STEP_HZ) + _AROUND
         self._first = first
@@ -56,6 +65,8 @@ class BeepDetector:
         at = np.arange(FRAME_SAMPLES)
         self._kernels = np.exp(-2j * np.pi * np.outer(np.arange(first, last + 1), at) / FRAME_SAMPLES)
         self._run: deque[float] = deque(maxlen=500)
+        self._frames: deque[NDArray[np.int16]] = deque(maxlen=_SPECTRUM_FRAMES + 2)
+        """Of the run."""
         self._levels: deque[float] = deque([0.0, 0.0], maxlen=2)
         """Of the two frames before, root mean square of full scale, through the window."""
 
@@ -72,13 +83,27 @@ class BeepDetector:
         hz = self._tone(windowed, energy)
         over = None
         if hz is None or (self._run and abs(hz - float(np.median(self._run))) > STEADY_HZ):
-            over = Beep(float(np.median(self._run)), len(self._run) * FRAME_MS) if self.sounding else None
+            if self.sounding and self._is_one_tone():
+                over = Beep(float(np.median(self._run)), len(self._run) * FRAME_MS)
+            elif self.sounding:
+                self.pairs += 1
             self._run.clear()
+            self._frames.clear()
         begins = self._levels[0] < RISE * level  # one frame may hold both the silence and the beep
         if hz is not None and (self._run or begins):
             self._run.append(hz)
+            self._frames.append(frame)
         self._levels.append(level)
         return over
+
+    def _is_one_tone(self) -> bool:
+        """Whether the run's tone stands alone. Its first and last frame may hold but a part of it."""
+        sound = np.concatenate(list(self._frames)[1:-1]).astype(np.float64)
+        powers = np.abs(np.fft.rfft(sound * np.hanning(len(sound)), _SPECTRUM_SAMPLES)) ** 2
+        hz = np.fft.rfftfreq(_SPECTRUM_SAMPLES, 1 / RATE_HZ)
+        distance = np.abs(hz - hz[int(powers.argmax())])
+        width_hz = 2 * RATE_HZ / len(sound) + 3.0  # of a tone's lobe, to each side
+        return float(powers[distance <= width_hz].sum()) >= ALONE * float(powers[distance <= BESIDE_HZ].sum())
 
     def _tone(self, windowed: NDArray[np.float64], energy: float) -> float | None:
         """The pitch of a frame that is a tone."""

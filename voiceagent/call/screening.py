@@ -32,7 +32,7 @@ class Screening(LegWrapper, CallObserver):
         self._machine = AnsweringMachine([language(code).phone for code in agent.spoken_languages])
         self._call: FedCall | None = None
         self._waited_s = 0.0
-        self._is_done = False
+        self._is_told = self._is_done = False
 
     def watch(self, call: FedCall) -> None:
         """The call that hears the leg."""
@@ -58,7 +58,7 @@ class Screening(LegWrapper, CallObserver):
                 yield frame
             if not self._is_done:
                 self._machine.listen(frame.pcm)
-                self._decide(was_known=was_known)
+                self._decide()
 
     # --- the observer ---
 
@@ -81,17 +81,18 @@ class Screening(LegWrapper, CallObserver):
 
     # --- what is done ---
 
-    def _decide(self, *, was_known: bool) -> None:
+    def _decide(self) -> None:
         call = self._call
         if call is None or self.verdict is not Verdict.MACHINE:
             return
-        if not was_known:
+        if not self._is_told:
+            self._is_told = True
             log.info("call %s: an answering machine took it (%s)", call.call_id, self._machine.reason)
             call.feed(ev.ReplyCancelled(call.now_ms()))
         self._waited_s += FRAME_S
         if self._settings.action == "hang_up":
             self._is_done = True
             call.feed(ev.HangUp(call.now_ms(), MACHINE))
-        elif self._machine.records or self._waited_s >= self._settings.wait_for_beep_s:
+        elif self._machine.records or (self._waited_s >= self._settings.wait_for_beep_s and not self._machine.is_ringing):
             self._is_done = True
             call.feed(ev.LastWords(call.now_ms(), self._settings.message, LEFT))

@@ -12,8 +12,8 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from voiceagent.audio.beep import BeepDetector
 from voiceagent.audio.short_resampler import ShortResampler
+from voiceagent.audio.single_beep import SingleBeep
 from voiceagent.errors import MediaError
 from voiceagent.media.gateway_audio import HEARD_RATE_HZ, mixed
 from voiceagent.media.gateway_ears import Aside
@@ -228,7 +228,7 @@ class Consultation:
 
     def _listen_for_beep(self) -> Callable[[NDArray[np.int16]], None]:
         """A telephone that beeps is an answering machine's; where a key takes the call, no machine can."""
-        beeps, up = BeepDetector(), ShortResampler(RATE_HZ, HEARD_RATE_HZ)
+        beeps, up = SingleBeep(), ShortResampler(RATE_HZ, HEARD_RATE_HZ)
 
         def listen(pcm: NDArray[np.int16]) -> None:
             if beeps.feed(up.process(pcm)) is not None and not self._answer.done():

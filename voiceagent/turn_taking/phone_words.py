@@ -13,9 +13,19 @@ class PhoneWords:
     """Of one language. Phrases are as `language.phrase_set` makes them."""
 
     machine: frozenset[tuple[str, ...]] = frozenset()
-    """Words in a row that a machine says and a person who answers does not."""
+    """Words in a row that machines say, and a person who answers only when they ask, offer something or speak of another one."""
+    sure: frozenset[tuple[str, ...]] = frozenset()
+    """Words in a row that only a machine says."""
     absent: frozenset[tuple[str, ...]] = frozenset()
     """Words in a row that machines say, and now and then a person who answers for another one."""
+    acts: frozenset[tuple[str, ...]] = frozenset()
+    """Words in a row by which a person who answers says what they do now, or offers to do. No machine says them."""
+    asks: frozenset[tuple[str, ...]] = frozenset()
+    """Words in a row by which a person who answers asks something, and now and then a machine."""
+    another: frozenset[str] = frozenset()
+    """Words for one who is spoken of."""
+    screens: frozenset[tuple[str, ...]] = frozenset()
+    """Words in a row of a service that asks who calls before it puts them through."""
     collect_digits: str = ""
     """What the language model is told of the tool `collect_digits`."""
     collecting: str = ""

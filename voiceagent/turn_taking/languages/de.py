@@ -118,15 +118,47 @@ GERMAN = Language(
     phone=PhoneWords(
         machine=phrase_set(
             "nach dem ton|nach dem signalton|nach dem signal|nach dem piep|nach dem piepton|nach dem pfeifton|"
-            "eine nachricht|nachricht hinterlassen|hinterlassen sie|hinterlasse|hinterlasst|anrufbeantworter|"
-            "mailbox|mobilbox|sprachbox|voicemail|sprachnachricht|rufe zurück|rufe sie zurück|ruf dich zurück|"
-            "rufen sie zurück|rufen wir sie zurück|rufe ich zurück|melde mich|melden uns bei ihnen|"
-            "vorübergehend nicht erreichbar|teilnehmer ist|der gewünschte gesprächspartner|versuchen sie es später|"
-            "automatisch|drücken sie"
+            "nachricht hinterlassen|hinterlassen sie|hinterlasse|hinterlasst|anrufbeantworter|mobilbox|sprachbox|"
+            "rufen wir sie zurück|melden uns bei ihnen|vorübergehend nicht erreichbar|teilnehmer ist|"
+            "der gewünschte gesprächspartner|hinterlassen sie ihre|nachricht auf das band|nachricht auf band|"
+            "aufs band|auf das band|auf band sprechen|sprechen sie uns aufs|nachricht aufsprechen|"
+            "sprechen sie jetzt|ihre nachricht wurde|name und telefonnummer|namen und ihre telefonnummer"
         ),
         absent=phrase_set(
             "nicht erreichbar|nicht zu erreichen|nicht da|nicht zu hause|nicht ans telefon|nicht entgegennehmen|"
-            "nicht persönlich|außerhalb|geschäftszeiten|öffnungszeiten|büro ist geschlossen"
+            "nicht persönlich|außerhalb|geschäftszeiten|öffnungszeiten|büro ist geschlossen|melde mich|"
+            "rufe zurück|rufe sie zurück|ruf dich zurück|rufe ich zurück|rufen sie zurück|mailbox|voicemail|"
+            "eine nachricht|drücken sie|versuchen sie es später|automatisch|sprachnachricht"
+        ),
+        sure=phrase_set(
+            "nach dem ton|nach dem signalton|nach dem signal|nach dem piep|nach dem piepton|nach dem pfeifton|"
+            "nach dem tonsignal|anrufbeantworter von|anrufbeantworter der|automatische anrufbeantworter|"
+            "die mailbox von|die mobilbox|mailbox der rufnummer|teilnehmer ist|der gewünschte gesprächspartner|"
+            "die gewählte rufnummer|dieser anschluss|vorübergehend nicht erreichbar|"
+            "nicht persönlich entgegennehmen|kann ich ihren anruf|können wir ihren anruf|"
+            "ihren anruf leider nicht|deinen anruf leider nicht|hinterlassen sie uns"
+        ),
+        acts=phrase_set(
+            "kann ich etwas ausrichten|kann ich was ausrichten|soll ich|kann ich ihnen helfen|"
+            "kann ich ihnen weiterhelfen|kann ich ihnen behilflich|kann ich ihm|kann ich ihr|ich kann ihm|"
+            "ich kann ihr|ich kann eine|ich kann etwas|ich kann es ausrichten|ich richte|ich sage ihm|"
+            "ich sage ihr|ich sag ihm|ich sag ihr|ich gebe ihm|ich gebe ihr|ich verbinde|ich stelle sie|ich hole|"
+            "ich schaue|ich schau mal|ich frage|ich notiere|ich schreibe|ich nehme gern|ich nehme eine|"
+            "ich nehme das|darf ich|dürfte ich|bleiben sie dran|bleiben sie bitte|ich lege sie|"
+            "warten sie bitte einen|was kann ich|wie kann ich|ich bin nur|ich verstehe sie nicht|"
+            "ich höre sie nicht|falsch verbunden|ich bin gerade im auto|ich sage bescheid|ich sag bescheid"
+        ),
+        asks=phrase_set(
+            "möchten sie|wollen sie|würden sie|möchtest du|willst du|können sie|könnten sie|kannst du|"
+            "könntest du|wer ist da|wer spricht|wer ruft an|mit wem|worum geht|um was geht|einen moment|"
+            "einen augenblick|moment bitte|augenblick bitte|am apparat|warten sie|kann er sie|kann sie sie|"
+            "geben sie mir|sagen sie mir|hinterlassen sie mir|mein mann|meine frau|meine mutter|mein vater|"
+            "mein sohn|meine tochter|mein kollege|meine kollegin|mein chef|von ihnen auf"
+        ),
+        another=word_set("er ihm ihn seinem seinen kollege kollegin chefin"),
+        screens=phrase_set(
+            "grund ihres anrufs|grund für ihren anruf|warum sie anrufen|nennen sie ihren namen und den grund|"
+            "anruffilter|nehmen sie ihren namen|sagen sie ihren namen"
         ),
         collect_digits=(
             "Lass den Anrufer eine Nummer am Telefon eintippen, zum Beispiel eine Bestellnummer oder eine PIN. Sage "

@@ -107,17 +107,64 @@ ENGLISH = Language(
     phone=PhoneWords(
         machine=phrase_set(
             "after the tone|after the beep|at the tone|at the beep|at the sound of|leave a message|"
-            "leave me a message|leave your message|leave us a message|leave a brief message|leave a short message|"
-            "leave your name|leave a name|record your message|voicemail|voice mail|answering machine|answer phone|"
-            "answerphone|mailbox|automated voice|automatic voice|forwarded to|call you back as soon as|"
-            "get back to you as soon as|return your call|is switched off|try again later|"
-            "when you have finished recording|to leave a callback number|please press|press one|press 1"
+            "leave me a message|leave your message|leave us a message|leave a brief message|"
+            "leave a short message|leave your name|leave a name|record your message|answer phone|answerphone|"
+            "automated voice|automatic voice|is switched off|when you have finished recording|"
+            "to leave a callback number|leave me your name|leave your number|leave your phone number|"
+            "leave a detailed message|leave a callback|automated attendant|recorded message|"
+            "message has been recorded|cannot accept any messages|mailbox is full and"
         ),
         absent=phrase_set(
             "not available|unavailable|cant come to the phone|can't take your call|cannot take your call|"
-            "unable to take your call|you have reached|youve reached|you've reached|cant answer|not able to answer|"
-            "not in the office|out of the office|missed your call|sorry we missed|"
-            "opening hours|business hours|our office is closed"
+            "unable to take your call|you have reached|youve reached|you've reached|cant answer|"
+            "not able to answer|not in the office|out of the office|missed your call|sorry we missed|"
+            "opening hours|business hours|our office is closed|return your call|please press|press one|press 1|"
+            "try again later|call you back as soon as|get back to you as soon as|sorry i missed|voicemail|"
+            "voice mail|answering machine|mailbox|forwarded to"
+        ),
+        sure=phrase_set(
+            "after the tone|after the beep|after the signal|after the bleep|after the pip|at the tone|"
+            "at the beep|wait for the beep|wait for the tone|record your message|reached the voicemail|"
+            "reached the voice mail|reached the mailbox|voicemail of|voice mail of|voicemail box of|"
+            "voice messaging system|automated voice|automatic voice|forwarded to voicemail|"
+            "forwarded to voice mail|person you are calling|person you are trying to reach|"
+            "person youre trying to reach|number you have dialled|number you have dialed|number you are calling|"
+            "the subscriber|customer you are calling|is switched off|finished recording|leave a callback number|"
+            "i cant come to the phone|we cant come to the phone|i cannot come to the phone|"
+            "we cannot come to the phone|i cant take your call|we cant take your call|i cannot take your call|"
+            "we cannot take your call|you have reached the voicemail|the mailbox of"
+        ),
+        acts=phrase_set(
+            "i can take a|i could take a|i can take your|ill take a|i will take a|i can take down|i can pass|"
+            "ill pass|i will pass it|i can tell|i could tell|ill tell|i will tell|i can let|ill let him|"
+            "ill let her|ill let them|ill put you|i will put you|i can put you|putting you through|"
+            "put you on hold|let me put|ill transfer|i will transfer|i can transfer|let me transfer|ill connect|"
+            "i can connect|let me check|let me see|let me ask|let me find|let me take|let me just|ill see if|"
+            "ill go and|ill go get|ill get him|ill get her|ill fetch|i can have him|i can have her|ill have him|"
+            "ill have her|can i take|could i take|may i take|shall i|should i|can i have|could i have|may i have|"
+            "can i tell|can i ask|may i ask|could i ask|can i get|can i give|can i help|may i help|could i help|"
+            "how can i|how may i|what can i do|happy to help|happy to take|hold on|hang on|just a sec|with me|"
+            "im just the|im her|im his|bear with me|real person|not a voicemail|isn't a voicemail|"
+            "isnt an answering machine|speak up|can't hear you|cannot hear you|do you hear me|can you hear me|"
+            "wrong number|im driving"
+        ),
+        asks=phrase_set(
+            "would you like|would you care|would you mind|do you want|do you wish|did you want|want to leave|"
+            "can you leave|could you leave|will you leave|can you give|could you give|can you tell|"
+            "could you tell|can you call|could you call|can you hold|could you hold|can you wait|who's calling|"
+            "who is calling|who's this|who is this|who's speaking|who is speaking|who am i|what's this about|"
+            "what's it about|what is it about|in regards to|please hold|hold the line|one moment|one second|"
+            "just a moment|just a minute|speaking|office please|you can leave|you may leave|you could leave|"
+            "i can leave|i'll leave|leave a message for|so you can|go ahead|our service|the front desk|"
+            "if you want|you want to|my husband|my wife|my mother|my father|my mom|my dad|my son|my daughter|"
+            "my boss|my colleague|my brother|my sister"
+        ),
+        another=word_set("he hes he'll she shes she'll him her his hers himself herself"),
+        screens=phrase_set(
+            "record your name and reason|reason for calling|reason for your call|state your name|say your name|"
+            "screening service|screening the call|screening calls|call assist|call screening|"
+            "get a copy of this conversation|before i try to connect|see if this person is available|"
+            "see if they are available|see if theyre available|why youre calling|why you are calling"
         ),
         collect_digits=(
             "Ask the caller to key in a number on the telephone, such as an order number or a PIN. Say first what to "

@@ -121,14 +121,41 @@ SPANISH = Language(
         machine=phrase_set(
             "después de la señal|después del tono|después del pitido|después de oír la señal|tras la señal|"
             "tras el tono|al oír la señal|al escuchar el tono|deje un mensaje|deje su mensaje|deja un mensaje|"
-            "deja tu mensaje|dejar un mensaje|dejar su mensaje|déjame un mensaje|déjanos un mensaje|deje su nombre|"
-            "buzón de voz|buzón|contestador|grabe su mensaje|devolveré la llamada|devolveremos la llamada|"
-            "le llamaré|te llamaré|apagado o fuera de cobertura|fuera de cobertura|inténtelo más tarde|pulse"
+            "deja tu mensaje|dejar un mensaje|dejar su mensaje|déjame un mensaje|déjanos un mensaje|"
+            "deje su nombre|buzón de voz|contestador|grabe su mensaje|devolveremos la llamada|"
+            "apagado o fuera de cobertura|fuera de cobertura|deje sus datos|deje su número|deje su recado|"
+            "deje un recado|deja un recado|deje aquí su"
         ),
         absent=phrase_set(
             "no está disponible|no estoy disponible|no puedo atender|no podemos atender|no puedo contestar|"
             "no puedo ponerme|no estoy en casa|ha llamado a|has llamado a|en este momento no|fuera del horario|"
-            "horario de atención"
+            "horario de atención|le llamaré|te llamaré|pulse|inténtelo más tarde|devolveré la llamada|buzón"
+        ),
+        sure=phrase_set(
+            "después de la señal|después del tono|después del pitido|después de oír la señal|tras la señal|"
+            "tras el tono|al oír la señal|al escuchar el tono|buzón de voz de|buzón de voz del|este es el buzón|"
+            "contestador automático|contestador de|grabe su mensaje|graba tu mensaje|"
+            "apagado o fuera de cobertura|fuera de cobertura|el número marcado|el teléfono al que llama|"
+            "ahora no puedo atenderte|no puedo atender su llamada|no podemos atender su llamada|"
+            "no puedo atenderte"
+        ),
+        acts=phrase_set(
+            "puedo tomar|puedo tomarle|le tomo|puedo apuntar|puedo anotar|lo apunto|lo anoto|puedo decirle|"
+            "le digo|se lo digo|le digo que|le paso|puedo pasarle|puedo ayudarle|puedo ayudarte|puedo dejarle|"
+            "le dejo|le doy el recado|le daré el recado|quiere que le|voy a ver|voy a buscar|déjeme ver|"
+            "déjeme mirar|no cuelgue|espere un|espera un|un momento que|en qué puedo|le comunico|le transfiero|"
+            "soy su|no le oigo|no te oigo|se ha equivocado|estoy conduciendo"
+        ),
+        asks=phrase_set(
+            "quiere dejar|quieres dejar|desea dejar|le gustaría|quiere usted|puede dejar|puede dejarme|"
+            "puede darme|podría dejar|podría darme|me puede dejar|me deja|me puede decir|me puede dar|"
+            "de parte de quién|quién llama|quién habla|con quién hablo|un momento|un segundo|un minuto|deme su|"
+            "dígame|conmigo|mi marido|mi mujer|mi madre|mi padre|mi hijo|mi hija|mi jefe|mi hermano|mi hermana"
+        ),
+        another=word_set("él ella reunido reunida"),
+        screens=phrase_set(
+            "motivo de su llamada|motivo de la llamada|diga su nombre|grabe su nombre|filtro de llamadas|"
+            "filtrado de llamadas|servicio de filtrado"
         ),
         collect_digits=(
             "Pide a quien llama que marque un número en el teléfono, por ejemplo un número de pedido o un PIN. Di "

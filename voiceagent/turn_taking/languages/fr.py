@@ -106,15 +106,44 @@ FRENCH = Language(
         machine=phrase_set(
             "après le bip|après le signal|après le signal sonore|après la tonalité|laissez un message|"
             "laissez votre message|laissez-moi un message|laisser un message|laisser votre message|"
-            "laissez moi un message|laissez nous un message|laissez vos coordonnées|laissez votre nom|répondeur|"
-            "messagerie|messagerie vocale|boîte vocale|je vous rappelle|je vous rappellerai|je te rappelle|"
-            "nous vous rappellerons|rappellerai dès que|le correspondant que vous|votre correspondant|"
-            "rappeler ultérieurement|tapez|appuyez sur"
+            "laissez moi un message|laissez nous un message|laissez vos coordonnées|laissez votre nom|"
+            "messagerie vocale|boîte vocale|nous vous rappellerons|rappellerai dès que|le correspondant que vous|"
+            "votre correspondant|laissez vos nom|laissez votre numéro|laissez un petit message|parlez après|"
+            "laisser vos coordonnées|laisser votre nom|laissez votre nom et"
         ),
         absent=phrase_set(
             "pas disponible|indisponible|peux pas répondre|pouvons pas répondre|peux pas vous répondre|absent|"
-            "absente|vous êtes bien chez|vous êtes bien sur|vous êtes sur|bureaux sont fermés|horaires d'ouverture|"
-            "injoignable"
+            "absente|vous êtes bien chez|vous êtes bien sur|vous êtes sur|bureaux sont fermés|"
+            "horaires d'ouverture|injoignable|je vous rappelle|je te rappelle|je vous rappellerai|tapez|"
+            "appuyez sur|rappeler ultérieurement|messagerie|répondeur"
+        ),
+        sure=phrase_set(
+            "après le bip|après le signal|après le signal sonore|après la tonalité|après le bip sonore|"
+            "répondeur de|répondeur du|messagerie de|messagerie du|messagerie vocale de|messagerie vocale du|"
+            "la boîte vocale|le correspondant que vous|votre correspondant|le numéro que vous|"
+            "ne pouvons pas répondre à votre appel|ne peux pas répondre à votre appel|enregistrez votre message|"
+            "bureaux sont fermés"
+        ),
+        acts=phrase_set(
+            "je peux prendre|je prends|je peux noter|je note|je vais noter|je peux lui|je lui dirai|je lui dis|"
+            "je lui transmets|je transmets|je peux transmettre|je peux vous aider|je vous le passe|"
+            "je vous la passe|je vous passe|je vais voir|je vais le chercher|je vais la chercher|je vais lui|"
+            "je regarde|voulezvous que je|voulez vous que je|puisje|puis je|estce que je peux|est ce que je peux|"
+            "ne quittez pas|que puisje|que puis je|je suis sa|je suis son|je vous écoute|je ne vous entends pas|"
+            "vous vous êtes trompé|je suis en voiture"
+        ),
+        asks=phrase_set(
+            "voulezvous laisser|voulez vous laisser|souhaitezvous|souhaitez vous|vous voulez laisser|"
+            "vous souhaitez laisser|désirezvous|désirez vous|pouvezvous|pouvez vous|pourriezvous|pourriez vous|"
+            "vous pouvez me laisser|c'est de la part|de la part de qui|qui est à l'appareil|c'est à quel sujet|"
+            "à quel sujet|qui êtesvous|un instant|une seconde|un moment|une minute|à l'appareil|vous pouvez me|"
+            "donnezmoi|donnez moi|vous pouvez rappeler|mon mari|ma femme|ma mère|mon père|mon fils|ma fille|"
+            "mon collègue|ma collègue"
+        ),
+        another=word_set("il elle lui"),
+        screens=phrase_set(
+            "motif de votre appel|raison de votre appel|dites votre nom|enregistrez votre nom|filtrage d'appels|"
+            "filtrage des appels|service de filtrage"
         ),
         collect_digits=(
             "Demande à l'appelant de taper un numéro sur le téléphone, par exemple un numéro de commande ou un code. "

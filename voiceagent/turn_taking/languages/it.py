@@ -104,15 +104,43 @@ ITALIAN = Language(
         machine=phrase_set(
             "dopo il segnale|dopo il segnale acustico|dopo il bip|dopo il tono|lasciate un messaggio|"
             "lasci un messaggio|lascia un messaggio|lasciare un messaggio|lasciate il vostro messaggio|"
-            "lasciami un messaggio|lasciate il vostro nome|lasci il suo nome|segreteria|segreteria telefonica|"
-            "casella vocale|messaggio vocale|vi richiamerò|la richiamerò|ti richiamo|vi richiameremo|"
-            "sarete richiamati|richiamare più tardi|il cliente da lei chiamato|l'utente da lei chiamato|"
-            "non è al momento raggiungibile|premere|prema"
+            "lasciami un messaggio|lasciate il vostro nome|lasci il suo nome|segreteria telefonica|"
+            "casella vocale|vi richiameremo|sarete richiamati|il cliente da lei chiamato|"
+            "l'utente da lei chiamato|non è al momento raggiungibile|lasciate un recapito|lasci un recapito|"
+            "lasci il suo messaggio|lascia il tuo messaggio|potete lasciare|parlate dopo|parla dopo|"
+            "lasciate un breve"
         ),
         absent=phrase_set(
-            "non è disponibile|non sono disponibile|non posso rispondere|non possiamo rispondere|non siamo in casa|"
-            "non sono in casa|in questo momento non|risponde il numero|avete chiamato|orari di apertura|"
-            "uffici sono chiusi|irraggiungibile"
+            "non è disponibile|non sono disponibile|non posso rispondere|non possiamo rispondere|"
+            "non siamo in casa|non sono in casa|in questo momento non|risponde il numero|avete chiamato|"
+            "orari di apertura|uffici sono chiusi|irraggiungibile|ti richiamo|la richiamerò|vi richiamerò|"
+            "richiamare più tardi|premere|prema|segreteria|messaggio vocale"
+        ),
+        sure=phrase_set(
+            "dopo il segnale|dopo il segnale acustico|dopo il bip|dopo il tono|segreteria telefonica di|"
+            "segreteria telefonica della|segreteria del numero|il cliente da lei chiamato|"
+            "l'utente da lei chiamato|il numero da lei chiamato|non è al momento raggiungibile|"
+            "non possiamo rispondere|registri il suo messaggio|registrate il vostro messaggio|uffici sono chiusi|"
+            "sarete richiamati"
+        ),
+        acts=phrase_set(
+            "posso prendere|prendo nota|posso annotare|posso lasciare detto|posso riferire|riferisco io|gli dico|"
+            "le dico che|glielo dico|gli riferisco|posso aiutarla|posso esserle|posso dirgli|posso dirle|"
+            "glielo passo|gliela passo|le passo|la metto in|vuole che|vuoi che|vado a vedere|vado a chiamarlo|"
+            "vado a chiamarla|controllo subito|resti in linea|rimanga in linea|attenda in linea|non riattacchi|"
+            "come posso|sono la sua|sono il suo|mi dica|non la sento|ha sbagliato numero|sto guidando"
+        ),
+        asks=phrase_set(
+            "vuole lasciare|vuoi lasciare|desidera lasciare|vorrebbe lasciare|può lasciare|può lasciarmi|"
+            "puoi lasciarmi|mi può lasciare|potrebbe lasciare|mi lascia|può darmi|mi può dare|può dirmi|"
+            "chi parla|chi lo desidera|chi la desidera|chi devo dire|con chi parlo|di cosa si tratta|un attimo|"
+            "un momento|un secondo|un minuto|mi dia|può lasciarlo|mio marito|mia moglie|mia madre|mio padre|"
+            "mio figlio|mia figlia|mio collega"
+        ),
+        another=word_set("lui"),
+        screens=phrase_set(
+            "motivo della chiamata|motivo della sua chiamata|dica il suo nome|registri il suo nome|"
+            "filtro chiamate|filtro delle chiamate"
         ),
         collect_digits=(
             "Chiedi a chi chiama di digitare un numero sul telefono, per esempio un numero d'ordine o un PIN. Di' "

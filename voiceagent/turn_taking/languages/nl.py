@@ -103,15 +103,40 @@ DUTCH = Language(
     phone=PhoneWords(
         machine=phrase_set(
             "na de toon|na de piep|na de pieptoon|na het signaal|na de biep|spreek een bericht in|"
-            "spreek uw bericht in|spreek je bericht in|een bericht in|laat een bericht achter|laat uw bericht achter|"
-            "laat je bericht achter|bericht achter|bericht inspreken|bericht achterlaten|laat uw naam|"
-            "antwoordapparaat|voicemail|bel u terug|bel je terug|bellen u terug|bel ik u|teruggebeld|"
-            "de persoon die u belt|is niet bereikbaar probeer|probeer het later|toets"
+            "spreek uw bericht in|spreek je bericht in|een bericht in|laat een bericht achter|"
+            "laat uw bericht achter|laat je bericht achter|bericht achter|bericht inspreken|bericht achterlaten|"
+            "laat uw naam|antwoordapparaat|de persoon die u belt|laat een boodschap achter|laat je naam|"
+            "laat uw nummer|spreek uw boodschap in|boodschap inspreken|na de toon inspreken|spreek na de|"
+            "spreek in na"
         ),
         absent=phrase_set(
             "niet beschikbaar|niet bereikbaar|niet aanwezig|niet thuis|niet opnemen|kan de telefoon niet|"
-            "niet te woord staan|kantoor is gesloten|openingstijden|u bent verbonden met de|"
-            "dit is de mailbox"
+            "niet te woord staan|kantoor is gesloten|openingstijden|u bent verbonden met de|dit is de mailbox|"
+            "bel u terug|bel je terug|bellen u terug|bel ik u|teruggebeld|toets|probeer het later|voicemail|"
+            "is niet bereikbaar probeer"
+        ),
+        sure=phrase_set(
+            "na de toon|na de piep|na de pieptoon|na het signaal|na de biep|na de bliep|antwoordapparaat van|"
+            "voicemail van|de mailbox van|de persoon die u belt|het nummer dat u|spreek een bericht in|"
+            "spreek uw bericht in|spreek je bericht in|kan de telefoon niet opnemen|kunnen de telefoon niet|"
+            "kunnen u nu niet te woord|kantoor is gesloten"
+        ),
+        acts=phrase_set(
+            "kan ik een boodschap|kan ik iets doorgeven|kan ik iets aannemen|kan ik u helpen|kan ik je helpen|"
+            "waarmee kan ik|wat kan ik|zal ik|ik kan een|ik kan iets|ik kan hem|ik kan haar|ik geef het|"
+            "ik zal het|ik zal hem|ik zal haar|ik zeg het|ik noteer|ik schrijf|ik verbind|ik zet u|ik haal|"
+            "ik kijk|ik ga even|ik vraag|mag ik|blijft u|blijf aan de lijn|wacht even|wacht u even|ik ben de|"
+            "ik neem|ik hoor u niet|verkeerd verbonden|ik zit in de auto"
+        ),
+        asks=phrase_set(
+            "wilt u|wil je|zou u|zou je|kunt u|kun je|kan u|wie spreek ik|met wie|wie bent u|waar gaat het|"
+            "waarover gaat|een moment|een ogenblik|momentje|ogenblikje|moment alstublieft|geef mij|geeft u mij|"
+            "bij mij|mijn man|mijn vrouw|mijn moeder|mijn vader|mijn zoon|mijn dochter|mijn collega|mijn baas"
+        ),
+        another=word_set("hij hem haar"),
+        screens=phrase_set(
+            "reden van uw oproep|reden van uw telefoontje|reden voor uw telefoontje|waarom u belt|zeg uw naam|"
+            "spreek uw naam in|gesprekken gefilterd|oproepfilter"
         ),
         collect_digits=(
             "Laat de beller een nummer op de telefoon intoetsen, zoals een bestelnummer of een pincode. Zeg eerst wat "

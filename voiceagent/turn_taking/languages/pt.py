@@ -118,14 +118,42 @@ PORTUGUESE = Language(
         machine=phrase_set(
             "após o sinal|depois do sinal|após o bip|depois do bip|depois do toque|após o tom|deixe uma mensagem|"
             "deixe a sua mensagem|deixe sua mensagem|deixe o seu recado|deixe seu recado|deixe um recado|"
-            "deixe o seu nome|deixe seu nome|deixar uma mensagem|deixar recado|caixa postal|caixa de mensagens|"
-            "correio de voz|secretária eletrônica|atendedor|retornarei|retornaremos|ligo de volta|ligarei de volta|"
-            "está desligado|fora da área|tente mais tarde|grave a sua mensagem|grave sua mensagem|pressione|digite"
+            "deixe o seu nome|deixe seu nome|deixar uma mensagem|deixar recado|caixa de mensagens|correio de voz|"
+            "secretária eletrônica|atendedor|retornaremos|está desligado|fora da área|grave a sua mensagem|"
+            "grave sua mensagem|deixe um recado após|deixar seu recado|deixe seu telefone|deixe o seu telefone|"
+            "deixe os seus dados|entraremos em contato"
         ),
         absent=phrase_set(
             "não está disponível|não estou disponível|não posso atender|não podemos atender|não posso falar|"
-            "não estou em casa|neste momento não|no momento não|você ligou para|ligou para|horário de atendimento|"
-            "escritório está fechado"
+            "não estou em casa|neste momento não|no momento não|você ligou para|ligou para|"
+            "horário de atendimento|escritório está fechado|ligo de volta|ligarei de volta|retornarei|pressione|"
+            "digite|tente mais tarde|caixa postal"
+        ),
+        sure=phrase_set(
+            "após o sinal|depois do sinal|após o bip|depois do bip|depois do toque|após o tom|caixa postal de|"
+            "caixa postal do|encaminhada para a caixa postal|correio de voz de|correio de voz do|"
+            "secretária eletrônica|o número que marcou|o número para o qual|o número chamado|o assinante|"
+            "grave a sua mensagem|grave sua mensagem|está desligado ou|no momento não posso atender|"
+            "não podemos atender|sujeita a cobrança"
+        ),
+        acts=phrase_set(
+            "posso anotar|eu anoto|vou anotar|posso tomar nota|posso dar o recado|dou o recado|eu dou o recado|"
+            "posso ajudar|posso ajudálo|posso dizer|digo a ele|digo a ela|eu digo|eu aviso|posso avisar|"
+            "aviso ele|aviso ela|vou passar|vou transferir|vou ver se|vou chamar|vou verificar|deixe me ver|"
+            "deixeme ver|quer que eu|não desligue|aguarde na linha|aguarde um|só um|espere um|em que posso|"
+            "não estou ouvindo|foi engano|estou dirigindo|estou a conduzir"
+        ),
+        asks=phrase_set(
+            "quer deixar|gostaria de deixar|deseja deixar|queria deixar|pode deixar|pode me deixar|podia deixar|"
+            "poderia deixar|pode me dar|pode me dizer|pode darme|quem fala|quem está falando|quem deseja|"
+            "quem gostaria|da parte de quem|do que se trata|qual é o assunto|um momento|um segundo|um minuto|"
+            "um instante|me dê|pode dar|comigo|meu marido|minha mulher|minha esposa|minha mãe|meu pai|meu filho|"
+            "minha filha|meu chefe"
+        ),
+        another=word_set("ele ela dele dela"),
+        screens=phrase_set(
+            "motivo da ligação|motivo da sua ligação|motivo da chamada|motivo da sua chamada|diga o seu nome|"
+            "diga seu nome|grave o seu nome|grave seu nome|filtro de chamadas"
         ),
         collect_digits=(
             "Pede a quem liga que digite um número no telefone, por exemplo um número de pedido ou um PIN. Diz antes o "
