@@ -95,7 +95,8 @@ def leaning(words: str, overlap: Overlap, language: Language) -> Leaning:
 
 def is_command(words: list[str], language: Language) -> bool:
     """Whether the words tell the agent to stop, whatever else they say."""
-    return not language.commands.isdisjoint(words) or has_phrase(words, language.command_phrases | language.halts)
+    commands = language.commands | language.calls_for_help
+    return not commands.isdisjoint(words) or has_phrase(words, language.command_phrases | language.halts)
 
 
 def _is_listening(words: list[str], overlap: Overlap, language: Language) -> bool:
