@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
-import yaml
 
 from voiceagent.addresses import check_address
 from voiceagent.capacity.settings import AdmissionSettings
 from voiceagent.context.settings import ContextEntry
 from voiceagent.conversation.rules import Rules
-from voiceagent.errors import ConfigError
 from voiceagent.guard.settings import GuardSettings
 from voiceagent.media.ice import IceSettings
 from voiceagent.media.ports import MediaSettings
 from voiceagent.redaction import keep_secrets_of
+from voiceagent.settings_file import SettingsFile
 from voiceagent.telephony.settings import TelephonySettings
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.settings import ToolEntry
@@ -209,7 +208,7 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str = "Agent"
     instructions: str = "You are a friendly voice assistant. Answer in one or two short sentences."
-    language: Annotated[str, msgspec.Meta(pattern=r"^([a-z]{2,3}|auto)$")] = "en"
+    language: str = "en"
     """The spoken language: a code such as `de`, or `auto`: one of `languages`. It sets the recogniser, how written forms are
     read, the guards' number words, turn-taking and what the agent says by itself."""
     languages: Annotated[tuple[str, ...], msgspec.Meta(max_length=32)] = ()
@@ -221,7 +220,7 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A file with models and profiles of your own, beside the shipped registry (relative to this file)."""
     stt: OwnModel = OwnModel()
     tts: OwnModel = OwnModel()
-    voices: Mapping[Annotated[str, msgspec.Meta(pattern=r"^[a-z]{2,3}$")], str] = {}
+    voices: Mapping[str, str] = {}
     """Piper voices by the code of the language that they speak (relative to this file), in place of the one voice."""
     tools: tuple[str | ToolEntry, ...] = ()
     """Python files (relative to this file) or importable modules that hold `@tool` functions, MCP servers, webhooks."""
@@ -262,40 +261,25 @@ RENAMED = {
 
 
 def load_agent(path: Path) -> AgentConfig:
-    """Read `agent.yaml`. Raises ConfigError, which names the file, and the line or key that is wrong."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror}); give --config a readable YAML file") from error
-    try:
-        data = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or "not valid YAML"
-        raise ConfigError(f"{path}{where}: {problem}; expected valid YAML") from error
-    if not isinstance(data, dict):
-        raise ConfigError(f"{path}: holds {type(data).__name__}, expected a mapping of settings such as `name: My agent`")
-    keep_secrets_of(data, os.environ)
-    _check_renamed(path, data)
-    data.pop("base_dir", None)
-    data.setdefault("profile", "auto")
-    try:
-        agent = msgspec.convert(data, AgentConfig)
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"{path}: {error}; see docs/agent.md for the settings") from error
-    return msgspec.structs.replace(agent, base_dir=str(path.resolve().parent))
+    """Read `agent.yaml`. Raises ConfigError, which names the file, the line and the setting that is wrong."""
+    file = SettingsFile(path, "see docs/agent.md for the settings", "`name: My agent`")
+    keep_secrets_of(file.data, os.environ)
+    _check_renamed(file)
+    if "base_dir" in file.data:
+        raise file.error("base_dir is no setting: relative paths start in the file's folder; leave it out", "base_dir")
+    file.data.setdefault("profile", "auto")
+    return msgspec.structs.replace(file.converted(AgentConfig), base_dir=str(path.resolve().parent))
 
 
-def _check_renamed(path: Path, data: Mapping[str, object]) -> None:
+def _check_renamed(file: SettingsFile) -> None:
     """Raises ConfigError naming the new name of a setting that had another one in an earlier version."""
     for (*parts, old), new in RENAMED.items():
-        part: object = data
+        part: object = file.data
         for name in parts:
             part = part.get(name) if isinstance(part, dict) else None
         if isinstance(part, dict) and old in part:
             where = ".".join(parts)
-            raise ConfigError(f"{path}: {where}.{old} is called {where}.{new} now; write that instead")
+            raise file.error(f"{where}.{old} is called {where}.{new} now; write that instead", *parts, old)
 
 
 def data_dir() -> Path:

@@ -10,6 +10,10 @@ class ConfigError(VoiceAgentError):
     """A configuration file, flag or environment variable holds a value that cannot be used."""
 
 
+class UnknownNameError(ConfigError):
+    """A profile or a model was named that does not exist. The command line exits with 2, as for any wrong usage."""
+
+
 class ModelError(VoiceAgentError):
     """A model is missing, corrupt or cannot be loaded."""
 

@@ -73,7 +73,7 @@ def test_pull_wants_models_or_a_profile_and_not_both(voiceagent: Run) -> None:
     assert outcome.code == 2
     assert "name either models or --profile" in outcome.err
     outcome = voiceagent("models", "pull", "hal")
-    assert outcome.code == 1
+    assert outcome.code == 2
     assert "no model 'hal'" in outcome.err
 
 

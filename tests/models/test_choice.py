@@ -118,7 +118,7 @@ def test_a_folder_that_is_no_such_model_says_what_is_missing(
         ("stt: {engine: faster-whisper}", r"stt\.engine: faster-whisper needs a model; name its file or folder with stt\.path"),
         ("llm: {path: lm, base_url: 'http://127.0.0.1:1/v1'}", r"llm\.path: the language model is already llm\.base_url's"),
         ("stt: {pat: x}", "pat"),
-        ("models: nowhere.yaml", r"nowhere\.yaml: is not a model registry \(.*No such file"),
+        ("models: nowhere.yaml", r"nowhere\.yaml: cannot be read \(No such file or directory\); name a readable"),
     ],
 )
 def test_a_wrong_path_is_one_clear_line(agent: Write, tmp_path: Path, text: str, said: str) -> None:
@@ -175,7 +175,11 @@ def test_a_models_file_of_ones_own_stands_beside_the_shipped_registry(agent: Wri
         ("repository: me/lm, revision: " + "c" * 40, "bundled: lm", r"models\.my-lm: `bundled` models ship with voiceagent"),
         ("path: voices/mine.onnx", "path: a, model: micro-voice", r"profiles\.mine\.tts: has both a `model` and a `path`"),
         ("model: my-lm", "model: your-lm", r"profiles\.mine\.llm: there is no model 'your-lm'"),
-        ("description:", "descriptoin:", r"is not a model registry \(.*descriptoin.*\); docs/models\.md shows one"),
+        (
+            "description:",
+            "descriptoin:",
+            r"models\.yaml:4: profiles\.mine contains unknown field `descriptoin`; did you mean description\?",
+        ),
     ],
 )
 def test_a_wrong_models_file_is_one_clear_line(agent: Write, tmp_path: Path, old: str, new: str, said: str) -> None:

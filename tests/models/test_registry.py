@@ -84,7 +84,7 @@ def test_options_go_over_the_profiles() -> None:
         ("model: b}", "model: c}", "profiles.p.tts: there is no model 'c'"),
         ("model: b}", "model: m}", "profiles.p.tts: m is a model for stt"),
         ("engine: v, model", "engine: w, model", "profiles.p.tts: b is run by v, not w"),
-        ("profiles:", "profiles: [", "is not a model registry"),
+        ("profiles:", "profiles: [", "expected valid YAML"),
         ("  m: {", "  M!: {", "models.M!: is not a name"),
     ],
 )

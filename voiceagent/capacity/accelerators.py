@@ -8,7 +8,8 @@ from typing import Annotated
 
 import msgspec
 
-from voiceagent.errors import ConfigError
+from voiceagent.errors import ConfigError, UnknownNameError
+from voiceagent.settings_file import did_you_mean
 
 Positive = Annotated[float, msgspec.Meta(gt=0, le=1e6)]
 
@@ -50,8 +51,8 @@ def accelerator(
         return msgspec.convert(chosen, Accelerator)
     card = accelerators().get("-".join(name.lower().split()))
     if card is None:
-        raise ConfigError(
-            f"there is no GPU {name!r:.40} in the table ({', '.join(accelerators())}); "
+        raise UnknownNameError(
+            f"there is no GPU {name!r:.40} in the table ({', '.join(accelerators())}){did_you_mean(name, accelerators())}; "
             "name one of these, or describe it with --memory-gb, --bandwidth-gbs and --tflops"
         )
     return msgspec.structs.replace(card, **chosen)

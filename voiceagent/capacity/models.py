@@ -10,7 +10,8 @@ from pathlib import Path
 import msgspec
 
 from voiceagent.capacity.shape import ModelShape, read_shape
-from voiceagent.errors import ConfigError
+from voiceagent.errors import ConfigError, UnknownNameError
+from voiceagent.settings_file import did_you_mean
 
 MAX_CONFIG_BYTES = 4_000_000
 
@@ -54,9 +55,9 @@ def find_model(name: str, folder: Path | None = None, weights: str = "") -> Foun
     for known, model in known_models().items():
         if name.lower() in (known, model.repository.lower()):
             return FoundModel(read_shape(known, model.config, weights), model.repository, 0)
-    raise ConfigError(
+    raise UnknownNameError(
         f"there is no model {name!r:.80}; expected a folder with a config.json in Hugging Face format, "
-        f"or one of {', '.join(known_models())}"
+        f"or one of {', '.join(known_models())}{did_you_mean(name, known_models())}"
     )
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 from collections.abc import Sequence
 from types import TracebackType
 
 import click
+from click.exceptions import NoSuchCommand
 
 from voiceagent import __version__
-from voiceagent.errors import VoiceAgentError
+from voiceagent.errors import UnknownNameError, VoiceAgentError
 from voiceagent.redaction import redacted
+from voiceagent.settings_file import did_you_mean
 
 # For each small product of Whisper's features, NumPy's OpenBLAS would wake a thread that then spins for milliseconds: half of a
 # call's CPU. OpenBLAS reads this variable when NumPy is first imported, which each command does later.
@@ -21,6 +24,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 DEBUG_VARIABLE = "VOICEAGENT_DEBUG"
 COMMANDS = ("serve", "call", "dial", "report", "calls", "replay", "bench", "plan", "models", "doctor")
 """Each command is the function of that name in the module of that name, in the order of `--help`."""
+
+
+_WRONG_CHOICE = re.compile(r"'(.*?)' is not one of ")
 
 
 class _Commands(click.Group):
@@ -34,6 +40,12 @@ class _Commands(click.Group):
             return None
         command: click.Command = getattr(importlib.import_module(f"voiceagent.cli.{cmd_name}"), cmd_name)
         return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except NoSuchCommand as error:  # click looks for near names only among commands that are imported
+            raise NoSuchCommand(error.command_name, possibilities=COMMANDS, ctx=ctx) from error
 
 
 @click.group(
@@ -63,14 +75,24 @@ def main(args: Sequence[str] | None = None) -> None:
         click.echo("interrupted", err=True)
         sys.exit(130)
     except click.ClickException as error:
-        error.show()
+        _with_suggestion(error).show()
         sys.exit(error.exit_code)
     except VoiceAgentError as error:
         if os.environ.get(DEBUG_VARIABLE):
             raise
         click.echo(redacted(f"error: {' '.join(str(error).split())}"), err=True)
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, UnknownNameError) else 1)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _with_suggestion(error: click.ClickException) -> click.ClickException:
+    """The error; if it is about an option's value, with what was probably meant."""
+    choice = error.param.type if isinstance(error, click.BadParameter) and error.param is not None else None
+    wrong = _WRONG_CHOICE.match(error.message)
+    if not isinstance(error, click.BadParameter) or not isinstance(choice, click.Choice) or wrong is None:
+        return error
+    near = did_you_mean(wrong[1], [str(one) for one in choice.choices])
+    return click.BadParameter(error.message.rstrip(".") + near, error.ctx, error.param, error.param_hint)
 
 
 def _one_line(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

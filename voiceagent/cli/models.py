@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -14,13 +14,17 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.table import Table
 
+from voiceagent.cli.tables import fits, plain_table, show
 from voiceagent.config import models_cache_dir
 from voiceagent.evaluation.check import CHECKS, check
 from voiceagent.evaluation.figures import Figure
 from voiceagent.models.choice import STARTER
-from voiceagent.models.model import Model, Source
+from voiceagent.models.model import Kind, Model, Source
 from voiceagent.models.registry import Registry, registry, size_text, with_own
+from voiceagent.turn_taking.languages import LANGUAGES
+from voiceagent.turn_taking.spoken_language import nearest_code
 
+MAX_SHOWN_LANGUAGES = 7
 _cache_option = click.option(
     "--dir", "cache", type=click.Path(path_type=Path), help="Where pulled models lie, instead of $VOICEAGENT_MODELS."
 )
@@ -33,6 +37,7 @@ _own_option = click.option(
     epilog="""\b
 Examples:
   voiceagent models list                     what there is, and what is here
+  voiceagent models list --for stt --language de
   voiceagent models pull                     fetch what `voiceagent serve` runs best
   voiceagent models pull --profile cpu       fetch what a profile needs
   voiceagent models pull piper-ljspeech --endpoint http://mirror.local
@@ -49,26 +54,29 @@ def models() -> None:
 @models.command("list")
 @_cache_option
 @_own_option
+@click.option("--language", metavar="CODE", default="", help="Only models that know this language, such as de.")
+@click.option("--for", "kind", type=click.Choice(get_args(Kind)), help="Only recognisers, language models, voices or judges.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def list_models(cache: Path | None, own: Path | None, as_json: bool) -> None:
-    """Show every model, its size and licence, where it comes from, whether it is here; and every profile, and what it lacks."""
+def list_models(cache: Path | None, own: Path | None, language: str, kind: Kind | None, as_json: bool) -> None:
+    """Show every model, its languages and size, where it comes from, whether it is here; and every profile, and what it lacks."""
+    if language and language not in LANGUAGES and (near := nearest_code(language, LANGUAGES)):
+        raise click.UsageError(f"--language {language}: expected a code such as de{near}")
     cache = cache or models_cache_dir()
     known = _registry(own)
+    listed = [model for model in known.models.values() if kind in (None, model.kind) and (not language or model.knows(language))]
     parts = {profile: known.models_of(profile) for profile in known.profiles}
     users = {model.name: [profile for profile in parts if model in parts[profile]] for model in known.models.values()}
     if as_json:
-        click.echo(_json([_row(model, users[model.name], cache) for model in known.models.values()]))
+        click.echo(_json([_row(model, users[model.name], cache) for model in listed]))
         return
-    table = Table(title=f"Models; pulled ones lie in {cache}", title_justify="left")
-    for column in ("model", "for", "engine", "profiles", "size", "licence", "from", "here"):
-        table.add_column(column, justify="right" if column == "size" else "left")
-    for model in known.models.values():
-        come = "bundled" if model.bundled else ", ".join(model.origin.sources)
-        table.add_row(
-            model.name, model.kind, model.engine, " ".join(users[model.name]), size_text(model.size_bytes), model.licence, come,
-            "yes" if model.is_present(cache) else "[dim]no[/]",
-        )  # fmt: skip
-    Console().print(table, _profiles_table(known, cache))
+    rows = [_row(model, users[model.name], cache) for model in listed]
+    title = f"Models; pulled ones lie in {cache}"
+    wide = _models_table(title, rows, MORE_COLUMNS)
+    show(wide if fits(wide) else _models_table(title, rows, ()))
+    if not (language or kind):
+        show(_profiles_table(known, cache))
+    elif not any(model.kind == "tts" for model in listed) and kind in (None, "tts"):
+        click.echo(f"No voice here speaks {language}: name a Piper voice of that language with tts.path in agent.yaml.")
 
 
 @models.command()
@@ -149,7 +157,7 @@ def check_models(part: str | None, as_json: bool) -> int:
     if as_json:
         click.echo(_json({name: [asdict(figure) for figure in figures] for name, figures in measured.items()}))
     else:
-        Console().print(_figures_table(measured))
+        show(_figures_table(measured))
     missed = [figure.name for figures in measured.values() for figure in figures if not figure.ok]
     if missed:
         click.echo(f"missed: {'; '.join(missed)}", err=True)
@@ -164,10 +172,42 @@ def _registry(own: Path | None) -> Registry:
     return with_own(registry(), own) if own else registry()
 
 
+MORE_COLUMNS = ("engine", "licence", "from")
+"""What is left out of the list where a terminal is too narrow."""
+
+
+def _models_table(title: str, rows: Sequence[Mapping[str, object]], more: Sequence[str]) -> Table:
+    table = plain_table(title, "model", "for", "languages", "profiles", "size", "here", *more, right=("size",))
+    separator = "\n" if Console().is_terminal else " "
+    for row in rows:
+        cells = {
+            "engine": row["engine"],
+            "licence": row["licence"],
+            "from": ", ".join(_texts(row["sources"])) or "bundled",
+        }
+        table.add_row(
+            str(row["name"]),
+            str(row["kind"]),
+            _spoken(_texts(row["languages"])),
+            separator.join(_texts(row["profiles"])),
+            size_text(int(str(row["size_bytes"]))),
+            "yes" if row["present"] else "[dim]no[/]",
+            *(str(cells[name]) for name in more),
+        )
+    return table
+
+
+def _texts(value: object) -> list[str]:
+    return [str(one) for one in value] if isinstance(value, list) else []
+
+
+def _spoken(languages: Sequence[str]) -> str:
+    """The codes of a model's languages, or how many they are."""
+    return " ".join(languages) if len(languages) <= MAX_SHOWN_LANGUAGES else f"{len(languages)} languages"
+
+
 def _profiles_table(known: Registry, cache: Path) -> Table:
-    table = Table(title="Profiles", title_justify="left")
-    for column in ("profile", "what it is", "here"):
-        table.add_column(column)
+    table = plain_table("Profiles", "profile", "what it is", "here")
     for profile in known.profiles.values():
         missing = sum(model.size_bytes for model in known.missing(profile, cache))
         table.add_row(profile.name, profile.description, f"[dim]lacks {size_text(missing)}[/]" if missing else "yes")
@@ -224,9 +264,7 @@ class _Tell:
 
 
 def _figures_table(measured: dict[str, tuple[Figure, ...]]) -> Table:
-    table = Table(title="Bundled models on held-out data", title_justify="left")
-    for column in ("part", "figure", "value", "target", "ok"):
-        table.add_column(column, justify="right" if column in ("value", "target") else "left")
+    table = plain_table("Bundled models on held-out data", "part", "figure", "value", "target", "ok", right=("value", "target"))
     for part, figures in measured.items():
         for figure in figures:
             value = f"{figure.value:.4g} {figure.unit}".strip()

@@ -8,8 +8,6 @@ import os
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from voiceagent.capacity.accelerators import Accelerator, accelerator, accelerators
 from voiceagent.capacity.models import FoundModel, find_model, known_models
@@ -17,6 +15,7 @@ from voiceagent.capacity.plan import Behaviour, Machine, Plan, SpeechCost, check
 from voiceagent.capacity.plan import plan as make_plan
 from voiceagent.capacity.shape import WEIGHT_BITS
 from voiceagent.capacity.speech import SPEECH_COSTS
+from voiceagent.cli.tables import plain_table, show
 from voiceagent.config import models_cache_dir
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.models.profile import Profile
@@ -88,13 +87,14 @@ def plan(
     as_json: bool,
 ) -> int:
     """Show how many calls fit a model on a GPU within the latency budget, and what limits them."""
+    chosen = find_profile(profile)
     budget = load_budgets(budgets or default_budgets_file()).of(profile)
     found = find_model(model, _registry_folder(model), weights or "")
     card = accelerator(gpu, memory_gb, bandwidth_gbs, tflops)
     machine = Machine(card, gpus, gpu_memory_utilization, reserve_gb, cores or os.cpu_count() or 1)
     behaviour = Behaviour(context_tokens=context, turn_s=turn_s, new_tokens=new_tokens, reply_tokens=reply_tokens)
     check_behaviour(behaviour)
-    speech = _speech_cost(find_profile(profile), stt_rtf, tts_rtf)
+    speech = _speech_cost(chosen, stt_rtf, tts_rtf)
     made = make_plan(found.shape, machine, behaviour, budget, speech, kv_dtype=kv_dtype, file_bytes=found.file_bytes)
     if as_json:
         click.echo(json.dumps(_as_data(made, found, machine, behaviour, profile), indent=2, ensure_ascii=False))
@@ -128,14 +128,11 @@ def _print(made: Plan, found: FoundModel, card: Accelerator, count: int, behavio
         f"KV cache   {made.kv_bytes_per_token / 1024:.1f} KiB a token{window}; {made.kv_bytes_per_call / 1e9:.3f} GB for a call "
         f"of {behaviour.context_tokens} tokens; room for {made.kv_tokens} tokens"
     )
-    table = Table()
-    table.add_column("limit")
-    table.add_column("calls", justify="right")
-    table.add_column("how")
+    table = plain_table("", "limit", "calls", "how", right=("calls",))
     for limit in made.limits:
         style = "bold" if limit is made.binding else ""
         table.add_row(limit.name, "?" if limit.calls is None else str(limit.calls), limit.arithmetic, style=style)
-    Console().print(table)
+    show(table)
     unknown = [limit.name for limit in made.limits if limit.calls is None]
     besides = f"; {' and '.join(unknown)} not counted" if unknown else ""
     click.echo(f"{made.binding.calls} calls: {made.binding.name} is the limit{besides}. An estimate: measure it.")

@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.table import Table
 
+from voiceagent.cli.tables import plain_table, show
 from voiceagent.config import data_dir
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.latency.comparison import StageComparison, compare
 from voiceagent.latency.spans import LegKind, TurnReport
 from voiceagent.latency.wait import Part, Wait
 from voiceagent.resources import default_budgets_file
+from voiceagent.settings_file import did_you_mean
 from voiceagent.store.turns import MAX_TURNS, StoreError, read_turns, turns_file
 
 NO_DATA = 2
@@ -48,7 +49,9 @@ def report(last: int, call_id: str, profile: str, leg: str | None, budgets_path:
         click.echo(f"error: {error}", err=True)
         return NO_DATA
     if not turns:
-        click.echo("error: no measured turn fits; leave --call, --profile and --leg out to see all", err=True)
+        measured = {turn.profile for turn in read_turns(turns_file(data_dir()), last=MAX_TURNS)}
+        near = did_you_mean(profile, measured) if profile not in measured else ""
+        click.echo(f"error: no measured turn fits; leave --call, --profile and --leg out to see all{near}", err=True)
         return NO_DATA
     groups: dict[str, list[TurnReport]] = {}
     for turn in turns:
@@ -57,12 +60,10 @@ def report(last: int, call_id: str, profile: str, leg: str | None, budgets_path:
     if as_json:
         click.echo(json.dumps(_as_data(groups, compared), indent=2))
     else:
-        console = Console()
         for name, stages in compared.items():
-            console.print(_table(name, len(groups[name]), stages))
-            waits = _waits(groups[name])
-            if waits:
-                console.print(_wait_table(waits))
+            show(_table(name, len(groups[name]), stages))
+            if waits := _waits(groups[name]):
+                show(_wait_table(waits))
     over = any(stage.over for stages in compared.values() for stage in stages)
     return 1 if gate and over else 0
 
@@ -73,12 +74,9 @@ def _name(turn: TurnReport) -> str:
 
 
 def _table(profile: str, turns: int, stages: Sequence[StageComparison]) -> Table:
-    table = Table(title=f"{profile}: {turns} turn{'s' if turns > 1 else ''}, measured / limit in ms", title_justify="left")
-    table.add_column("stage")
-    table.add_column("n", justify="right")
-    for percentile in ("p50", "p95", "p99"):
-        table.add_column(percentile, justify="right")
-    table.add_column("ok")
+    numbers = ("n", "p50", "p95", "p99")
+    title = f"{profile}: {turns} turn{'s' if turns > 1 else ''}, measured / limit in ms"
+    table = plain_table(title, "stage", *numbers, "ok", right=numbers)
     for stage in stages:
         limits = (stage.limits.p50_ms, stage.limits.p95_ms, stage.limits.p99_ms)
         if stage.measured is None:
@@ -108,10 +106,8 @@ def _means_ms(waits: Sequence[Wait]) -> dict[str, float]:
 
 def _wait_table(waits: Sequence[Wait]) -> Table:
     means = _means_ms(waits)
-    table = Table(title=f"voice to voice: the mean wait of {len(waits)} by what it was for", title_justify="left")
-    table.add_column("part", no_wrap=True)
-    table.add_column("ms", justify="right", no_wrap=True)
-    table.add_column("share", justify="right", no_wrap=True)
+    title = f"voice to voice: the mean wait of {len(waits)} by what it was for"
+    table = plain_table(title, "part", "ms", "share", right=("ms", "share"))
     whole_ms = sum(means.values())
     for part, ms in means.items():
         table.add_row(part, f"{ms:.0f}", f"{ms / whole_ms:.0%}", end_section=part == list(means)[-1])

@@ -14,6 +14,7 @@ from voiceagent.errors import ConfigError
 from voiceagent.latency.budgets import Budgets, Limits
 from voiceagent.latency.spans import CRITICAL_PATH, LegKind, Stage
 from voiceagent.resources import default_budgets_file
+from voiceagent.settings_file import compose, did_you_mean
 
 EXTENDS = "extends"
 """The key that names the profile whose limits fill in the missing ones."""
@@ -36,7 +37,9 @@ def load_budgets(path: Path) -> Budgets:
 def parse_budgets(text: str, source: str, base: Mapping[str, Mapping[Stage, Limits]] | None = None) -> Budgets:
     """Check the YAML `text` of a budgets file; `source` is its name in messages, `base` are profiles known besides its own.
     Raises ConfigError, and nothing else."""
-    root = _compose(text, source)
+    root = compose(text, source)
+    if root is None:
+        raise ConfigError(f"{source}:1: is empty; expected profiles with their stages' limits")
     known = dict(base or {})
     reader = _Reader(source, known)
     for name, key, value in reader.entries(root, "profiles"):
@@ -63,23 +66,6 @@ def _read(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{path}:{line}: is not UTF-8 text; expected a YAML file of latency budgets") from error
-
-
-def _compose(text: str, source: str) -> yaml.Node:
-    try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise ConfigError(f"{source}:{line}: {error.problem or error.context}; expected valid YAML") from error
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise ConfigError(f"{source}:{line}: holds a character that YAML does not allow") from error
-    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
-        # For escapes beyond Unicode and for unlimited nesting, PyYAML's scanner raises Python's own errors.
-        raise ConfigError(f"{source}:1: cannot be parsed ({type(error).__name__}); expected valid YAML") from error
-    if root is None:
-        raise ConfigError(f"{source}:1: is empty; expected profiles with their stages' limits")
-    return root
 
 
 class _Reader:
@@ -120,7 +106,10 @@ class _Reader:
                 stage = Stage(stage_name)
             except ValueError as error:
                 known = ", ".join(Stage)
-                raise self._error(stage_key, f"{name}: unknown stage {_shown(stage_name)}, expected one of {known}") from error
+                near = did_you_mean(stage_name, (*Stage, EXTENDS))
+                raise self._error(
+                    stage_key, f"{name}: unknown stage {_shown(stage_name)}, expected one of {known}{near}"
+                ) from error
             limits[stage] = self._limits(f"{name}.{stage}", stage_key, value)
             keys[stage] = stage_key
         missing = [stage for stage in Stage if stage not in limits]

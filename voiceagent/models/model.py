@@ -17,6 +17,8 @@ Source = Literal["hub", "packages"]
 Sha256 = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 Revision = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{40})?$")]
 SizeBytes = Annotated[int, msgspec.Meta(ge=0)]
+MULTILINGUAL = "multilingual"
+"""In place of the codes of a model's languages: it knows many."""
 _FOLDER_DIGITS = 12
 
 
@@ -100,6 +102,10 @@ class Model(Fetched, frozen=True, forbid_unknown_fields=True):
         if self.bundled:
             return sum(p.stat().st_size for p in (bundled_models_dir() / self.bundled).rglob("*") if p.is_file())
         return sum(file.size for file in self.files)
+
+    def knows(self, language: str) -> bool:
+        """Whether it was made for the language of this code."""
+        return language in self.languages or MULTILINGUAL in self.languages
 
     @property
     def origin(self) -> Fetched:

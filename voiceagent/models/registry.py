@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 import msgspec
-import yaml
 
 from voiceagent.config import models_cache_dir
-from voiceagent.errors import ConfigError, ModelError
+from voiceagent.errors import ConfigError, ModelError, UnknownNameError
 from voiceagent.models.makers import MAKERS
 from voiceagent.models.model import Fetched, Model
 from voiceagent.models.profile import REMOTE_ENGINES, EngineSpec, Profile
 from voiceagent.resources import registry_file
+from voiceagent.settings_file import SettingsFile, did_you_mean
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
@@ -28,17 +28,19 @@ class Registry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     models: dict[str, Model] = {}
 
     def model(self, name: str) -> Model:
-        """Raises ConfigError, which names the known models."""
+        """Raises UnknownNameError, which names the known models."""
         found = self.models.get(name)
         if found is None:
-            raise ConfigError(f"there is no model {name!r}; the registry has {', '.join(self.models)}")
+            near = did_you_mean(name, self.models)
+            raise UnknownNameError(f"there is no model {name!r}{near or '; the registry has ' + ', '.join(self.models)}")
         return found
 
     def profile(self, name: str) -> Profile:
-        """Raises ConfigError, which names the known profiles."""
+        """Raises UnknownNameError, which names the known profiles."""
         found = self.profiles.get(name)
         if found is None:
-            raise ConfigError(f"there is no profile {name!r}; expected one of {', '.join(self.profiles)}")
+            known = f"expected one of {', '.join(self.profiles)}"
+            raise UnknownNameError(f"there is no profile {name!r}; {known}{did_you_mean(name, self.profiles)}")
         return found
 
     def models_of(self, profile: str) -> tuple[Model, ...]:
@@ -115,12 +117,7 @@ def _placed(profile: Profile, folder: Path) -> Profile:
 
 
 def _read(path: Path, advice: str) -> Registry:
-    try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return msgspec.convert(data, Registry)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, msgspec.ValidationError) as error:
-        reason = " ".join(str(error).split())
-        raise ConfigError(f"{path}: is not a model registry ({reason}); {advice}") from error
+    return SettingsFile(path, advice, "`models:`").converted(Registry)
 
 
 def _checked(path: Path, loaded: Registry) -> Registry:
@@ -149,7 +146,7 @@ def _problems(registry: Registry) -> Iterator[str]:
             elif not spec.model:
                 continue
             elif found is None:
-                yield f"{where}: there is no model {spec.model!r}"
+                yield f"{where}: there is no model {spec.model!r}{did_you_mean(spec.model, registry.models)}"
             elif found.kind != kind:
                 yield f"{where}: {spec.model} is a model for {found.kind}"
             elif found.engine != REMOTE_ENGINES.get(spec.engine, spec.engine):

@@ -117,6 +117,8 @@ class Language:
     """ISO 639-1; empty where none is known."""
     name: str
     """In English."""
+    also_called: str = ""
+    """What people may write in place of the code, separated by spaces: its own name, codes of ISO 639-2."""
     yes: frozenset[str] = frozenset()
     """Words that agree alone."""
     beside_yes: frozenset[str] = frozenset()

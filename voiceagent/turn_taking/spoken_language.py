@@ -4,6 +4,7 @@ misheard word or a foreign name changes nothing. Pure."""
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -17,8 +18,17 @@ FIRST_LANGUAGE = "en"
 """The language that is assumed at the beginning, where the agent names none."""
 SWITCH_TURNS, SWITCH_WORDS = 2, 3
 """The language changes after so many turns in a row in another language, each of so many words or more."""
+NAME_LIKENESS = 0.8
+"""How much a word must be like a language's name to be taken for it, from 0 to 1."""
 _CODE = re.compile(r"[a-z]{2,3}")
-_NAMES = {one.name.casefold(): code for code, one in LANGUAGES.items()}
+
+
+def _plain(word: str) -> str:
+    """The word without case and accents."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKD", word.strip().casefold())))
+
+
+_NAMES = {_plain(word): code for code, one in LANGUAGES.items() for word in (one.name, *one.also_called.split())}
 
 
 def agents_languages(named: Sequence[str], voices: Collection[str]) -> tuple[str, ...]:
@@ -29,13 +39,18 @@ def agents_languages(named: Sequence[str], voices: Collection[str]) -> tuple[str
 
 
 def check_languages(language: str, named: Sequence[str], voices: Collection[str]) -> None:
-    """Check the `languages` that an agent names beside its `language` and its `voices`. Raises ValueError in one line."""
+    """Check the codes of an agent's `language`, `languages` and `voices`. Raises ValueError in one line."""
+    if language != AUTO and not _is_code(language):
+        raise ValueError(f"language is {language!r}, expected a code such as de, or {AUTO}{nearest_code(language, LANGUAGES)}")
+    for code in voices:
+        if not _is_code(code):
+            raise ValueError(f"voices has {code!r}, expected codes such as de{nearest_code(code, LANGUAGES)}")
     if not named:
         return
     if language != AUTO:
         raise ValueError(f"languages is for `language: {AUTO}`, and language is {language}; leave one of the two out")
     for code in named:
-        if not _CODE.fullmatch(code):
+        if not _is_code(code):
             raise ValueError(f"languages holds {code!r}, expected codes such as de{nearest_code(code, LANGUAGES)}")
     if len(set(named)) < len(named):
         raise ValueError(f"languages is {', '.join(named)}; expected each code once")
@@ -44,12 +59,17 @@ def check_languages(language: str, named: Sequence[str], voices: Collection[str]
         raise ValueError(f"voices has {', '.join(mute)}, which languages lacks; add it there, or leave the voice out")
 
 
+def _is_code(text: str) -> bool:
+    return bool(_CODE.fullmatch(text)) and (text in LANGUAGES or text not in _NAMES)
+
+
 def nearest_code(text: str, known: Iterable[str]) -> str:
     """What was probably meant by a code that is not known, as the end of a message; empty if nothing is near."""
     word = text.strip().casefold()
     codes = list(known)
     begin = word[:2] if re.fullmatch(r"[a-z]{2}[-_].*", word) else word
-    near = _NAMES.get(word) or (begin if begin in codes else next(iter(get_close_matches(word, codes, 1)), ""))
+    called = get_close_matches(_plain(text), _NAMES, 1, NAME_LIKENESS)
+    near = _NAMES[called[0]] if called else begin if begin in codes else next(iter(get_close_matches(word, codes, 1)), "")
     return f"; did you mean {near}?" if near in codes else ""
 
 

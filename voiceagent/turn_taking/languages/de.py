@@ -14,6 +14,7 @@ _TENS = "zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig"
 GERMAN = Language(
     code="de",
     name="German",
+    also_called="Deutsch deu ger",
     yes=word_set(
         "ja jawohl jo jep klar genau richtig stimmt okay ok gerne gern bitte einverstanden natürlich sicher doch absolut"
     ),

@@ -14,6 +14,7 @@ _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 ENGLISH = Language(
     code="en",
     name="English",
+    also_called="eng",
     yes=word_set("yes yeah yep yup sure ok okay right correct exactly fine please absolutely definitely certainly aye"),
     beside_yes=word_set(
         """do it that thats it's this go ahead of course is i'm i am we are would like thanks thank you sounds good great

@@ -14,6 +14,7 @@ _TENS = "veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa"
 SPANISH = Language(
     code="es",
     name="Spanish",
+    also_called="español castellano spa",
     yes=word_set("sí si claro vale bueno correcto exacto exactamente perfecto okay ok efectivamente cierto"),
     beside_yes=word_set(
         """por favor eso es está así muy bien de acuerdo luego supuesto hágalo hazlo me parece gracias muchas quiero lo

@@ -13,6 +13,7 @@ _TENS = "vingt trente quarante cinquante soixante"
 FRENCH = Language(
     code="fr",
     name="French",
+    also_called="français fra fre",
     yes=word_set("oui ouais si daccord accord okay ok exact exactement absolument certainement parfait volontiers voilà"),
     beside_yes=word_set(
         """cest c'est ça bien très bon à fait sûr merci beaucoup s'il vous te plaît allez y je veux voudrais le

@@ -14,6 +14,7 @@ _TENS = "venti trenta quaranta cinquanta sessanta settanta ottanta novanta"
 ITALIAN = Language(
     code="it",
     name="Italian",
+    also_called="italiano ita",
     yes=word_set("sì si certo esatto esattamente giusto corretto okay ok perfetto assolutamente volentieri certamente"),
     beside_yes=word_set(
         """va bene d'accordo è così per favore grazie mille molto pure lo faccia fallo vorrei voglio la il che me noi e

@@ -14,6 +14,7 @@ _TENS = "twintig dertig veertig vijftig zestig zeventig tachtig negentig"
 DUTCH = Language(
     code="nl",
     name="Dutch",
+    also_called="Nederlands nld dut Flemish",
     yes=word_set("ja jawel jazeker zeker klopt precies juist oké okay ok prima graag natuurlijk akkoord inderdaad absoluut"),
     beside_yes=word_set(
         """dat is het goed heel erg doe maar alstublieft alsjeblieft dank je u wel bedankt ik wil zou willen boeken en

@@ -14,6 +14,7 @@ _TENS = "vinte trinta quarenta cinquenta sessenta setenta oitenta noventa"
 PORTUGUESE = Language(
     code="pt",
     name="Portuguese",
+    also_called="português por Brazilian",
     yes=word_set("sim claro certo isso exato exatamente correto okay ok perfeito pode tá beleza combinado"),
     beside_yes=word_set(
         """está bem tudo com certeza por favor ser faça é mesmo muito obrigado obrigada quero gostaria o a que para mim
