@@ -21,6 +21,11 @@ class ModelError(VoiceAgentError):
 class EngineError(VoiceAgentError):
     """An engine (speech recognition, language model, speech synthesis) failed while serving a call."""
 
+    def __init__(self, message: str, kind: str = "failed") -> None:
+        """`kind` is a slug under which the failure is counted."""
+        super().__init__(message)
+        self.kind = kind
+
 
 class MediaError(VoiceAgentError):
     """A media leg was offered or received something that it cannot carry (malformed SDP, no audio …)."""

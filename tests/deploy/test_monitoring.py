@@ -35,6 +35,7 @@ def exported() -> str:
     metrics.speculative_tool_ended(used=True, saved_ms=1)
     metrics.withheld("output", "x")
     metrics.turn_judged("x")
+    metrics.reply_failed("x")
     metrics.leg_ended({"packets_lost": 1}, {"x": 1})
     metrics.connection_let_go("x")
     metrics.loop_lag(1.0)

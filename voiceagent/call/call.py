@@ -17,7 +17,7 @@ from voiceagent.call.clock import CallClock
 from voiceagent.call.hearing import Hearing, refusal_of
 from voiceagent.call.judging import Judging
 from voiceagent.call.memory import release_freed_memory
-from voiceagent.call.observer import CallObserver
+from voiceagent.call.observer import CallObserver, Observers
 from voiceagent.call.rules import rules_of
 from voiceagent.call.scope import CallScope
 from voiceagent.call.speaking import Speaking
@@ -66,7 +66,7 @@ class Call:
         self._leg = leg
         self._parts = parts
         self._tools = tools
-        self._observers = observers
+        self._observers = Observers(observers)
         self._asked = asked
         self._clock = CallClock()
         self._session = RealtimeSession(
@@ -127,7 +127,7 @@ class Call:
         async with AsyncExitStack() as stack:  # the last one first
             stack.push_async_callback(release_freed_memory)
             stack.push_async_callback(self._closing.aclose)
-            for observer in reversed(self._observers):
+            for observer in reversed(self._observers.each):
                 stack.callback(observer.ended)
             stack.push_async_callback(self._close_leg)
             stack.callback(self._tools.close)
@@ -140,7 +140,7 @@ class Call:
 
     def _wire(self, tasks: CallTasks) -> None:
         parts, turn = self._parts, self._parts.agent.turn
-        scope = CallScope(self.call_id, self._clock, tasks, self._post)
+        scope = CallScope(self.call_id, self._clock, tasks, self._post, self._observers.engine_used)
         self._tasks = tasks
         self._voice = parts.speech.voice(self.state.spoken.code)
         self._retrieval = Retrieval(parts.sources, turn.context_timeout_ms, scope.now_ms, tasks.start, self._post)
@@ -151,7 +151,12 @@ class Call:
         self._thinking = Thinking(scope, parts.engines.llm, self._tools, parts.guards, turn.tool_timeout_s, wording)
         self._closing.push_async_callback(self._thinking.close)
         self._judging = Judging(
-            scope, self._judges, self._hearing.utterance_audio, self._thinking.session, self._tools.schemas, self._judged
+            scope,
+            self._judges,
+            self._hearing.utterance_audio,
+            self._thinking.session,
+            self._tools.schemas,
+            self._observers.judged,
         )
         self._speaking = Speaking(scope, self._voice, self._leg.playout)
         self._session.settings.offer(cleaning.begin(self._leg, parts.agent), greets=bool(self.state.rules.phrases.greeting))
@@ -168,10 +173,6 @@ class Call:
     def _judges(self) -> Sequence[TurnJudge]:
         """The turn judges. There are none if the endpointing delay is fixed."""
         return self._parts.engines.turn if self.state.rules.endpointing.model is not None else ()
-
-    def _judged(self, outcome: str) -> None:
-        for observer in self._observers:
-            observer.judged(outcome)
 
     def _load(self) -> float:
         """The engines' load. A client that sends too much counts as full load, so that it gets no speculative work at the cost of
@@ -208,8 +209,7 @@ class Call:
         verdict = self._allowance.take(size_bytes, self._clock.now_ms())
         if verdict is Verdict.TAKEN:
             return True
-        for observer in self._observers:
-            observer.event_refused()
+        self._observers.event_refused()
         if verdict is Verdict.TOLD:
             self._send(self._session.too_many_events())
         elif verdict is Verdict.ABUSED:
@@ -255,8 +255,7 @@ class Call:
 
     def _step(self, event: ev.Event) -> None:
         self.state, actions = machine.step(self.state, event)
-        for observer in self._observers:
-            observer.stepped(event, actions)
+        self._observers.stepped(event, actions)
         report = self._meter.observe(event, actions, time.time())
         if isinstance(event, ev.SpeechStarted | ev.SpeechPaused | ev.SpeechResumed | ev.Endpoint):
             self._judging.follow(event)
@@ -339,8 +338,7 @@ class Call:
     def _measured(self, report: TurnReport) -> None:
         misses = check_turn(report, self._parts.budgets)
         self._send(self._session.on_turn(report, self._limits_ms, [miss.stage for miss in misses]))
-        for observer in self._observers:
-            observer.measured(report, misses)
+        self._observers.measured(report, misses)
 
     def _end(self) -> None:
         self._send(self._session.on_end(self._ending, self._clock.now_ms()))

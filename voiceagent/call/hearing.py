@@ -77,6 +77,7 @@ class Hearing:
         self._clock = scope.clock
         self._tasks = scope.tasks
         self._post = scope.post
+        self._engine_used = scope.engine_used
         self._checks = checks
         self._settle = settle
         self._load = load
@@ -275,11 +276,13 @@ class Hearing:
             try:
                 final = await transcriber.final()
             except EngineError as error:
+                self._engine_used("stt", error.kind)
                 log.error("the final decode of utterance %d failed, its last partial is used: %s", utterance_id, error)
                 text = words
             else:
                 if final is None:  # speech resumed: the decode is no longer needed
                     return
+                self._engine_used("stt", "")
                 text, language = final.text, final.language
                 self._heard = language if text and language else self._heard
         if utterance_id == self._utterance_id:

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from voiceagent.call.clock import CallClock
 from voiceagent.call.tasks import CallTasks
 from voiceagent.conversation.events import Event
+
+EngineName = Literal["llm", "stt", "tts"]
+
+
+def _count_nothing(engine: EngineName, problem: str) -> None:
+    """For a call that nobody watches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +26,8 @@ class CallScope:
     tasks: CallTasks
     post: Callable[[Event], None]
     """Feed an event to the turn engine."""
+    engine_used: Callable[[EngineName, str], None] = _count_nothing
+    """Note that an engine worked, or how it failed: a slug, empty if it worked."""
 
     def now_ms(self) -> float:
         """The time on the call's clock."""

@@ -41,6 +41,7 @@ class Speaking:
         self._clock = scope.clock
         self._tasks = scope.tasks
         self._post = scope.post
+        self._engine_used = scope.engine_used
         self._reply_id = -1
         self._waiting: deque[act.Speak] = deque()
         self._worker: asyncio.Task[None] | None = None
@@ -95,7 +96,9 @@ class Speaking:
             action = waiting.popleft()
             try:
                 await self._synthesise(action)
+                self._engine_used("tts", "")
             except EngineError as error:
+                self._engine_used("tts", error.kind)
                 self._playout.break_off(action.reply_id, action.clause)
                 log.warning("clause %d of reply %d failed: %s", action.clause, action.reply_id, error)
                 self._post(ev.ClauseFailed(self._clock.now_ms(), action.reply_id, action.clause, FAILED))

@@ -82,6 +82,7 @@ class Thinking:
         self._clock = scope.clock
         self._tasks = scope.tasks
         self._post = scope.post
+        self._engine_used = scope.engine_used
         self._wording = wording
         self._turn = asyncio.Lock()
         self._window_of = -1
@@ -101,18 +102,23 @@ class Thinking:
             self._window_of, self._window = reply_id, OutputWindow(self._guards.output, self._guards.window_tokens)
         made = _Generation(reply_id, self._wording.new_prose(), self._window)
         urgency = Urgency.SPECULATIVE if action.speculative else Urgency.REPLY
+        answered = False
         async with self._turn:
             try:
                 async with aclosing(self.session.generate(action.messages, self._tools.schemas(), urgency)) as stream:
                     async for piece in stream:
+                        answered = answered or isinstance(piece, GeneratedText | ToolCall)
                         if not await self._take(made, piece):
                             return
                 if not await self._end_text(made):
                     return
             except EngineError as error:
+                self._engine_used("llm", error.kind)
                 log.warning("call %s: reply %d failed: %s", self._call_id, reply_id, error)
                 self._post(ev.GenerationFailed(self._clock.now_ms(), reply_id, FAILED))
                 return
+        if answered:
+            self._engine_used("llm", "")
         self._post(ev.GenerationDone(self._clock.now_ms(), reply_id))
 
     async def _take(self, made: _Generation, piece: Generated) -> bool:

@@ -18,8 +18,7 @@ from voiceagent.conversation.state import Phase, RunsOn
 from voiceagent.conversation.step import Step
 
 TOLD_SHARE = 0.5
-"""The share of its words that the caller must have heard of a reply that only tells results. Of another reply one word is
-enough: whoever interrupts it may want something of the result, so the language model must know it."""
+"""The share of a reply's words behind a result that the caller must have heard to have been told it."""
 LATE = "_late"
 """Ends the id of a call whose result is told late. The call stands in the history once more, with its result."""
 
@@ -66,15 +65,14 @@ def after_failure(step: Step, reply: Reply, event: ev.ToolFinished) -> Reply:
 
 def keep_untold(step: Step, cancelled: Reply) -> Reply:
     """The reply was cut off. The caller is still owed the results of which they heard too little. Nothing in the history tells
-    them yet. A result that came before the caller spoke stays: they may be going on with their request."""
+    them yet."""
     if cancelled.status != "interrupted" and not (cancelled.tells and cancelled.status == "cancelled"):
         return cancelled
     untold: list[ToolRun] = []
     for number, part in enumerate(cancelled.rounds):
         heard, words = cancelled.heard_behind(number)
-        enough = max(1.0, TOLD_SHARE * words) if cancelled.tells else 1.0
-        owed = [run for run in part.tools if run.has_effect and not run.runs_on and (cancelled.tells or run.over_speech)]
-        for run in owed if heard < enough else ():
+        runs = [run for run in part.tools if run.has_effect and run.output is not None and not run.runs_on]
+        for run in runs if heard < max(1.0, TOLD_SHARE * words) else ():
             if not any(same_call(run.call, other.call) for other in untold):
                 untold.append(replace(run, cut_off=heard > 0))
             cancelled = cancelled.with_stand_in(run.call.call_id, step.prompts.tool_running)

@@ -19,8 +19,6 @@ class ToolRun(Struct, frozen=True):
     ok: bool = False
     has_effect: bool = False
     """Whether it was started and leaves something behind."""
-    over_speech: bool = False
-    """Whether its result came while the caller spoke."""
     runs_on: bool = False
     """Whether `output` is a stand-in for the result, because the tool runs on, or the caller is still owed the result."""
     cut_off: bool = False
@@ -217,11 +215,15 @@ class Reply(Struct, frozen=True):
         tools = tuple(replace(run, output=output, ok=ok) if run.call.call_id == call_id else run for run in last.tools)
         return replace(self, rounds=(*self.rounds[:-1], replace(last, tools=tools)))
 
+    def with_started(self, call_id: str) -> Reply:
+        """Note that a tool with an effect was started."""
+        return self._with_runs(call_id, has_effect=True)
+
     def with_stand_in(self, call_id: str, stand_in: str) -> Reply:
         """Note that a tool's result is told later. `stand_in` takes its place."""
-        return self.with_run(call_id, output=stand_in, runs_on=True)
+        return self._with_runs(call_id, output=stand_in, runs_on=True)
 
-    def with_run(self, call_id: str, **changes: object) -> Reply:
+    def _with_runs(self, call_id: str, **changes: object) -> Reply:
         """Change the runs of the call with this id, in whichever round."""
         rounds = tuple(
             replace(part, tools=tuple(replace(run, **changes) if run.call.call_id == call_id else run for run in part.tools))

@@ -23,7 +23,6 @@ from voiceagent.conversation.reply_lifecycle import (
     speak,
 )
 from voiceagent.conversation.speculative_tools import finish, known, rule_of, run_speculatively, same_call, take
-from voiceagent.conversation.state import Phase
 from voiceagent.conversation.step import Step
 from voiceagent.conversation.waiting import say_filler
 from voiceagent.conversation.withholding import is_withheld
@@ -69,7 +68,7 @@ def start_tool(step: Step, reply: Reply, call: ToolCall) -> None:
     """Run the tool, unless the same call runs or ran already. No call runs twice for one reply."""
     step.do(act.ToolStarted(reply.reply_id, call.call_id, call.name, call.arguments))
     if step.state.reply is not None and rule_of(step, call.name).effect != "none":
-        step.put(reply=step.state.reply.with_run(call.call_id, has_effect=True))
+        step.put(reply=step.state.reply.with_started(call.call_id))
     if FILLER not in step.state.timers:
         step.set_timer(FILLER, _bridge_after_ms(step, reply, call))
     if take(step, call.name, call.arguments):
@@ -142,8 +141,6 @@ def tool_finished(step: Step, event: ev.ToolFinished) -> None:
     if reply.status == "failed" and run.has_effect:
         step.put(reply=late_results.after_failure(step, reply, event))
     else:
-        if step.state.phase in (Phase.HEARING, Phase.FINALISING):
-            step.put(reply=reply.with_run(event.call_id, over_speech=True))
         _tool_ended(step, run.call, event.output, event.ok)
     next_round(step)
 

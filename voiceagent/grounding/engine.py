@@ -27,6 +27,7 @@ from voiceagent.llm.engine import (
     Unfinished,
     Urgency,
 )
+from voiceagent.llm.engine import check as check_engine
 
 
 class GroundedEngine:
@@ -60,6 +61,10 @@ class GroundedEngine:
     async def kv_capacity(self) -> KvCapacity | None:
         """See `LlmEngine.kv_capacity`."""
         return await self.inner.kv_capacity()
+
+    async def check(self) -> None:
+        """See `llm.engine.check`."""
+        await check_engine(self.inner)
 
     async def close(self) -> None:
         """See `LlmEngine.close`."""

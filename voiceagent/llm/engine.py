@@ -146,3 +146,11 @@ class LlmEngine(Protocol):
 def no_tools(engine: LlmEngine) -> str:
     """Why the engine's model cannot be given tools, in one line. Empty if it can, or if the engine does not say."""
     return str(getattr(engine, "no_tools", ""))
+
+
+async def check(engine: LlmEngine) -> None:
+    """Look whether the model can answer, if the engine has a method `check` for it. That costs the model nothing: it asks
+    whether its server is up, takes the key and has the model. Raises EngineError if it can't answer."""
+    look = getattr(engine, "check", None)
+    if look is not None:
+        await look()

@@ -20,6 +20,7 @@ from voiceagent.llm.engine import (
     ToolSchema,
     Unfinished,
     Urgency,
+    check,
     no_tools,
 )
 from voiceagent.llm.left_out import LeftOut, after_instructions
@@ -81,6 +82,13 @@ class FallbackEngine:
     async def kv_capacity(self) -> KvCapacity | None:
         """See `LlmEngine.kv_capacity`. It is that of the model that answers now."""
         return await self._now.kv_capacity()
+
+    async def check(self) -> None:
+        """See `llm.engine.check`. One of both is enough."""
+        try:
+            await check(self.first)
+        except EngineError:
+            await check(self.fallback)
 
     async def close(self) -> None:
         """See `LlmEngine.close`."""

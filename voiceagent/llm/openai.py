@@ -4,6 +4,7 @@ with it."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -62,6 +63,13 @@ class OpenAiEngine:
         if len(known) < len(each):
             return None
         return KvCapacity(sum(one.tokens for one in known), min(one.longest_tokens for one in known))
+
+    async def check(self) -> None:
+        """See `llm.engine.check`. One of the servers is enough."""
+        outcomes = await asyncio.gather(*(replica.check() for replica in self.replicas), return_exceptions=True)
+        failures = [outcome for outcome in outcomes if outcome is not None]
+        if len(failures) == len(self.replicas):
+            raise failures[0]
 
     async def close(self) -> None:
         """See `LlmEngine.close`."""

@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Sequence
 import httpx2
 import openai
 from openai import AsyncOpenAI, DefaultAsyncHttpxClient
+from openai.types import Model
 from openai.types.chat import ChatCompletionChunk
 
 from voiceagent.conversation.history import Message
@@ -52,8 +53,8 @@ class Remedy(enum.Enum):
 class ReplicaError(EngineError):
     """A server failed; `remedy` says what may help."""
 
-    def __init__(self, message: str, remedy: Remedy = Remedy.NONE) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, remedy: Remedy = Remedy.NONE, kind: str = "refused") -> None:
+        super().__init__(message, kind)
         self.remedy = remedy
 
 
@@ -108,16 +109,7 @@ class Replica:
         async with self._probing:
             if self._known:
                 return
-            try:
-                listed = [(str(one.id), one) for one in (await self._client.models.list()).data]
-            except (openai.OpenAIError, httpx2.HTTPError, ValueError) as error:
-                raise self.explained(error) from error
-            except (AttributeError, TypeError) as error:  # the client accepts whatever the server writes, even a web page
-                raise self.explained(ValueError("its list of models is none")) from error
-            model = next((one for name, one in listed if self._wanted in ("", name)), None)
-            if model is None:
-                have = ", ".join(name for name, _ in listed[:5]) or "none"
-                raise ReplicaError(f"{self.base_url}: there is no model {self._wanted!r}, it has {have}; name one with llm.model")
+            model = await self._find_model()
             longest = getattr(model, "max_model_len", None)
             self.model = str(model.id)
             self.server = server_of(str(model.owned_by or ""))
@@ -126,6 +118,25 @@ class Replica:
             if self._load is None and self.server.gauges is not None:
                 self._load = ServerLoad(self.base_url, self.server.gauges, self._http)
             self._known = True
+
+    async def _find_model(self) -> Model:
+        """The model that is wanted, as the server lists it. Raises ReplicaError."""
+        try:
+            listed = [(str(one.id), one) for one in (await self._client.models.list()).data]
+        except (openai.OpenAIError, httpx2.HTTPError, ValueError) as error:
+            raise self.explained(error) from error
+        except (AttributeError, TypeError) as error:  # the client accepts whatever the server writes, even a web page
+            raise self.explained(ValueError("its list of models is none")) from error
+        model = next((one for name, one in listed if self._wanted in ("", name)), None)
+        if model is None:
+            have = ", ".join(name for name, _ in listed[:5]) or "none"
+            problem = f"{self.base_url}: there is no model {self._wanted!r}, it has {have}; name one with llm.model"
+            raise ReplicaError(problem, kind="no_such_model")
+        return model
+
+    async def check(self) -> None:
+        """Look whether the server answers, takes the key and has the model. Raises ReplicaError."""
+        await self._find_model()
 
     async def kv_capacity(self) -> KvCapacity | None:
         """See `LlmEngine.kv_capacity`. Known only of vLLM servers that answer; else None."""
@@ -211,34 +222,36 @@ class Replica:
         where = self.base_url
         match error:
             case TimeoutError() | openai.APITimeoutError() | httpx2.TimeoutException():
-                return ReplicaError(
-                    f"{where}: the language model sent nothing in time; is the server overloaded?", Remedy.ELSEWHERE
-                )
+                problem = f"{where}: the language model sent nothing in time; is the server overloaded?"
+                return ReplicaError(problem, Remedy.ELSEWHERE, "too_late")
             case openai.APIConnectionError() if isinstance(error.__cause__, httpx2.ConnectError):
-                return ReplicaError(
-                    f"{where}: no language model answers there ({error.__cause__}); start it, or change llm.base_url",
-                    Remedy.ELSEWHERE,
-                )
-            case openai.AuthenticationError() | openai.PermissionDeniedError():
-                return ReplicaError(f"{where}: the server refuses the key in ${self._key_env}; set it to a valid one")
-            case openai.NotFoundError():
-                return ReplicaError(f"{where}: there is no model {self.model!r}; name one that the server has with llm.model")
-            case openai.BadRequestError() if _OVERFLOW.search(error.message):
-                return ReplicaError(f"{where}: the conversation is too long for it ({_line(error.message)})", Remedy.SHORTER)
+                problem = f"{where}: no language model answers there ({error.__cause__}); start it, or change llm.base_url"
+                return ReplicaError(problem, Remedy.ELSEWHERE, "unreachable")
             case openai.APIStatusError():
-                remedy = Remedy.ELSEWHERE if error.status_code == 429 or error.status_code >= 500 else Remedy.NONE
-                return ReplicaError(
-                    f"{where}: the server refused the request ({error.status_code}): {_line(error.message)}", remedy
-                )
+                return self._refusal(error)
             case httpx2.HTTPError() | openai.APIConnectionError():
-                reason = _line(str(error)) or type(error).__name__
-                return ReplicaError(f"{where}: the connection broke in the middle of a reply ({reason})", Remedy.AGAIN)
+                problem = f"{where}: the connection broke in the middle of a reply ({_line(str(error)) or type(error).__name__})"
+                return ReplicaError(problem, Remedy.AGAIN, "broken_off")
             case openai.APIError():
-                return ReplicaError(f"{where}: the server gave the reply up ({_line(error.message)})", Remedy.AGAIN)
-        return ReplicaError(
-            f"{where}: the server's answer cannot be read ({_line(str(error))}); is it an OpenAI-compatible server?",
-            Remedy.ELSEWHERE,
-        )
+                return ReplicaError(f"{where}: the server gave the reply up ({_line(error.message)})", Remedy.AGAIN, "given_up")
+        problem = f"{where}: the server's answer cannot be read ({_line(str(error))}); is it an OpenAI-compatible server?"
+        return ReplicaError(problem, Remedy.ELSEWHERE, "unreadable")
+
+    def _refusal(self, error: openai.APIStatusError) -> ReplicaError:
+        where = self.base_url
+        match error:
+            case openai.AuthenticationError() | openai.PermissionDeniedError():
+                problem = f"{where}: the server refuses the key in ${self._key_env}; set it to a valid one"
+                return ReplicaError(problem, kind="key_refused")
+            case openai.NotFoundError():
+                problem = f"{where}: there is no model {self.model!r}; name one that the server has with llm.model"
+                return ReplicaError(problem, kind="no_such_model")
+            case openai.BadRequestError() if _OVERFLOW.search(error.message):
+                problem = f"{where}: the conversation is too long for it ({_line(error.message)})"
+                return ReplicaError(problem, Remedy.SHORTER, "too_long")
+        remedy = Remedy.ELSEWHERE if error.status_code == 429 or error.status_code >= 500 else Remedy.NONE
+        problem = f"{where}: the server refused the request ({error.status_code}): {_line(error.message)}"
+        return ReplicaError(problem, remedy)
 
     def failed(self) -> None:
         """Note that the server failed now. When it is back, it may serve another model."""

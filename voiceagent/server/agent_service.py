@@ -7,27 +7,27 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 import msgspec
-import numpy as np
 
 from voiceagent.audio import g711
 from voiceagent.call import Call, memory
 from voiceagent.call.agent_parts import AgentParts
 from voiceagent.call.observer import CallObserver
 from voiceagent.call.rules import cramped, rules_of
+from voiceagent.call.scope import EngineName
 from voiceagent.config import AgentConfig, data_dir
 from voiceagent.context.sources import Sources
-from voiceagent.conversation.history import Message
 from voiceagent.engines import Engines, load_engines
-from voiceagent.errors import ConfigError, ModelError, ProtocolError, VoiceAgentError
+from voiceagent.errors import ConfigError, EngineError, ModelError, ProtocolError
 from voiceagent.guard.checks import load_guards
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.budgets import Budgets
-from voiceagent.llm.engine import HistoryLimits, no_tools
+from voiceagent.llm.engine import HistoryLimits, check, no_tools
 from voiceagent.media import first_call
 from voiceagent.media.audio_cleaner import check_cleaning
 from voiceagent.media.ice import IceServers
@@ -45,6 +45,7 @@ from voiceagent.server.admission import Admission
 from voiceagent.server.app import Service
 from voiceagent.server.call_results import CallResults
 from voiceagent.server.calls import StartCall
+from voiceagent.server.engine_health import EngineHealth, Probe, probes_of
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.observers import Logged, Measured
 from voiceagent.server.phone_calls import (
@@ -147,14 +148,15 @@ class AgentService:
             await sources.open()
             await results.open()
             await recordings.open()
-            await _warm(engines, self.agent)
+            await _warm(probes := probes_of(engines, self.agent.instructions), metrics.health)
             await admission.learn(engines.llm.kv_capacity)
             await asyncio.to_thread(first_call.prepare)
             await asyncio.to_thread(g711.prepare)
             await asyncio.to_thread(memory.collect_what_loading_left)
             pressure = admission.pressure
             parts = AgentParts(self.agent, engines, guards, speech, self.budgets, sources, lambda: pressure.level)
-            yield self._start_call(parts, tools, metrics, store, results, recordings)
+            async with metrics.health.watched(probes, partial(check, engines.llm)):
+                yield self._start_call(parts, tools, metrics, store, results, recordings)
         finally:
             metrics.llm = metrics.stt = None
             metrics.judges = ()
@@ -276,18 +278,13 @@ def _require_words_for_yes(code: str, tools: ToolSet) -> None:
         )
 
 
-async def _warm(engines: Engines, agent: AgentConfig) -> None:
-    """Run each engine once, so that the first caller does not pay for lazy loading. A language model on a server that is not up
-    yet is reported, and does not keep the server from starting."""
-    await engines.stt.transcribe(np.zeros(16_000, np.float32), final=True)
-    async for _ in engines.tts.synthesise("Hello."):
-        pass
-    prompt = [Message("system", agent.instructions), Message("user", "Hello.")]
-    session = engines.llm.open("warm-up")
+async def _warm(probes: Mapping[EngineName, Probe], health: EngineHealth) -> None:
+    """Use each engine once, so that the first caller does not pay for lazy loading. A language model that does not answer yet,
+    such as one on a server that is not up, is reported and does not keep the server from starting."""
+    await probes["stt"]()
+    await probes["tts"]()
     try:
-        async for _ in session.generate(prompt, []):
-            pass
-    except VoiceAgentError as error:
+        await probes["llm"]()
+    except EngineError as error:
         log.warning("the language model does not answer yet: %s", error)
-    finally:
-        await session.close()
+        health.down["llm"] = error.kind

@@ -198,7 +198,8 @@ async def _healthz(_: web.Request) -> web.Response:
 
 
 async def _readyz(request: web.Request) -> web.Response:
-    reason = request.app[DRAINING].reason or request.app[READINESS].reason
+    app = request.app
+    reason = app[DRAINING].reason or app[READINESS].reason or app[CALLS].metrics.health.reason
     return web.json_response({"ready": not reason, "reason": reason}, status=503 if reason else 200)
 
 

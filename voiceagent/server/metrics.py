@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from voiceagent.latency.spans import LegKind, Stage, TurnReport
 from voiceagent.llm.engine import LlmEngine
+from voiceagent.server.engine_health import NAMES, EngineHealth
 from voiceagent.store.losses import Losses
 from voiceagent.stt.engine import SttEngine
 from voiceagent.turn_judges.judge import TurnJudge
@@ -80,6 +81,8 @@ class Metrics:
         self.judgements: Counter[str] = Counter()
         self.guarded: Counter[str] = Counter()
         self.blocked: Counter[str] = Counter()
+        self.failed_replies: Counter[str] = Counter()
+        self.health = EngineHealth()
         self.llm: LlmEngine | None = None
         self.stt: SttEngine | None = None
         self.judges: Sequence[TurnJudge] = ()
@@ -132,6 +135,10 @@ class Metrics:
         """A speculative reply ended: kept, or why not. `tokens` is what it had cost until then."""
         _count(self.speculative_replies, outcome)
         _count(self.speculative_tokens, outcome, tokens)
+
+    def reply_failed(self, code: str) -> None:
+        """A reply failed, and the caller heard the apology or nothing; `code` is the error's."""
+        _count(self.failed_replies, code)
 
     def tool_ended(self, outcome: str) -> None:
         """A tool's run is over: ok, failed, wrong_arguments, too_slow, too_many or cancelled."""
@@ -231,13 +238,23 @@ class Metrics:
             *_by("voiceagent_context_queries_total", "Questions to sources of context.", "outcome", self.context),
             *_by("voiceagent_judgements_total", "Questions to turn judges.", "outcome", self.judgements),
             *_one("voiceagent_llm_load", "gauge", "From 1 on, language model requests wait.", self.llm.load if self.llm else 0.0),
-            *_by("voiceagent_llm_problems_total", "What was made good.", "problem", self.llm.problems if self.llm else {}),
+            *_by("voiceagent_failed_replies_total", "Replies that failed.", "code", self.failed_replies),
+            *_by("voiceagent_llm_problems_total", "Failures, and what was made good.", "problem", self._llm_problems()),
+            *_by("voiceagent_stt_problems_total", "Failures of speech recognition.", "problem", self.health.problems["stt"]),
+            *_by("voiceagent_tts_problems_total", "Failures of the voice.", "problem", self.health.problems["tts"]),
+            "# HELP voiceagent_engine_up Whether an engine works: stt, llm or tts.",
+            "# TYPE voiceagent_engine_up gauge",
+            *(f'voiceagent_engine_up{{engine="{name}"}} {int(name not in self.health.down)}' for name in sorted(NAMES)),
             "# HELP voiceagent_stage_seconds How long the stages of turns took.",
             "# TYPE voiceagent_stage_seconds histogram",
         ]
         for stage, histogram in self._stages.items():
             lines += histogram.lines("voiceagent_stage_seconds", f'stage="{stage.value}"')
         return "\n".join(lines) + "\n"
+
+    def _llm_problems(self) -> dict[str, int]:
+        made_good = self.llm.problems if self.llm else {}
+        return {**made_good, **self.health.problems["llm"]}
 
     def _drops(self) -> dict[str, int]:
         partials = self.stt.dropped_partials if self.stt else 0

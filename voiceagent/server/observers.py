@@ -6,13 +6,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from voiceagent.call.observer import CallObserver
-from voiceagent.conversation.actions import Action, GuardHit, SpeculationEnded, SpeculativeToolEnded
+from voiceagent.call.scope import EngineName
+from voiceagent.conversation.actions import Action, Failure, GuardHit, SpeculationEnded, SpeculativeToolEnded
 from voiceagent.conversation.events import Event
 from voiceagent.latency.budgets import Miss
 from voiceagent.latency.spans import TurnReport
+from voiceagent.server.engine_health import TOO_LATE
 from voiceagent.server.metrics import Metrics
 from voiceagent.store.event_log import EventLog
 from voiceagent.store.turns import TurnStore
+
+NOTHING_TO_ANSWER = "nothing_to_answer"
+"""The client's mistake: see `caller_turn.reply_requested`."""
+OF_THE_MODEL = {"reply_timeout": TOO_LATE, "empty_reply": "empty"}
+"""Failures of replies in which no engine raised an error, and how the language model failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +30,7 @@ class Measured(CallObserver):
     store: TurnStore
 
     def stepped(self, event: Event, actions: tuple[Action, ...]) -> None:
-        """Count the outcomes of speculative replies and speculative tool calls, and what guards withheld."""
+        """Count failed replies, the outcomes of speculative replies and tool calls, and what guards withheld."""
         for action in actions:
             if isinstance(action, SpeculationEnded):
                 self.metrics.speculation_ended(action.outcome, action.tokens)
@@ -31,6 +38,10 @@ class Measured(CallObserver):
                 self.metrics.speculative_tool_ended(used=action.used, saved_ms=action.saved_ms)
             elif isinstance(action, GuardHit):
                 self.metrics.withheld(action.direction, action.rule)
+            elif isinstance(action, Failure) and action.code != NOTHING_TO_ANSWER:
+                self.metrics.reply_failed(action.code)
+                if action.code in OF_THE_MODEL:
+                    self.metrics.health.used("llm", OF_THE_MODEL[action.code])
 
     def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
         """Count the turn and keep its times."""
@@ -41,6 +52,10 @@ class Measured(CallObserver):
     def judged(self, outcome: str) -> None:
         """Count it."""
         self.metrics.turn_judged(outcome)
+
+    def engine_used(self, engine: EngineName, problem: str) -> None:
+        """Count it if it failed, and judge whether the engine works."""
+        self.metrics.health.used(engine, problem)
 
     def event_refused(self) -> None:
         """Count it."""

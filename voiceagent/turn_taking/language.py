@@ -132,8 +132,6 @@ class Language:
     and they answer no question."""
     commands: frozenset[str] = frozenset()
     """Other words that take the floor wherever they stand."""
-    calls_for_help: frozenset[str] = frozenset()
-    """Words that take the floor too, and ask for something."""
     command_phrases: frozenset[tuple[str, ...]] = frozenset()
     """Other phrases that take the floor. Their words alone do not, because recognisers may write them for a "hm"."""
     beside_commands: frozenset[str] = frozenset()

@@ -95,8 +95,7 @@ def leaning(words: str, overlap: Overlap, language: Language) -> Leaning:
 
 def is_command(words: list[str], language: Language) -> bool:
     """Whether the words tell the agent to stop, whatever else they say."""
-    commands = language.commands | language.calls_for_help
-    return not commands.isdisjoint(words) or has_phrase(words, language.command_phrases | language.halts)
+    return not language.commands.isdisjoint(words) or has_phrase(words, language.command_phrases | language.halts)
 
 
 def _is_listening(words: list[str], overlap: Overlap, language: Language) -> bool:

@@ -35,9 +35,8 @@ GERMAN = Language(
         "lass mich nachdenken"
     ),
     commands=word_set(
-        """nein nee nö abbrechen aber eigentlich entschuldigung sorry wiederholen wiederhole nochmal lauter langsamer"""
+        """nein nee nö abbrechen aber eigentlich entschuldigung sorry wiederholen wiederhole nochmal lauter langsamer hilfe"""
     ),
-    calls_for_help=word_set("hilfe"),
     command_phrases=phrase_set("noch mal|noch einmal"),
     beside_commands=word_set(
         """bitte mal kurz doch jetzt sofort dann einen eine ein moment momentchen sekunde sekunden minute minuten augenblick

@@ -32,8 +32,7 @@ ENGLISH = Language(
         "one second|one sec|give me a moment|give me a second|give me a sec|give me a minute|let me think|never mind|"
         "nevermind|forget it|forget about it|leave it|zip it|cut it out|quit it|slow down|not now|halt"
     ),
-    commands=word_set("no nope cancel never but actually sorry repeat louder slower"),
-    calls_for_help=word_set("help"),
+    commands=word_set("no nope cancel never but actually sorry repeat louder slower help"),
     command_phrases=phrase_set("excuse me|just a|say again|speak up"),
     beside_commands=word_set(
         """please now then just right there a an one second seconds sec minute minutes moment moments bit hey hello hi well so

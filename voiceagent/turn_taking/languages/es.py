@@ -29,8 +29,7 @@ SPANISH = Language(
         "deja de hablar|deje de hablar|para de hablar|pare de hablar|olvídalo|olvídelo|déjalo|déjelo|no importa|"
         "da igual|no tan rápido|déjame pensar|déjeme pensar"
     ),
-    commands=word_set("no cancela cancele cancelar pero perdón perdone disculpe repite repita repetir"),
-    calls_for_help=word_set("ayuda"),
+    commands=word_set("no cancela cancele cancelar pero perdón perdone disculpe repite repita repetir ayuda"),
     command_phrases=phrase_set("otra vez|de nuevo|más alto|más despacio|más fuerte|más bajo"),
     beside_commands=word_set(
         """por favor ya ahora mismo un una el de momento segundo segundos minuto minutos oye oiga eh hola he dicho te le lo

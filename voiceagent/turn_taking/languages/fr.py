@@ -28,8 +28,7 @@ FRENCH = Language(
         "laisse tomber|laissez tomber|oublie|oublie ça|oubliez|oubliez ça|tant pis|peu importe|laisse-moi réfléchir|"
         "laissez-moi réfléchir"
     ),
-    commands=word_set("non annule annulez annuler mais pardon excusez répète répétez répéter"),
-    calls_for_help=word_set("aide"),
+    commands=word_set("non annule annulez annuler mais pardon excusez répète répétez répéter aide"),
     command_phrases=phrase_set("encore une fois|plus fort|plus lentement|moins fort|au secours"),
     beside_commands=word_set(
         """s'il sil te vous plaît plait svp maintenant tout de suite un une petit petite moment instant seconde secondes minute

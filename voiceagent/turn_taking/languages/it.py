@@ -29,8 +29,7 @@ ITALIAN = Language(
         "smetti di parlare|smetta di parlare|abbastanza|lascia stare|lasci stare|lascia perdere|lasci perdere|"
         "non importa|fa niente|non così veloce|fammi pensare|mi faccia pensare"
     ),
-    commands=word_set("no annulla annulli annullare ma scusa scusi ripeti ripeta ripetere piano"),
-    calls_for_help=word_set("aiuto"),
+    commands=word_set("no annulla annulli annullare ma scusa scusi ripeti ripeta ripetere aiuto piano"),
     command_phrases=phrase_set("ancora una volta|di nuovo|più forte|più piano|più lentamente"),
     beside_commands=word_set(
         """per favore piacere cortesia adesso ora subito un una uno attimo attimino momento secondo secondi minuto minuti po

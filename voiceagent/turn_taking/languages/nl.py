@@ -32,9 +32,8 @@ DUTCH = Language(
         "vergeet het maar|maakt niet uit|niet zo snel|rustig aan|laat me denken|laat me even denken"
     ),
     commands=word_set(
-        """nee annuleer annuleren maar eigenlijk sorry pardon herhaal herhalen nogmaals harder zachter langzamer"""
+        """nee annuleer annuleren maar eigenlijk sorry pardon herhaal herhalen nogmaals harder zachter langzamer help hulp"""
     ),
-    calls_for_help=word_set("help hulp"),
     command_phrases=phrase_set("nog een keer"),
     beside_commands=word_set(
         """alstublieft alsjeblieft even nu nou eens een één moment momentje seconde seconden minuut minuten ogenblik hé hey

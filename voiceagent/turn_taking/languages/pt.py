@@ -29,8 +29,7 @@ PORTUGUESE = Language(
         "um minutinho|um segundo|só um segundo|só um momento|momento|pausa|aguarde|aguarda|esquece|esqueça|"
         "deixa pra lá|deixa para lá|deixe para lá|não importa|tanto faz|não tão rápido|deixa eu pensar|deixe-me pensar"
     ),
-    commands=word_set("não cancela cancele cancelar mas desculpe desculpa repete repita repetir devagar"),
-    calls_for_help=word_set("socorro ajuda"),
+    commands=word_set("não cancela cancele cancelar mas desculpe desculpa repete repita repetir socorro ajuda devagar"),
     command_phrases=phrase_set("de novo|outra vez|mais alto|mais devagar|mais baixo"),
     beside_commands=word_set(
         """por favor agora já um uma momento segundo segundos minuto minutos instante pouco pouquinho só aí ei olá oi eu disse

@@ -1,0 +1,95 @@
+"""A language model that fails in calls: the client is told of each failed reply, the operator sees it, and the server says that
+it is not ready until the model works again. Real server, real WebRTC, a model server that fails on purpose."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from tests.llm.faulty_server import FaultyServer, faulty_server
+from tests.server_process import ServerProcess, running_server
+from voiceagent.client.caller import Caller
+from voiceagent.client.dialogue import Dialogue
+
+TIMEOUTS = "options: {llm: {first_token_timeout_s: 0.5, inactivity_timeout_s: 0.5}}"
+
+
+@asynccontextmanager
+async def agent_on(model: FaultyServer, folder: Path) -> AsyncIterator[ServerProcess]:
+    (folder / "agent.yaml").write_text(f"llm: {{base_url: '{model.url}', model: m}}\n{TIMEOUTS}\n")
+    starting = running_server(folder, "--config", str(folder / "agent.yaml"))
+    with ExitStack() as stack:  # in a thread, because the model answers from this loop while the server starts
+        yield await asyncio.to_thread(stack.enter_context, starting)
+
+
+async def ready(server: ServerProcess, *, wanted: bool) -> str:
+    """Wait until the server says that it is ready, or not. Returns why not."""
+    async with asyncio.timeout(30), aiohttp.ClientSession() as session:
+        while True:
+            async with session.get(f"{server.url}/readyz") as response:
+                body = json.loads(await response.text())
+                if body["ready"] == wanted:
+                    assert response.status == (200 if wanted else 503)
+                    return str(body["reason"])
+            await asyncio.sleep(0.05)
+
+
+async def metrics(server: ServerProcess) -> str:
+    async with aiohttp.ClientSession() as session, session.get(f"{server.url}/metrics") as response:
+        return await response.text()
+
+
+async def ask(caller: Caller, dialogue: Dialogue) -> tuple[str, str]:
+    """Type something. Returns the error's code and the status of the response."""
+    since = dialogue.event_count
+    content = [{"type": "input_text", "text": "Good morning."}]
+    caller.send_event({"type": "conversation.item.create", "item": {"type": "message", "role": "user", "content": content}})
+    caller.send_event({"type": "response.create"})
+    error = await dialogue.wait_event(lambda event: event.type == "error", since, "an error")
+    done = await dialogue.wait_event(lambda event: event.type == "response.done", since, "the end of the reply")
+    return str(error.data["error"]["code"]), str(done.data["response"]["status"])
+
+
+@pytest.mark.parametrize(
+    ("fault", "problem"),
+    [
+        ("401", "key_refused"),
+        ("404", "no_such_model"),
+        ("500", "refused"),
+        ("silent", "too_late"),
+        ("stalls", "too_late"),
+        ("garbage", "unreadable"),
+        ("gives up", "given_up"),
+    ],
+)
+async def test_every_failed_reply_is_told_and_counted_and_the_server_is_not_ready(
+    tmp_path: Path, fault: str, problem: str
+) -> None:
+    async with faulty_server() as model, agent_on(model, tmp_path) as server:
+        await ready(server, wanted=True)
+        model.fault = fault
+        async with Caller(server.url) as caller, Dialogue(caller) as dialogue:
+            assert await ask(caller, dialogue) == ("llm_failed", "failed")
+            reason = await ready(server, wanted=False)
+            assert f"The language model fails ({problem})" in reason
+            told = await metrics(server)
+            assert f'voiceagent_llm_problems_total{{problem="{problem}"}} 1' in told
+            assert 'voiceagent_failed_replies_total{code="llm_failed"} 1' in told
+            assert 'voiceagent_engine_up{engine="llm"} 0' in told
+            model.fault = ""
+            await ready(server, wanted=True)
+
+
+async def test_a_server_whose_model_is_not_up_yet_is_not_ready_until_it_is(tmp_path: Path) -> None:
+    async with faulty_server() as model:
+        model.fault = "503"
+        async with agent_on(model, tmp_path) as server:
+            assert "The language model fails" in await ready(server, wanted=False)
+            model.fault = ""
+            await ready(server, wanted=True)

@@ -1,0 +1,139 @@
+"""Whether the engines work. Each use of an engine in a call is noted here, and how it failed. An engine that fails is asked by
+itself, and is down if it fails there, too, or three times in a row in calls. It is up again once it has worked."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+
+import numpy as np
+
+from voiceagent.call.scope import EngineName
+from voiceagent.conversation.history import Message
+from voiceagent.engines import Engines
+from voiceagent.errors import EngineError
+
+log = logging.getLogger(__name__)
+
+Probe = Callable[[], Awaitable[None]]
+"""Uses an engine once. Raises EngineError."""
+NAMES: Mapping[EngineName, str] = {"stt": "speech recognition", "llm": "the language model", "tts": "the voice"}
+MAX_FAILURES = 3
+"""So many uses may fail in a row, although the engine works when it is asked by itself."""
+PROBE_TIMEOUT_S = 5.0
+PROBE_EVERY_S = 5.0
+"""How often an engine that is down is asked whether it works again."""
+LOOK_EVERY_S = 30.0
+"""How often the language model's server is looked at, used or not."""
+TOO_LATE = "too_late"
+
+
+class EngineHealth:
+    """One per server. Only the event loop's thread uses it. Make it inside the event loop."""
+
+    def __init__(self) -> None:
+        self.problems: dict[EngineName, Counter[str]] = {name: Counter() for name in NAMES}
+        """How often each engine failed in calls, by a slug."""
+        self.down: dict[EngineName, str] = {}
+        """The engines that do not work, and how they failed."""
+        self._in_a_row: Counter[EngineName] = Counter()
+        self._doubted: set[EngineName] = set()
+        self._wake = asyncio.Event()
+
+    @property
+    def reason(self) -> str:
+        """Why callers get no answers, in one sentence. Empty if they do."""
+        if not self.down:
+            return ""
+        broken = " and ".join(f"{NAMES[name]} fails ({problem})" for name, problem in sorted(self.down.items()))
+        return f"{broken[0].upper()}{broken[1:]}; the server's log says why."
+
+    def used(self, engine: EngineName, problem: str) -> None:
+        """An engine was used in a call. `problem` is a slug, empty if it worked."""
+        if not problem:
+            self._in_a_row[engine] = 0
+            self._up(engine)
+            return
+        self.problems[engine][problem] += 1
+        self._in_a_row[engine] += 1
+        if self._in_a_row[engine] >= MAX_FAILURES:
+            self._fail(engine, problem)
+        self.doubt(engine)
+
+    def doubt(self, engine: EngineName) -> None:
+        """Have the engine asked by itself."""
+        self._doubted.add(engine)
+        self._wake.set()
+
+    @asynccontextmanager
+    async def watched(self, probes: Mapping[EngineName, Probe], look: Probe) -> AsyncIterator[None]:
+        """Ask the engines that failed, and those that are down, until this is left. `look` asks the language model at no cost:
+        see `llm.engine.check`."""
+        watching = asyncio.create_task(self._watch(probes, look), name="engine health")
+        try:
+            yield
+        finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
+
+    async def _watch(self, probes: Mapping[EngineName, Probe], look: Probe) -> None:
+        while True:
+            wait_s = PROBE_EVERY_S if self.down else LOOK_EVERY_S
+            try:
+                async with asyncio.timeout(wait_s):
+                    await self._wake.wait()
+            except TimeoutError:
+                if "llm" not in self.down:
+                    await self._ask("llm", look)
+            self._wake.clear()
+            asked, self._doubted = self._doubted | self.down.keys(), set()
+            await asyncio.gather(*(self._ask(name, probes[name]) for name in sorted(asked)))
+
+    async def _ask(self, engine: EngineName, probe: Probe) -> None:
+        try:
+            async with asyncio.timeout(PROBE_TIMEOUT_S):
+                await probe()
+        except TimeoutError:
+            self._fail(engine, TOO_LATE)
+        except EngineError as error:
+            if engine not in self.down:
+                log.error("%s: %s", NAMES[engine], error)
+            self._fail(engine, error.kind)
+        else:
+            # One more failure in a call puts it down at once: what works by itself may still fail there.
+            self._in_a_row[engine] = min(self._in_a_row[engine], MAX_FAILURES - 1)
+            self._up(engine)
+
+    def _fail(self, engine: EngineName, problem: str) -> None:
+        if engine not in self.down:
+            log.error("%s is down (%s); callers get no answers", NAMES[engine], problem)
+        self.down[engine] = problem
+
+    def _up(self, engine: EngineName) -> None:
+        if self.down.pop(engine, None) is not None:
+            log.warning("%s works again", NAMES[engine])
+
+
+def probes_of(engines: Engines, instructions: str) -> dict[EngineName, Probe]:
+    """How to use each engine once: a second of silence, two words said by each voice, a reply to a greeting."""
+
+    async def hear() -> None:
+        await engines.stt.transcribe(np.zeros(16_000, np.float32), final=True)
+
+    async def speak() -> None:
+        for voice in (engines.tts, *engines.voices.values()):
+            async for _ in voice.synthesise("Hello."):
+                pass
+
+    async def think() -> None:
+        session = engines.llm.open("probe")
+        try:
+            async for _ in session.generate([Message("system", instructions), Message("user", "Hello.")], []):
+                pass
+        finally:
+            await session.close()
+
+    return {"stt": hear, "llm": think, "tts": speak}
