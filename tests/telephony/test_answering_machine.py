@@ -239,6 +239,13 @@ def test_words_alone_make_no_machine_of_who_has_waited_and_a_beep_after_them_doe
     assert detector.verdict is Verdict.MACHINE
 
 
+def test_a_beep_of_the_switchboard_makes_no_machine_of_who_puts_us_through() -> None:
+    detector = greeted("en", "He is in, hold on, I'll put you through.", after_hello=False, in_pieces=True)
+    beep(detector, 0.2)
+    be_silent(detector, 3.0)
+    assert detector.verdict.value == "person"
+
+
 @pytest.mark.parametrize(
     ("code", "text"),
     [

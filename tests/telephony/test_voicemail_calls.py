@@ -17,6 +17,7 @@ from aiohttp.test_utils import TestServer
 
 from tests.calls.conftest import Said, said  # noqa: F401 - a fixture
 from tests.server_process import ServerProcess, running_server
+from tests.telephony.line_tones import RATE_HZ, line
 from tests.telephony.peers import CALLED, CALLER, Peer, environment
 from tests.telephony.test_telephone_calls import AGENT, WEATHER, ended, session, spoken  # noqa: F401 - a fixture
 from voiceagent.conversation import actions as act
@@ -76,6 +77,25 @@ async def test_a_machine_is_left_its_message_after_the_beep_and_then_hung_up_on(
     heard = [action.heard for _, actions in steps for action in actions if isinstance(action, act.ReplyHeard)]
     assert heard[-1] == MESSAGE
     assert [action for _, actions in steps for action in actions if isinstance(action, act.End)] == [act.End("message_left")]
+
+
+async def test_who_puts_us_through_has_no_message_spoken_over_them_or_into_the_ringing(
+    serve: Serve,
+    session: aiohttp.ClientSession,  # noqa: F811
+    said: Said,  # noqa: F811
+) -> None:
+    with serve(f'{{action: leave_message, message: "{MESSAGE}"}}') as server:
+        async with Peer(session, server.url, "twilio", direction="outbound-api", patience_s=40.0) as peer:
+            peer.say(await spoken(said, WEATHER, peer))
+            peer.say(np.zeros(peer.rate_hz * 3 // 2, np.int16))
+            peer.say(line("ring-back, United States", 14.0)[:: RATE_HZ // peer.rate_hz])
+            peer.say(await spoken(said, "What time is it in Berlin?", peer))
+            await peer.wait(lambda: bool(peer.heard) and peer.heard[-1][0] > peer.spoken_until and peer.is_quiet(1.0))
+            assert peer.close_code is None
+        steps = await ended(server, 1)
+    assert not [event for event, _ in steps if isinstance(event, ev.LastWords)]
+    heard = [action.heard for _, actions in steps for action in actions if isinstance(action, act.ReplyHeard)]
+    assert "Berlin" in heard[-1]
 
 
 async def test_a_machine_is_hung_up_on_and_nobody_who_calls_us_is_taken_for_one(

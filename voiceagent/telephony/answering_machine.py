@@ -112,7 +112,7 @@ class AnsweringMachine:
     @property
     def _may_beep(self) -> bool:
         """Whether a beep means a machine. In a talk with a person, or while a service screens the call, it does not."""
-        if self._speaker is Speaker.SCREENING:
+        if self._speaker in (Speaker.SCREENING, Speaker.PERSON):
             return False
         return self._waited_ms is None or self._spoke_ms <= self._waited_ms or self._speaker in TELLING
 
@@ -160,7 +160,7 @@ class AnsweringMachine:
             return
         silence_ms = self._now_ms - self._spoke_ms
         is_over = not self._said or silence_ms >= self._limits.settled or self._lasts_ms >= self._limits.longest
-        if self._lasts_ms >= self._limits.long and is_over and self._speaker is not Speaker.PERSON:
+        if self._lasts_ms >= self._limits.long and is_over and self._speaker not in (Speaker.PERSON, Speaker.ASKING):
             self._machine("length")
         elif silence_ms >= self._limits.joined:
             self._person()

@@ -21,6 +21,9 @@ class Speaker(Enum):
 
     UNKNOWN = "unknown"
     PERSON = "person"
+    """Somebody who does or offers something: no machine."""
+    ASKING = "asking"
+    """Somebody who asks, or speaks of another one, as machines seldom do."""
     MACHINE = "machine"
     LIKE_MACHINE = "like a machine"
     """A machine, if the sentence is over: a person may go on with what tells them."""
@@ -45,8 +48,9 @@ class GreetingWords:
         asks = "asks" in kinds or QUESTION in text or not self._another.isdisjoint(heard)
         found = {
             Speaker.SCREENING: "screens" in kinds,
-            Speaker.PERSON: "acts" in kinds or (asks and "sure" not in kinds),
+            Speaker.PERSON: "acts" in kinds,
             Speaker.MACHINE: "sure" in kinds,
+            Speaker.ASKING: asks,
             Speaker.LIKE_MACHINE: "machine" in kinds,
             Speaker.ABSENT: "absent" in kinds,
         }
