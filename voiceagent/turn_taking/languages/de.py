@@ -119,7 +119,7 @@ GERMAN = Language(
     phone=PhoneWords(
         machine=phrase_set(
             "nach dem ton|nach dem signalton|nach dem signal|nach dem piep|nach dem piepton|nach dem pfeifton|"
-            "nachricht hinterlassen|hinterlassen sie|hinterlasse|hinterlasst|anrufbeantworter|mobilbox|sprachbox|"
+            "nachricht hinterlassen|hinterlassen sie|hinterlasse|hinterlasst|mobilbox|sprachbox|"
             "rufen wir sie zurück|melden uns bei ihnen|vorübergehend nicht erreichbar|teilnehmer ist|"
             "der gewünschte gesprächspartner|hinterlassen sie ihre|nachricht auf das band|nachricht auf band|"
             "aufs band|auf das band|auf band sprechen|sprechen sie uns aufs|nachricht aufsprechen|"
@@ -129,15 +129,16 @@ GERMAN = Language(
             "nicht erreichbar|nicht zu erreichen|nicht da|nicht zu hause|nicht ans telefon|nicht entgegennehmen|"
             "nicht persönlich|außerhalb|geschäftszeiten|öffnungszeiten|büro ist geschlossen|melde mich|"
             "rufe zurück|rufe sie zurück|ruf dich zurück|rufe ich zurück|rufen sie zurück|mailbox|voicemail|"
-            "eine nachricht|drücken sie|versuchen sie es später|automatisch|sprachnachricht"
+            "eine nachricht|drücken sie|versuchen sie es später|automatisch|sprachnachricht|kann ich ihren anruf|"
+            "können wir ihren anruf|anrufbeantworter"
         ),
         sure=phrase_set(
             "nach dem ton|nach dem signalton|nach dem signal|nach dem piep|nach dem piepton|nach dem pfeifton|"
             "nach dem tonsignal|anrufbeantworter von|anrufbeantworter der|automatische anrufbeantworter|"
             "die mailbox von|die mobilbox|mailbox der rufnummer|teilnehmer ist|der gewünschte gesprächspartner|"
             "die gewählte rufnummer|dieser anschluss|vorübergehend nicht erreichbar|"
-            "nicht persönlich entgegennehmen|kann ich ihren anruf|können wir ihren anruf|"
-            "ihren anruf leider nicht|deinen anruf leider nicht|hinterlassen sie uns"
+            "nicht persönlich entgegennehmen|ihren anruf leider nicht|deinen anruf leider nicht|"
+            "hinterlassen sie uns"
         ),
         acts=phrase_set(
             "kann ich etwas ausrichten|kann ich was ausrichten|soll ich|kann ich ihnen helfen|"
@@ -154,7 +155,9 @@ GERMAN = Language(
             "könntest du|wer ist da|wer spricht|wer ruft an|mit wem|worum geht|um was geht|einen moment|"
             "einen augenblick|moment bitte|augenblick bitte|am apparat|warten sie|kann er sie|kann sie sie|"
             "geben sie mir|sagen sie mir|hinterlassen sie mir|mein mann|meine frau|meine mutter|mein vater|"
-            "mein sohn|meine tochter|mein kollege|meine kollegin|mein chef|von ihnen auf"
+            "mein sohn|meine tochter|mein kollege|meine kollegin|mein chef|von ihnen auf|haben sie|hast du|"
+            "brauchen sie|wie heißen|wie ist ihr|bei mir|mit mir|aber ich|ich gebe es weiter|ist es dringend|"
+            "ist das dringend|rufen sie morgen|am empfang"
         ),
         another=word_set("er ihm ihn seinem seinen kollege kollegin chefin"),
         screens=phrase_set(

@@ -121,19 +121,19 @@ ENGLISH = Language(
             "not able to answer|not in the office|out of the office|missed your call|sorry we missed|"
             "opening hours|business hours|our office is closed|return your call|please press|press one|press 1|"
             "try again later|call you back as soon as|get back to you as soon as|sorry i missed|voicemail|"
-            "voice mail|answering machine|mailbox|forwarded to"
+            "voice mail|answering machine|mailbox|forwarded to|i cant come to the phone|"
+            "we cant come to the phone|i cannot come to the phone|we cannot come to the phone|"
+            "i cant take your call|we cant take your call|i cannot take your call|we cannot take your call"
         ),
         sure=phrase_set(
             "after the tone|after the beep|after the signal|after the bleep|after the pip|at the tone|"
-            "at the beep|wait for the beep|wait for the tone|record your message|reached the voicemail|"
-            "reached the voice mail|reached the mailbox|voicemail of|voice mail of|voicemail box of|"
-            "voice messaging system|automated voice|automatic voice|forwarded to voicemail|"
-            "forwarded to voice mail|person you are calling|person you are trying to reach|"
-            "person youre trying to reach|number you have dialled|number you have dialed|number you are calling|"
-            "the subscriber|customer you are calling|is switched off|finished recording|leave a callback number|"
-            "i cant come to the phone|we cant come to the phone|i cannot come to the phone|"
-            "we cannot come to the phone|i cant take your call|we cant take your call|i cannot take your call|"
-            "we cannot take your call|you have reached the voicemail|the mailbox of"
+            "at the beep|wait for the beep|wait for the tone|reached the voicemail|reached the voice mail|"
+            "reached the mailbox|voicemail of|voice mail of|voicemail box of|voice messaging system|"
+            "automated voice|automatic voice|forwarded to voicemail|forwarded to voice mail|"
+            "person you are calling|person you are trying to reach|person youre trying to reach|"
+            "number you have dialled|number you have dialed|number you are calling|the subscriber|"
+            "customer you are calling|is switched off|finished recording|leave a callback number|"
+            "you have reached the voicemail|the mailbox of"
         ),
         acts=phrase_set(
             "i can take a|i could take a|i can take your|ill take a|i will take a|i can take down|i can pass|"
@@ -158,7 +158,9 @@ ENGLISH = Language(
             "just a moment|just a minute|speaking|office please|you can leave|you may leave|you could leave|"
             "i can leave|i'll leave|leave a message for|so you can|go ahead|our service|the front desk|"
             "if you want|you want to|my husband|my wife|my mother|my father|my mom|my dad|my son|my daughter|"
-            "my boss|my colleague|my brother|my sister"
+            "my boss|my colleague|my brother|my sister|is this|are you|do you|does he|does she|is there|"
+            "are there|what's your|what is your|what did you|what are you|can someone|can anyone|can somebody|"
+            "the receptionist|reception desk|i should|text me|by hand"
         ),
         another=word_set("he hes he'll she shes she'll him her his hers himself herself"),
         screens=phrase_set(

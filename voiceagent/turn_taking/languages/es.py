@@ -130,15 +130,15 @@ SPANISH = Language(
         absent=phrase_set(
             "no está disponible|no estoy disponible|no puedo atender|no podemos atender|no puedo contestar|"
             "no puedo ponerme|no estoy en casa|ha llamado a|has llamado a|en este momento no|fuera del horario|"
-            "horario de atención|le llamaré|te llamaré|pulse|inténtelo más tarde|devolveré la llamada|buzón"
+            "horario de atención|le llamaré|te llamaré|pulse|inténtelo más tarde|devolveré la llamada|buzón|"
+            "ahora no puedo atenderte|no puedo atender su llamada|no podemos atender su llamada|"
+            "no puedo atenderte"
         ),
         sure=phrase_set(
             "después de la señal|después del tono|después del pitido|después de oír la señal|tras la señal|"
             "tras el tono|al oír la señal|al escuchar el tono|buzón de voz de|buzón de voz del|este es el buzón|"
             "contestador automático|contestador de|grabe su mensaje|graba tu mensaje|"
-            "apagado o fuera de cobertura|fuera de cobertura|el número marcado|el teléfono al que llama|"
-            "ahora no puedo atenderte|no puedo atender su llamada|no podemos atender su llamada|"
-            "no puedo atenderte"
+            "apagado o fuera de cobertura|fuera de cobertura|el número marcado|el teléfono al que llama"
         ),
         acts=phrase_set(
             "puedo tomar|puedo tomarle|le tomo|puedo apuntar|puedo anotar|lo apunto|lo anoto|puedo decirle|"
@@ -151,7 +151,8 @@ SPANISH = Language(
             "quiere dejar|quieres dejar|desea dejar|le gustaría|quiere usted|puede dejar|puede dejarme|"
             "puede darme|podría dejar|podría darme|me puede dejar|me deja|me puede decir|me puede dar|"
             "de parte de quién|quién llama|quién habla|con quién hablo|un momento|un segundo|un minuto|deme su|"
-            "dígame|conmigo|mi marido|mi mujer|mi madre|mi padre|mi hijo|mi hija|mi jefe|mi hermano|mi hermana"
+            "dígame|conmigo|mi marido|mi mujer|mi madre|mi padre|mi hijo|mi hija|mi jefe|mi hermano|mi hermana|"
+            "es urgente|es usted|tiene usted|qué mensaje|qué desea|estoy con|en recepción|llame más tarde"
         ),
         another=word_set("él ella reunido reunida"),
         screens=phrase_set(

@@ -116,14 +116,14 @@ FRENCH = Language(
             "pas disponible|indisponible|peux pas répondre|pouvons pas répondre|peux pas vous répondre|absent|"
             "absente|vous êtes bien chez|vous êtes bien sur|vous êtes sur|bureaux sont fermés|"
             "horaires d'ouverture|injoignable|je vous rappelle|je te rappelle|je vous rappellerai|tapez|"
-            "appuyez sur|rappeler ultérieurement|messagerie|répondeur"
+            "appuyez sur|rappeler ultérieurement|messagerie|répondeur|ne pouvons pas répondre à votre appel|"
+            "ne peux pas répondre à votre appel"
         ),
         sure=phrase_set(
             "après le bip|après le signal|après le signal sonore|après la tonalité|après le bip sonore|"
             "répondeur de|répondeur du|messagerie de|messagerie du|messagerie vocale de|messagerie vocale du|"
             "la boîte vocale|le correspondant que vous|votre correspondant|le numéro que vous|"
-            "ne pouvons pas répondre à votre appel|ne peux pas répondre à votre appel|enregistrez votre message|"
-            "bureaux sont fermés"
+            "enregistrez votre message|bureaux sont fermés"
         ),
         acts=phrase_set(
             "je peux prendre|je prends|je peux noter|je note|je vais noter|je peux lui|je lui dirai|je lui dis|"
@@ -139,7 +139,8 @@ FRENCH = Language(
             "vous pouvez me laisser|c'est de la part|de la part de qui|qui est à l'appareil|c'est à quel sujet|"
             "à quel sujet|qui êtesvous|un instant|une seconde|un moment|une minute|à l'appareil|vous pouvez me|"
             "donnezmoi|donnez moi|vous pouvez rappeler|mon mari|ma femme|ma mère|mon père|mon fils|ma fille|"
-            "mon collègue|ma collègue"
+            "mon collègue|ma collègue|c'est urgent|avezvous|avez vous|êtesvous|êtes vous le|êtes vous la|"
+            "quel est votre|à l'accueil|avec moi"
         ),
         another=word_set("il elle lui"),
         screens=phrase_set(

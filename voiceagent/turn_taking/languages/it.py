@@ -121,8 +121,7 @@ ITALIAN = Language(
             "dopo il segnale|dopo il segnale acustico|dopo il bip|dopo il tono|segreteria telefonica di|"
             "segreteria telefonica della|segreteria del numero|il cliente da lei chiamato|"
             "l'utente da lei chiamato|il numero da lei chiamato|non è al momento raggiungibile|"
-            "non possiamo rispondere|registri il suo messaggio|registrate il vostro messaggio|uffici sono chiusi|"
-            "sarete richiamati"
+            "registri il suo messaggio|registrate il vostro messaggio|uffici sono chiusi|sarete richiamati"
         ),
         acts=phrase_set(
             "posso prendere|prendo nota|posso annotare|posso lasciare detto|posso riferire|riferisco io|gli dico|"
@@ -136,7 +135,8 @@ ITALIAN = Language(
             "puoi lasciarmi|mi può lasciare|potrebbe lasciare|mi lascia|può darmi|mi può dare|può dirmi|"
             "chi parla|chi lo desidera|chi la desidera|chi devo dire|con chi parlo|di cosa si tratta|un attimo|"
             "un momento|un secondo|un minuto|mi dia|può lasciarlo|mio marito|mia moglie|mia madre|mio padre|"
-            "mio figlio|mia figlia|mio collega"
+            "mio figlio|mia figlia|mio collega|è urgente|mi lasci|ha bisogno|come si chiama|qual è il|"
+            "in portineria|con me"
         ),
         another=word_set("lui"),
         screens=phrase_set(

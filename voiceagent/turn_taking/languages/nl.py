@@ -114,13 +114,12 @@ DUTCH = Language(
             "niet beschikbaar|niet bereikbaar|niet aanwezig|niet thuis|niet opnemen|kan de telefoon niet|"
             "niet te woord staan|kantoor is gesloten|openingstijden|u bent verbonden met de|dit is de mailbox|"
             "bel u terug|bel je terug|bellen u terug|bel ik u|teruggebeld|toets|probeer het later|voicemail|"
-            "is niet bereikbaar probeer"
+            "is niet bereikbaar probeer|kan de telefoon niet opnemen|kunnen de telefoon niet"
         ),
         sure=phrase_set(
             "na de toon|na de piep|na de pieptoon|na het signaal|na de biep|na de bliep|antwoordapparaat van|"
             "voicemail van|de mailbox van|de persoon die u belt|het nummer dat u|spreek een bericht in|"
-            "spreek uw bericht in|spreek je bericht in|kan de telefoon niet opnemen|kunnen de telefoon niet|"
-            "kunnen u nu niet te woord|kantoor is gesloten"
+            "spreek uw bericht in|spreek je bericht in|kunnen u nu niet te woord|kantoor is gesloten"
         ),
         acts=phrase_set(
             "kan ik een boodschap|kan ik iets doorgeven|kan ik iets aannemen|kan ik u helpen|kan ik je helpen|"
@@ -132,7 +131,8 @@ DUTCH = Language(
         asks=phrase_set(
             "wilt u|wil je|zou u|zou je|kunt u|kun je|kan u|wie spreek ik|met wie|wie bent u|waar gaat het|"
             "waarover gaat|een moment|een ogenblik|momentje|ogenblikje|moment alstublieft|geef mij|geeft u mij|"
-            "bij mij|mijn man|mijn vrouw|mijn moeder|mijn vader|mijn zoon|mijn dochter|mijn collega|mijn baas"
+            "bij mij|mijn man|mijn vrouw|mijn moeder|mijn vader|mijn zoon|mijn dochter|mijn collega|mijn baas|"
+            "is het dringend|heeft u|heb je|moet ik|bij mij achterlaten|hoe heet|wat is uw|bij de receptie"
         ),
         another=word_set("hij hem haar"),
         screens=phrase_set(

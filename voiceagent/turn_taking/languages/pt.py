@@ -128,14 +128,13 @@ PORTUGUESE = Language(
             "não está disponível|não estou disponível|não posso atender|não podemos atender|não posso falar|"
             "não estou em casa|neste momento não|no momento não|você ligou para|ligou para|"
             "horário de atendimento|escritório está fechado|ligo de volta|ligarei de volta|retornarei|pressione|"
-            "digite|tente mais tarde|caixa postal"
+            "digite|tente mais tarde|caixa postal|no momento não posso atender"
         ),
         sure=phrase_set(
             "após o sinal|depois do sinal|após o bip|depois do bip|depois do toque|após o tom|caixa postal de|"
             "caixa postal do|encaminhada para a caixa postal|correio de voz de|correio de voz do|"
             "secretária eletrônica|o número que marcou|o número para o qual|o número chamado|o assinante|"
-            "grave a sua mensagem|grave sua mensagem|está desligado ou|no momento não posso atender|"
-            "não podemos atender|sujeita a cobrança"
+            "grave a sua mensagem|grave sua mensagem|está desligado ou|sujeita a cobrança"
         ),
         acts=phrase_set(
             "posso anotar|eu anoto|vou anotar|posso tomar nota|posso dar o recado|dou o recado|eu dou o recado|"
@@ -149,7 +148,7 @@ PORTUGUESE = Language(
             "poderia deixar|pode me dar|pode me dizer|pode darme|quem fala|quem está falando|quem deseja|"
             "quem gostaria|da parte de quem|do que se trata|qual é o assunto|um momento|um segundo|um minuto|"
             "um instante|me dê|pode dar|comigo|meu marido|minha mulher|minha esposa|minha mãe|meu pai|meu filho|"
-            "minha filha|meu chefe"
+            "minha filha|meu chefe|é urgente|precisa de|como se chama|qual é o seu|qual o seu|na recepção"
         ),
         another=word_set("ele ela dele dela"),
         screens=phrase_set(
