@@ -28,8 +28,10 @@ from voiceagent.turn_taking.language import bare_words
 log = logging.getLogger(__name__)
 
 WRITTEN_EVERY_S = 1.0
-BEHIND_S = 6.0
-"""What is younger is not written yet: the agent's may be dropped, and the caller's may come late, all at once."""
+BEHIND_S = 0.5
+"""What is younger is not written yet: the agent's may be dropped."""
+LATE_S = 6.0
+"""The caller's audio that is missing may come late, all at once: so long its place is not written yet."""
 MAX_WAITING_S = 30.0
 """A disk that is behind by so much ends the recording."""
 FINISHED_S = 10.0
@@ -139,6 +141,12 @@ class Recording(LegWrapper, CallObserver):
         """In samples since the call began."""
         return int((self._clock() - self._began_s) * RATE_HZ)
 
+    @property
+    def _settled(self) -> int:
+        """The time before which nothing more changes."""
+        heard = self._timeline.caller_end or self._now
+        return min(self._now - int(BEHIND_S * RATE_HZ), max(heard, self._now - int(LATE_S * RATE_HZ)))
+
     # --- the observer ---
 
     def stepped(self, event: ev.Event, actions: tuple[Action, ...]) -> None:
@@ -163,7 +171,7 @@ class Recording(LegWrapper, CallObserver):
             if self._clock() - self._began_s > self._settings.max_minutes * 60:
                 self._stop(f"it has lasted {self._settings.max_minutes} minutes, which is telephony.recording.max_minutes")
             elif self._is_on:
-                await self._add(self._timeline.take(self._now - int(BEHIND_S * RATE_HZ)))
+                await self._add(self._timeline.take(self._settled))
                 self._written_s = self._clock()
 
     async def _add(self, pcm: NDArray[np.int16]) -> None:
