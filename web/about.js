@@ -11,6 +11,12 @@ export class AboutBox {
     this._banner = banner;
   }
 
+  /** What keeps the server from answering calls well now. @param {HTMLElement} box @param {string} reason empty: nothing does */
+  static unready(box, reason) {
+    box.hidden = !reason;
+    if (reason) box.replaceChildren(element('strong', {}, 'The agent cannot answer as it should.'), element('p', {}, sentence(reason)));
+  }
+
   /** @param {About | null} about null: the server did not tell */
   show(about) {
     if (!about?.profile) return;
@@ -31,5 +37,5 @@ export class AboutBox {
 
 /** @param {string} text */
 function sentence(text) {
-  return `${text.replace(/^[a-z]+(?= )/, (word) => word.charAt(0).toUpperCase() + word.slice(1))}.`;
+  return `${text.replace(/\.$/, '').replace(/^[a-z]+(?= )/, (word) => word.charAt(0).toUpperCase() + word.slice(1))}.`;
 }

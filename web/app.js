@@ -11,6 +11,7 @@ import { Microphones } from './microphones.js';
 import { STATUS_TEXT, after } from './call-status.js';
 import { Problems } from './problems.js';
 import { Waterfalls } from './waterfall.js';
+import { failureText } from './failures.js';
 
 /** @typedef {import('./lib/protocol.js').ServerEvent} ServerEvent */
 
@@ -70,6 +71,8 @@ function showState(state, reason) {
   message.disabled = !inCall;
   sendButton.disabled = !inCall;
   byId('test', HTMLButtonElement).hidden = state !== 'idle';
+  if (inCall) problems.quiet(state === 'unstable');
+  showMuted();
   if (state === 'live') {
     if (!liveSinceMs) liveSinceMs = performance.now();
     showStatus(status === 'connecting' || status === 'unstable' ? 'listening' : status);
@@ -79,6 +82,7 @@ function showState(state, reason) {
   }
   if (state === 'connecting') {
     captions.begin();
+    waterfalls.begin();
     byId('welcome', HTMLElement).hidden = true;
   }
   if (state === 'idle') {
@@ -97,6 +101,7 @@ function endCall(reason) {
   speaker.srcObject = null;
   byId('welcome', HTMLElement).hidden = byId('transcript', HTMLElement).childElementCount > 0;
   if (reason !== 'problem') problems.ended(reason);
+  tellReadiness();
 }
 
 /** @param {import('./call-status.js').CallStatus} next */
@@ -113,13 +118,20 @@ function take(event) {
   if (next !== status) showStatus(next);
   captions.take(event);
   if (event.type === 'voiceagent.turn') waterfalls.add(event);
-  if (event.type === 'error') console.warn('voiceagent:', event.error.message);
+  if (event.type === 'error') {
+    captions.failed(failureText(event.error));
+    tellReadiness();
+  }
   if (event.type === 'session.created') {
     const name = event.session.voiceagent?.agent ?? '';
     captions.setAgent(name);
     if (name) byId('agent-name', HTMLElement).textContent = name;
     tellAbout();
   }
+}
+
+async function tellReadiness() {
+  AboutBox.unready(byId('unready', HTMLElement), await agent.unready());
 }
 
 async function tellAbout() {
@@ -168,6 +180,10 @@ function clock(elapsedMs) {
 function toggleMute() {
   if (muteButton.disabled) return;
   agent.setMuted(!agent.muted);
+  showMuted();
+}
+
+function showMuted() {
   muteButton.setAttribute('aria-pressed', String(agent.muted));
   const label = /** @type {HTMLElement} */ (muteButton.lastElementChild);
   label.textContent = agent.muted ? 'Muted' : 'Mute';
@@ -224,5 +240,6 @@ addEventListener('pagehide', () => agent.hangUp());
 
 if (!globalThis.isSecureContext) problems.show(new CallProblem('insecure_context', location.origin));
 microphones.refresh();
+tellReadiness();
 // Another machine's server may want a key: it is asked again in the call.
 if (agent.key || OWN_MACHINE.test(location.hostname)) tellAbout();

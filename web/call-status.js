@@ -8,7 +8,7 @@ export const STATUS_TEXT = {
   idle: 'Not in a call',
   asking: 'Waiting for the microphone',
   connecting: 'Calling …',
-  unstable: 'Connection is poor …',
+  unstable: 'No answer from the server …',
   listening: 'Listening',
   hearing: 'Hearing you',
   thinking: 'Thinking',

@@ -132,6 +132,13 @@ export class Captions {
     this._follow();
   }
 
+  /** Something failed; the same as the line before is told once. @param {string} text nothing is told when empty */
+  failed(text) {
+    if (!text || this._list.lastElementChild?.textContent === text) return;
+    this._append('', element('li', { class: 'failure' }, text));
+    this._announce(text);
+  }
+
   /** @param {string} id @param {'caller' | 'agent'} who @returns {HTMLElement} */
   _words(id, who) {
     let entry = this._entries.get(id);

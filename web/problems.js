@@ -50,9 +50,19 @@ const PROBLEMS = {
     advice: 'It is loading its models; this takes a few seconds. Then call again.',
     action: 'Call again',
   },
-  invalid_api_key: {
+  missing_api_key: {
     title: 'This server wants a key.',
     advice: 'Enter a key of this server. It is kept until you close this tab.',
+    askForKey: true,
+  },
+  invalid_api_key: {
+    title: 'The server does not know this key.',
+    advice: 'The key that you entered is wrong, or it is no longer valid. Enter another one, without quotes or spaces.',
+    askForKey: true,
+  },
+  too_many_wrong_keys: {
+    title: 'Too many wrong keys.',
+    advice: 'The server makes you wait a minute. Then enter the right key.',
     askForKey: true,
   },
   origin_not_allowed: {
@@ -77,13 +87,16 @@ const ENDS = {
   silence: { title: 'The call ended because nobody spoke.', advice: 'Call again whenever you like.', action: 'Call again', calm: true },
   call_limit: { title: 'The call reached the longest time allowed.', advice: 'Call again to go on.', action: 'Call again', calm: true },
   lost: {
-    title: 'The connection was lost.',
-    advice: 'See that you are online. The agent will not remember this call.',
+    title: 'The connection to the server was lost.',
+    advice: 'The server may have stopped, or your network is down. Call again; the agent will not remember this call.',
     action: 'Call again',
   },
   server_stopping: { title: 'The server was stopped.', advice: 'Call again when it is back.', action: 'Call again' },
   failed: { title: 'The call failed on the server.', advice: 'Call again; the server’s log says what happened.', action: 'Call again' },
 };
+
+/** @type {Telling} */
+const QUIET = { title: 'Nothing comes from the server any more.', advice: 'Waiting a few seconds for it to come back …' };
 
 export class Problems {
   /** @param {HTMLElement} box @param {{again: () => void, key: (key: string) => void}} actions */
@@ -94,6 +107,7 @@ export class Problems {
 
   clear() {
     this._box.hidden = true;
+    delete this._box.dataset.code;
     this._box.replaceChildren();
   }
 
@@ -104,10 +118,17 @@ export class Problems {
     this._tell(problem.code, telling, problem.message);
   }
 
+  /** The server has fallen silent in a call, or is back. @param {boolean} quiet */
+  quiet(quiet) {
+    if (quiet) this._tell('quiet', QUIET, '');
+    else if (this._box.dataset.code === 'quiet') this.clear();
+  }
+
   /** A call that is over. @param {string} reason */
   ended(reason) {
     const telling = ENDS[reason] ?? { ...ENDS.failed, title: `The call ended: ${reason}.` };
     if (telling.advice) this._tell(reason, telling, '');
+    else this.clear();
   }
 
   /** @param {string} code @param {Telling} telling @param {string} detail */
@@ -115,7 +136,7 @@ export class Problems {
     this._box.dataset.code = code;
     this._box.className = telling.calm ? 'problem calm' : 'problem';
     this._box.replaceChildren(element('strong', {}, telling.title), element('p', {}, telling.advice));
-    if (detail) this._box.append(element('small', {}, detail));
+    if (detail && !telling.askForKey) this._box.append(element('small', {}, detail));
     if (telling.askForKey) this._box.append(this._keyForm());
     if (telling.action) {
       const button = element('button', { type: 'button', class: 'quiet' }, telling.action);

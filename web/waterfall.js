@@ -1,42 +1,52 @@
-/** The turns' waterfalls: a stage per row, from the caller's last word on; a tick marks the limit of each. */
+/** The turns' waterfalls: what the caller waited for, a part per row, from their last word to the first sound of the reply. */
 
 import { element } from './element.js';
 
 /**
  * @typedef {import('./lib/protocol.js').TurnMeasured} TurnMeasured
- * @typedef {import('./lib/protocol.js').StageSpan} StageSpan
+ * @typedef {import('./lib/protocol.js').WaitPart} WaitPart
  */
 
 const MAX_TURNS = 50;
 
-/** @type {Record<string, string>} */
-const NAMES = {
+/** The parts of a wait, in the order of a turn. @type {Record<string, string>} */
+const PARTS = {
   uplink: 'Audio in',
   vad: 'Voice detection',
-  endpoint: 'Waiting for you',
-  turn_judge: 'Turn over?',
-  stt_partial: 'Live captions',
-  stt_final: 'Understanding',
-  stt_wait: 'Waiting for words',
+  endpoint: 'Your pause',
+  stt_wait: 'Your words',
   llm_ttft: 'Thinking',
-  llm_inter_token: 'Per word',
+  llm_writing: 'Writing',
   guard: 'Guard',
   tool: 'Tool',
   tts_first_audio: 'Voice',
+  held: 'You spoke',
   playout: 'Audio out',
-  answer: 'Your turn over → first sound',
-  voice_to_voice: 'You → agent',
-  barge_in_stop: 'Interruption → stop',
+  other: 'Unexplained',
 };
 
-/** Stages that happen beside the way from the caller's last word to the agent's first: told in words below. */
-const BESIDE = new Set(['turn_judge', 'stt_partial', 'llm_inter_token', 'guard']);
+/** The stages that have a limit, for those that were over it. @type {Record<string, string>} */
+const STAGES = {
+  ...PARTS,
+  turn_judge: 'Turn over?',
+  stt_partial: 'Live captions',
+  stt_final: 'Understanding',
+  llm_inter_token: 'Per word',
+  answer: 'Turn over → first sound',
+  voice_to_voice: 'You → agent',
+  barge_in_stop: 'Interruption → silence',
+};
 
 export class Waterfalls {
   /** @param {HTMLElement} list @param {HTMLElement} empty shown while there is no turn */
   constructor(list, empty) {
     this._list = list;
     this._empty = empty;
+  }
+
+  /** Begin a call: the turns of earlier calls stay below a line. */
+  begin() {
+    if (this._list.querySelector('[data-turn]')) this._list.prepend(element('li', { class: 'divider' }, 'Earlier calls'));
   }
 
   /** @param {TurnMeasured} turn */
@@ -50,120 +60,92 @@ export class Waterfalls {
 
 /** @param {TurnMeasured} turn */
 function details(turn) {
-  const total = turn.voice_to_voice_ms;
   const over = turn.missed.length > 0;
-  const verdict = over ? `▲ over budget: ${turn.missed.map(name).join(', ')}` : '✓ within budget';
-  const made = element(
-    'details', {},
-    element(
-      'summary', {},
-      element('span', { class: 'name' }, `Turn ${turn.turn}`),
-      element('span', { class: 'total' }, total === null ? 'not heard' : ms(total)),
-      element('span', { class: over ? 'verdict over' : 'verdict' }, verdict),
-    ),
-    table(turn),
-    foot(turn),
+  const verdict = over ? '▲ over budget' : turn.wait_ms === null ? '' : '✓ within budget';
+  const summary = element(
+    'summary', {},
+    element('span', { class: 'name' }, `Turn ${turn.turn}`),
+    element('span', { class: 'total' }, turn.wait_ms === null ? 'no sound' : ms(turn.wait_ms)),
+    element('span', { class: over ? 'verdict over' : 'verdict' }, verdict),
   );
+  const made = element('details', {}, summary);
+  if (turn.wait_ms !== null) made.append(table(turn, turn.wait_ms));
+  made.append(foot(turn));
   made.open = true;
   return made;
 }
 
-/** @param {TurnMeasured} turn */
-function table(turn) {
-  const shown = turn.spans.filter((span) => !BESIDE.has(span.stage) && span.start_ms + span.duration_ms > 0);
-  const ends = shown.map((span) => Math.max(span.start_ms + span.duration_ms, span.start_ms + (span.limit_ms ?? 0)));
-  const whole = wholeSpan(turn);
-  const scale = Math.max(1, ...ends.map((end) => Math.min(end, 1.5 * (turn.voice_to_voice_ms ?? end))),
-    turn.voice_to_voice_ms ?? 0, turn.voice_to_voice_limit_ms ?? 0) * 1.02;
+/** @param {TurnMeasured} turn @param {number} waitMs */
+function table(turn, waitMs) {
   const body = element('tbody');
-  for (const [stage, spans] of byStage(shown)) body.append(row(name(stage), spans, scale, stage === 'endpoint'));
-  if (whole) {
-    const last = row(name('voice_to_voice'), [whole], scale, false);
-    last.classList.add('whole');
-    body.append(last);
+  let toldMs = 0;
+  for (const [part, pieces] of byPart(turn.wait)) {
+    const beforeMs = toldMs;
+    toldMs += pieces.reduce((sum, piece) => sum + piece.duration_ms, 0);
+    // Whole figures that add up to the whole wait's.
+    body.append(row(part, pieces, waitMs, Math.round(toldMs) - Math.round(beforeMs), turn.missed.includes(part)));
   }
-  const made = element('table', { class: 'waterfall' });
-  made.append(
-    element('caption', { class: 'hidden' }, `Stages of turn ${turn.turn} in milliseconds from the end of your speech`),
+  const whole = element('tr', { class: 'whole' }, label(turn.typed ? 'Message → agent' : STAGES.voice_to_voice ?? ''));
+  whole.append(element('td', { class: 'ms' }, ms(waitMs)));
+  body.append(whole);
+  const caption = `What you waited for in turn ${turn.turn}, in milliseconds from ${turn.typed ? 'your message' : 'your last word'} on`;
+  return element(
+    'table', { class: 'waterfall' },
+    element('caption', { class: 'hidden' }, caption),
     element('colgroup', {}, element('col', { class: 'stage' }), element('col'), element('col', { class: 'duration' })),
-    element('thead', { class: 'hidden' }, element('tr', {}, heading('Stage'), heading('When'), heading('Duration'))),
+    element('thead', { class: 'hidden' }, element('tr', {}, heading('Part'), heading('When'), heading('Duration'))),
     body,
   );
-  return made;
 }
 
-/** @param {string} label @param {StageSpan[]} spans @param {number} scale @param {boolean} waiting */
-function row(label, spans, scale, waiting) {
-  const longest = spans.reduce((a, b) => (b.duration_ms > a.duration_ms ? b : a));
-  const late = spans.some((span) => !span.ok);
+/** @param {string} part @param {WaitPart[]} pieces @param {number} waitMs @param {number} sumMs @param {boolean} over */
+function row(part, pieces, waitMs, sumMs, over) {
   const track = element('div', { class: 'track' });
-  for (const span of spans) {
-    const bar = element('span', { class: `span${span.ok ? '' : ' over'}${waiting && span.ok ? ' waiting' : ''}` });
-    const start = Math.max(0, span.start_ms);
-    bar.style.left = percent(start, scale);
-    bar.style.width = percent(Math.max(0, span.start_ms + span.duration_ms - start), scale);
+  for (const piece of pieces) {
+    const bar = element('span', { class: `span ${over ? 'over' : part}` });
+    bar.style.left = percent(piece.start_ms, waitMs);
+    bar.style.width = percent(piece.duration_ms, waitMs);
     track.append(bar);
   }
-  if (longest.limit_ms !== null && longest.start_ms + longest.limit_ms <= scale) {
-    const tick = element('span', { class: 'limit', title: `limit ${ms(longest.limit_ms)}` });
-    tick.style.left = percent(Math.max(0, longest.start_ms + longest.limit_ms), scale);
-    track.append(tick);
-  }
-  const figure = element('td', { class: 'ms' }, ms(longest.duration_ms));
-  if (late && longest.limit_ms !== null) {
-    figure.append(element('small', {}, `▲ +${ms(longest.duration_ms - longest.limit_ms)}`));
-  }
-  const title = spans.length > 1 ? `${label} ×${spans.length}` : label;
-  return element('tr', late ? { class: 'over' } : {}, element('th', { scope: 'row' }, title), element('td', {}, track), figure);
+  const name = element('th', { scope: 'row' }, `${PARTS[part] ?? part}${pieces.length > 1 ? ` ×${pieces.length}` : ''}`);
+  return element('tr', over ? { class: 'over' } : {}, name, element('td', {}, track), element('td', { class: 'ms' }, `${sumMs || '<1'} ms`));
 }
 
 /** @param {TurnMeasured} turn */
 function foot(turn) {
-  /** @type {(Node | string)[]} */
-  const parts = [];
-  for (const [stage, spans] of byStage(turn.spans.filter((span) => BESIDE.has(span.stage)))) {
-    const longest = Math.max(...spans.map((span) => span.duration_ms));
-    const late = spans.some((span) => !span.ok);
-    parts.push(note(`${name(stage)}: ${spans.length > 1 ? `${spans.length} ×, at most ` : ''}${ms(longest)}`, late), '. ');
+  const told = turn.missed.map((stage) => element('p', { class: 'over' }, `▲ ${missed(turn, stage)}`));
+  if (turn.barge_in_stop_ms !== null && !turn.missed.includes('barge_in_stop')) {
+    told.push(element('p', {}, `You interrupted: silent after ${ms(turn.barge_in_stop_ms)}.`));
   }
-  if (turn.barge_in_stop_ms !== null) {
-    const late = turn.barge_in_stop_limit_ms !== null && turn.barge_in_stop_ms > turn.barge_in_stop_limit_ms;
-    parts.push(note(`You interrupted: silent after ${ms(turn.barge_in_stop_ms)}`, late), '. ');
-  }
-  return element(
-    'div', { class: 'foot' },
-    ...(parts.length ? [element('p', {}, ...parts)] : []),
-    element(
-      'p', { class: 'legend' },
-      element('span', {}, element('i', {}), 'work'), element('span', {}, element('i', { class: 'wait' }), 'listening for more'),
-      element('span', {}, element('i', { class: 'tick' }), 'limit'), element('span', {}, element('i', { class: 'over' }), '▲ over it'),
-    ),
-  );
+  if (turn.wait_ms === null) told.unshift(element('p', {}, 'No sound of this reply reached you.'));
+  return element('div', { class: 'foot' }, ...told);
 }
 
-/** @param {string} text @param {boolean} late */
-function note(text, late) {
-  return late ? element('span', { class: 'over' }, `▲ ${text}`) : text;
-}
-
-/** @param {TurnMeasured} turn @returns {StageSpan | null} */
-function wholeSpan(turn) {
-  if (turn.voice_to_voice_ms === null) return null;
-  const limit = turn.voice_to_voice_limit_ms;
-  return {
-    stage: 'voice_to_voice', start_ms: 0, duration_ms: turn.voice_to_voice_ms, limit_ms: limit,
-    ok: limit === null || turn.voice_to_voice_ms <= limit,
+/** What a stage over its limit took. Its work may have run beside other work, and then is not in the sum. @param {TurnMeasured} turn @param {string} stage */
+function missed(turn, stage) {
+  const name = STAGES[stage] ?? stage;
+  const spans = turn.spans.filter((span) => span.stage === stage).sort((a, b) => b.duration_ms - a.duration_ms);
+  /** @type {Record<string, [number | null, number | null]>} */
+  const wholes = {
+    voice_to_voice: [turn.voice_to_voice_ms, turn.voice_to_voice_limit_ms],
+    barge_in_stop: [turn.barge_in_stop_ms, turn.barge_in_stop_limit_ms],
   };
+  const [tookMs, limitMs] = wholes[stage] ?? [spans[0]?.duration_ms ?? null, spans[0]?.limit_ms ?? null];
+  return tookMs === null || limitMs === null ? `${name} was over its limit.` : `${name}: ${ms(tookMs)}, limit ${ms(limitMs)}.`;
 }
 
-/** @param {StageSpan[]} spans @returns {Map<string, StageSpan[]>} */
-function byStage(spans) {
-  /** @type {Map<string, StageSpan[]>} */
-  const stages = new Map();
-  for (const span of [...spans].sort((a, b) => a.start_ms - b.start_ms)) {
-    stages.set(span.stage, [...(stages.get(span.stage) ?? []), span]);
-  }
-  return stages;
+/** The pieces of each part, in the order of a turn. @param {WaitPart[]} pieces @returns {[string, WaitPart[]][]} */
+function byPart(pieces) {
+  const order = Object.keys(PARTS);
+  /** @type {Map<string, WaitPart[]>} */
+  const parts = new Map();
+  for (const piece of pieces) parts.set(piece.part, [...(parts.get(piece.part) ?? []), piece]);
+  return [...parts].sort(([one], [other]) => order.indexOf(one) - order.indexOf(other));
+}
+
+/** @param {string} text */
+function label(text) {
+  return element('th', { scope: 'row', colspan: '2' }, text);
 }
 
 /** @param {string} text */
@@ -171,17 +153,12 @@ function heading(text) {
   return element('th', { scope: 'col' }, text);
 }
 
-/** @param {string} stage */
-function name(stage) {
-  return NAMES[stage] ?? stage;
-}
-
 /** @param {number} value */
 function ms(value) {
-  return value >= 10_000 ? `${(value / 1000).toFixed(1)} s` : `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
+  return `${Math.round(value).toLocaleString('en')} ms`;
 }
 
-/** @param {number} value @param {number} scale */
-function percent(value, scale) {
-  return `${Math.min(100, (100 * value) / scale).toFixed(2)}%`;
+/** @param {number} value @param {number} whole */
+function percent(value, whole) {
+  return `${((100 * value) / Math.max(whole, 1)).toFixed(2)}%`;
 }

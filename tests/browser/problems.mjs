@@ -1,6 +1,6 @@
 // Drives the page in Chromium through what can go wrong with a call, and prints the code and the text of each problem that was
 // shown, in order, as JSON. node problems.mjs URL full SERVER_PID | node problems.mjs URL memory
-// | node problems.mjs URL key GOOD_KEY
+// | node problems.mjs URL key GOOD_KEY | node problems.mjs URL failing
 import { chromium } from 'playwright-core';
 
 const [, , url, scenario, argument] = process.argv;
@@ -70,7 +70,7 @@ async function memory() {
 async function key() {
   const page = await open({ microphone: true });
   await page.click('#call');
-  await problem(page, 'invalid_api_key');
+  await problem(page, 'missing_api_key');
   await page.fill('#problem input', argument);
   await page.keyboard.press('Enter');
   await live(page);
@@ -80,8 +80,24 @@ async function key() {
   await page.waitForFunction(() => document.body.dataset.state === 'idle');
 }
 
+/** Two messages that the language model's server fails to answer. */
+async function failing() {
+  const page = await open({ microphone: true });
+  await page.click('#call');
+  await live(page);
+  for (const count of [1, 2]) {
+    await page.fill('#message', 'What can you do?');
+    await page.keyboard.press('Enter');
+    await page.waitForFunction((wanted) => document.querySelectorAll('.failure').length === wanted, count);
+    await page.waitForFunction((wanted) => document.querySelectorAll('#turns [data-turn]').length === wanted, count);
+  }
+  for (const told of await page.$$eval('.failure', (lines) => lines.map((line) => line.textContent))) {
+    shown.push({ code: 'failure', text: told, state: 'idle' });
+  }
+}
+
 try {
-  await { full, memory, key }[scenario]();
+  await { full, memory, key, failing }[scenario]();
   console.log(JSON.stringify({ shown, pageErrors }));
 } finally {
   await browser.close();

@@ -38,8 +38,8 @@ def chromium() -> str:
         missing.append("Chromium (Debian: apt-get install chromium)")
     if shutil.which("node") is None:
         missing.append("Node.js (Debian: apt-get install nodejs)")
-    elif not (HERE.parents[1] / "node_modules" / "playwright-core").is_dir():
-        missing.append("playwright-core (make browser)")
+    packages = [name for name in ("playwright-core", "axe-core") if not (HERE.parents[1] / "node_modules" / name).is_dir()]
+    missing += [f"{name} (make browser)" for name in packages]
     if missing:
         reason = "not installed: " + ", ".join(missing)
         if os.environ.get("CI"):

@@ -66,3 +66,12 @@ def test_a_server_with_keys_asks_for_one_and_then_takes_the_call(tmp_path: Path,
     with running_server(tmp_path) as server:
         (problem,) = drive(server.url, "key", "open-sesame")
     assert "wants a key" in problem["text"]
+
+
+@pytest.mark.browser
+def test_replies_that_fail_are_told_in_plain_words(tmp_path: Path) -> None:
+    chromium()
+    (tmp_path / "agent.yaml").write_text("llm: {base_url: 'http://127.0.0.1:9/v1'}\n")
+    with running_server(tmp_path, "--config", str(tmp_path / "agent.yaml")) as server:
+        told = drive(server.url, "failing")
+    assert ["language model failed" in line["text"] for line in told] == [True, True]

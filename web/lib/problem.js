@@ -5,8 +5,9 @@
 
 /**
  * @typedef {'insecure_context' | 'not_supported' | 'microphone_refused' | 'microphone_missing' | 'microphone_busy'
- *   | 'server_unreachable' | 'server_full' | 'memory_full' | 'server_stopping' | 'not_ready' | 'invalid_api_key' | 'origin_not_allowed'
- *   | 'offer_refused' | 'connect_timeout' | 'cancelled'} ProblemCode
+ *   | 'server_unreachable' | 'server_full' | 'memory_full' | 'server_stopping' | 'not_ready' | 'missing_api_key'
+ *   | 'invalid_api_key' | 'too_many_wrong_keys' | 'origin_not_allowed' | 'offer_refused' | 'connect_timeout'
+ *   | 'cancelled'} ProblemCode
  */
 
 /** A call that could not be made. `message` is one line from the browser or the server. */
@@ -26,15 +27,16 @@ export class CallProblem extends Error {
 
 /** Codes of the server's error body that are told apart; others become `offer_refused`. */
 const SERVER_CODES = new Set([
-  'server_full', 'memory_full', 'server_stopping', 'not_ready', 'invalid_api_key', 'origin_not_allowed',
+  'server_full', 'memory_full', 'server_stopping', 'not_ready', 'invalid_api_key', 'too_many_wrong_keys', 'origin_not_allowed',
 ]);
 
 /**
  * The problem in an error answer of the server: `{error: {message, code, …}}`.
  * @param {Response} response
+ * @param {boolean} keySent whether the request carried a key
  * @returns {Promise<CallProblem>}
  */
-export async function problemFrom(response) {
+export async function problemFrom(response, keySent) {
   let message = `The server answered ${response.status}.`;
   let code = '';
   try {
@@ -47,6 +49,7 @@ export async function problemFrom(response) {
   if (!SERVER_CODES.has(code)) {
     code = response.status === 401 ? 'invalid_api_key' : 'offer_refused';
   }
+  if (code === 'invalid_api_key' && !keySent) code = 'missing_api_key';
   const seconds = Number(response.headers.get('Retry-After'));
   return new CallProblem(/** @type {ProblemCode} */ (code), message, seconds > 0 ? { retryAfterS: seconds } : {});
 }

@@ -24,7 +24,8 @@ export const EVENT_CHANNEL = 'oai-events';
  * @typedef {{stage: string, start_ms: number, duration_ms: number, limit_ms: number | null, ok: boolean}} StageSpan
  * @typedef {{type: 'voiceagent.turn', turn: number, spans: StageSpan[], voice_to_voice_ms: number | null,
  *   voice_to_voice_limit_ms: number | null, barge_in_stop_ms: number | null, barge_in_stop_limit_ms: number | null,
- *   missed: string[]}} TurnMeasured
+ *   missed: string[], wait_ms: number | null, wait: WaitPart[], typed: boolean}} TurnMeasured
+ * @typedef {{part: string, start_ms: number, duration_ms: number}} WaitPart
  * @typedef {{type: 'voiceagent.call_ended', reason: string}} CallEnded
  *
  * @typedef {{agent: string, profile: string, description: string, models: {part: string, name: string}[], limits: string[],

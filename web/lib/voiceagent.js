@@ -11,6 +11,7 @@
 import { closeStream, openMicrophone } from './microphone.js';
 import { CallProblem, problemFrom } from './problem.js';
 import { EVENT_CHANNEL } from './protocol.js';
+import { Pulse } from './pulse.js';
 
 /** @typedef {import('./protocol.js').ServerEvent} ServerEvent */
 /** @typedef {'idle' | 'asking' | 'connecting' | 'live' | 'unstable'} CallState */
@@ -40,6 +41,10 @@ export class VoiceAgent extends EventTarget {
     this._endReason = '';
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this._lostTimer = undefined;
+    /** @type {Pulse | null} */
+    this._pulse = null;
+    /** @type {import('./pulse.js').Pulsing} */
+    this._pulsing = 'fine';
   }
 
   /** True from `connect` until the call is over. */
@@ -61,10 +66,10 @@ export class VoiceAgent extends EventTarget {
       this._setState('asking');
       const microphone = await unlessCancelled(openMicrophone(microphoneId), attempt.signal);
       this.microphone = microphone;
-      this.setMuted(this.muted);
       this._setState('connecting');
       await this._open(microphone, attempt.signal);
       this._setState('live');
+      if (this._peer) this._pulse = new Pulse(this._peer, this.url, (now) => this._felt(now));
       if (this._endReason) this._finish(this._endReason);
     } catch (error) {
       this._release();
@@ -186,8 +191,22 @@ export class VoiceAgent extends EventTarget {
     }
   }
 
+  /**
+   * Why the server is not ready, such as an engine that is down; empty where it is ready or does not tell.
+   * @returns {Promise<string>}
+   */
+  async unready() {
+    try {
+      const state = await (await fetch(`${this.url}/readyz`, { cache: 'no-store' })).json();
+      return state.ready === false ? String(state.reason ?? '') : '';
+    } catch {
+      return '';
+    }
+  }
+
   /** @param {string} offer @param {AbortSignal} signal @returns {Promise<string>} */
   async _exchange(offer, signal) {
+    if (!/^[\x21-\x7e]*$/.test(this.key)) throw new CallProblem('invalid_api_key', 'A key holds letters, digits and signs, without spaces.');
     /** @type {Response} */
     let response;
     try {
@@ -198,7 +217,7 @@ export class VoiceAgent extends EventTarget {
       if (signal.aborted) throw new CallProblem('cancelled', 'The call was hung up.');
       throw new CallProblem('server_unreachable', error instanceof Error ? error.message : String(error));
     }
-    if (!response.ok) throw await problemFrom(response);
+    if (!response.ok) throw await problemFrom(response, this.key !== '');
     this._location = response.headers.get('Location') ?? '';
     return response.text();
   }
@@ -232,15 +251,23 @@ export class VoiceAgent extends EventTarget {
   _watch(peer) {
     if (this._peer !== peer) return;
     const state = peer.connectionState;
-    if (state === 'connected') {
+    if (state === 'connected' && this._pulsing === 'fine') {
       clearTimeout(this._lostTimer);
       if (this.state === 'unstable') this._setState('live');
-    } else if (state === 'disconnected' && this.state === 'live') {
+    } else if (state !== 'failed' && state !== 'closed') {
+      if (this.state !== 'live') return;
       this._setState('unstable');
       this._lostTimer = setTimeout(() => this._finish('lost'), LOST_AFTER_MS);
     } else if ((state === 'failed' || state === 'closed') && (this.state === 'live' || this.state === 'unstable')) {
       this._finish(this._endReason || 'lost');
     }
+  }
+
+  /** What comes from the server has stopped or comes again. @param {import('./pulse.js').Pulsing} now */
+  _felt(now) {
+    this._pulsing = now;
+    if (now === 'gone') this._finish(this._endReason || 'lost');
+    else if (this._peer) this._watch(this._peer);
   }
 
   /** @param {string} text */
@@ -263,6 +290,9 @@ export class VoiceAgent extends EventTarget {
 
   _release() {
     clearTimeout(this._lostTimer);
+    this._pulse?.stop();
+    this._pulse = null;
+    this._pulsing = 'fine';
     const peer = this._peer;
     this._peer = null;
     this._channel = null;
@@ -270,6 +300,7 @@ export class VoiceAgent extends EventTarget {
     peer?.close();
     closeStream(this.microphone);
     this.microphone = null;
+    this.muted = false;
   }
 
   /** Let the server free the call at once; it would notice by itself, later. */
@@ -282,7 +313,7 @@ export class VoiceAgent extends EventTarget {
 
   /** @returns {Record<string, string>} */
   _authorization() {
-    return this.key ? { Authorization: `Bearer ${this.key}` } : {};
+    return /^[\x21-\x7e]+$/.test(this.key) ? { Authorization: `Bearer ${this.key}` } : {};
   }
 
   /** @param {CallState} state @param {string} [reason] */
