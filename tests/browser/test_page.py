@@ -31,14 +31,15 @@ QUIET, LOUD = 0.003, 0.03
 """Root mean square of full scale."""
 
 
-def chromium() -> str:
+def chromium(*also: str) -> str:
+    """The browser's path. Skips the test where it, its driver or one of these packages is missing."""
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     missing = []
     if found is None:
         missing.append("Chromium (Debian: apt-get install chromium)")
     if shutil.which("node") is None:
         missing.append("Node.js (Debian: apt-get install nodejs)")
-    packages = [name for name in ("playwright-core", "axe-core") if not (HERE.parents[1] / "node_modules" / name).is_dir()]
+    packages = [name for name in ("playwright-core", *also) if not (HERE.parents[1] / "node_modules" / name).is_dir()]
     missing += [f"{name} (make browser)" for name in packages]
     if missing:
         reason = "not installed: " + ", ".join(missing)

@@ -22,7 +22,7 @@ NOTICED_MS = 2000.0
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What a person who goes through all states has seen."""
-    browser = chromium()
+    browser = chromium("axe-core")
     folder = tmp_path_factory.mktemp("states")
     shots = os.environ.get("VOICEAGENT_SCREENSHOTS", "-")
     with running_server(folder, environment={KEYS_VARIABLE: KEY}, exit_code=-signal.SIGKILL) as server:
