@@ -223,3 +223,25 @@ def _quoted_keys(body: str) -> str:
     outside = [re.sub(r"([{,]\s*)([\w.-]+)\s*:", r'\1"\2":', part) for part in parts[::2]]
     texts = [json.dumps(part, ensure_ascii=False) for part in parts[1::2]]
     return "".join(part + text for part, text in zip(outside, [*texts, ""], strict=True))
+
+
+def balanced(text: str) -> int:
+    """The length of the bracketed text at the beginning. 0 while it has not ended."""
+    depth, quote, escaped = 0, "", False
+    for index, character in enumerate(text):
+        if quote:
+            if escaped:
+                escaped = False
+            elif character == "\\":
+                escaped = True
+            elif character == quote:
+                quote = ""
+        elif character in "\"'":
+            quote = character
+        elif character in "[{(":
+            depth += 1
+        elif character in "]})":
+            depth -= 1
+            if not depth:
+                return index + 1
+    return 0

@@ -12,7 +12,8 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from voiceagent.conversation.history import Message
+from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.errors import EngineError
 from voiceagent.llm.answer import Answer
 from voiceagent.llm.chat_wire import Delta, ToolCalls
 from voiceagent.llm.engine import Generated, Lull, ToolSchema, Urgency
@@ -109,6 +110,7 @@ class OpenAiSession:
         servers.generations += 1
         self._prefilled = _characters(messages)
         try:
+            written: list[ToolCall] = []
             calls, answer, signs, has_thought = ToolCalls(), Answer(None, tools, servers.thought.closer), SignsOfLife(), False
             asked = self._deltas(messages, tools, urgency, servers.options.max_tokens, lambda: answer.thoughts.inside)
             async with aclosing(with_lulls(asked)) as deltas:
@@ -116,10 +118,15 @@ class OpenAiSession:
                     if isinstance(delta, Lull):
                         yield delta
                         continue
-                    for piece in answer.feed(delta.text):
-                        yield piece
-                    if delta.calls and not calls.begun and answer.thoughts.said:
-                        yield Lull(writes_call=True)
+                    pieces = answer.feed(delta.text)
+                    if delta.calls and not calls.begun:
+                        pieces += answer.begin_call()
+                        pieces += [Lull(writes_call=True)] if answer.thoughts.said else []
+                    for piece in pieces:
+                        if isinstance(piece, ToolCall):
+                            written.append(piece)
+                        else:
+                            yield piece
                     calls.add(delta.calls)
                     has_thought |= delta.thinks
                     if delta.calls or delta.thinks or answer.silent:
@@ -127,12 +134,25 @@ class OpenAiSession:
                             yield sign
             complete = calls.complete()
             servers.thought.learn(answer.thoughts)
-            for piece in [*answer.finish(), *complete]:
+            for piece in self._left(answer, written, complete):
                 yield piece
             if has_thought and not complete and not answer.called:
                 answer.thoughts.check_said()
         finally:
             servers.generations -= 1
+
+    def _left(self, answer: Answer, written: list[ToolCall], complete: list[ToolCall]) -> list[Generated]:
+        """What is yielded at a generation's end. Calls `written` into the text do not count beside calls of the API: they are the
+        same ones. Raises EngineError."""
+        try:
+            left = answer.finish(called=bool(complete))
+        except EngineError as error:
+            if not complete:
+                raise
+            log.warning("beside its tool calls: %s", error)
+            return [*complete]
+        texts = [piece for piece in left if not isinstance(piece, ToolCall)]
+        return [*texts, *(complete or [*written, *(piece for piece in left if isinstance(piece, ToolCall))])]
 
     async def prefill(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
         """See `LlmSession.prefill`. It is a request for one token, which fills the server's prefix cache. None is made if less

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from voiceagent.conversation.history import ToolCall
 from voiceagent.errors import EngineError
-from voiceagent.llm.call_texts import UNREADABLE, Calls, Schemas, json_calls, python_calls
+from voiceagent.llm.call_texts import UNREADABLE, Calls, Schemas, balanced, json_calls, python_calls
 from voiceagent.llm.engine import Generated, GeneratedText, Lull, ToolSchema
 from voiceagent.llm.tool_formats import Marks, ToolFormat
 
@@ -161,7 +161,7 @@ class ToolParser:
         if not begins:
             partial = len(text) < LONGEST_BEGINNING and _may_begin(text, self._form.bare)
             return None if partial and (not final or len(text) >= LEAST_OF_MARK) else 0
-        length = _balanced(text)
+        length = balanced(text)
         self._in_bare = not length
         if length:
             return length
@@ -254,25 +254,3 @@ def _may_begin(text: str, bare: str) -> bool:
     if "json" in bare and re.fullmatch(r"\[?\s*(?:\{\s*(?:\"[a-z_]{0,12}\"?\s*)?)?", text):
         return True
     return "python" in bare and re.fullmatch(r"\[\s*(?:[A-Za-z_][\w.]{0,80})?", text) is not None
-
-
-def _balanced(text: str) -> int:
-    """The length of the bracketed text at the beginning. 0 while it has not ended."""
-    depth, quote, escaped = 0, "", False
-    for index, character in enumerate(text):
-        if quote:
-            if escaped:
-                escaped = False
-            elif character == "\\":
-                escaped = True
-            elif character == quote:
-                quote = ""
-        elif character in "\"'":
-            quote = character
-        elif character in "[{(":
-            depth += 1
-        elif character in "]})":
-            depth -= 1
-            if not depth:
-                return index + 1
-    return 0
