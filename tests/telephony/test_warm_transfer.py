@@ -213,6 +213,25 @@ async def test_a_caller_who_hangs_up_while_the_accept_key_is_awaited_is_told_of_
         await until(lambda: not len(world.app[CALLS]))
 
 
+async def test_a_call_that_gives_its_transfer_up_as_the_caller_hangs_up_leaves_the_colleague_with_a_word(
+    world: SipWorld, tmp_path: Path
+) -> None:
+    world.summary_s = 20.0
+    async with (
+        phone(tmp_path, "alice", world.pbx_port) as alice,
+        phone(tmp_path, "bob", world.pbx_port, answers=True) as bob,
+    ):
+        call = await connected(world, alice)
+        assert call.leg.put_through is not None
+        transfer = asyncio.ensure_future(call.leg.put_through("sales"))
+        await bob.wait_heard(partial(is_loud, SUMMARY_HZ))
+        await alice.do("hangup")
+        await asyncio.wait((call.leg.over,))
+        transfer.cancel()
+        await bob.wait_told("CALL_CLOSED")
+        assert is_loud(GONE_HZ, bob.heard())
+
+
 async def test_an_answering_machine_does_not_get_the_caller(world: SipWorld, tmp_path: Path) -> None:
     world.summary_s = 20.0
     async with (
