@@ -21,7 +21,7 @@ FAX_HZ, FAX_MS, AFTER_FAX_MS = (1_080.0, 1_120.0), 400, 3_500
 """A fax machine that calls (ITU-T T.30): its tone comes every 3.5 s."""
 TOGETHER_MS = 700
 """Tones that follow each other sooner are a signal of the line's, such as the three of the information tone."""
-BUSY_MS, AFTER_BUSY_MS = 180, 700
+BUSY_MS, AFTER_BUSY_MS = 300, 700
 RING_MS, AFTER_RING_MS = 700, 6_500
 """From so long on a tone of a line's pitch may be one of busy or ring-back, and the next would come within this silence."""
 SAME_HZ = 40.0
