@@ -123,21 +123,20 @@ def serve(
     limits = load_budgets(budgets or default_budgets_file()).extended(name, profile_of(agent, known).budgets)
     service = AgentService(agent, limits, keys, operator_keys, event_logs=event_logs).service()
     service = dataclasses.replace(service, drain_timeout_s=drain_timeout_s)
-    limited = LimitedHandler(log_handler, service.metrics.log_left_out)
-    logs.replace(log_handler, limited)
     app = make_app(service)
-    app.cleanup_ctx.append(lambda _: limited.tell_from_time_to_time())
-    asyncio.run(
-        run_server(
-            app,
-            host,
-            port,
-            keys=(*keys, *operator_keys),
-            max_connections=max_connections,
-            on_bound=lambda url: click.echo(f"loading the {agent.profile} profile …"),
-            on_ready=lambda url: click.echo(f"{agent.name} answers at {url}"),
+    with LimitedHandler(log_handler, service.metrics.log_left_out) as limited:
+        app.cleanup_ctx.append(lambda _: limited.tell_from_time_to_time())
+        asyncio.run(
+            run_server(
+                app,
+                host,
+                port,
+                keys=(*keys, *operator_keys),
+                max_connections=max_connections,
+                on_bound=lambda url: click.echo(f"loading the {agent.profile} profile …"),
+                on_ready=lambda url: click.echo(f"{agent.name} answers at {url}"),
+            )
         )
-    )
 
 
 def with_own_models(agent: AgentConfig, stt: str, llm: str, tts: str) -> AgentConfig:

@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
-from voiceagent.logs import TURNS
+from voiceagent import logs
 
 LINES = 5
 TURN_LINES = 100
@@ -30,7 +30,8 @@ class _Kind:
 
 
 class LimitedHandler(logging.Handler):
-    """Hands lines on to another handler. The kind of a line is the place that writes it: logger, level, file and line of code."""
+    """Hands lines on to another handler, in whose place it stands inside `with`. The kind of a line is the place that writes it:
+    logger, level, file and line of code."""
 
     def __init__(
         self,
@@ -43,6 +44,14 @@ class LimitedHandler(logging.Handler):
         self._kinds: dict[tuple[str, int, str, int], _Kind] = {}
         self._on_left_out = on_left_out
         self._clock = clock
+
+    def __enter__(self) -> LimitedHandler:
+        logs.replace(self._target, self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        logs.replace(self, self._target)
+        self.close()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line, or count it. What was counted in a period that is over is told first."""
@@ -58,7 +67,7 @@ class LimitedHandler(logging.Handler):
             self._tell(kind)
             kind.began_s, kind.lines = now_s, 0
         kind.lines += 1
-        if kind.lines <= (TURN_LINES if record.name == TURNS else LINES):
+        if kind.lines <= (TURN_LINES if record.name == logs.TURNS else LINES):
             self._target.handle(record)
             return
         kind.left_out += 1
