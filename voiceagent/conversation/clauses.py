@@ -5,31 +5,30 @@ from __future__ import annotations
 
 import re
 
+from voiceagent.conversation.sentence_ends import CLOSING, ends_plainly, sentence_ends
+from voiceagent.turn_taking.abbreviations import Abbreviations
+
 FIRST_CLAUSE_MIN_WORDS = 2
 MAX_CLAUSE_WORDS = 24
 
-_OPENERS, _CLOSERS = "\"'([“‘«「『（", "\"')]”’»」』）"
-_CLOSING = r"[\"')\]”’»」』）]*"
-_SENTENCE_END = re.compile(rf"[.!?…؟۔]+{_CLOSING}(?=\s)|[。！？｡।॥]+{_CLOSING}")
+_SENTENCE_END = re.compile(rf"[.!?…؟۔]+{CLOSING}(?=\s)|[。！？｡।॥]+{CLOSING}")
 """Some scripts write no spaces, or have their own sign for the end of a sentence. Their signs need no space after them."""
-_CLAUSE_END = re.compile(rf"[,;:—–،؛]{_CLOSING}(?=\s)|[，；：、]{_CLOSING}")
+_CLAUSE_END = re.compile(rf"[,;:—–،؛]{CLOSING}(?=\s)|[，；：、]{CLOSING}")
 _LINE_END = re.compile(r"\s*\n\s*")
+_NONE = Abbreviations()
 _PLAIN_WAIT_MS = 100.0
 """The next token mostly comes sooner. It shows whether `example.` is followed by `com`."""
 _UNSURE_WAIT_MS = 300.0
-_LAST_END = re.compile(rf"[.!?…؟۔]+{_CLOSING}$")
-_LAST_CLAUSE_END = re.compile(rf"[,;:—–،؛]{_CLOSING}$")
-_PLAIN_STOP = re.compile(r"[^\W\d_](?:[\w'’-]*[^\W\d_])\.")
-"""A word that ends with a letter, and one full stop."""
-_PAIRS = ("()", "[]", "“”", "«»", "「」", "『』", '""')
+_LAST_END = re.compile(rf"[.!?…؟۔]+{CLOSING}$")
+_LAST_CLAUSE_END = re.compile(rf"[,;:—–،؛]{CLOSING}$")
 
 
 def split_clauses(
-    buffer: str, *, first: bool, final: bool, abbreviations: frozenset[str] = frozenset(), paused: bool = False
+    buffer: str, *, first: bool, final: bool, abbreviations: Abbreviations = _NONE, paused: bool = False
 ) -> tuple[tuple[str, ...], str]:
     """Cut the complete clauses off the front of `buffer`. Returns the clauses and the rest. `first` says that none was cut from
-    this reply yet, `final` that no more text comes, `paused` that none comes for now. The full stop of `abbreviations` ends no
-    clause, unless the text pauses there. Clauses and rest hold all words of the buffer."""
+    this reply yet, `final` that no more text comes, `paused` that none comes for now. A full stop of `abbreviations` ends no
+    clause where the sentence goes on, unless the text pauses there. Clauses and rest hold all words of the buffer."""
     clauses: list[str] = []
     if paused:
         buffer = f"{buffer.rstrip()} "
@@ -46,25 +45,17 @@ def split_clauses(
     return tuple(clause for clause in clauses if clause), buffer
 
 
-def end_wait_ms(buffer: str, *, first: bool, abbreviations: frozenset[str] = frozenset()) -> float:
+def end_wait_ms(buffer: str, *, first: bool, abbreviations: Abbreviations = _NONE) -> float:
     """How long to wait for the text behind the buffer before what ends there is said. It is short if the end is plain, and longer
     if the text may go on: after an abbreviation, a number or an open quotation mark. 0: nothing ends there."""
     text = buffer.rstrip()
     if _LAST_END.search(text):
-        return _PLAIN_WAIT_MS if _ends_plainly(text, abbreviations) else _UNSURE_WAIT_MS
+        return _PLAIN_WAIT_MS if ends_plainly(text, abbreviations) else _UNSURE_WAIT_MS
     ends_clause = first and _LAST_CLAUSE_END.search(text) and len(text.split()) >= FIRST_CLAUSE_MIN_WORDS
     return _UNSURE_WAIT_MS if ends_clause else 0.0
 
 
-def _ends_plainly(text: str, abbreviations: frozenset[str]) -> bool:
-    word = text.split()[-1].rstrip(_CLOSERS).lstrip(_OPENERS)
-    opened = any(text.count(pair[0]) % 2 if pair == '""' else text.count(pair[0]) > text.count(pair[1]) for pair in _PAIRS)
-    if opened or word.lower() in abbreviations or any(sign in word[:-1] for sign in "@/.…"):
-        return False
-    return _PLAIN_STOP.fullmatch(word) is not None or word[-1:] in tuple("!?؟۔")
-
-
-def _first_end(buffer: str, abbreviations: frozenset[str], *, first: bool, paused: bool) -> int | None:
+def _first_end(buffer: str, abbreviations: Abbreviations, *, first: bool, paused: bool) -> int | None:
     """Where the first complete clause ends. None if more text is needed."""
     line = _LINE_END.search(buffer)
     if line is not None:
@@ -73,12 +64,13 @@ def _first_end(buffer: str, abbreviations: frozenset[str], *, first: bool, pause
     return _end_in_line(buffer, abbreviations, first=first, paused=paused)
 
 
-def _end_in_line(buffer: str, abbreviations: frozenset[str], *, first: bool, paused: bool) -> int | None:
+def _end_in_line(buffer: str, abbreviations: Abbreviations, *, first: bool, paused: bool) -> int | None:
     for match in _SENTENCE_END.finditer(buffer):
-        words = buffer[: match.end()].split()
-        pauses_here = paused and not buffer[match.end() :].strip()
-        if words and (pauses_here or words[-1].lower() not in abbreviations):
-            return match.end() if len(words) <= MAX_CLAUSE_WORDS else _comma_or_word_end(buffer[: match.end()])
+        text, following = buffer[: match.end()], buffer[match.end() :]
+        quoted = not following.strip("» \u00a0\u202f\n") and text.count("«") > text.count("»")
+        pauses_here = paused and not following.strip()
+        if pauses_here or (not quoted and sentence_ends(text, following, abbreviations)):
+            return match.end() if len(text.split()) <= MAX_CLAUSE_WORDS else _comma_or_word_end(text)
     if first:
         for match in _CLAUSE_END.finditer(buffer):
             if len(buffer[: match.end()].split()) >= FIRST_CLAUSE_MIN_WORDS:

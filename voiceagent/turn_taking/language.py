@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from voiceagent.turn_taking.abbreviations import Abbreviations
 from voiceagent.turn_taking.handover_words import HandoverWords
 from voiceagent.turn_taking.phone_words import PhoneWords
 
@@ -159,8 +160,7 @@ class Language:
     """Names of the sign between the halves of an e-mail address."""
     dots: frozenset[str] = frozenset()
     """Names of a full stop in an address."""
-    abbreviations: frozenset[str] = frozenset()
-    """Words in small letters whose full stop ends no sentence."""
+    abbreviations: Abbreviations = field(default_factory=Abbreviations)
     sayings: Sayings = Sayings()
     prompts: Prompts = Prompts()
     phone: PhoneWords = field(default_factory=PhoneWords)

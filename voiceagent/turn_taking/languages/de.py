@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from voiceagent.turn_taking.abbreviations import Abbreviations
 from voiceagent.turn_taking.handover_words import HandoverWords
 from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
 from voiceagent.turn_taking.person_request import PersonWords
@@ -89,7 +90,36 @@ GERMAN = Language(
     spelling=word_set("at punkt strich bindestrich unterstrich schrägstrich doppel wie komma klammeraffe"),
     email_signs=word_set("at klammeraffe"),
     dots=word_set("punkt dot"),
-    abbreviations=written_set("hr. fr. dr. prof. z.b. d.h. u.a. ca. bzw. usw. str. nr. tel. inkl."),
+    abbreviations=Abbreviations(
+        never=written_set(
+            """hr. fr. hrn. dr. prof. dipl. ing. z.b. d.h. u.a. u.ä. i.d.r. z.t. v.a. o.ä. bzw. ca. evtl. ggf. inkl. exkl.
+            zzgl. vgl. sog. max. min. st. geb. gest. bspw. insb. mind. allg. ev. kath. tägl. wg."""
+        ),
+        before_number=written_set(
+            """nr. abb. tab. s. bd. kap. art. abs. tel. jan. feb. mrz. apr. jun. jul. aug. sep. sept. okt. nov. dez."""
+        ),
+        compounds=written_set("str."),
+        before_name=written_set("mio. mrd. tsd. mr. mrs."),
+        may_end=written_set("usw. etc. u.s.w. co. jr. sen. std. min. sek. jh. uvm."),
+        starters=written_set(
+            """das der die dies dieser diese dieses es er sie wir ich ihr man ein eine sein mein unser dort hier da danach dann
+            deshalb daher doch aber und oder wenn weil ob was wer wie wo wann warum welche welcher welches können kann
+            möchten möchte soll sollen haben hat ist sind war bitte ja nein gut danke auch nun jetzt in im am an auf für mit
+            von zu bei nach vor um bis als so also noch heute morgen außerdem"""
+        ),
+        lettered=written_set(
+            """plan vitamin option gruppe klasse typ hepatitis abschnitt anhang gate terminal block reihe stufe teil form"""
+        ),
+        months=written_set(
+            """januar jänner februar märz april mai juni juli august september oktober november dezember jan feb apr jun jul
+            aug sep sept okt nov dez"""
+        ),
+        before_ordinal=written_set(
+            """am der die das dem den des vom zum zur im beim ab bis seit jeder jede jedes jeden jedem mein meine meinen ihr
+            ihre ihren ihrem ihrer sein seine unser unsere unseren ein eine einen einem einer kein keine nach pro und oder
+            diesen diese dieser"""
+        ),
+    ),
     sayings=Sayings(
         check_in="Sind Sie noch da?",
         farewell="Auf Wiederhören.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from voiceagent.turn_taking.abbreviations import Abbreviations
 from voiceagent.turn_taking.handover_words import HandoverWords
 from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
 from voiceagent.turn_taking.person_request import PersonWords
@@ -81,7 +82,40 @@ ENGLISH = Language(
     spelling=word_set("at dot dash hyphen underscore slash double triple capital comma point as for"),
     email_signs=word_set("at"),
     dots=word_set("dot point"),
-    abbreviations=written_set("mr. mrs. ms. dr. prof. st. vs. e.g. i.e. a.m. p.m. approx."),
+    abbreviations=Abbreviations(
+        never=written_set(
+            """mr. mrs. ms. mx. dr. prof. rev. hon. gov. sen. rep. capt. lt. col. sgt. gen. messrs. vs. e.g. i.e. cf. viz.
+            approx. resp. incl. excl. esp. ca."""
+        ),
+        before_number=written_set(
+            """no. nos. nr. fig. figs. eq. p. pp. vol. vols. ch. chap. sec. sect. art. para. pt. apt. ste. rm. ext. ver. v.
+            tel. ph. jan. feb. mar. apr. jun. jul. aug. sep. sept. oct. nov. dec."""
+        ),
+        before_name=written_set(
+            "st. ste. mt. ft. n. s. e. w. n.w. s.w. n.e. s.e. ave. blvd. rd. ln. pl. sq. hwy. bldg. dept. univ."
+        ),
+        may_end=written_set(
+            """a.m. p.m. etc. inc. ltd. co. corp. llc. jr. sr. esq. bros. ph.d. m.d. b.a. m.a. b.c. a.d. al. est. min. max.
+            hrs. hr. mins. lbs. oz."""
+        ),
+        names=written_set(
+            """monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
+            september october november december eastern pacific central mountain greenwich"""
+        ),
+        starters=written_set(
+            """the a an it it's its it'll this that that's these those there there's here here's he he's she she's we we're
+            we'll we've you you're you'll you've they they're they'll i i'm i'll i've i'd his her their my our your what
+            what's when where who why how which can could will would shall should is are was were do does did have has
+            please if but and so or because then now also after before in on at for from with by to as no yes not let let's
+            would just only once while although however thanks thank sorry okay next all both each every some many most"""
+        ),
+        pronouns=written_set("i"),
+        lettered=written_set(
+            """plan vitamin option grade group class type hepatitis section appendix exhibit gate terminal platform room
+            building block row seat level part answer choice letter category tier zone schedule form side step unit wing
+            model line door"""
+        ),
+    ),
     sayings=Sayings(
         check_in="Are you still there?",
         farewell="Goodbye.",

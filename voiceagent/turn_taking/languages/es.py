@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from voiceagent.turn_taking.abbreviations import Abbreviations
 from voiceagent.turn_taking.handover_words import HandoverWords
 from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
 from voiceagent.turn_taking.person_request import PersonWords
@@ -92,7 +93,23 @@ SPANISH = Language(
     spelling=word_set("arroba punto guion barra doble como coma"),
     email_signs=word_set("arroba"),
     dots=word_set("punto"),
-    abbreviations=written_set("sr. sra. srta. dr. dra. ud. uds. a.m. p.m. pág. núm. tel. p.ej."),
+    abbreviations=Abbreviations(
+        never=written_set(
+            """sr. sra. srta. sres. dr. dra. prof. d. dña. ud. uds. vd. lic. ing. p.ej. ee. aprox. av. avda. c. vs. sta. sto."""
+        ),
+        before_number=written_set("núm. n.º nº. no. pág. págs. fig. tel. teléf. art. cap. vol. apdo. tlf."),
+        before_name=written_set("s.a."),
+        may_end=written_set("a.m. p.m. etc. ee.uu. cía. jr. min. hab. a.c. d.c."),
+        names=written_set("hora"),
+        starters=written_set(
+            """el la los las un una es son está están hay esto este esta eso él ella nosotros usted ustedes yo tú mi su nuestro
+            qué cuándo dónde quién cómo cuál por para pero y o si no sí gracias también luego después antes ahora en con de
+            a al se le lo nos me te puede pueden quiere"""
+        ),
+        lettered=written_set(
+            """plan vitamina opción grupo clase tipo hepatitis sección anexo puerta terminal bloque fila nivel parte"""
+        ),
+    ),
     sayings=Sayings(
         check_in="¿Sigue ahí?",
         farewell="Hasta luego.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from voiceagent.turn_taking.abbreviations import Abbreviations
 from voiceagent.turn_taking.handover_words import HandoverWords
 from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
 from voiceagent.turn_taking.person_request import PersonWords
@@ -76,7 +77,20 @@ FRENCH = Language(
     spelling=word_set("arobase point tiret slash double comme virgule"),
     email_signs=word_set("arobase at"),
     dots=word_set("point"),
-    abbreviations=written_set("m. mme. mlle. dr. pr. p.ex. env. tél. av. bd. n°."),
+    abbreviations=Abbreviations(
+        never=written_set("m. mm. mme. mlle. dr. pr. me. p.ex. env. av. bd. boul. st. ste. vs. cf. c.-à-d. max. min."),
+        before_number=written_set("n°. no. fig. p. pp. vol. chap. art. tél. tel. janv. févr. avr. juil. sept. oct. nov. déc."),
+        before_name=written_set("s.a."),
+        may_end=written_set("etc. cie. apr. av.j.-c. j.-c."),
+        starters=written_set(
+            """le la les l'un un une des ce cela c'est cet cette ces il elle on nous vous ils elles je tu mon ma notre votre
+            leur qui que quand où comment pourquoi quel quelle est-ce pour mais et ou si non oui merci aussi ensuite puis
+            après avant maintenant en dans avec de à au se voulez pouvez y"""
+        ),
+        lettered=written_set(
+            """plan vitamine option groupe classe type hépatite section annexe porte terminal bloc rang niveau partie"""
+        ),
+    ),
     sayings=Sayings(
         check_in="Vous êtes toujours là ?",
         farewell="Au revoir.",

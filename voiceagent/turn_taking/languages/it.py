@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from voiceagent.turn_taking.abbreviations import Abbreviations
 from voiceagent.turn_taking.handover_words import HandoverWords
 from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
 from voiceagent.turn_taking.person_request import PersonWords
@@ -74,7 +75,24 @@ ITALIAN = Language(
     spelling=word_set("chiocciola punto trattino barra doppia come virgola"),
     email_signs=word_set("chiocciola at"),
     dots=word_set("punto"),
-    abbreviations=written_set("sig. sig.ra dott. dr. prof. ing. p.es. tel. ca. n."),
+    abbreviations=Abbreviations(
+        never=written_set(
+            """sig. sig.ra sig.na sigg. dott. dott.ssa dr. prof. prof.ssa ing. avv. arch. p.es. ad.es. ca. s. vs. on. gent.mo"""
+        ),
+        before_number=written_set(
+            """n. nr. no. tel. pag. pagg. fig. art. cap. vol. int. gen. febb. apr. giu. lug. ago. sett. ott. nov. dic."""
+        ),
+        before_name=written_set("s.p.a. s.r.l."),
+        may_end=written_set("ecc. etc. a.m. p.m. a.c. d.c. jr. min."),
+        starters=written_set(
+            """il lo la i gli le un una è sono c'è ci questo questa quello lui lei noi voi loro io tu mio suo nostro vostro che
+            chi cosa quando dove come perché quale per ma e o se no sì grazie anche poi dopo prima ora adesso in con di a da
+            al si può vuole"""
+        ),
+        lettered=written_set(
+            """piano vitamina opzione gruppo classe tipo epatite sezione allegato uscita terminal blocco fila livello parte"""
+        ),
+    ),
     sayings=Sayings(
         check_in="È ancora in linea?",
         farewell="Arrivederci.",

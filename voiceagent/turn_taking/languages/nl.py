@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from voiceagent.turn_taking.abbreviations import Abbreviations
 from voiceagent.turn_taking.handover_words import HandoverWords
 from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
 from voiceagent.turn_taking.person_request import PersonWords
@@ -77,7 +78,23 @@ DUTCH = Language(
     spelling=word_set("apenstaartje punt streepje schuine dubbel zoals komma"),
     email_signs=word_set("apenstaartje at"),
     dots=word_set("punt dot"),
-    abbreviations=written_set("dhr. mevr. dr. prof. bijv. ca. d.w.z. m.b.t. nr. tel. t.a.v."),
+    abbreviations=Abbreviations(
+        never=written_set(
+            """dhr. mevr. vs. mw. dr. drs. ir. ing. mr. prof. bijv. bv. ca. d.w.z. m.b.t. t.a.v. t/m. o.a. i.p.v. i.v.m. m.a.w.
+            n.a.v. incl. excl. max. min. evt. resp. vgl. st."""
+        ),
+        before_number=written_set(
+            """nr. nrs. blz. no. tel. p. pag. afb. fig. art. hfst. jan. feb. mrt. apr. jun. jul. aug. sep. sept. okt. nov. dec."""
+        ),
+        before_name=written_set("b.v. n.v."),
+        may_end=written_set("enz. etc. a.m. p.m. jr. sr. v.chr. n.chr. a.u.b. s.v.p."),
+        starters=written_set(
+            """de het een dit dat deze die er hier daar hij zij ze wij we ik u jij je jullie mijn uw ons onze wat wie waar
+            wanneer waarom hoe welke kan kunt wilt wil zal is zijn was maar en of als omdat nee ja dank bedankt ook dan
+            daarna nu in op aan voor met van te bij naar om tot"""
+        ),
+        lettered=written_set("plan vitamine optie groep klasse type hepatitis sectie bijlage gate terminal blok rij niveau deel"),
+    ),
     sayings=Sayings(
         check_in="Bent u er nog?",
         farewell="Tot ziens.",

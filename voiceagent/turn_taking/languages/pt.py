@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from voiceagent.turn_taking.abbreviations import Abbreviations
 from voiceagent.turn_taking.handover_words import HandoverWords
 from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
 from voiceagent.turn_taking.person_request import PersonWords
@@ -89,7 +90,22 @@ PORTUGUESE = Language(
     spelling=word_set("arroba ponto traço hífen barra dobrado como vírgula"),
     email_signs=word_set("arroba"),
     dots=word_set("ponto"),
-    abbreviations=written_set("sr. sra. dr. dra. prof. a.m. p.m. tel. núm. av. p.ex."),
+    abbreviations=Abbreviations(
+        never=written_set("sr. sra. srs. srta. dr. dra. prof. profa. eng. d. av. r. p.ex. aprox. vs. sto. sta. v.exa."),
+        before_number=written_set(
+            """núm. n.º nº. no. n. tel. pág. págs. fig. art. cap. vol. jan. fev. mar. abr. jun. jul. ago. set. out. nov. dez."""
+        ),
+        before_name=written_set("s.a."),
+        may_end=written_set("a.m. p.m. etc. ltda. lda. cia. jr. min. a.c. d.c."),
+        starters=written_set(
+            """o a os as um uma é são está estão há isto isso este esta ele ela nós você vocês eu tu meu seu nosso que quem
+            quando onde como qual por para mas e ou se não sim obrigado obrigada também depois antes agora em no na com de
+            ao pode podem quer"""
+        ),
+        lettered=written_set(
+            """plano vitamina opção grupo classe tipo hepatite seção secção anexo portão terminal bloco fila nível parte"""
+        ),
+    ),
     sayings=Sayings(
         check_in="Ainda está aí?",
         farewell="Até logo.",
