@@ -1,11 +1,12 @@
-"""Dates and times as they are written in English, in words. Pure."""
+"""Dates as they are written in English, in words. Pure."""
 
 from __future__ import annotations
 
 import re
 
-from voiceagent.text_normalization.exactly import letters
-from voiceagent.text_normalization.numerals import cardinal, ordinal, year
+from voiceagent.text_normalization.context import before
+from voiceagent.text_normalization.numerals import ordinal, year
+from voiceagent.text_normalization.times import clock_words, offset
 
 _MONTHS = (
     "January",
@@ -23,12 +24,30 @@ _MONTHS = (
 )
 _MONTH = "(?P<month>" + "|".join(f"{month[:3]}(?:{month[3:]}|\\b\\.?)" for month in _MONTHS) + "|Sept\\.?)"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?\b(?!:)"
-ISO = re.compile(r"(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})")
-NUMERIC = re.compile(r"(?P<first>\d{1,2})(?P<sign>[/.])(?P<second>\d{1,2})(?P=sign)(?P<year>\d{4})")
+ISO = re.compile(r"(?P<year>\d{4})(?P<sign>[-/])(?P<month>\d{1,2})(?P=sign)(?P<day>\d{1,2})(?!\d)")
+NUMERIC = re.compile(r"(?P<first>\d{1,2})(?P<sign>[/.-])(?P<second>\d{1,2})(?P=sign)(?P<year>\d{4}|\d{2})(?![\d.-])")
 MONTH_FIRST = re.compile(rf"{_MONTH}\s+{_DAY}(?:,?\s+(?P<year>\d{{4}})\b)?")
 DAY_FIRST = re.compile(rf"{_DAY}\s+(?:of\s+)?{_MONTH}(?:,?\s+(?P<year>\d{{4}})\b)?")
-CLOCK = re.compile(r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::\d{2})?(?:\s?(?P<half>[aApP])(?:\.[mM]\.|[mM]\b))?")
-HOUR = re.compile(r"(?P<hour>\d{1,2})\s?(?P<half>[aApP])(?:\.[mM]\.|[mM]\b)")
+_DAYS = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?\s?[-–—]\s?(?P<last>\d{1,2})(?:st|nd|rd|th)?\b(?!:)"
+MONTH_SPAN = re.compile(rf"{_MONTH}\s+{_DAYS}(?:,?\s+(?P<year>\d{{4}})\b)?")
+DAY_SPAN = re.compile(rf"{_DAYS}\s+(?:of\s+)?{_MONTH}(?:,?\s+(?P<year>\d{{4}})\b)?")
+MONTH_YEAR = re.compile(rf"{_MONTH},?\s+(?P<year>[12]\d{{3}})\b")
+MONTH_ALONE = re.compile(r"(?P<month>Jan|Feb|Apr|Aug|Sept?|Oct|Nov|Dec)\.")
+STAMP = re.compile(
+    r"(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})(?:T|\s)(?P<clock>\d{2}:\d{2}(?::\d{2})?)(?:[.,]\d{1,9})?"
+    r"(?:(?P<utc>Z)|(?P<sign>[+-])(?P<hours>\d{2}):?(?P<minutes>\d{2}))?"
+)
+SHORT = re.compile(r"(?P<first>\d{1,2})/(?P<second>\d{1,2})(?![/\d])")
+YEAR_MONTH = re.compile(r"(?P<year>(?:19|20)\d{2})-(?P<month>0[1-9])(?![-\d])")
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_WEEKDAY = r"(?:(?:Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)(?:[a-z]*day)?|MON|TUES?|WED|THU(?:RS?)?|FRI|SAT|SUN)\b\.?"
+WEEKDAY_SPAN = re.compile(rf"(?P<first>{_WEEKDAY})(?P<sign>\s?[-–—/&]\s?)(?P<last>{_WEEKDAY})(?P<third>/{_WEEKDAY})?")
+WEEKDAY = re.compile(
+    r"(?P<day>Mon|Tues?|Wed|Thu(?:rs?)?|Fri)\b\.?(?!\w)|(?P<other>Sat|Sun)\b\.?(?=,?\s(?:\d|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))"
+)
+_BEFORE_DATE = frozenset(
+    ("on", "by", "until", "till", "before", "after", "since", "due", "starting", "dated", "from", "for", "date")
+)
 
 
 def _month(name: str) -> str:
@@ -51,7 +70,8 @@ def numeric(match: re.Match[str], *, day_first: bool) -> str | None:
     first, second = int(match["first"]), int(match["second"])
     if (day_first or match["sign"] == "." or first > 12) and second <= 12:
         first, second = second, first
-    return _date(first, second, match["year"])
+    its_year = match["year"]
+    return _date(first, second, its_year if len(its_year) == 4 else f"{20 if int(its_year) < 70 else 19}{its_year}")
 
 
 def month_first(match: re.Match[str]) -> str | None:
@@ -68,20 +88,72 @@ def day_first(match: re.Match[str]) -> str | None:
     return f"{article}{ordinal(int(match['day']))} of {_month(match['month'])}{its_year}"
 
 
-def clock(match: re.Match[str]) -> str | None:
-    """15:45, 3:30 pm, 9:05."""
-    hour, minute = int(match["hour"]), int(match["minute"])
-    if hour > 24 or minute > 59:
+def month_span(match: re.Match[str]) -> str | None:
+    """March 3-5, 2025."""
+    if not 1 <= int(match["day"]) < int(match["last"]) <= 31:
         return None
-    half = f" {letters(match['half'] + 'm')}" if match["half"] else ""
-    if minute:
-        return f"{cardinal(str(hour))} {'oh ' if minute < 10 else ''}{cardinal(str(minute))}{half}"
-    if half:
-        return f"{cardinal(str(hour))}{half}"
-    full = "hundred" if hour > 12 else "o'clock"
-    return f"{cardinal(str(hour))} {full}"
+    its_year = f", {year(int(match['year']))}" if match["year"] else ""
+    return f"{_month(match['month'])} {ordinal(int(match['day']))} to {ordinal(int(match['last']))}{its_year}"
 
 
-def hour(match: re.Match[str]) -> str | None:
-    """9 am."""
-    return f"{cardinal(match['hour'])} {letters(match['half'] + 'm')}" if 1 <= int(match["hour"]) <= 12 else None
+def day_span(match: re.Match[str]) -> str | None:
+    """3-5 March 2025."""
+    if not 1 <= int(match["day"]) < int(match["last"]) <= 31:
+        return None
+    its_year = f", {year(int(match['year']))}" if match["year"] else ""
+    days = f"{ordinal(int(match['day']))} to the {ordinal(int(match['last']))}"
+    article = "" if before(match) == "the" else "the "
+    return f"{article}{days} of {_month(match['month'])}{its_year}"
+
+
+def month_year(match: re.Match[str]) -> str:
+    """Jan. 2025."""
+    return f"{_month(match['month'])} {year(int(match['year']))}"
+
+
+def month_alone(match: re.Match[str]) -> str:
+    """Sept."""
+    return _month(match["month"])
+
+
+def year_month(match: re.Match[str]) -> str:
+    """2025-03."""
+    return f"{_MONTHS[int(match['month']) - 1]} {year(int(match['year']))}"
+
+
+def stamp(match: re.Match[str]) -> str | None:
+    """2025-03-15T10:30:00Z."""
+    date = _date(int(match["month"]), int(match["day"]), match["year"])
+    time = clock_words(match["clock"], exact=False)
+    zone = " U T C" if match["utc"] else ""
+    if match["sign"]:
+        zone = f" U T C {offset(match['sign'], match['hours'], match['minutes'])}"
+    return f"{date}, at {time}{zone}" if date and time else None
+
+
+def short(match: re.Match[str], *, day_first: bool) -> str | None:
+    """3/15 where a date is meant."""
+    first, second = int(match["first"]), int(match["second"])
+    near = before(match)
+    dated = near in _BEFORE_DATE or any(day.lower().startswith(near) for day in _WEEKDAYS if len(near) > 2)
+    if not dated and not (first <= 12 < second <= 31 and second not in (16, 20)):
+        return None
+    month, day = (second, first) if (day_first or first > 12) and second <= 12 else (first, second)
+    return _date(month, day, None)
+
+
+def _weekday(name: str) -> str:
+    return next(day for day in _WEEKDAYS if day.lower().startswith(name[:3].lower()))
+
+
+def weekday_span(match: re.Match[str]) -> str:
+    """Mon-Fri, Sat & Sun, Mon/Wed/Fri."""
+    first, last, third = _weekday(match["first"]), _weekday(match["last"]), match["third"]
+    if third:
+        return f"{first}, {last} and {_weekday(third[1:])}"
+    return f"{first} {'and' if match['sign'].strip() in '/&' else 'to'} {last}"
+
+
+def weekday(match: re.Match[str]) -> str:
+    """Wed. and, before a date or a time, Sat and Sun."""
+    return _weekday(match["day"] or match["other"])

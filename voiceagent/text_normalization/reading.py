@@ -3,77 +3,20 @@ history keep what is written while the voice says what is meant. Pure."""
 
 from __future__ import annotations
 
-import functools
 import itertools
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from voiceagent.text_normalization import dates, quantities
-from voiceagent.text_normalization.exactly import LONGEST, address, exactly, is_word, letters, spelt, telephone
+from voiceagent.text_normalization.exactly import exactly
+from voiceagent.text_normalization.forms import OPEN, english_forms
 from voiceagent.text_normalization.ipa import IPA_BEGIN, IPA_END
-from voiceagent.text_normalization.numerals import cardinal
-
-Form = tuple[re.Pattern[str], Callable[[re.Match[str]], str | None]]
 
 MOST_CHARACTERS = 1800
 """The most characters of a spoken clause. No voice takes more; a longer clause is left as it is written."""
-_OPENERS = re.compile(r"(?:[\"'“‘\[]|\((?!\d{3}\)\s?\d))*")
-_TAIL = re.compile(r"[.,!?;:…\"'”’)\]]*(?=\s|$)")
+_OPENERS = re.compile(r"(?:[\"“‘\[]|'(?!\d0s\b)|\((?!\d{2,5}\)[\s.-]?\d))*")
+_TAIL = re.compile(r"(?:['’]s)?[.,!?;:…\"'”’)\]]*(?=[\s—]|$)")
 _POSSESSIVE = re.compile(r"['’][sS](?=[.,!?;:…\"'”’)\]]*(?:\s|$))")
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-_WEB = re.compile(
-    r"https?://[^\s,;!?]*[\w/]|www\.[\w-]+(?:\.[\w-]+)+(?:/[\w/-]*)?|[\w-]+\.(?:com|org|net|io|dev|app)(?:/[\w/-]*)?\b"
-)
-_TELEPHONE = re.compile(r"\+\d[\d\s()-]{6,18}\d|\(\d{3}\)\s?\d{3}[-\s]\d{4}|\d{3}[-\s]\d{3}[-\s]\d{4}|\d{3}-\d{4}")
-_CODE = re.compile(r"(?=[A-Za-z0-9-]*\d)(?=[A-Za-z0-9-]*[A-Za-z])[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*")
-
-
-def _code(match: re.Match[str]) -> str | None:
-    """AB-48271 letter by letter, Gate-12 as a word and a number."""
-    said = []
-    for part in match.group().split("-"):
-        if part.isalpha() and len(part) >= 3 and is_word(part):
-            said.append(part)
-        elif part.isdigit() and len(part) <= 2:
-            said.append(cardinal(part) if not part.startswith("0") else spelt(part))
-        else:
-            said.append(letters(part) if part.isalpha() else spelt(part))
-    return ", ".join(said) if len(match.group()) <= LONGEST else None
-
-
-_TITLES = {"Mr": "Mister", "Mrs": "Missus", "Ms": "Miz", "Dr": "Doctor", "Prof": "Professor"}
-_TITLE = re.compile(r"(Mr|Mrs|Ms|Dr|Prof)\.?(?=\s+[A-Z])")
-"""Abbreviations whose full stop would end a sentence before a word of the lexicon."""
-
-
-def _forms(*, day_first: bool) -> tuple[Form, ...]:
-    """The forms of English, the longest first."""
-    return (
-        (_EMAIL, lambda match: address(match.group())),
-        (_WEB, lambda match: address(match.group())),
-        (dates.ISO, dates.iso),
-        (dates.NUMERIC, functools.partial(dates.numeric, day_first=day_first)),
-        (dates.MONTH_FIRST, dates.month_first),
-        (dates.DAY_FIRST, dates.day_first),
-        (dates.CLOCK, dates.clock),
-        (dates.HOUR, dates.hour),
-        (quantities.MONEY_SPAN, quantities.money_span),
-        (quantities.MONEY, quantities.money),
-        (quantities.MONEY_SPAN_AFTER, quantities.money_span),
-        (quantities.MONEY_AFTER, quantities.money),
-        (_TELEPHONE, lambda match: telephone(match.group())),
-        (quantities.DECADE, quantities.decade),
-        (quantities.MEASURE, quantities.measure),
-        (quantities.RANGE, quantities.span),
-        (quantities.FRACTION, quantities.fraction),
-        (quantities.ORDINAL, quantities.rank),
-        (quantities.NUMBERED, quantities.numbered),
-        (_TITLE, lambda match: _TITLES[match[1]]),
-        (_CODE, _code),
-        (quantities.NUMBER, quantities.number),
-        (quantities.SIGN, quantities.sign),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +49,7 @@ class Reading:
     """How an agent reads: its language's forms and its lexicon."""
 
     def __init__(self, *, language: str = "en", day_first: bool = False, lexicon: Mapping[str, str] | None = None) -> None:
-        self._forms = _forms(day_first=day_first) if language == "en" else ()
+        self._forms = english_forms(day_first=day_first) if language == "en" else ((), ())
         self._lexicon = {" ".join(word.lower().split()): _ipa(ipa) for word, ipa in (lexicon or {}).items()}
         self._words = _any_of(self._lexicon, re.IGNORECASE)
 
@@ -142,16 +85,27 @@ class Reading:
                 return f"{said[:-1]}z{IPA_END}", possessive.end()
             if said and _ends(text, end):
                 return said, end
-        for pattern, say in self._forms:
-            if (match := pattern.match(text, at)) and _ends(text, match.end()) and (words := say(match)):
-                stop = "." if match.group().endswith(".") and match.end() == len(text) else ""
-                return words + stop, match.end()
+        for pattern, say in self._forms[text[at : at + 1].isalpha()]:
+            if (match := pattern.match(text, at)) and (words := say(match)):
+                end = match.end()
+                if pattern in OPEN:
+                    rest, end = self._find(text, end, exact)
+                    if rest:
+                        return f"{words} {rest}", end
+                elif _ends(text, end):
+                    return words + _stop(text, match), end
         return "", at
 
 
 def _any_of(phrases: Collection[str], flags: int = 0) -> re.Pattern[str] | None:
     longest_first = sorted(phrases, key=len, reverse=True)
     return re.compile("|".join(map(re.escape, longest_first)), flags) if phrases else None
+
+
+def _stop(text: str, match: re.Match[str]) -> str:
+    """The full stop of an abbreviation that ends the sentence too."""
+    goes_on = re.match(r"[\"'”’)\]]*\s+[A-Z]", text[match.end() :]) if match.group().endswith("m.") else None
+    return "." if match.group().endswith(".") and (goes_on or not text[match.end() :].strip("\"'”’)]")) else ""
 
 
 def _ends(text: str, end: int) -> bool:
