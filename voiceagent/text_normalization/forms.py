@@ -122,6 +122,7 @@ def _lettered() -> tuple[Form, ...]:
         (names.STATE, names.state),
         (names.STREET, names.street),
         (names.DIRECTION, names.direction),
+        (names.WORLD_WAR, names.world_war),
         (names.ROMAN, names.numeral),
         (names.WORD, names.word),
         (long_numbers.CARD, long_numbers.groups),

@@ -46,6 +46,7 @@ _TITLES = {
     "Lt": "Lieutenant",
     "Col": "Colonel",
 }
+WORLD_WAR = re.compile(r"WW(?P<number>II|I|2|1)(?!\w)")
 STREET = re.compile(r"(?P<short>St|Dr|Ave|Blvd|Rd|Ln|Ct|Pl|Sq|Hwy|Pkwy|Cir|Ter|Mt|Ft|Apt|Ste|Fl|Rm|Bldg|Dept)\b\.?(?!\w)")
 _STREETS = {
     "St": "Street",
@@ -185,10 +186,16 @@ def title(match: re.Match[str]) -> str:
     return _TITLES[match["short"]]
 
 
+def world_war(match: re.Match[str]) -> str:
+    """WWII."""
+    return f"World War {'two' if match['number'] in ('II', '2') else 'one'}"
+
+
 def street(match: re.Match[str]) -> str | None:
     """St. is Street after a name and Saint before one; Dr. likewise."""
     short, following = match["short"], after(match)
-    words = words_before(match, 4)
+    adjoins = match.string[: match.start()].rstrip()[-1:] not in (".", "!", "?", ",", ";", ":")
+    words = words_before(match, 4) if adjoins else []
     numbered = any(word[:1].isdigit() for word in words[1:]) or (bool(words) and words[0][:1].isdigit())
     named = bool(words) and (words[0][:1].isupper() or words[0][:1].isdigit()) and words[0].lower() not in _NO_NAMES
     if short in _BEFORE_NUMBERS:
