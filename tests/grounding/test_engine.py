@@ -17,7 +17,7 @@ from voiceagent.grounding.english import ENGLISH
 from voiceagent.grounding.limits import ModelLimits
 from voiceagent.llm.embedded import EmbeddedEngine
 from voiceagent.llm.embedded_session import EmbeddedSession
-from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema, Unfinished, Urgency
+from voiceagent.llm.engine import Generated, GeneratedText, Lull, ToolSchema, Unfinished, Urgency
 from voiceagent.models.registry import profile, registry
 
 SYSTEM = Message("system", "You are a friendly voice assistant. Answer in one short sentence.")
@@ -172,3 +172,12 @@ async def test_where_only_arguments_are_checked_text_goes_on_as_it_comes() -> No
     engine = GroundedEngine(Scripted([*pieces]), ModelLimits(arguments="said"), ENGLISH)
     async with aclosing(engine.open("call").generate([SYSTEM, Message("user", "When?")], [])) as stream:
         assert [piece async for piece in stream] == pieces
+
+
+async def test_a_pause_and_the_beginning_of_a_call_release_what_waits_for_more() -> None:
+    sentence = LIMITS.sentences[0]
+    for lull in (Lull(), Lull(writes_call=True)):
+        engine = GroundedEngine(Scripted([GeneratedText(sentence), lull, GeneratedText(" ")]), LIMITS, ENGLISH)
+        found = [piece async for piece in engine.open("call").generate([SYSTEM, Message("user", "Hello.")], demo_tools())]
+        before = found[: found.index(lull)]
+        assert "".join(piece.text for piece in before if isinstance(piece, GeneratedText)) == sentence

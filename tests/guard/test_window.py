@@ -104,3 +104,20 @@ async def test_allowed_text_goes_on_unchanged_however_it_is_cut(words: list[str]
     assert blocked == whole.blocked
     assert text.startswith(passed) if blocked else passed == text
     assert not (await loaded.output.output("", passed, last=True)).blocked
+
+
+async def test_a_pause_releases_a_sentence_that_has_ended_but_not_the_beginning_of_a_number() -> None:
+    loaded = guards(cards=True)
+    window = OutputWindow(loaded.output, loaded.window_tokens)
+    for written in ("It", " is", " noon."):
+        assert await window.add(written) is None
+    paused = await window.pause()
+    assert paused is not None
+    assert paused.text == "It is noon."
+    assert await window.pause() is None
+    assert await window.add(" And") is None
+    assert await window.pause() is None, "no clause has ended"
+    assert await window.add(" it is 4111 1111.") is None
+    held = await window.pause()
+    assert held is not None
+    assert not any(map(str.isdigit, held.text))

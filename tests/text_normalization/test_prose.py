@@ -206,3 +206,16 @@ def test_a_formula_is_read_in_english_and_left_bare_elsewhere(formula: str, engl
 def test_no_formula_breaks_the_reader(text: str) -> None:
     in_english(text)
     as_written(text)
+
+
+@pytest.mark.parametrize("written", ["Great!", "3.", "It costs $5.", "Ask www.example.com.", "What?!"])
+def test_a_pause_releases_a_sentence_that_has_ended(written: str) -> None:
+    prose = Prose()
+    said = "".join(map(prose.feed, written))
+    assert (said + prose.pause())[-1] in ".!"
+    assert prose.feed(" And").endswith("And")
+
+
+def test_a_pause_releases_no_markup() -> None:
+    prose = Prose()
+    assert prose.feed("It is **") + prose.pause() + prose.feed("hot**.") == "It is hot."
