@@ -33,6 +33,16 @@ def test_a_thought_between_words_is_left_out() -> None:
     assert said(["Hello. <think>hm</think> It is noon. <thi", "nk>more"]) == "Hello. It is noon. "
 
 
+def test_a_mark_in_other_letters_is_a_mark() -> None:
+    assert said(["<Thi", "nk>hm</THINK>", "It is noon."]) == "It is noon."
+
+
+def test_a_harmony_thought_ends_with_the_next_message_and_is_known_without_its_marks() -> None:
+    assert said(["<|channel|>analysis<|message|>hm", "<|start|>", " Noon."]) == "<|start|> Noon."
+    assert said(["ana", "lysis", "The user asks.", "assistant", "final", "Noon."]) == "Noon."
+    assert said(["analysis", " of it is done."]) == "analysis of it is done."
+
+
 def test_a_thought_that_the_prompt_began_ends_with_its_mark() -> None:
     assert begun_in("<｜Assistant｜><think>\n") == "</think>"
     assert begun_in("<|im_start|>assistant\n<think>\n\n</think>\n\n") == ""

@@ -24,12 +24,20 @@ _LOOK_BACK = 120
 _FENCE = r"`{1,3}(?:json|python|py|tool_code|tool_calls?|xml)?\s*"
 _LEADS = (
     *("functions.", "function.", "tools.", "tool.", "default_api.", "api.", "to=functions.", "to=", "call:", "print("),
-    *("commentary to=functions.", "assistantcommentary to=functions.", "action:", "tool:", "function:", "tool call:"),
+    *(
+        "commentary to=functions.",
+        "assistantcommentary to=functions.",
+        "assistant to=",
+        "action:",
+        "tool:",
+        "function:",
+        "tool call:",
+    ),
 )
-_LEAD = rf"(?:{_FENCE})?(?:(?:{'|'.join(map(re.escape, sorted(_LEADS, key=len, reverse=True)))})\s*)?"
+_LEAD = rf"(?:{_FENCE})?(?:(?:{'|'.join(map(re.escape, sorted(_LEADS, key=len, reverse=True)))})\s*){{0,2}}"
 _LEFT_OF_A_CALL = re.compile(rf"\s*(?:{_FENCE})?(?:(?:assistant)?commentary)?\s*")
 _GLUE_WORDS = ("json", "with", "arguments", "args", "parameters", "params", "action input", "input", "[args]")
-_GLUE = rf"(?:\s|:|=>?|->|<\|\w+\|>|{'|'.join(map(re.escape, _GLUE_WORDS))})*"
+_GLUE = rf"(?:\s|:\d*|=>?|->|<\|\w+\|>|{'|'.join(map(re.escape, _GLUE_WORDS))})*"
 _JSON = re.compile(rf"(?:{_FENCE})?(?P<open>\[?\s*\{{)\s*[\"']")
 _MAY_BE_JSON = re.compile(r"(?:`{1,3}[a-z_]*\s*)?(?:\[\s*)?(?:\{\s*)?")
 _CODE = re.compile(r"_|[a-z][A-Z]")
@@ -208,21 +216,23 @@ class CallsByName:
 
     def _may_begin(self, text: str) -> bool:
         """Whether more text may make a call of it."""
-        lowered = text.lower()
-        if _MAY_BE_JSON.fullmatch(lowered) or any(lead.startswith(lowered) for lead in _LEADS):
+        if _MAY_BE_JSON.fullmatch(text.lower()):
             return True
-        for lead in {0, self._length_of_lead(text)}:
-            rest = text[lead:]
-            named = self._named.match(rest)
-            if named is not None:
-                after = rest[named.end() :].lower()
-                glued = re.match(_GLUE, after, re.IGNORECASE)
-                left = after[glued.end() if glued else 0 :]
-                if any(word.startswith(left) for word in (*_GLUE_WORDS, "->", "<|")):
-                    return True
-            if not rest or (re.fullmatch(r"[\w -]+", rest) and any(name.startswith(_plain(rest)) for name in self._known)):
+        return any(self._may_be_name(text[lead:]) for lead in {0, self._length_of_lead(text)})
+
+    def _may_be_name(self, text: str) -> bool:
+        """Whether it is the beginning of a tool's name and what stands around that, up to the bracket."""
+        named = self._named.match(text)
+        if named is not None:
+            after = text[named.end() :].lower()
+            glued = re.match(_GLUE, after, re.IGNORECASE)
+            left = after[glued.end() if glued else 0 :]
+            if any(word.startswith(left) for word in (*_GLUE_WORDS, "->", "<|")):
                 return True
-        return False
+        begins_lead = any(lead.startswith(text.lower()) for lead in _LEADS)
+        return begins_lead or (
+            re.fullmatch(r"[\w -]+", text) is not None and any(name.startswith(_plain(text)) for name in self._known)
+        )
 
     def _length_of_lead(self, text: str) -> int:
         match = re.match(_LEAD, text, re.IGNORECASE)

@@ -131,7 +131,8 @@ class Thoughts:
             )
 
     def _next_mark(self, marks: Sequence[str]) -> tuple[int, str]:
-        places = [(self._buffer.find(mark), -len(mark), mark) for mark in marks]
+        folded = _folded(self._buffer)
+        places = [(folded.find(mark.lower()), -len(mark), mark) for mark in marks]
         at, _, mark = min((place for place in places if place[0] >= 0), default=(0, 0, ""))
         return at, mark
 
@@ -173,7 +174,14 @@ class BegunThoughts:
 def _possible(text: str, marks: Sequence[str]) -> int:
     """How many characters at the end of `text` may be the beginning of a mark."""
     longest = max(len(mark) for mark in marks) - 1
+    folded = _folded(text)
     for length in range(min(longest, len(text)), 0, -1):
-        if any(mark.startswith(text[-length:]) for mark in marks):
+        if any(mark.lower().startswith(folded[-length:]) for mark in marks):
             return length
     return 0
+
+
+def _folded(text: str) -> str:
+    """In small letters, if that changes no length: models write `<Think>` too."""
+    lowered = text.lower()
+    return lowered if len(lowered) == len(text) else text

@@ -152,6 +152,7 @@ ANY_FORMAT = ToolFormat(
     "any",
     (
         *(marks for name in _UNMISTAKABLE for marks in BY_NAME[name].marks if name != "hermes"),
+        Marks("<invoke ", "</invoke>", lambda body, s: xml_calls(f"<invoke {body}</invoke>", s)),
         Marks("<tool_call>", "</tool_call>", lambda body, s: _first_read(body, s, (json_calls, xml_calls, pair_calls))),
     ),
     bare="json python",
