@@ -130,7 +130,7 @@ class GroundedSession:
         if self._limits.arguments != "said" or given is None:  # a call that cannot be read is refused by the tool
             return call
         parameters: JsonObject = schema.get("parameters") or {}
-        checked = check(given, parameters, Said(messages, self._language), self._language)
+        checked = check(given, parameters, Said(messages, self._language, self._limits.means), self._language)
         needed = [name for name in checked.unsaid if name in parameters.get("required", ()) or not is_first]
         if checked.unsaid:
             self._counted["unsaid_argument"] += 1

@@ -39,10 +39,16 @@ class Language:
     """Words that are a time: "noon"."""
     past: Mapping[str, int]
     """Phrases before an hour, and the minutes that they add to it: "half past", "quarter to"."""
+    time_names: frozenset[str]
+    """Words in the name or the description of an argument that is a time of day."""
     minutes_past: Mapping[str, int]
     """Words between minutes and the hour, and their sign: "ten to nine"."""
     ask_number: str = "{name}?"
     """Asks for an argument that is a number, `{name}` being its name."""
+    ask_choice: str = "{name}: {choices}?"
+    """Asks for an argument that is one of a few `{choices}`."""
+    either: str = "/"
+    """The word between the last two of them."""
     ask: str = "{name}?"
     """Asks for any other argument."""
     cannot: str = ""

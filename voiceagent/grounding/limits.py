@@ -18,10 +18,12 @@ class ModelLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tools: Mapping[str, tuple[str, ...]] = {}
     """What it was made for: the tools by name, and the arguments of each. Empty: any."""
     arguments: Literal["any", "said"] = "any"
-    """`said`: an argument that it writes must be a choice of the schema or have been said in the call; otherwise it is asked
+    """`said`: an argument that it writes, a choice of the schema too, must have been said in the call; otherwise it is asked
     for."""
     asks: Mapping[str, str] = {}
     """Its question for an argument, by the argument's name."""
+    means: Mapping[str, tuple[str, ...]] = {}
+    """By a choice of its tools, further words by which it was taught that a caller may say it."""
     sentences: tuple[str, ...] = ()
     """The only sentences that it may say by itself. Empty: anything."""
     claims: tuple[str, ...] = ()

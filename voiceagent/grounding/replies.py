@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from voiceagent.conversation.history import Message, read_arguments
+from voiceagent.grounding.choices import choices, listed
 from voiceagent.grounding.language import Language
 from voiceagent.grounding.limits import ModelLimits
 from voiceagent.grounding.words import words_of
@@ -19,6 +20,8 @@ _SENTENCE_ENDED = re.compile(r"[^\W\d][.!?…][\"')\]]*\s*\Z")
 MOST_PARTS = 6
 """The most parts of a result that are read out."""
 MOST_PART_CHARACTERS = 120
+MOST_CHOICES = 8
+"""The most choices that a question names."""
 REPEATED_MESSAGES = 12
 """How many messages back the caller's words may be repeated."""
 MOST_RESULT_CHARACTERS = 3000
@@ -170,5 +173,8 @@ def question(names: Sequence[str], parameters: JsonObject, limits: ModelLimits, 
 def _question(name: str, schema: object, limits: ModelLimits, language: Language) -> str:
     if name in limits.asks:
         return limits.asks[name]
+    names = [texts[0] for texts in choices(schema).values()]
+    if 1 < len(names) <= MOST_CHOICES:
+        return language.ask_choice.format(name=name.replace("_", " "), choices=listed(names, language.either))
     is_number = isinstance(schema, Mapping) and schema.get("type") in ("integer", "number")
     return (language.ask_number if is_number else language.ask).format(name=name.replace("_", " "))

@@ -1,5 +1,5 @@
-"""Checks whether the arguments of a tool call were said: each must be a choice of the tool's schema, or its words must stand in
-what the caller said or in what tools answered. A wrong time of day is replaced by the time that the caller said. Pure."""
+"""Checks whether the arguments of a tool call were said: their words must stand in what the caller said or in what tools told. A
+wrong time of day is replaced by the time that the caller said. What a tool needs and its call lacks counts as unsaid. Pure."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from voiceagent.conversation.history import Message, read_arguments
+from voiceagent.grounding.choices import choices, is_given, was_chosen
 from voiceagent.grounding.clock import Clock, clocks, one_clock
 from voiceagent.grounding.language import Language
 from voiceagent.grounding.nearest import nearest
@@ -22,7 +23,12 @@ SHORTEST_CODE = 3
 SHORTEST_JOINED = 5
 """The fewest letters of a name that may be written in another number of words: "hair cut"."""
 HALF = 0.5
+_TIME_IN_DIGITS = re.compile(r"(\d{1,2}?)[ .]?(\d{2})(?!\d)")
+"""A time of day without its colon: "930"."""
 _CODE = re.compile(r"\d+([ -]\d+)*")
+UNSAID = object()
+"""In place of a value that nobody said."""
+NO_MEANINGS: Mapping[str, Sequence[str]] = {}
 REMEMBERED_MESSAGES = 60
 REMEMBERED_CHARACTERS = 3000
 """How far back, in messages and in their characters, an argument may have been said: the check runs on the event loop."""
@@ -31,11 +37,16 @@ REMEMBERED_CHARACTERS = 3000
 class Said:
     """What was said in a call so far, computed on demand."""
 
-    def __init__(self, messages: Sequence[Message], language: Language) -> None:
+    def __init__(self, messages: Sequence[Message], language: Language, means: Mapping[str, Sequence[str]] = NO_MEANINGS) -> None:
+        """`means`: further words for a choice, by the choice."""
+        self.means = means
         self._language = language
         self._words: list[list[Word]] = []
         self.by_caller: list[list[Word]] = []
         """What the caller said, the latest first."""
+        names = (call.name for message in messages for call in message.tool_calls)
+        self.called = frozenset(word.text for name in names for word in words_of(name.replace("_", " "), language))
+        """The words of the names of the tools that were called."""
         left = REMEMBERED_CHARACTERS
         for message in reversed(messages[-REMEMBERED_MESSAGES:]):
             if left > 0 and (message.role == "user" or (message.role == "tool" and not is_error(message.content))):
@@ -150,27 +161,77 @@ def check(arguments: Mapping[str, object], parameters: JsonObject, said: Said, l
     properties = parameters.get("properties") or {}
     given, unsaid, hours = dict(arguments), [], {}
     for name, value in arguments.items():
-        schema = properties.get(name) or {}
-        clock = one_clock(value, language) if isinstance(value, str) and not _is_choice(value, schema) else None
-        code = _code(value) if clock is None and not _is_choice(value, schema) else ""
-        if code and (right_code := said.code(code)):
-            given[name] = value if right_code == code else right_code
-        elif clock is None:
-            if not _was_said(value, schema, said, language):
-                near = nearest(value, said.by_caller, language)
-                if near is None:
-                    unsaid.append(name)
-                else:
-                    given[name] = near
-        elif (right := _as_said(clock, said)) is None:
+        found, clock = _found(value, name, properties.get(name), said, language)
+        if found is UNSAID:
             unsaid.append(name)
-        else:
-            hours[name] = str(right.hour)
-            given[name] = value if right == clock else right.written(language)
+            continue
+        given[name] = found
+        if clock is not None:
+            hours[name] = str(clock.hour)
     required = parameters.get("required") or ()
     seldom = (*_said_too_seldom(given, hours, properties, said), *_named_twice(given, properties, required, said, language))
-    unsaid += [name for name in dict.fromkeys(seldom) if name not in unsaid]
+    missing = [name for name in required if _is_missing(given.get(name), properties.get(name))]
+    unsaid += [name for name in dict.fromkeys((*missing, *seldom)) if name not in unsaid]
     return Checked(given, tuple(unsaid), given != dict(arguments))
+
+
+def _found(value: object, name: str, schema: object, said: Said, language: Language) -> tuple[object, Clock | None]:
+    """A value as it was said, or UNSAID; and the time of day that it is, if it is one."""
+    schema = schema if isinstance(schema, Mapping) else {}
+    if isinstance(value, list):
+        items = [_found(item, name, schema.get("items"), said, language)[0] for item in value]
+        return (UNSAID if UNSAID in items else items), None
+    if isinstance(value, dict):
+        inner = schema.get("properties") or {}
+        parts = {key: _found(part, key, inner.get(key), said, language)[0] for key, part in value.items()}
+        lacks = any(_is_missing(parts.get(key), inner.get(key)) for key in schema.get("required") or ())
+        return (UNSAID if lacks or UNSAID in parts.values() else parts), None
+    if _is_settled(value, schema):
+        return (value if _was_said(value, schema, said, language) else UNSAID), None
+    clock = _clock_of(value, name, schema, said, language)
+    if clock is not None:
+        right = _as_said(clock, said)
+        if right is None:
+            return UNSAID, None
+        return (value if right == clock and not _TIME_IN_DIGITS.match(str(value)) else right.written(language)), right
+    code = _code(value)
+    if code and (right_code := said.code(code)):
+        return (value if right_code == code else right_code), None
+    if _was_said(value, schema, said, language):
+        return value, None
+    near = nearest(value, said.by_caller, language)
+    return (UNSAID if near is None else near), None
+
+
+def _is_settled(value: object, schema: object) -> bool:
+    """Whether the schema gives the value or lists its choices."""
+    return is_given(value, schema) or bool(choices(schema))
+
+
+def _is_missing(value: object, schema: object) -> bool:
+    """Whether a required argument has no value, and the schema neither supplies one nor allows none."""
+    if value not in (None, "") or is_given(value, schema):
+        return False
+    schema = schema if isinstance(schema, Mapping) else {}
+    return "default" not in schema and not (value is None and "null" in str(schema))
+
+
+def _clock_of(value: object, name: str, schema: object, said: Said, language: Language) -> Clock | None:
+    """The time of day that a value is: plainly, or in digits where the caller said that time, or the argument is a time."""
+    if not isinstance(value, str):
+        return None
+    clock = one_clock(value, language)
+    digits = _TIME_IN_DIGITS.fullmatch(value.strip())
+    if clock is not None or digits is None:
+        return clock
+    clock = one_clock(f"{digits[1]}:{digits[2]}", language)
+    if clock is None:
+        return None
+    description = schema.get("description", "") if isinstance(schema, Mapping) else ""
+    about = words_of(f"{name.replace('_', ' ')} {description}", language)
+    is_time = any(word.text in language.time_names for word in about)
+    meant = [other for other in said.clocks if other.same_hand(clock) and (other.is_plain or is_time)]
+    return clock if meant else None
 
 
 def _as_said(clock: Clock, said: Said) -> Clock | None:
@@ -188,16 +249,12 @@ def _as_said(clock: Clock, said: Said) -> Clock | None:
 
 
 def _was_said(value: object, schema: object, said: Said, language: Language) -> bool:
-    schema = schema if isinstance(schema, Mapping) else {}
-    if value is None or value == "" or isinstance(value, bool) or _is_choice(value, schema):
+    if value is None or value == "" or isinstance(value, bool) or is_given(value, schema):
         return True
+    if choices(schema):
+        return was_chosen(value, schema, said, language)
     if isinstance(value, int | float):
         return said.has_number(value) or _is_code_said(value, said)
-    if isinstance(value, list):
-        return all(_was_said(item, schema.get("items"), said, language) for item in value)
-    if isinstance(value, dict):
-        inner = schema.get("properties") or {}
-        return all(_was_said(item, inner.get(name), said, language) for name, item in value.items())
     if code := _code(value):
         return said.code(code) == code
     words = [word.text for word in words_of(str(value), language)]
@@ -217,16 +274,6 @@ def _code(value: object) -> str:
     return digits if len(digits) >= SHORTEST_CODE else ""
 
 
-def _is_choice(value: object, schema: object) -> bool:
-    """Whether the schema itself names the value."""
-    if not isinstance(schema, Mapping):
-        return False
-    named = (*schema.get("enum", ()), *(schema[key] for key in ("const", "default") if key in schema))
-    if any(type(choice) is type(value) and choice == value for choice in named):
-        return True
-    return any(_is_choice(value, one) for kind in ("anyOf", "oneOf") for one in schema.get(kind, ()))
-
-
 def _said_too_seldom(
     given: Mapping[str, object], hours: Mapping[str, str], properties: Mapping[str, object], said: Said
 ) -> list[str]:
@@ -234,7 +281,7 @@ def _said_too_seldom(
     uses: dict[str, list[str]] = {}
     for name, value in given.items():
         is_number = (isinstance(value, int) and not isinstance(value, bool)) or (isinstance(value, str) and value.isdecimal())
-        is_number = is_number and not _is_choice(value, properties.get(name))
+        is_number = is_number and not _is_settled(value, properties.get(name))
         number = str(value) if is_number else hours.get(name)
         if number is not None:
             uses.setdefault(number, []).append(name)
@@ -256,7 +303,7 @@ def _named_twice(
     found = []
     for name in sorted(given, key=lambda name: name not in required):
         value = given[name]
-        if not isinstance(value, str) or value.isdecimal() or _is_choice(value, properties.get(name)):
+        if not isinstance(value, str) or value.isdecimal() or _is_settled(value, properties.get(name)):
             continue
         text = f" {_text(words_of(value, language))} "
         taken[text] += 1
