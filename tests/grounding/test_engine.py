@@ -181,3 +181,73 @@ async def test_a_pause_and_the_beginning_of_a_call_release_what_waits_for_more()
         found = [piece async for piece in engine.open("call").generate([SYSTEM, Message("user", "Hello.")], demo_tools())]
         before = found[: found.index(lull)]
         assert "".join(piece.text for piece in before if isinstance(piece, GeneratedText)) == sentence
+
+
+BOOKING = (
+    SYSTEM,
+    Message("user", "Book a table for Friday at seven."),
+    Message("assistant", "All right. For how many people?"),
+)
+
+
+class Answering(Scripted):
+    """Calls a tool where it has one, and says its line where it has none."""
+
+    def __init__(self, call: ToolCall, line: str) -> None:
+        super().__init__([call])
+        self._call, self._line = call, line
+
+    def open(self, call_id: str) -> AnsweringSession:
+        return AnsweringSession(self, self._call, self._line)
+
+
+class AnsweringSession(ScriptedSession):
+    def __init__(self, engine: Scripted, call: ToolCall, line: str) -> None:
+        super().__init__(engine)
+        self._call, self._line = call, line
+
+    async def generate(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+    ) -> AsyncGenerator[Generated, None]:
+        yield self._call if tools else GeneratedText(self._line)
+
+
+@pytest.mark.parametrize(
+    "asked", ["Do you have a terrace?", "Do you have a terrace", "Is there parking?", "And what do you serve?"]
+)
+async def test_a_question_in_the_middle_of_a_booking_is_answered_and_ours_stays_open(asked: str) -> None:
+    call = ToolCall("1", "book_table", '{"people": 2, "day": "Friday", "time": "7"}')
+    engine = GroundedEngine(Answering(call, "Yes, we do."), ModelLimits(arguments="said"), ENGLISH)
+    text, calls = await answer(engine, [*BOOKING, Message("user", asked)], demo_tools())
+    assert (text, calls) == ("Yes, we do. For how many people?", [])
+    assert engine.problems["aside_answered"] == 1
+
+
+@pytest.mark.parametrize("said", ["How about Saturday?", "On Friday.", "I don't know yet.", "Can we make it eight?"])
+async def test_what_belongs_to_the_booking_is_no_aside(said: str) -> None:
+    day = "Saturday" if "Saturday" in said else "Friday"
+    call = ToolCall("1", "book_table", json.dumps({"people": 3, "day": day, "time": "8" if "eight" in said else "7"}))
+    engine = GroundedEngine(Answering(call, "Yes, we do."), ModelLimits(arguments="said"), ENGLISH)
+    assert await answer(engine, [*BOOKING, Message("user", said)], demo_tools()) == ("How many people?", [])
+
+
+async def test_the_first_question_of_a_call_is_no_aside() -> None:
+    call = ToolCall("1", "book_table", '{"people": 3, "day": "Friday", "time": "7"}')
+    engine = GroundedEngine(Answering(call, "Yes, we do."), ModelLimits(arguments="said"), ENGLISH)
+    greeting = Message("assistant", "Hello, what can I do for you?")
+    said = [SYSTEM, greeting, Message("user", "Can I book a table?")]
+    assert (await answer(engine, said, demo_tools()))[1] == []
+    assert "aside_answered" not in engine.problems
+
+
+async def test_a_choice_that_nobody_said_is_asked_for_with_the_choices() -> None:
+    engine = GroundedEngine(
+        Scripted([ToolCall("1", "cancel_booking", '{"kind": "table"}')]), ModelLimits(arguments="said"), ENGLISH
+    )
+    text, calls = await answer(engine, [SYSTEM, Message("user", "Cancel it.")], demo_tools())
+    assert (text, calls) == ("What kind: appointment or table?", [])
+
+
+async def test_what_a_tool_needs_and_its_call_lacks_is_asked_for() -> None:
+    engine = GroundedEngine(Scripted([ToolCall("1", "free_rooms", "{}")]), ModelLimits(arguments="said"), ENGLISH)
+    assert await answer(engine, [SYSTEM, Message("user", "Have you got a room?")], HOTEL) == ("What date?", [])

@@ -5,11 +5,12 @@ spoken after a tool's run is the tool's result."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
 from voiceagent.conversation.history import Message, ToolCall, read_arguments
+from voiceagent.grounding.asides import is_aside, open_question
 from voiceagent.grounding.language import Language
 from voiceagent.grounding.limits import ModelLimits, has_all_tools
 from voiceagent.grounding.replies import ReplyCheck, question
@@ -89,7 +90,7 @@ class GroundedSession:
         goes_on = bool(messages) and isinstance(messages[-1], Unfinished)
         if self._limits.checks_replies and urgency is not Urgency.AHEAD and not goes_on:
             replies = ReplyCheck(self._limits, messages, self._language, has_all_tools=has_all_tools(self._limits, tools))
-        called = spoke = False
+        called = spoke = aside = False
         async with aclosing(self._inner.generate(messages, tools, urgency)) as stream:
             async for piece in stream:
                 text = _passed(piece, replies)
@@ -98,6 +99,10 @@ class GroundedSession:
                     yield GeneratedText(text)
                 if isinstance(piece, ToolCall):
                     checked = self._checked(piece, messages, tools, is_first=not called)
+                    asks = bool(tools) and not called and isinstance(checked, GeneratedText)
+                    aside = asks and is_aside(piece, messages, self._language)
+                    if aside:
+                        break
                     if isinstance(checked, ToolCall):
                         called = True
                     elif called:  # the model asks for it again when it has read the other's result
@@ -109,15 +114,30 @@ class GroundedSession:
                     yield piece
                 elif replies and replies.instead is not None:
                     break
-        if replies is None or called:
-            return
+        if aside:
+            async for piece in self._answer_aside(messages, urgency):
+                yield piece
+        elif replies is not None and not called:
+            for text in self._end_of(replies, spoke=spoke):
+                yield GeneratedText(text)
+
+    def _end_of(self, replies: ReplyCheck, *, spoke: bool) -> Iterator[str]:
+        """What is said of a reply that no text follows."""
         if text := replies.finish():
             spoke = True
-            yield GeneratedText(text)
+            yield text
         if replies.instead is not None:
             self._counted["reply_replaced"] += 1
         if replies.instead:
-            yield GeneratedText(f" {replies.instead}" if spoke else replies.instead)
+            yield f" {replies.instead}" if spoke else replies.instead
+
+    async def _answer_aside(self, messages: Sequence[Message], urgency: Urgency) -> AsyncGenerator[Generated, None]:
+        """The answer to a question of the caller's that is none to ours: without tools, and then our question once more."""
+        self._counted["aside_answered"] += 1
+        async with aclosing(self.generate(messages, (), urgency)) as stream:
+            async for piece in stream:
+                yield piece
+        yield GeneratedText(f" {open_question(messages)}")
 
     def _checked(self, call: ToolCall, messages: Sequence[Message], tools: Sequence[ToolSchema], *, is_first: bool) -> Generated:
         """The call as it may run, or what to say instead. If a further call of the same answer lacks arguments, that was already

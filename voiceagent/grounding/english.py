@@ -13,6 +13,7 @@ _FIRST = (
     "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
     "sixteenth seventeenth eighteenth nineteenth"
 )
+_QUESTIONS = "what when where who whose which why how do does did is are was were can could will would should have has may"
 _TENTHS = "twentieth thirtieth fortieth fiftieth sixtieth seventieth eightieth ninetieth"
 
 ENGLISH = Language(
@@ -84,6 +85,7 @@ ENGLISH = Language(
     past={"half past": 30, "quarter past": 15, "a quarter past": 15, "quarter to": -15, "a quarter to": -15, "half": 30},
     time_names=frozenset({"time", "hour", "clock", "o'clock"}),
     minutes_past={"past": 1, "after": 1, "to": -1, "before": -1},
+    questions=frozenset(_QUESTIONS.split()),
     ask_number="How many {name}?",
     ask_choice="What {name}: {choices}?",
     either="or",

@@ -43,6 +43,8 @@ class Language:
     """Words in the name or the description of an argument that is a time of day."""
     minutes_past: Mapping[str, int]
     """Words between minutes and the hour, and their sign: "ten to nine"."""
+    questions: frozenset[str] = frozenset()
+    """Words with which a question begins."""
     ask_number: str = "{name}?"
     """Asks for an argument that is a number, `{name}` being its name."""
     ask_choice: str = "{name}: {choices}?"
