@@ -237,7 +237,7 @@ def test_a_bad_setting_is_one_line(tmp_path: Path, setting: str, said: str) -> N
     with pytest.raises(ConfigError, match=said) as refused:
         load_agent(file)
     assert "\n" not in str(refused.value)
-    assert "$.media" in str(refused.value)
+    assert "media" in str(refused.value)
 
 
 def test_an_address_of_another_machine_is_refused_at_the_start() -> None:

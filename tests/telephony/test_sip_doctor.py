@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.telephony.sip_parts import GATEWAY_SECRET, HOST, free_port, janus
-from voiceagent.doctor import Finding, Settings, examine
+from voiceagent.doctor import examine
+from voiceagent.doctor.finding import Finding, Settings
 
 AGENT = "telephony: {{sip: {{account: 'sip:agent@pbx.example.org', gateway: 'ws://{host}:{port}'}}}}\n"
 

@@ -19,7 +19,7 @@ from voiceagent.models.registry import Registry
 from voiceagent.resources import default_budgets_file, demo_agent_file
 from voiceagent.server.agent_service import AgentService
 from voiceagent.server.app import make_app
-from voiceagent.server.auth import KEYS_VARIABLE, OPERATOR_KEYS_VARIABLE, check_exposure, keys_from_environment
+from voiceagent.server.auth import KEYS_VARIABLE, OPERATOR_KEYS_VARIABLE, keys_for
 from voiceagent.server.connections import MAX_CONNECTIONS
 from voiceagent.server.draining import DRAIN_TIMEOUT_S
 from voiceagent.server.log_limit import LimitedHandler
@@ -105,8 +105,7 @@ def serve(
     """Answer calls: the page, the API and the metrics at one address."""
     signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # a request to drain must not kill a server that starts
     log_handler = logs.configure(log_level)
-    keys, operator_keys = keys_from_environment(), keys_from_environment(OPERATOR_KEYS_VARIABLE)
-    check_exposure(host, (*keys, *operator_keys))
+    keys, operator_keys = keys_for(host)
     agent = load_agent(config or demo_agent_file())
     replace = msgspec.structs.replace
     if profile:

@@ -10,28 +10,10 @@ from voiceagent.config import AgentConfig
 from voiceagent.llm.engine import ToolSchema
 from voiceagent.models.choice import registry_of
 from voiceagent.models.fitness import answering, unfit
-from voiceagent.models.model import Model
+from voiceagent.models.languages import LANGUAGE_NAMES, foreign_models
+from voiceagent.models.model import MULTILINGUAL, Model
 from voiceagent.models.profile import Profile
 from voiceagent.models.registry import Registry
-
-LANGUAGE_NAMES = {
-    "en": "English",
-    "de": "German",
-    "es": "Spanish",
-    "fr": "French",
-    "it": "Italian",
-    "nl": "Dutch",
-    "pt": "Portuguese",
-    "pl": "Polish",
-    "sv": "Swedish",
-    "uk": "Ukrainian",
-    "ru": "Russian",
-    "tr": "Turkish",
-    "ja": "Japanese",
-    "zh": "Chinese",
-}
-MANY_LANGUAGES = "multilingual"
-"""The registry's entry for a model that understands most languages."""
 
 
 def about(agent: AgentConfig, tools: Sequence[ToolSchema]) -> dict[str, object]:
@@ -40,13 +22,14 @@ def about(agent: AgentConfig, tools: Sequence[ToolSchema]) -> dict[str, object]:
     profile = answering(agent, known)
     models = _models(agent, profile, known)
     found = unfit(agent, tools)
+    limits = [line for part, (name, model) in models.items() if model for line in _limits(part, name, model)]
     return {
         "agent": agent.name,
         "language": agent.language,
         "profile": profile.name,
         "description": profile.description,
         "models": [{"part": part, "name": name} for part, (name, _) in models.items()],
-        "limits": [line for part, (name, model) in models.items() if model for line in _limits(part, name, model)],
+        "limits": [*limits, *foreign_models(agent, profile, known)],
         "unfit": {"problem": found.problem, "advice": found.advice} if found else None,
     }
 
@@ -67,7 +50,7 @@ def _limits(part: str, name: str, model: Model) -> list[str]:
     """What a part cannot do."""
     found = []
     languages = [LANGUAGE_NAMES.get(code, code) for code in model.languages]
-    if part == "stt" and languages and MANY_LANGUAGES not in languages:
+    if part == "stt" and languages and MULTILINGUAL not in languages:
         found.append(f"understands {' and '.join(languages)} only")
     if model.limits.says:
         found.append(f"{name} {model.limits.says}")

@@ -36,6 +36,7 @@ from voiceagent.media.ports import MediaPorts
 from voiceagent.media.webrtc import WebRtcLeg
 from voiceagent.models.choice import profile_of, registry_of
 from voiceagent.models.fitness import unfit
+from voiceagent.models.languages import foreign_models
 from voiceagent.private_files import keep_private
 from voiceagent.realtime.client_events import ClientEventError
 from voiceagent.realtime.noise_reduction import asked_with_offer
@@ -76,6 +77,25 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
+class Weakness:
+    """What callers will suffer from, although the server starts."""
+
+    problem: str
+    advice: str = ""
+    is_failure: bool = False
+    """Whether no call is answered until it is mended."""
+
+
+def silent_model(error: EngineError) -> Weakness:
+    """The language model does not answer."""
+    return Weakness(f"the language model does not answer yet: {error}", is_failure=True)
+
+
+def _log_weakness(found: Weakness) -> None:
+    log.warning("%s", "; ".join(filter(None, (found.problem, found.advice))))
+
+
+@dataclass(frozen=True, slots=True)
 class AgentService:
     """Everything that the application needs to answer calls for one agent."""
 
@@ -85,6 +105,8 @@ class AgentService:
     operator_keys: tuple[str, ...] = ()
     event_logs: int = 0
     """How many calls' event logs, which hold what was said, are kept; 0: none."""
+    tell: Callable[[Weakness], None] = _log_weakness
+    """Called for each weakness that the start finds."""
 
     def service(self) -> Service:
         """The application's view. Raises ConfigError when the agent's profile has no budget or a tool cannot be loaded."""
@@ -96,7 +118,8 @@ class AgentService:
         check_cleaning(media.webrtc, "media.webrtc")
         check_cleaning(media.telephone, "media.telephone")
         if ports.ports is not None and len(ports.ports) < self.agent.admission.max_calls:
-            log.warning("media.ports has %d ports for %d calls; widen it", len(ports.ports), self.agent.admission.max_calls)
+            calls = self.agent.admission.max_calls
+            self.tell(Weakness(f"media.ports has {len(ports.ports)} ports for {calls} calls", "widen it"))
         limits = self.budgets.of(self.agent.profile)
         tools = ToolSet.from_config(self.agent.tools, self.agent.base_dir, metrics.tool_ended)
 
@@ -144,11 +167,11 @@ class AgentService:
                 raise ModelError(why)
             _require_words_for_yes(self.agent.language, tools)
             rules_of(self.agent, tools, engines.turn)  # the agent's own weights are read here, and not only with the first caller
-            self._warn_of_unfit_models(tools, engines.llm.limits)
+            self._tell_of_unfit_models(tools, engines.llm.limits)
             await sources.open()
             await results.open()
             await recordings.open()
-            await _warm(probes := probes_of(engines, self.agent.instructions), metrics.health)
+            await self._warm(probes := probes_of(engines, self.agent.instructions), metrics.health)
             await admission.learn(engines.llm.kv_capacity)
             await asyncio.to_thread(first_call.prepare)
             await asyncio.to_thread(g711.prepare)
@@ -177,12 +200,26 @@ class AgentService:
 
         return tell
 
-    def _warn_of_unfit_models(self, tools: ToolSet, limits: HistoryLimits) -> None:
+    def _tell_of_unfit_models(self, tools: ToolSet, limits: HistoryLimits) -> None:
         if line := cramped(self.agent, tools, limits):
-            log.warning("%s", line)
+            self.tell(Weakness(line))
         found = unfit(self.agent, tools.schemas())
         if found is not None:
-            log.warning("%s; %s", found.problem, found.advice)
+            self.tell(Weakness(found.problem, found.advice))
+        known = registry_of(self.agent)
+        for line in foreign_models(self.agent, profile_of(self.agent, known), known):
+            self.tell(Weakness(line))
+
+    async def _warm(self, probes: Mapping[EngineName, Probe], health: EngineHealth) -> None:
+        """Use each engine once, so that the first caller does not pay for lazy loading. A language model that does not answer
+        yet, such as one on a server that is not up, is told and does not keep the server from starting."""
+        await probes["stt"]()
+        await probes["tts"]()
+        try:
+            await probes["llm"]()
+        except EngineError as error:
+            self.tell(silent_model(error))
+            health.down["llm"] = error.kind
 
     def _start_call(
         self,
@@ -276,15 +313,3 @@ def _require_words_for_yes(code: str, tools: ToolSet) -> None:
             f"tool {asks}: confirm needs words for yes, and none are known of language {code!r}; leave confirm out, or use one "
             f"of {', '.join(sorted(LANGUAGES))}"
         )
-
-
-async def _warm(probes: Mapping[EngineName, Probe], health: EngineHealth) -> None:
-    """Use each engine once, so that the first caller does not pay for lazy loading. A language model that does not answer yet,
-    such as one on a server that is not up, is reported and does not keep the server from starting."""
-    await probes["stt"]()
-    await probes["tts"]()
-    try:
-        await probes["llm"]()
-    except EngineError as error:
-        log.warning("the language model does not answer yet: %s", error)
-        health.down["llm"] = error.kind

@@ -31,6 +31,13 @@ def keys_from_environment(variable: str = KEYS_VARIABLE) -> tuple[str, ...]:
     return tuple(key for key in (part.strip() for part in os.environ.get(variable, "").split(",")) if key)
 
 
+def keys_for(host: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The keys of clients and those of operators, for a server at this address. Raises ConfigError: see `check_exposure`."""
+    keys, operator_keys = keys_from_environment(), keys_from_environment(OPERATOR_KEYS_VARIABLE)
+    check_exposure(host, (*keys, *operator_keys))
+    return keys, operator_keys
+
+
 def is_loopback(host: str) -> bool:
     """True for names and addresses that only this machine can reach."""
     name = host.strip("[]").lower()

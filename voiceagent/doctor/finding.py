@@ -1,0 +1,82 @@
+"""What a check of `voiceagent doctor` looks at, and what it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from voiceagent.config import AgentConfig, load_agent
+from voiceagent.models.choice import choose_profile, registry_of
+from voiceagent.models.registry import Registry
+from voiceagent.resources import demo_agent_file
+
+Status = Literal["ok", "warn", "fail"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The outcome of one check."""
+
+    name: str
+    status: Status
+    detail: str
+    """What was found, in one line."""
+    advice: str = ""
+    """What to do about it; empty when nothing need be done, or when `detail` says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings that the server would be started with."""
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    config: Path | None = None
+    budgets: Path | None = None
+    profile: str = ""
+    """Empty: the one that the agent's configuration names."""
+
+
+class Served:
+    """What would be served with these settings. Each part is read when it is first asked for."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.is_silent = False
+        """Whether the language model was found not to answer."""
+
+    @cached_property
+    def agent(self) -> AgentConfig:
+        """The agent, with the profile that is asked for. Raises ConfigError."""
+        loaded = load_agent(self.settings.config or demo_agent_file())
+        return msgspec.structs.replace(loaded, profile=self.settings.profile or loaded.profile)
+
+    @cached_property
+    def known(self) -> Registry:
+        """The agent's registry. Raises ConfigError."""
+        return registry_of(self.agent)
+
+    @cached_property
+    def chosen(self) -> tuple[AgentConfig, str]:
+        """The agent with the profile that answers, and why that is not the first choice. Raises ConfigError, ModelError."""
+        name, why = choose_profile(self.agent, self.known)
+        return msgspec.structs.replace(self.agent, profile=name), why
+
+
+Found = tuple[Status, str, str]
+"""One outcome: its status, what was found, in one line, and what to do; empty when nothing need be done, or when it was said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A look at one thing that the server needs."""
+
+    name: str
+    run: Callable[[Served], Iterable[Found]]
+    needs: tuple[str, ...] = ()
+    """The checks without which it could only repeat what they said."""

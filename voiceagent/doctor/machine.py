@@ -1,0 +1,144 @@
+"""Checks of the machine: its programs, the bundled models, ports and folders."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import Iterable
+
+import numpy as np
+
+from voiceagent.audio import opus
+from voiceagent.config import data_dir, models_cache_dir
+from voiceagent.doctor.finding import Check, Found, Served
+from voiceagent.models.checksums import check_sums
+from voiceagent.resources import bundled_models_dir, web_dir
+from voiceagent.server.auth import keys_for
+
+UDP_TIMEOUT_S = 2.0
+MIN_CORES = 2
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def _python(served: Served) -> Iterable[Found]:
+    return [("ok", f"{platform.python_version()} in {sys.prefix}", "")]
+
+
+def _processors(served: Served) -> Iterable[Found]:
+    cores = len(os.sched_getaffinity(0))
+    if cores < MIN_CORES:
+        return [("warn", f"{cores} core", "calls will miss their budgets: give the server two cores or more")]
+    return [("ok", f"{cores} cores", "")]
+
+
+def _opus(served: Served) -> Iterable[Found]:
+    encoder, decoder = opus.Encoder(), opus.Decoder()
+    decoder.decode(encoder.encode(np.zeros(480, np.int16)))
+    return [("ok", opus.version(), "")]
+
+
+def _espeak(served: Served) -> Iterable[Found]:
+    from piper.phonemize_espeak import EspeakPhonemizer
+
+    sentences = EspeakPhonemizer().phonemize("en-us", "hello")
+    if not any(sentences):
+        return [("fail", "espeak-ng found no phonemes in 'hello'", "install piper-tts again")]
+    return [("ok", f"piper-tts {importlib.metadata.version('piper-tts')} phonemises", "")]
+
+
+def _language_model(served: Served) -> Iterable[Found]:
+    import onnxruntime_genai
+
+    return [("ok", f"onnxruntime-genai {onnxruntime_genai.__version__}", "")]
+
+
+def _bundled(served: Served) -> Iterable[Found]:
+    problems = check_sums(bundled_models_dir())
+    if problems:
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        return [("fail", problems[0] + more, "install voiceagent again; in a checkout: git checkout models/bundled")]
+    return [("ok", f"present and unchanged in {bundled_models_dir()}", "")]
+
+
+def _udp(served: Served) -> Iterable[Found]:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as here, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as there:
+        here.bind(("127.0.0.1", 0))
+        here.settimeout(UDP_TIMEOUT_S)
+        there.sendto(b"voiceagent", here.getsockname())
+        if here.recv(64) != b"voiceagent":
+            return [("fail", "a datagram changed on its way", "look at the machine's firewall")]
+    return [("ok", "datagrams pass on the loopback address; callers elsewhere need the server's UDP ports open", "")]
+
+
+def _keys(served: Served) -> Iterable[Found]:
+    keys, _ = keys_for(served.settings.host)
+    return [("ok", f"{len(keys)} that clients may present" if keys else "none: this machine's programs need none", "")]
+
+
+def _port(served: Served) -> Iterable[Found]:
+    family = socket.AF_INET6 if ":" in served.settings.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((served.settings.host, served.settings.port))
+        except OSError as error:
+            advice = f"end the program that has it, or choose another: voiceagent serve --port {served.settings.port + 1}"
+            return [("fail", f"{served.settings.host}:{served.settings.port} cannot be used ({error.strerror})", advice)]
+    return [("ok", f"{served.settings.host}:{served.settings.port} is free", "")]
+
+
+def _microphone(served: Served) -> Iterable[Found]:
+    if served.settings.host in ("127.0.0.1", "::1", "localhost"):
+        return [("ok", "it is the browser's; pages from this machine may use it without HTTPS", "")]
+    advice = "put a proxy with a certificate in front of the server"
+    return [("warn", f"browsers refuse it to pages from {served.settings.host} without HTTPS", advice)]
+
+
+def _page(served: Served) -> Iterable[Found]:
+    page = web_dir() / "index.html"
+    if not page.is_file():
+        return [("fail", f"{page} is missing", "install voiceagent again")]
+    return [("ok", str(page.parent), "")]
+
+
+def _data(served: Served) -> Iterable[Found]:
+    folder = data_dir()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        advice = "turns will not be kept for `voiceagent report`: make it writable or set $VOICEAGENT_DATA"
+        return [("warn", f"{folder} is not writable ({error.strerror})", advice)]
+    return [("ok", f"turns are kept in {folder}, pulled models in {models_cache_dir()}", "")]
+
+
+def _browser(served: Served) -> Iterable[Found]:
+    found = next((path for browser in BROWSERS if (path := shutil.which(browser))), None)
+    if found is None:
+        return [("warn", "no Chromium", "only the browser tests need it: make browser, or apt-get install chromium")]
+    return [("ok", found, "")]
+
+
+PROGRAMS = (
+    Check("Python", _python),
+    Check("processors", _processors),
+    Check("Opus", _opus),
+    Check("espeak-ng", _espeak),
+    Check("language model engine", _language_model),
+    Check("bundled models", _bundled),
+)
+PLACES = (
+    Check("UDP", _udp),
+    Check("keys", _keys),
+    Check("port", _port),
+    Check("page", _page),
+    Check("microphone", _microphone),
+    Check("data folder", _data),
+    Check("browser for tests", _browser),
+)
