@@ -16,7 +16,7 @@ import yaml
 
 from voiceagent.errors import ConfigError
 
-LIKENESS = 0.7
+LIKENESS = 0.65
 """How much a word must be like a known one to be taken for it, from 0 to 1."""
 _T = TypeVar("_T")
 MAX_SHOWN_CHARACTERS = 40

@@ -11,9 +11,12 @@ import wave
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tests.cli.conftest import Outcome
+from tests.speech import said as spoken
 from voiceagent.media import audio_cleaner
 from voiceagent.models import model
 from voiceagent.resources import bundled_models_dir
@@ -143,7 +146,7 @@ def test_a_wav_of_another_kind_is_refused(voiceagent: Run, tmp_path: Path) -> No
         file.setsampwidth(1)
         file.setframerate(8000)
         file.writeframes(bytes(8000))
-    refused(voiceagent("call", "--say", str(path)), "8-bit", "16-bit PCM")
+    refused(voiceagent("call", "--say", str(path)), "8bit.wav", "no speech|only 1.0 s")
     path.write_text("no WAV")
     refused(voiceagent("call", "--say", str(path)), "8bit.wav", "WAV")
 
@@ -236,3 +239,44 @@ def test_a_call_to_another_web_server_is_refused(voiceagent: Run) -> None:
         refused(voiceagent("call", "--url", f"http://127.0.0.1:{port}", "--say", "Hello."), "404", "no voiceagent server")
         refused(voiceagent("call", "--url", f"https://127.0.0.1:{port}", "--say", "Hello."), "TLS")
         server.shutdown()
+
+
+RATE_HZ = 16_000
+NOISE = np.random.default_rng(7).normal(0, 3000, 2 * RATE_HZ)
+TONE = 8000 * np.sin(np.arange(2 * RATE_HZ) * 2 * np.pi * 440 / RATE_HZ)
+CLICKS = np.where(np.arange(2 * RATE_HZ) % 4000 < 8, 20_000, 0)
+
+
+@pytest.mark.parametrize(
+    ("samples", "said"),
+    [
+        (np.zeros(0), "holds no audio"),
+        (np.zeros(RATE_HZ), "only 1.0 s of silence"),
+        (NOISE, "no speech is heard in its 2.0 s"),
+        (NOISE / 100, "no speech is heard in its 2.0 s"),
+        (NOISE[:100], "no speech is heard"),
+        (TONE, "no speech is heard in its 2.0 s"),
+        (CLICKS, "no speech is heard in its 2.0 s"),
+    ],
+    ids=["empty", "silence", "noise", "soft noise", "too short", "tone", "clicks"],
+)
+def test_a_wav_without_speech_is_refused_before_it_is_sent(
+    voiceagent: Run, tmp_path: Path, samples: NDArray[np.float64], said: str
+) -> None:
+    path = tmp_path / "say.wav"
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(RATE_HZ)
+        file.writeframes(samples.astype("<i2").tobytes())
+    refused(voiceagent("call", "--url", "http://127.0.0.1:9", "--say", str(path)), "say.wav", said)
+
+
+def test_a_wav_of_speech_is_taken(voiceagent: Run, tmp_path: Path) -> None:
+    path = tmp_path / "say.wav"
+    with wave.open(str(path), "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(RATE_HZ)
+        file.writeframes(spoken("What time is it?").astype("<i2").tobytes())
+    refused(voiceagent("call", "--url", "http://127.0.0.1:9", "--say", str(path)), "no server there")

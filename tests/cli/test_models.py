@@ -68,6 +68,21 @@ def test_a_failed_pull_is_one_line(voiceagent: Run, hub: Hub) -> None:
     assert outcome.err.count("\n") == 1
 
 
+def test_an_interrupted_pull_says_what_is_kept_and_how_to_go_on(
+    voiceagent: Run, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(tell: object, part: str, done_bytes: int, size_bytes: int) -> None:
+        if done_bytes:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(models_command._Tell, "__call__", interrupt)
+        outcome = voiceagent("models", "pull", "small")
+    assert outcome.code == 130
+    assert outcome.err == f"small: interrupted; 7.0 kB of 7.0 kB are kept in {tmp_path}: the same command goes on from there\n"
+    assert voiceagent("models", "pull", "small").code == 0
+
+
 def test_pull_wants_models_or_a_profile_and_not_both(voiceagent: Run) -> None:
     outcome = voiceagent("models", "pull", "small", "--profile", "cpu")
     assert outcome.code == 2

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
-import wave
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,9 +23,13 @@ from voiceagent.client.voices import ChosenVoice, VoiceError, best_voice, named_
 from voiceagent.engines import load_tts
 from voiceagent.errors import ConfigError, MediaError
 from voiceagent.models.registry import registry
+from voiceagent.tts.wav_file import read_wav
+from voiceagent.vad.detector import has_speech
 
 MAX_SPEECH_S = 60
 """How long one utterance may be."""
+FILE_RATE_HZ = 48_000
+"""The rate at which a WAV file is played: that of a WebRTC call."""
 INTERRUPTED = 130
 
 
@@ -39,20 +42,13 @@ class Speech:
         self.rate_hz = rate_hz
 
 
-def read_wav(path: Path) -> Speech:
-    """A 16-bit PCM WAV file, its channels mixed to one. Raises ConfigError."""
-    try:
-        with wave.open(str(path), "rb") as file:
-            channels, width, rate_hz, frames = file.getnchannels(), file.getsampwidth(), file.getframerate(), file.getnframes()
-            if width != 2:
-                raise ConfigError(f"{path}: holds {8 * width}-bit samples; expected 16-bit PCM")
-            if frames > MAX_SPEECH_S * rate_hz:
-                raise ConfigError(f"{path}: lasts {frames / rate_hz:.0f} s; expected at most {MAX_SPEECH_S} s")
-            samples = np.frombuffer(file.readframes(frames), "<i2").reshape(-1, channels)
-    except (OSError, EOFError, wave.Error) as error:
-        why = str(error) or "it ends too early"
-        raise ConfigError(f"{path}: cannot be read as a WAV file ({why}); expected 16-bit PCM") from error
-    return Speech(path.name, samples.astype(np.int32).mean(axis=1).astype(np.int16), rate_hz)
+def read_speech(path: Path) -> Speech:
+    """A WAV file in which somebody speaks. Raises ConfigError."""
+    pcm = read_wav(path, FILE_RATE_HZ, MAX_SPEECH_S)
+    if not has_speech(pcm, FILE_RATE_HZ):
+        seconds = len(pcm) / FILE_RATE_HZ
+        raise ConfigError(f"{path}: no speech is heard in its {seconds:.1f} s; expected a recording of somebody who speaks")
+    return Speech(path.name, pcm, FILE_RATE_HZ)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +71,7 @@ class Script:
 
 def read_wavs(texts: tuple[str, ...]) -> dict[str, Speech]:
     """Each `--say` that names a file: one that ends in .wav. Raises ConfigError."""
-    return {text: read_wav(Path(text)) for text in texts if text.lower().endswith(".wav")}
+    return {text: read_speech(Path(text)) for text in texts if text.lower().endswith(".wav")}
 
 
 async def speak(script: Script, voice: ChosenVoice) -> list[Speech]:
@@ -181,7 +177,7 @@ Exit codes: 0 every turn was answered, 1 it was not, 2 wrong usage. What was sai
 )
 @click.option("--url", default="http://127.0.0.1:8080", show_default=True, help="The server.")
 @click.option("--token", envvar="VOICEAGENT_KEY", show_envvar=True, default="", help="A key of the server, if it asks for one.")
-@click.option("--say", "texts", multiple=True, required=True, help="Text, or a 16-bit WAV file; may be given several times.")
+@click.option("--say", "texts", multiple=True, required=True, help="Text, or a WAV file; may be given several times.")
 @click.option(
     "--voice",
     "voice_name",

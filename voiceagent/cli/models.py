@@ -25,6 +25,8 @@ from voiceagent.turn_taking.languages import LANGUAGES
 from voiceagent.turn_taking.spoken_language import nearest_code
 
 MAX_SHOWN_LANGUAGES = 7
+INTERRUPTED = 130
+"""The shell's exit code for a program that SIGINT ended."""
 _cache_option = click.option(
     "--dir", "cache", type=click.Path(path_type=Path), help="Where pulled models lie, instead of $VOICEAGENT_MODELS."
 )
@@ -45,7 +47,7 @@ Examples:
   voiceagent models verify                   read every byte of what is here
   voiceagent models check --only lm          measure the bundled language model
 
-Exit codes: 0 all is well, 1 a model is missing, corrupt or misses a figure, 2 wrong usage."""
+Exit codes: 0 all is well, 1 a model is missing, corrupt or misses a figure, 2 wrong usage, 130 interrupted."""
 )
 def models() -> None:
     """List, pull, verify and check the models of each profile."""
@@ -108,10 +110,15 @@ def pull(names: Sequence[str], profile: str, endpoint: str, source: Source | Non
 def fetch(model: Model, cache: Path, endpoint: str = "", source: Source | None = None) -> None:
     """Fetch a model with progress, and say where it lies. Raises ModelError, ConfigError."""
     from voiceagent.models.hub import hub_endpoint
-    from voiceagent.models.pull import SOURCES, pull
+    from voiceagent.models.pull import SOURCES, kept_bytes, pull
 
-    with _progress(model) as tell:
-        place = pull(model, cache, hub_endpoint(endpoint), tell, (source,) if source else SOURCES)
+    try:
+        with _progress(model) as tell:
+            place = pull(model, cache, hub_endpoint(endpoint), tell, (source,) if source else SOURCES)
+    except KeyboardInterrupt:
+        kept = f"{size_text(kept_bytes(model, cache))} of {size_text(model.size_bytes)} are kept in {cache}"
+        click.echo(f"{model.name}: interrupted; {kept}: the same command goes on from there", err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from None
     click.echo(f"{model.name}: {size_text(model.size_bytes)} in {place}")
 
 

@@ -41,7 +41,7 @@ def pull(model: Model, cache: Path, endpoint: str, progress: Progress, sources: 
     asked = [source for source in model.origin.sources if source in sources]
     if not asked:
         raise ConfigError(f"{model.name} comes from {' and '.join(model.origin.sources)}; leave out --from {' '.join(sources)}")
-    stage = folder.with_name(folder.name + ".part")
+    stage = _stage(folder)
     try:
         stage.mkdir(parents=True, exist_ok=True)
         with _alone(folder.with_name(f".{folder.name}.lock"), model):
@@ -58,6 +58,16 @@ def pull(model: Model, cache: Path, endpoint: str, progress: Progress, sources: 
     except OSError as error:
         raise ModelError(f"{model.name}: {_disk_problem(error, cache)}") from error
     return folder
+
+
+def kept_bytes(model: Model, cache: Path) -> int:
+    """How much of a model an unfinished pull has left, from which the next one goes on."""
+    return sum(path.stat().st_size for path in _stage(model.folder(cache)).rglob("*") if path.is_file())
+
+
+def _stage(folder: Path) -> Path:
+    """Where a model's files lie until it is complete."""
+    return folder.with_name(folder.name + ".part")
 
 
 def verify(model: Model, cache: Path, progress: Progress) -> list[str]:

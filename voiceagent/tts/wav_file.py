@@ -28,7 +28,7 @@ def read_wav(file: Path, rate_hz: int, longest_s: float) -> NDArray[np.int16]:
         with file.open("rb") as opened, av.open(opened, mode="r", format="wav") as container:
             channels, from_hz = _decoded(container, file, longest_s)
     except OSError as error:
-        raise ConfigError(f"{file}: cannot be read ({error.strerror}); name a WAV file in speech.clips") from error
+        raise ConfigError(f"{file}: cannot be read ({error.strerror}); name a WAV file") from error
     except (av.error.FFmpegError, IndexError, ValueError) as error:
         why = "it is empty" if not file.stat().st_size else getattr(error, "strerror", "") or "no sound in it"
         raise ConfigError(f"{file}: is no WAV file that can be played ({why}); expected PCM, such as 16 bits") from error

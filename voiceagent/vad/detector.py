@@ -13,6 +13,7 @@ import numpy as np
 import webrtcvad
 from numpy.typing import NDArray
 
+from voiceagent.audio.resample import resample
 from voiceagent.vad.silero import CONTEXT_SAMPLES, RATE_HZ, WINDOW_SAMPLES, SileroStream
 
 FRAME_SAMPLES = 320
@@ -30,6 +31,8 @@ KEPT_FRAMES = -(-(HISTORY_WINDOWS + 1) * WINDOW_SAMPLES // FRAME_SAMPLES) + 1
 """Frames of audio that are kept for Silero: the windows before the gate opened, and the incomplete window."""
 MAX_LATE_SAMPLES = RATE_HZ // 5
 """Silero notices the end of a word at most this late: no voiced audio is placed further before its last window."""
+AFTER_CLIP_SAMPLES = RATE_HZ // 5
+"""Silence behind a clip, in which a last word is still confirmed."""
 IMAGE = 0.03
 """How much of the audio's mirror image about 4 kHz Silero hears before an onset (-30 dB). Telephone speech has nothing above
 3.4 kHz, and without an image Silero finds it late or not at all. In wide-band speech the image is covered (spectral folding,
@@ -266,6 +269,14 @@ class SpeechDetector:
             if end >= sample:
                 return at_ms - min(end - sample, FRAME_SAMPLES) / SAMPLES_PER_MS
         return self._frames[-1][1]
+
+
+def has_speech(pcm: NDArray[np.int16], rate_hz: int) -> bool:
+    """Whether a call's detector would find speech in this mono clip, shape (samples,). Raises ModelError."""
+    detector = SpeechDetector()
+    clip = np.append(resample(pcm, rate_hz, RATE_HZ), np.zeros(AFTER_CLIP_SAMPLES, np.int16))
+    starts = range(0, len(clip) - FRAME_SAMPLES + 1, FRAME_SAMPLES)
+    return any(detector.feed(clip[start : start + FRAME_SAMPLES], start / SAMPLES_PER_MS) for start in starts)
 
 
 def _level(audio: NDArray[np.float32]) -> float:
