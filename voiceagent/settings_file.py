@@ -161,6 +161,28 @@ class SettingsFile:
         return self._error(at, f"{start}{refusal}{_choices(place)}{_quotes(place)}; {self._advice}")
 
 
+def options_of(options: Mapping[str, object], kind: type[_T], engine: str) -> _T:
+    """An engine's options as a struct of that type. `engine` begins messages. Raises ConfigError, which names the nearest
+    option."""
+    try:
+        return msgspec.convert(dict(options), kind)
+    except msgspec.ValidationError as error:
+        near = _nearest_option(options, kind) if "unknown field" in str(error) else ""
+        raise ConfigError(f"{engine}: {error}{near}") from error
+
+
+def _nearest_option(value: object, kind: object) -> str:
+    """What was probably meant by the first unknown key, as the end of a message."""
+    bare = _bare(kind, value)
+    if not _is_struct(bare) or not isinstance(value, Mapping):
+        return ""
+    known = _fields(bare)
+    unknown = next((key for key in value if key not in known), None)
+    if unknown is not None:
+        return did_you_mean(unknown, known)
+    return next(filter(None, (_nearest_option(inner, known[key]) for key, inner in value.items())), "")
+
+
 def _refusal(value: object, kind: object) -> str:
     try:
         msgspec.convert(value, kind)

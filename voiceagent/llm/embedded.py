@@ -7,8 +7,6 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
-
 from voiceagent.errors import ConfigError
 from voiceagent.llm.embedded_options import EmbeddedOptions
 from voiceagent.llm.embedded_session import ENDING_S, EmbeddedSession, SharedModel
@@ -16,6 +14,7 @@ from voiceagent.llm.embedded_worker import EmbeddedWorker
 from voiceagent.llm.engine import FULL_PROMPT, HistoryLimits, KvCapacity
 from voiceagent.llm.prompt import ChatPrompt
 from voiceagent.llm.tool_constraint import ToolConstraints
+from voiceagent.settings_file import options_of
 
 
 class EmbeddedEngine:
@@ -73,7 +72,4 @@ def create(path: Path | None, options: Mapping[str, object]) -> EmbeddedEngine:
     """The plugin `embedded` of `voiceagent.llm`. Raises ModelError, ConfigError."""
     if path is None:
         raise ConfigError("llm engine embedded: needs a model; name one of models/registry.yaml")
-    try:
-        return EmbeddedEngine(path, msgspec.convert(dict(options), EmbeddedOptions))
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"llm engine embedded: {error}") from error
+    return EmbeddedEngine(path, options_of(options, EmbeddedOptions, "llm engine embedded"))

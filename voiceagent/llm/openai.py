@@ -8,8 +8,6 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
-
 from voiceagent.addresses import check_address
 from voiceagent.errors import ConfigError
 from voiceagent.llm.engine import HistoryLimits, KvCapacity
@@ -17,6 +15,7 @@ from voiceagent.llm.openai_options import OpenAiOptions
 from voiceagent.llm.openai_session import OpenAiSession, Servers
 from voiceagent.llm.replica import Replica
 from voiceagent.llm.thoughts import BegunThoughts
+from voiceagent.settings_file import options_of
 
 
 class OpenAiEngine:
@@ -79,7 +78,4 @@ class OpenAiEngine:
 
 def create(path: Path | None, options: Mapping[str, object]) -> OpenAiEngine:
     """The plugin `openai` of `voiceagent.llm`. It loads no files. Raises ConfigError."""
-    try:
-        return OpenAiEngine(msgspec.convert(dict(options), OpenAiOptions))
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"llm engine openai: {error}") from error
+    return OpenAiEngine(options_of(options, OpenAiOptions, "llm engine openai"))

@@ -12,8 +12,6 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.llm.endings import ending_ids
 from voiceagent.llm.engine import FULL_PROMPT, HistoryLimits, KvCapacity, Urgency
@@ -22,6 +20,7 @@ from voiceagent.llm.server_load import FULL_CACHE
 from voiceagent.llm.vllm_options import VllmOptions
 from voiceagent.llm.vllm_session import VllmSession
 from voiceagent.llm.vllm_types import CompletionOutput, SchedulerStats
+from voiceagent.settings_file import options_of
 
 log = logging.getLogger(__name__)
 
@@ -215,7 +214,4 @@ def create(path: Path | None, options: Mapping[str, object]) -> VllmEngine:
     """The plugin `vllm` of `voiceagent.llm`. Raises ModelError, ConfigError."""
     if path is None:
         raise ConfigError("llm engine vllm: needs a model; name one of models/registry.yaml")
-    try:
-        return VllmEngine(path, msgspec.convert(dict(options), VllmOptions))
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"llm engine vllm: {error}") from error
+    return VllmEngine(path, options_of(options, VllmOptions, "llm engine vllm"))

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voiceagent.errors import ConfigError, EngineError, ModelError
+from voiceagent.settings_file import options_of
 from voiceagent.stt.gates import rejection
 from voiceagent.stt.hypothesis import Hypothesis, Window
 from voiceagent.stt.options import StreamOptions
@@ -215,7 +216,4 @@ def create(path: Path | None, options: Mapping[str, object]) -> WhisperEngine:
     """The plugin `whisper` of `voiceagent.stt`: `path` is a folder in CTranslate2 format. Raises ModelError, ConfigError."""
     if path is None:
         raise ConfigError("stt engine whisper: needs a model; name one of models/registry.yaml")
-    try:
-        return WhisperEngine(path, msgspec.convert(dict(options), WhisperOptions))
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"stt engine whisper: {error}") from error
+    return WhisperEngine(path, options_of(options, WhisperOptions, "stt engine whisper"))

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from voiceagent.conversation.events import SpokenWord
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.json_types import JsonObject
+from voiceagent.settings_file import options_of
 from voiceagent.text_normalization.ipa import IPA_BEGIN, IPA_END
 from voiceagent.tts.engine import SpeechChunk
 from voiceagent.tts.loudness import Loudness
@@ -212,7 +213,4 @@ def create(path: Path | None, options: Mapping[str, object]) -> PiperEngine:
     """The plugin `piper` of `voiceagent.tts`: `path` is a folder with one voice. Raises ModelError, ConfigError."""
     if path is None:
         raise ConfigError("tts engine piper: needs a model; name one of models/registry.yaml")
-    try:
-        return PiperEngine(path, msgspec.convert(dict(options), PiperOptions))
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"tts engine piper: {error}") from error
+    return PiperEngine(path, options_of(options, PiperOptions, "tts engine piper"))
