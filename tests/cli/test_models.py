@@ -83,6 +83,12 @@ def test_an_interrupted_pull_says_what_is_kept_and_how_to_go_on(
     assert voiceagent("models", "pull", "small").code == 0
 
 
+@pytest.mark.parametrize("language", ["klingon", "d", "German", "de_DE"])
+def test_what_is_no_code_of_a_language_is_wrong_usage(voiceagent: Run, language: str) -> None:
+    outcome = voiceagent("models", "list", "--language", language)
+    assert (outcome.code, f"--language {language}: expected a code such as de" in outcome.err) == (2, True)
+
+
 def test_pull_wants_models_or_a_profile_and_not_both(voiceagent: Run) -> None:
     outcome = voiceagent("models", "pull", "small", "--profile", "cpu")
     assert outcome.code == 2

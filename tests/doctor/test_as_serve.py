@@ -168,3 +168,10 @@ async def test_the_start_logs_a_line_for_a_foreign_model(caplog: pytest.LogCaptu
     with caplog.at_level(logging.WARNING):
         AgentService(agent, load_budgets(default_budgets_file()))._tell_of_unfit_models(tools, HistoryLimits())
     assert [line.split(",")[0] for line in caplog.messages] == ["the voice micro-voice speaks English"]
+
+
+def test_a_model_named_by_path_is_looked_at_as_serve_looks_at_it(voiceagent: Run) -> None:
+    told = voiceagent("doctor", "--port", "0", "--profile", "embedded", "--tts", "/nowhere/voice.onnx")
+    assert told.code == 1
+    assert "fail profile: tts.path: there is no /nowhere/voice.onnx" in told.out
+    assert told.out.count("fail") == 1

@@ -26,16 +26,29 @@ Examples:
 Exit codes: 0 nothing failed (there may be warnings), 1 something failed, 2 wrong usage."""
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address that `serve` would bind.")
-@click.option("--port", default=8080, show_default=True, type=click.IntRange(1, 65535), help="The port that `serve` would bind.")
+@click.option("--port", default=8080, show_default=True, type=click.IntRange(0, 65535), help="The port that `serve` would bind.")
 @click.option("--profile", default="", help="The profile that `serve` would run; else the agent's.")
+@click.option("--stt", metavar="PATH", default="", help="As for `serve`: a recogniser of your own.")
+@click.option("--llm", metavar="PATH", default="", help="As for `serve`: a language model of your own.")
+@click.option("--tts", metavar="PATH", default="", help="As for `serve`: a voice of your own.")
 @click.option("--config", type=click.Path(path_type=Path), help="The agent's agent.yaml; else the demo's.")
 @click.option("--budgets", type=click.Path(path_type=Path), help="The latency budgets; else the shipped ones.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def doctor(host: str, port: int, profile: str, config: Path | None, budgets: Path | None, as_json: bool) -> int:
+def doctor(
+    host: str,
+    port: int,
+    profile: str,
+    stt: str,
+    llm: str,
+    tts: str,
+    config: Path | None,
+    budgets: Path | None,
+    as_json: bool,
+) -> int:
     """Say what works on this machine, and what to do about what does not. The agent is started as `serve` would, and stopped."""
     console = Console(soft_wrap=True, highlight=False)
     findings: list[Finding] = []
-    for finding in examine(Settings(host, port, config, budgets, profile)):
+    for finding in examine(Settings(host, port, config, budgets, profile, stt, llm, tts)):
         findings.append(finding)
         if as_json:
             continue

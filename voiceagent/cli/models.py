@@ -22,7 +22,7 @@ from voiceagent.models.choice import STARTER
 from voiceagent.models.model import Kind, Model, Source
 from voiceagent.models.registry import Registry, registry, size_text, with_own
 from voiceagent.turn_taking.languages import LANGUAGES
-from voiceagent.turn_taking.spoken_language import nearest_code
+from voiceagent.turn_taking.spoken_language import is_code, nearest_code
 
 MAX_SHOWN_LANGUAGES = 7
 INTERRUPTED = 130
@@ -61,7 +61,8 @@ def models() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_models(cache: Path | None, own: Path | None, language: str, kind: Kind | None, as_json: bool) -> None:
     """Show every model, its languages and size, where it comes from, whether it is here; and every profile, and what it lacks."""
-    if language and language not in LANGUAGES and (near := nearest_code(language, LANGUAGES)):
+    near = nearest_code(language, LANGUAGES)
+    if language and language not in LANGUAGES and (near or not is_code(language)):
         raise click.UsageError(f"--language {language}: expected a code such as de{near}")
     cache = cache or models_cache_dir()
     known = _registry(own)
@@ -116,8 +117,9 @@ def fetch(model: Model, cache: Path, endpoint: str = "", source: Source | None =
         with _progress(model) as tell:
             place = pull(model, cache, hub_endpoint(endpoint), tell, (source,) if source else SOURCES)
     except KeyboardInterrupt:
-        kept = f"{size_text(kept_bytes(model, cache))} of {size_text(model.size_bytes)} are kept in {cache}"
-        click.echo(f"{model.name}: interrupted; {kept}: the same command goes on from there", err=True)
+        there = kept_bytes(model, cache)
+        kept = f"{size_text(there)} of {size_text(model.size_bytes)} are kept in {cache}: the same command goes on from there"
+        click.echo(f"{model.name}: interrupted; {kept if there else 'nothing of it was fetched yet'}", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
     click.echo(f"{model.name}: {size_text(model.size_bytes)} in {place}")
 

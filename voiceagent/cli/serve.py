@@ -11,10 +11,10 @@ import click
 import msgspec
 
 from voiceagent import logs
-from voiceagent.config import AgentConfig, OwnModel, load_agent, models_cache_dir
+from voiceagent.config import AgentConfig, load_agent, models_cache_dir
 from voiceagent.errors import ModelError
 from voiceagent.latency.budget_file import load_budgets
-from voiceagent.models.choice import AUTO, choose_profile, profile_of, registry_of, wanted_profile
+from voiceagent.models.choice import AUTO, choose_profile, profile_of, registry_of, wanted_profile, with_own_models
 from voiceagent.models.registry import Registry
 from voiceagent.resources import default_budgets_file, demo_agent_file
 from voiceagent.server.agent_service import AgentService
@@ -136,18 +136,6 @@ def serve(
                 on_ready=lambda url: click.echo(f"{agent.name} answers at {url}"),
             )
         )
-
-
-def with_own_models(agent: AgentConfig, stt: str, llm: str, tts: str) -> AgentConfig:
-    """The agent with the models of these paths, relative to the working directory, in place of its own."""
-    replace = msgspec.structs.replace
-    if stt:
-        agent = replace(agent, stt=OwnModel(path=str(Path(stt).absolute())))
-    if llm:
-        agent = replace(agent, llm=replace(agent.llm, engine="", path=str(Path(llm).absolute()), base_url="", model=""))
-    if tts:
-        agent = replace(agent, tts=OwnModel(path=str(Path(tts).absolute())))
-    return agent
 
 
 def _pull(agent: AgentConfig, known: Registry) -> str:

@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from voiceagent.config import AgentConfig, load_agent
-from voiceagent.models.choice import choose_profile, registry_of
+from voiceagent.models.choice import choose_profile, registry_of, with_own_models
 from voiceagent.models.registry import Registry
 from voiceagent.resources import demo_agent_file
 
@@ -40,6 +40,10 @@ class Settings:
     budgets: Path | None = None
     profile: str = ""
     """Empty: the one that the agent's configuration names."""
+    stt: str = ""
+    """The path of a recogniser in place of the agent's; so for `llm` and `tts`."""
+    llm: str = ""
+    tts: str = ""
 
 
 class Served:
@@ -53,8 +57,9 @@ class Served:
     @cached_property
     def agent(self) -> AgentConfig:
         """The agent, with the profile that is asked for. Raises ConfigError."""
-        loaded = load_agent(self.settings.config or demo_agent_file())
-        return msgspec.structs.replace(loaded, profile=self.settings.profile or loaded.profile)
+        asked = self.settings
+        loaded = with_own_models(load_agent(asked.config or demo_agent_file()), asked.stt, asked.llm, asked.tts)
+        return msgspec.structs.replace(loaded, profile=asked.profile or loaded.profile)
 
     @cached_property
     def known(self) -> Registry:

@@ -49,6 +49,18 @@ def wanted_profile(agent: AgentConfig, known: Registry) -> str:
     return known.profile(name).name
 
 
+def with_own_models(agent: AgentConfig, stt: str, llm: str, tts: str) -> AgentConfig:
+    """The agent with the models of these paths, relative to the working directory, in place of its own."""
+    replace = msgspec.structs.replace
+    if stt:
+        agent = replace(agent, stt=OwnModel(path=str(Path(stt).absolute())))
+    if llm:
+        agent = replace(agent, llm=replace(agent.llm, engine="", path=str(Path(llm).absolute()), base_url="", model=""))
+    if tts:
+        agent = replace(agent, tts=OwnModel(path=str(Path(tts).absolute())))
+    return agent
+
+
 def voices_of(agent: AgentConfig) -> dict[str, EngineSpec]:
     """The agent's voices by the code of their language. Raises ConfigError, ModelError."""
     return {code: _own_spec("tts", "", path, agent.base_dir) for code, path in agent.voices.items()}

@@ -114,7 +114,8 @@ def _may_pass(error: httpx2.HTTPError | HfHubHTTPError, get: Get) -> bool:
 
 
 def _unreachable(address: Address, part: Path, error: httpx2.HTTPError | HfHubHTTPError) -> str:
-    kept = f"; {size_text(part.stat().st_size)} of {address.path} are kept and the next pull goes on there"
+    there = part.stat().st_size
+    kept = f"; {size_text(there)} of {address.path} are kept and the next pull goes on there" if there else ""
     start = f"{address.model}: {address.place}"
     if isinstance(error, (httpx2.HTTPStatusError, HfHubHTTPError)):
         return f"{start} answered {error.response.status_code} for {address.path}; try again later{kept}"

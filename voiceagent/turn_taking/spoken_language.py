@@ -40,17 +40,17 @@ def agents_languages(named: Sequence[str], voices: Collection[str]) -> tuple[str
 
 def check_languages(language: str, named: Sequence[str], voices: Collection[str]) -> None:
     """Check the codes of an agent's `language`, `languages` and `voices`. Raises ValueError in one line."""
-    if language != AUTO and not _is_code(language):
+    if language != AUTO and not is_code(language):
         raise ValueError(f"language is {language!r}, expected a code such as de, or {AUTO}{nearest_code(language, LANGUAGES)}")
     for code in voices:
-        if not _is_code(code):
+        if not is_code(code):
             raise ValueError(f"voices has {code!r}, expected codes such as de{nearest_code(code, LANGUAGES)}")
     if not named:
         return
     if language != AUTO:
         raise ValueError(f"languages is for `language: {AUTO}`, and language is {language}; leave one of the two out")
     for code in named:
-        if not _is_code(code):
+        if not is_code(code):
             raise ValueError(f"languages holds {code!r}, expected codes such as de{nearest_code(code, LANGUAGES)}")
     if len(set(named)) < len(named):
         raise ValueError(f"languages is {', '.join(named)}; expected each code once")
@@ -59,7 +59,8 @@ def check_languages(language: str, named: Sequence[str], voices: Collection[str]
         raise ValueError(f"voices has {', '.join(mute)}, which languages lacks; add it there, or leave the voice out")
 
 
-def _is_code(text: str) -> bool:
+def is_code(text: str) -> bool:
+    """Whether it can be the code of a language, and is no other name of one."""
     return bool(_CODE.fullmatch(text)) and (text in LANGUAGES or text not in _NAMES)
 
 
