@@ -7,7 +7,7 @@ import pytest
 from tests.conversation.world import World, begun
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.rules import Limits, Phrases, ToolRule
+from voiceagent.conversation.rules import Limits, Phrases
 from voiceagent.conversation.state import Phase
 from voiceagent.turn_taking.languages.en import ENGLISH
 
@@ -292,18 +292,4 @@ def test_the_silence_is_waited_for_again_once_the_client_stopped_the_reply_and_t
     world.settle()
     world.finish_tool(A1)
     tell(world)
-    assert "silence" in world.timers
-
-
-def test_a_lookup_that_ended_with_its_reply_is_not_waited_for() -> None:
-    world = begun(tools={"find": ToolRule("none")})
-    world.say("Find a table.")
-    world.text("Let me look.")
-    world.call_tool("find")
-    world.generated()
-    world.play_all()
-    world.say("What time is it?")
-    world.settle()
-    world.answer("Noon.")
-    world.play_all()
     assert "silence" in world.timers

@@ -11,7 +11,8 @@ from tests.conversation.world import World
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
-from voiceagent.conversation.history import Chunk
+from voiceagent.conversation.history import Chunk, Message
+from voiceagent.conversation.late_results import LATE
 from voiceagent.conversation.rules import Limits, MemoryRules, Phrases, Rules, ToolRule
 from voiceagent.conversation.state import Phase
 from voiceagent.turn_taking.languages.en import ENGLISH
@@ -63,6 +64,7 @@ MOVES: dict[str, Callable[[World, str], object]] = {
     "summarised": lambda world, text: world.feed(ev.Summarised(world.now_ms, text)),
     "turn": lambda world, text: whole_turn(world, text),
     "interrupted_booking": lambda world, text: interrupted_booking(world, text),
+    "interrupted_lookup": lambda world, text: interrupted_lookup(world, text),
 }
 
 
@@ -82,6 +84,17 @@ def interrupted_booking(world: World, text: str) -> None:
     world.call_tool("book", f'{{"day": "{text}"}}')
     world.generated()
     world.say(f"And {text}")
+    world.settle()
+
+
+def interrupted_lookup(world: World, text: str) -> None:
+    """A tool without effect runs on after its reply."""
+    world.say("Find it.")
+    world.call_tool("find", f'{{"what": "{text}"}}')
+    world.generated()
+    world.fire("filler")
+    world.play_all()
+    world.say("Okay, I will wait.")
     world.settle()
 
 
@@ -317,7 +330,20 @@ class Telling(World):
 
 
 late_moves = st.sampled_from(
-    ["interrupted_booking", "turn", "speech", "words", "endpoint", "tool_done", "settle", "frames", "synthesise", "goes_on"]
+    [
+        "interrupted_booking",
+        "interrupted_lookup",
+        "stop",
+        "turn",
+        "speech",
+        "words",
+        "endpoint",
+        "tool_done",
+        "settle",
+        "frames",
+        "synthesise",
+        "goes_on",
+    ]
 )
 late_scripts = st.lists(st.tuples(late_moves, st.sampled_from(TEXTS)), max_size=40)
 
@@ -325,7 +351,19 @@ late_scripts = st.lists(st.tuples(late_moves, st.sampled_from(TEXTS)), max_size=
 @given(openings, late_scripts)
 @settings(max_examples=400, deadline=None)
 def test_each_late_result_is_told_once_the_floor_is_free(opening: Opening, script: list[tuple[str, str]]) -> None:
-    world = run(opening, script, Telling)
+    world = told_all(run(opening, script, Telling))
+    assert world.state.phase in (Phase.IDLE, Phase.ENDED)
+    results = {action.output for action in world.actions if isinstance(action, act.ToolEnded)}
+    whole = " ".join(ending.heard for ending in world.endings() if ending.status == "completed").split()
+    cut = " ".join(ending.heard for ending in world.endings() if ending.status == "interrupted").split()
+    assert not world.state.late.owed
+    assert not world.state.late.running
+    assert all(whole.count(result) <= 1 for result in results)
+    assert all(result in whole + cut for result in results - lookups_of(world))
+
+
+def told_all(world: World) -> World:
+    """Let all tools end, and everything be said."""
     for _ in range(60):
         world.settle()
         if world.state.phase is Phase.HEARING:
@@ -337,13 +375,42 @@ def test_each_late_result_is_told_once_the_floor_is_free(opening: Opening, scrip
         world.play_all()
         if world.state.phase is Phase.FINALISING:
             world.fire("final")
-    assert world.state.phase in (Phase.IDLE, Phase.ENDED)
-    results = {action.output for action in world.actions if isinstance(action, act.ToolEnded)}
-    whole = " ".join(ending.heard for ending in world.endings() if ending.status == "completed").split()
-    cut = " ".join(ending.heard for ending in world.endings() if ending.status == "interrupted").split()
-    assert not world.state.late.owed
-    assert not world.state.late.running
-    assert all(whole.count(result) <= 1 and result in whole + cut for result in results)
+    return world
+
+
+def lookups_of(world: World) -> set[str]:
+    """The results of the tools without effect."""
+    return {action.output for action in world.actions if isinstance(action, act.ToolEnded) and action.name == "find"}
+
+
+@given(openings, st.one_of(scripts, late_scripts))
+@settings(max_examples=400, deadline=None)
+def test_no_lookup_is_told_once_the_caller_asked_for_another_tool(opening: Opening, script: list[tuple[str, str]]) -> None:
+    """The calls whose results are told late carry a mark in their ids. A call that is withheld asks for nothing."""
+    world = told_all(run(opening, script, Telling))
+    withheld = {
+        action.call_id
+        for action in world.actions
+        if isinstance(action, act.ToolEnded) and action.output == ENGLISH.prompts.tool_not_asked_for
+    }
+    asked: dict[str, int] = {}
+    newest, turns = 0, dict[int, int]()
+    for action in world.actions:
+        match action:
+            case act.ReplyStarted():
+                turns[action.reply_id] = action.turn
+            case act.ToolStarted() if turns[action.reply_id] and action.call_id not in withheld:
+                asked[action.call_id] = action.reply_id
+                newest = action.reply_id
+            case act.Generate() if not turns.get(action.reply_id, 1):
+                told = action.messages[-1].tool_call_id
+                if told.endswith(LATE) and told in finds(action.messages):
+                    assert asked.get(told.removesuffix(LATE), newest) == newest
+
+
+def finds(messages: tuple[Message, ...]) -> set[str]:
+    """The ids of the calls of the tool without effect."""
+    return {call.call_id for message in messages for call in message.tool_calls if call.name == "find"}
 
 
 @given(openings, scripts)

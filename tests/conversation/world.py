@@ -58,6 +58,8 @@ class World(VirtualCall):
             case act.RunSpeculativeTool():
                 assert self.state.rules.tools[action.name].effect == "none", "a tool with effects ran speculatively"
                 self.speculative_calls.append(action)
+            case act.CancelTool():
+                self.tools.remove(next(run for run in self.tools if run.call_id == action.call_id))
             case act.CancelSpeculativeTool():
                 self.speculative_calls = [run for run in self.speculative_calls if run.speculative_id != action.speculative_id]
             case act.Attenuate():

@@ -158,3 +158,9 @@ def test_no_language_lacks_a_list() -> None:
     for one in LANGUAGES.values():
         assert all((one.halts, one.beside_commands, one.proposals)), one.name
         assert one.commands.isdisjoint(phrase[0] for phrase in one.halts if len(phrase) == 1), one.name
+
+
+def test_what_lets_a_matter_be_asks_for_nothing_in_every_language() -> None:
+    for one in LANGUAGES.values():
+        assert one.dismissals, one.name
+        assert all(asks_nothing(Overlap(" ".join(words), 0.0, True, "", ""), "", one) for words in one.dismissals), one.name

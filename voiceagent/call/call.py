@@ -22,7 +22,7 @@ from voiceagent.call.rules import rules_of
 from voiceagent.call.scope import CallScope
 from voiceagent.call.speaking import Speaking
 from voiceagent.call.tasks import CallTasks
-from voiceagent.call.thinking import Thinking, Wording, owner
+from voiceagent.call.thinking import Thinking, Wording, lookup_owner, owner
 from voiceagent.context.retrieval import Retrieval
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
@@ -289,6 +289,8 @@ class Call:
                 self._thinking.summarise(action)
             case act.RunTool():
                 self._thinking.run_tool(action)
+            case act.CancelTool(reply_id, call_id):
+                self._tasks.cancel(lookup_owner(reply_id, call_id))
             case act.RunSpeculativeTool():
                 self._thinking.run_speculatively(action)
             case act.CancelSpeculativeTool(speculative_id):
@@ -305,8 +307,8 @@ class Call:
                 self._hearing.attend(utterance_id)
             case act.EndClauseAt():
                 self._speaking.end_clause(action)
-            case act.CancelReply(reply_id):
-                self._tasks.cancel(owner(reply_id))
+            case act.CancelReply(reply_id, keeps):
+                self._tasks.cancel(owner(reply_id), [lookup_owner(reply_id, call_id) for call_id in keeps])
                 self._speaking.cancel(reply_id)
             case act.ReplyEnded(reply_id):
                 self._speaking.finish(reply_id)

@@ -1,9 +1,10 @@
-"""The tasks of a call, by owner. The tasks of a reply end with the reply. All tasks end with the call."""
+"""The tasks of a call, by owner. An owner may have parts: "reply 3/call 1" is a part of "reply 3". The tasks of a
+reply end with the reply. All tasks end with the call."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 
 
 class CallTasks:
@@ -27,10 +28,12 @@ class CallTasks:
             if not tasks:
                 del self._owned[owner]
 
-    def cancel(self, owner: str) -> None:
-        """Cancel the owner's running tasks."""
-        for task in tuple(self._owned.get(owner, ())):
-            task.cancel()
+    def cancel(self, owner: str, spared: Collection[str] = ()) -> None:
+        """Cancel the running tasks of the owner and its parts, except for the spared parts."""
+        for name in self._owned.keys() - spared:
+            if name == owner or name.startswith(f"{owner}/"):
+                for task in tuple(self._owned[name]):
+                    task.cancel()
 
     def cancel_all(self) -> None:
         """Cancel all tasks."""

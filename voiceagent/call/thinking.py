@@ -35,6 +35,11 @@ def owner(reply_id: int) -> str:
     return f"reply {reply_id}"
 
 
+def lookup_owner(reply_id: int, call_id: str) -> str:
+    """The owner of the task of a reply's tool that has no effect. It is a part of the reply."""
+    return f"{owner(reply_id)}/{call_id}"
+
+
 def _speculative_task(speculative_id: int) -> str:
     return f"speculative tool {speculative_id}"
 
@@ -214,9 +219,10 @@ class Thinking:
         await self.session.close()
 
     def run_tool(self, action: act.RunTool) -> None:
-        """Start a tool. A tool with effects is not cancelled with its reply, and its result is still reported."""
+        """Start a tool. A tool with effects is not cancelled with its reply, and its result is still reported. Any other is
+        cancelled with its reply, unless that says otherwise."""
         has_effects = self._tools.policy(action.name).effect != "none"
-        self._tasks.start(EFFECTS if has_effects else owner(action.reply_id), self._run_tool(action))
+        self._tasks.start(EFFECTS if has_effects else lookup_owner(action.reply_id, action.call_id), self._run_tool(action))
 
     async def _run_tool(self, action: act.RunTool) -> None:
         outcome = await self._tools.run(action.call_id, action.name, action.arguments, self._tool_timeout_s)

@@ -98,6 +98,14 @@ class RunTool(Action):
 
 
 @dataclass(frozen=True, slots=True)
+class CancelTool(Action):
+    """Cancel a tool without effect that ran on after its reply. Nothing needs its result any more."""
+
+    reply_id: int
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunSpeculativeTool(Action):
     """Run a tool without effect before its turn is committed. Answered by `SpeculativeToolFinished`, unless it is cancelled."""
 
@@ -138,6 +146,8 @@ class CancelReply(Action):
     """Cancel all work for the reply and send no further frame of it. Answered by exactly one `PlayoutStopped`."""
 
     reply_id: int
+    keeps: tuple[str, ...] = ()
+    """The ids of the calls whose tools run on although they have no effect. Tools with effects always run on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,6 +354,7 @@ AnyAction: TypeAlias = (
     | Generate
     | Summarise
     | RunTool
+    | CancelTool
     | RunSpeculativeTool
     | CancelSpeculativeTool
     | SpeculativeToolEnded

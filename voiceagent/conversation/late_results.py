@@ -1,19 +1,23 @@
-"""Results that the caller is owed. A tool with an effect runs to its end, also where its reply was cancelled before. Its result
-is told in a reply of its own as soon as the floor is free, whatever was said since. Until then the language model reads that
-the tool still runs, so no other reply tells the result. While such a tool runs, nobody asks whether the caller is still there."""
+"""Results that the caller is owed. A tool with an effect runs to its end, also where its reply was cancelled before. A tool
+without effect, a lookup, runs on only where the caller interrupted its reply. The result is told in a reply of its own as soon as
+the floor is free. Until then the language model reads that the tool still runs, so no other reply tells the result. While such a
+tool runs, nobody asks whether the caller is still there.
+
+The result of a tool with an effect is told whatever was said since. A lookup is dropped, with its result, once a committed reply
+to the caller calls a tool, because that is a new request, or once the caller says "stop", "never mind" or the like."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace as replace_call
+from dataclasses import replace as changed
 
 from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.history import ToolCall
+from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.conversation.reply import Reply, Round, ToolRun
-from voiceagent.conversation.speculative_tools import same_call
+from voiceagent.conversation.speculative_tools import known, rule_of, same_call
 from voiceagent.conversation.state import Phase, RunsOn
 from voiceagent.conversation.step import Step
 
@@ -23,27 +27,88 @@ LATE = "_late"
 """Ends the id of a call whose result is told late. The call stands in the history once more, with its result."""
 
 
-def run_on(step: Step, cancelled: Reply) -> Reply:
-    """The reply is cancelled. Note which of its tools with effects still run. A stand-in takes the place of their results."""
-    calls = [run.call for run in cancelled.rounds[-1].tools if run.output is None and run.has_effect]
+def run_on(step: Step, cancelled: Reply, status: str) -> tuple[Reply, tuple[str, ...]]:
+    """The reply is cancelled and gets this status. Note which of its tools run on. A stand-in takes the place of their results.
+    Returns the reply, and the ids of those calls that would end with it otherwise."""
+    lookups_too = status == "interrupted" and cancelled.status == "live"
+    calls = [run.call for run in cancelled.rounds[-1].tools if run.output is None and (run.is_owed or lookups_too)]
+    keeps: list[str] = []
     for number, call in enumerate(calls):
         cancelled = cancelled.with_stand_in(call.call_id, step.prompts.tool_running)
         if not any(same_call(call, before) for before in calls[:number]):
             same = tuple(one for one in calls if same_call(one, call))
-            step.put_late(running=(*step.state.late.running, RunsOn(cancelled.reply_id, same)))
-    return cancelled
+            runs = RunsOn(cancelled.reply_id, same, _taken_over(step, call))
+            step.put_late(running=(*step.state.late.running, runs))
+            if _is_lookup(step, call) and runs.speculative_id is None:
+                keeps.append(call.call_id)
+    return cancelled, tuple(keeps)
+
+
+def _taken_over(step: Step, call: ToolCall) -> int | None:
+    """Take over the speculative call whose result the call waits for. Returns its id, or None if there is none."""
+    run = known(step, call.name, call.arguments)
+    if run is None:
+        return None
+    step.put_speculation(tool_calls=tuple(other for other in step.state.speculation.tool_calls if other is not run))
+    return run.speculative_id
+
+
+def _is_lookup(step: Step, call: ToolCall) -> bool:
+    return rule_of(step, call.name).effect == "none"
 
 
 def finished(step: Step, event: ev.ToolFinished) -> None:
     """A tool that ran on has ended. The caller is owed its result."""
-    running = step.state.late.running
-    ended = next((one for one in running if one.reply_id == event.reply_id and event.call_id in one.call_ids), None)
-    if ended is None:
-        return
+    for one in step.state.late.running:
+        if one.speculative_id is None and one.reply_id == event.reply_id and event.call_id in one.call_ids:
+            _ended(step, one, event.output, event.ok)
+
+
+def finished_speculatively(step: Step, event: ev.SpeculativeToolFinished) -> None:
+    """A tool that began before its turn was committed, and ran on, has ended. The caller is owed its result."""
+    for one in step.state.late.running:
+        if one.speculative_id == event.speculative_id:
+            _ended(step, one, event.output, event.ok)
+
+
+def _ended(step: Step, ended: RunsOn, output: str, ok: bool) -> None:
     for call in ended.calls:
-        step.do(act.ToolEnded(event.reply_id, call.call_id, call.name, event.output, event.ok))
-    step.put_late(running=tuple(one for one in running if one is not ended))
-    owe(step, (ToolRun(ended.calls[0], event.output, event.ok, has_effect=True),))
+        step.do(act.ToolEnded(ended.reply_id, call.call_id, call.name, output, ok))
+    step.put_late(running=tuple(one for one in step.state.late.running if one is not ended))
+    owe(step, (ToolRun(ended.calls[0], output, ok, is_owed=True),))
+
+
+def drop_lookups(step: Step) -> None:
+    """Nobody waits for the lookups any more. Cancel those that run. Results that were not told yet are known to the model."""
+    late = step.state.late
+    lookups = [one for one in late.running if _is_lookup(step, one.calls[0])]
+    untold = [run for run in late.owed if _is_lookup(step, run.call)]
+    for one in lookups:
+        if one.speculative_id is None:
+            step.do(act.CancelTool(one.reply_id, one.calls[0].call_id))
+        else:
+            step.do(act.CancelSpeculativeTool(one.speculative_id))
+    step.put_late(
+        running=tuple(one for one in late.running if one not in lookups),
+        owed=tuple(run for run in late.owed if run not in untold),
+    )
+    outputs = [(one.calls[0], step.prompts.tool_interrupted) for one in lookups]
+    _note(step, outputs + [(run.call, run.output or "") for run in untold])
+
+
+def _note(step: Step, outputs: Sequence[tuple[ToolCall, str]]) -> None:
+    """Put these outputs into the history where it says that the calls still run."""
+    history, running = step.state.memory.history, step.prompts.tool_running
+    calls = [call for message in history for call in message.tool_calls]
+    known_now = {call.call_id: output for call in calls for ended, output in outputs if same_call(call, ended)}
+
+    def noted(message: Message) -> Message:
+        if message.role != "tool" or message.content != running:
+            return message
+        return changed(message, content=known_now.get(message.tool_call_id, running))
+
+    if known_now:
+        step.put_memory(history=tuple(noted(message) for message in history))
 
 
 def owe(step: Step, runs: Sequence[ToolRun]) -> None:
@@ -71,7 +136,7 @@ def keep_untold(step: Step, cancelled: Reply) -> Reply:
     untold: list[ToolRun] = []
     for number, part in enumerate(cancelled.rounds):
         heard, words = cancelled.heard_behind(number)
-        runs = [run for run in part.tools if run.has_effect and run.output is not None and not run.runs_on]
+        runs = [run for run in part.tools if run.is_owed and run.output is not None and not run.runs_on]
         for run in runs if heard < max(1.0, TOLD_SHARE * words) else ():
             if not any(same_call(run.call, other.call) for other in untold):
                 untold.append(replace(run, cut_off=heard > 0))
@@ -104,4 +169,4 @@ def let_be(step: Step) -> None:
 
 
 def _once_more(call: ToolCall) -> ToolCall:
-    return call if call.call_id.endswith(LATE) else replace_call(call, call_id=f"{call.call_id}{LATE}")
+    return call if call.call_id.endswith(LATE) else changed(call, call_id=f"{call.call_id}{LATE}")

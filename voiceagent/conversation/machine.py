@@ -14,7 +14,7 @@ This settles every race. Besides the phase, the state holds smaller state machin
 - The voice (`Replies.voice`). While the caller speaks over a reply, it is said in full, softer or not at all (`floor`), until it
   is known whether the caller takes the floor (`overlap`).
 - Confirmation (`Replies.confirming`). A tool call that needs a yes waits from the question to the caller's next committed words.
-- Late results (`State.late`). A tool with an effect may end after its reply. As soon as a call is idle, a reply begins that tells
+- Late results (`State.late`). A tool may end after its reply. As soon as a call is idle, a reply begins that tells
   what the caller is owed. It is no answer to an event, so no row of the table has it.
 - Silence (`State.silence`). It is counted from the last words. Sounds without words do not begin it anew (`silence` says which
   do), and it never runs out while the caller speaks.
@@ -208,7 +208,7 @@ TABLE: Mapping[type[ev.Event], Row] = dict(
         _row(ev.OutputBlocked,          _MADE,                   generation.output_blocked,            _OVER),
         _row(ev.ToolFinished,           LIVE,                    tool_runs.tool_finished,              _OVER),
         _row(ev.ToolPredicted,          (_HEARING,),             caller_turn.tool_predicted),
-        _row(ev.SpeculativeToolFinished, _MADE,                  tool_runs.speculative_tool_finished,  _OVER),
+        _row(ev.SpeculativeToolFinished, LIVE,                   tool_runs.speculative_tool_finished,  _OVER),
         _row(ev.ClauseAudio,            _MADE,                   reply_lifecycle.clause_audio,         _OVER),
         _row(ev.ClauseFailed,           _MADE,                   reply_lifecycle.clause_failed,        _OVER),
         _row(ev.Played,                 _MADE,                   reply_lifecycle.played,               (_SPEAKING, *_OVER)),

@@ -17,8 +17,9 @@ class ToolRun(Struct, frozen=True):
     call: ToolCall
     output: str | None = None
     ok: bool = False
-    has_effect: bool = False
-    """Whether it was started and leaves something behind."""
+    is_owed: bool = False
+    """Whether the caller is owed the result also if the reply is cut off: the tool was started and leaves something behind, or
+    it ran on after its reply."""
     runs_on: bool = False
     """Whether `output` is a stand-in for the result, because the tool runs on, or the caller is still owed the result."""
     cut_off: bool = False
@@ -217,7 +218,7 @@ class Reply(Struct, frozen=True):
 
     def with_started(self, call_id: str) -> Reply:
         """Note that a tool with an effect was started."""
-        return self._with_runs(call_id, has_effect=True)
+        return self._with_runs(call_id, is_owed=True)
 
     def with_stand_in(self, call_id: str, stand_in: str) -> Reply:
         """Note that a tool's result is told later. `stand_in` takes its place."""

@@ -12,12 +12,12 @@ from voiceagent.conversation.compaction import compact
 from voiceagent.conversation.confirmation import gist_heard
 from voiceagent.conversation.fillers import cut_filler
 from voiceagent.conversation.history import Chunk, Message
-from voiceagent.conversation.late_results import let_be, run_on
+from voiceagent.conversation.late_results import drop_lookups, let_be, run_on
 from voiceagent.conversation.reply import Reply
 from voiceagent.conversation.speculative_tools import end_speculative_calls
 from voiceagent.conversation.state import Phase
 from voiceagent.conversation.step import Step
-from voiceagent.conversation.withholding import judge_turn
+from voiceagent.conversation.withholding import is_dismissal, judge_turn
 
 CALL_LIMIT, FINAL, REPLY, OVERLAP, FILLER = "call_limit", "final", "reply", "overlap", "filler"
 BRIDGE, THINKING, RELEASE = "bridge", "thinking", "release"
@@ -42,6 +42,8 @@ def take_turn(step: Step, said: str, context: tuple[Chunk, ...]) -> None:
     judge_turn(step, said)
     if step.state.replies.asked_nothing:
         let_be(step)
+        if is_dismissal(step, said):
+            drop_lookups(step)
     step.put_memory(history=(*step.state.memory.history, step.asked(said, context)), turns=step.state.memory.turns + 1)
     step.put_caller_turn(unanswered="", context=())
 
@@ -96,11 +98,12 @@ def cancel(step: Step, status: str) -> None:
         return
     if not reply.assumed_text and not (status == "interrupted" and gist_heard(reply)):
         step.put_replies(confirming=None)
+    keeps: tuple[str, ...] = ()
     if not reply.assumed_text:
-        reply = run_on(step, reply)
+        reply, keeps = run_on(step, reply, status)
     step.put(reply=None)
     step.put_replies(cancelling=replace(reply, status=status, generating=False))
-    step.do(act.CancelReply(reply.reply_id))
+    step.do(act.CancelReply(reply.reply_id, keeps))
     if reply.assumed_text:
         step.put_speculation(tokens=step.state.speculation.tokens + reply.tokens)
         step.do(act.SpeculationEnded(reply.reply_id, status, reply.tokens))

@@ -153,11 +153,13 @@ class Replies(Struct, frozen=True):
 
 
 class RunsOn(Struct, frozen=True):
-    """A tool with an effect that still runs although its reply was cancelled."""
+    """A tool that still runs although its reply was cancelled."""
 
     reply_id: int
     calls: tuple[ToolCall, ...]
     """The call that runs, and those of its reply that are the same."""
+    speculative_id: int | None = None
+    """The id of the speculative tool call that runs, if the tool began before its turn was committed."""
 
     @property
     def call_ids(self) -> list[str]:

@@ -51,6 +51,8 @@ def tool_call(step: Step, event: ev.ToolCallRequested) -> None:
 def run_tool(step: Step, reply: Reply, call: ToolCall) -> None:
     """The turn is committed. Run the tool, unless the caller asked for nothing or must confirm it first."""
     withheld, question = is_withheld(step, call), confirmation(step, call)
+    if not withheld and not reply.tells:
+        late_results.drop_lookups(step)
     if not withheld and not question:
         start_tool(step, reply, call)
         return
@@ -100,9 +102,12 @@ def _asked_before(step: Step, call: ToolCall) -> ToolRun | None:
 
 
 def speculative_tool_finished(step: Step, event: ev.SpeculativeToolFinished) -> None:
-    """A speculative tool call has a result. Give it to the live reply, if that asked for it."""
+    """A speculative tool call has a result. Give it to the live reply, if that asked for it. A call that ran on
+    after its reply is told late."""
     if finish(step, event):
         fill_in(step)
+    else:
+        late_results.finished_speculatively(step, event)
 
 
 def fill_in(step: Step) -> None:
@@ -138,7 +143,7 @@ def tool_finished(step: Step, event: ev.ToolFinished) -> None:
     run = next((run for run in reply.rounds[-1].tools if run.call.call_id == event.call_id and run.output is None), None)
     if run is None:
         return
-    if reply.status == "failed" and run.has_effect:
+    if reply.status == "failed" and run.is_owed:
         step.put(reply=late_results.after_failure(step, reply, event))
     else:
         _tool_ended(step, run.call, event.output, event.ok)

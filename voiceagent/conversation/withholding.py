@@ -7,6 +7,7 @@ from voiceagent.conversation.history import ToolCall
 from voiceagent.conversation.speculative_tools import rule_of
 from voiceagent.conversation.step import Step
 from voiceagent.turn_taking.agreement import agrees
+from voiceagent.turn_taking.language import bare_words, has_phrase
 from voiceagent.turn_taking.overlap import Overlap
 from voiceagent.turn_taking.request import asks_nothing
 
@@ -18,6 +19,12 @@ def judge_turn(step: Step, said: str) -> None:
     nothing = any(asks_nothing(turn, last, language) for language in step.possible_languages)
     confirms = asked is not None and agrees(said, step.language)
     step.put_replies(asked_nothing=nothing and not confirms)
+
+
+def is_dismissal(step: Step, said: str) -> bool:
+    """Whether a turn that asks for nothing tells the agent to let the matter be. "Okay" and "wait" do not."""
+    words = bare_words(said)
+    return any(has_phrase(words, language.dismissals) for language in step.possible_languages)
 
 
 def is_withheld(step: Step, call: ToolCall) -> bool:

@@ -131,6 +131,8 @@ class Language:
     halts: frozenset[tuple[str, ...]] = frozenset()
     """Words and phrases that tell the agent to be silent, to wait or to let a matter be. They take the floor wherever they stand,
     and they answer no question."""
+    dismissals: frozenset[tuple[str, ...]] = frozenset()
+    """What tells the agent, in a turn that asks for nothing, that what it is doing is not wanted any more. "Wait" does not."""
     commands: frozenset[str] = frozenset()
     """Other words that take the floor wherever they stand."""
     command_phrases: frozenset[tuple[str, ...]] = frozenset()

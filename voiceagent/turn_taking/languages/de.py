@@ -35,6 +35,12 @@ GERMAN = Language(
         "nicht so schnell|vergiss es|vergessen sie es|schon gut|lass gut sein|lassen sie es gut sein|"
         "lass mich nachdenken"
     ),
+    dismissals=phrase_set(
+        "stopp|stop|halt|halten sie den mund|genug|das genügt|es reicht|das reicht|jetzt reicht's|ruhe|"
+        "sei still|seien sie still|sei ruhig|seien sie ruhig|sei leise|"
+        "psst|hör auf|hörst du auf|hören sie auf|hören sie bitte auf|hör bitte auf|aufhören|schluss|vergiss es|"
+        "vergessen sie es|schon gut|lass gut sein|lassen sie es gut sein|abbrechen"
+    ),
     commands=word_set(
         """nein nee nö abbrechen aber eigentlich entschuldigung sorry wiederholen wiederhole nochmal lauter langsamer hilfe"""
     ),

@@ -33,6 +33,10 @@ ENGLISH = Language(
         "one second|one sec|give me a moment|give me a second|give me a sec|give me a minute|let me think|never mind|"
         "nevermind|forget it|forget about it|leave it|zip it|cut it out|quit it|slow down|not now|halt"
     ),
+    dismissals=phrase_set(
+        "stop|halt|quiet|silence|be silent|hush|shush|shh|shut up|enough|that will do|never mind|nevermind|forget it|"
+        "forget about it|leave it|zip it|cut it out|quit it|not now|cancel"
+    ),
     commands=word_set("no nope cancel never but actually sorry repeat louder slower help"),
     command_phrases=phrase_set("excuse me|just a|say again|speak up"),
     beside_commands=word_set(

@@ -30,6 +30,11 @@ SPANISH = Language(
         "deja de hablar|deje de hablar|para de hablar|pare de hablar|olvídalo|olvídelo|déjalo|déjelo|no importa|"
         "da igual|no tan rápido|déjame pensar|déjeme pensar"
     ),
+    dismissals=phrase_set(
+        "para|pare|parar|alto|detente|deténgase|basta|ya está bien|silencio|cállate|cállese|calla|cierra la boca|"
+        "suficiente|deja de hablar|deje de hablar|olvídalo|olvídelo|déjalo|déjelo|no importa|da igual|cancela|"
+        "cancele|cancelar"
+    ),
     commands=word_set("no cancela cancele cancelar pero perdón perdone disculpe repite repita repetir ayuda"),
     command_phrases=phrase_set("otra vez|de nuevo|más alto|más despacio|más fuerte|más bajo"),
     beside_commands=word_set(

@@ -29,6 +29,11 @@ FRENCH = Language(
         "laisse tomber|laissez tomber|oublie|oublie ça|oubliez|oubliez ça|tant pis|peu importe|laisse-moi réfléchir|"
         "laissez-moi réfléchir"
     ),
+    dismissals=phrase_set(
+        "stop|arrête|arrêtez|arrêter|arrête-toi|arrêtez-vous|halte|assez|ça suffit|cela suffit|silence|tais-toi|"
+        "tais toi|taisez-vous|taisez vous|chut|ferme-la|laisse tomber|laissez tomber|oublie|oubliez|tant pis|"
+        "peu importe|annule|annulez|annuler"
+    ),
     commands=word_set("non annule annulez annuler mais pardon excusez répète répétez répéter aide"),
     command_phrases=phrase_set("encore une fois|plus fort|plus lentement|moins fort|au secours"),
     beside_commands=word_set(

@@ -30,6 +30,11 @@ ITALIAN = Language(
         "smetti di parlare|smetta di parlare|abbastanza|lascia stare|lasci stare|lascia perdere|lasci perdere|"
         "non importa|fa niente|non così veloce|fammi pensare|mi faccia pensare"
     ),
+    dismissals=phrase_set(
+        "stop|ferma|fermati|fermo|fermi|alt|basta|silenzio|zitto|zitta|taci|smettila|la smetta|smetti|smetta|"
+        "abbastanza|lascia stare|lasci stare|lascia perdere|lasci perdere|non importa|fa niente|annulla|annulli|"
+        "annullare"
+    ),
     commands=word_set("no annulla annulli annullare ma scusa scusi ripeti ripeta ripetere aiuto piano"),
     command_phrases=phrase_set("ancora una volta|di nuovo|più forte|più piano|più lentamente"),
     beside_commands=word_set(

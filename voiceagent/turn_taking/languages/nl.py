@@ -32,6 +32,10 @@ DUTCH = Language(
         "één seconde|een seconde|een minuut|één moment|één minuut|pauze|laat maar|laat maar zitten|vergeet het|"
         "vergeet het maar|maakt niet uit|niet zo snel|rustig aan|laat me denken|laat me even denken"
     ),
+    dismissals=phrase_set(
+        "stop|stoppen|ho|genoeg|stil|stilte|sst|hou op|houd op|ophouden|hou je mond|houd je mond|houd uw mond|zwijg|"
+        "laat maar|vergeet het|maakt niet uit|annuleer|annuleren"
+    ),
     commands=word_set(
         """nee annuleer annuleren maar eigenlijk sorry pardon herhaal herhalen nogmaals harder zachter langzamer help hulp"""
     ),

@@ -30,6 +30,11 @@ PORTUGUESE = Language(
         "um minutinho|um segundo|só um segundo|só um momento|momento|pausa|aguarde|aguarda|esquece|esqueça|"
         "deixa pra lá|deixa para lá|deixe para lá|não importa|tanto faz|não tão rápido|deixa eu pensar|deixe-me pensar"
     ),
+    dismissals=phrase_set(
+        "pare|para|parar|alto|chega|basta|suficiente|silêncio|cala a boca|cale a boca|cala-te|cale-se|fica quieto|fique quieto|"
+        "calado|calada|esquece|esqueça|deixa pra lá|deixa para lá|deixe para lá|não importa|tanto faz|cancela|cancele|"
+        "cancelar"
+    ),
     commands=word_set("não cancela cancele cancelar mas desculpe desculpa repete repita repetir socorro ajuda devagar"),
     command_phrases=phrase_set("de novo|outra vez|mais alto|mais devagar|mais baixo"),
     beside_commands=word_set(
