@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-WHOLE = frozenset(["attacks", "bench", "browser", "calls", "deploy", "docs", "fuzz", "packaging", "real", "vllm"])
-"""Folders of tests of more than a room: whole calls, other programs, the repository itself."""
+WHOLE = frozenset(["attacks", "bench", "browser", "calls", "deploy", "docs", "fuzz", "packaging", "people", "real", "vllm"])
+"""Folders of tests of more than a room: whole calls, other programs, recordings of people, the repository itself."""
 
 
 def folders(parent: str) -> set[str]:
