@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import subprocess
@@ -11,12 +12,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from voiceagent.store.turns import read_turns, turns_file
 
 PROFILE = os.environ.get("VOICEAGENT_TEST_PROFILE", "")
 """The profile with which all calls of the tests are answered; empty: the agents' own."""
 
 LOOP_BLOCKED = "the event loop was blocked for"
+
+
+def complaints(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """The warnings and errors that a server in this process has logged, without the event loop monitor's: those tell how busy the
+    machine is."""
+    logged = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    return [line for line in logged if LOOP_BLOCKED not in line]
 
 
 @dataclass

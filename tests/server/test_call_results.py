@@ -14,6 +14,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from tests.server_process import complaints
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.errors import ConfigError
@@ -135,7 +136,7 @@ async def test_what_is_never_taken_is_given_up_in_one_line(
         await results.close()
     assert len(receiver.taken) == attempts
     assert lost == ["call results"]
-    (line,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    (line,) = complaints(caplog)
     assert f"status {first}" in line
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import logging
 import struct
 import uuid
 from collections.abc import AsyncIterator, Callable
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.server_process import complaints
 from tests.telephony.conftest import EchoServer, until
 from tests.telephony.test_streams import fill, loud, peak_hz, tone
 from voiceagent.config import load_agent
@@ -240,7 +240,7 @@ async def test_a_connection_that_begins_wrong_is_closed_in_one_line(
     writer.write(sent)
     assert await reader.read() == frame(0)
     writer.close()
-    (line,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    (line,) = complaints(caplog)
     assert said in line
     assert not echo.calls
     async with asterisk(echo):

@@ -6,7 +6,6 @@ import asyncio
 import base64
 import contextlib
 import json
-import logging
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
@@ -16,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.server_process import complaints
 from tests.telephony.conftest import EchoServer
 from tests.telephony.peers import PUBLIC_URL, SECRETS, Peer, Request, ask, environment, stream_path, webhook
 from tests.telephony.test_foreign import received
@@ -59,7 +59,7 @@ async def test_a_forged_webhook_is_refused_in_one_line_and_a_real_one_taken(
         error = json.loads(body)["error"]
         assert error["code"] == "invalid_signature"
         assert SECRETS[vendor] not in body + caplog.text
-        (line,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+        (line,) = complaints(caplog)
         assert f"a webhook of {vendor}" in line
         assert VENDORS[vendor].secret in line
         assert "\n" not in line
@@ -228,7 +228,7 @@ async def test_a_stream_that_begins_wrong_is_closed_in_one_line(
     assert closed.type is aiohttp.WSMsgType.CLOSE
     assert closed.data == 1008
     assert said[:60] in str(closed.extra)
-    (line,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    (line,) = complaints(caplog)
     assert said in line
     assert not echo.calls
     assert (await ask(echo.session, echo.url, webhook("twilio")))[0] == 200
@@ -265,7 +265,7 @@ async def test_malformed_messages_are_left_out_and_too_many_end_the_call(
     await echo.app[CALLS].over()
     assert echo.calls[0].ended == "abuse"
     assert echo.calls[0].leg.counters["packets_malformed"] == MAX_MALFORMED + 1
-    lines = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    lines = complaints(caplog)
     assert len(lines) == 1, "one line for all"
     assert "a telephone stream sent" in lines[0]
 
