@@ -1,12 +1,12 @@
-"""A language model that stops in the middle of a reply, its connection open: the caller waits for three seconds, then the
-fallback goes on where it stopped, or the apology is said."""
+"""A language model that stops in the middle of a reply, its connection open: a filler bridges the wait, and after three seconds
+the fallback goes on where it stopped, or the apology is said."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +18,7 @@ from tests.attacks.beside import beside
 from tests.attacks.figures import at_most, hold
 from tests.attacks.typed import typed
 from tests.llm.faulty_server import FaultyServer, chunk, faulty_server
+from tests.llm.test_servers_that_fail import SecondModel, SecondSession
 from tests.server_process import running_server
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
@@ -26,11 +27,12 @@ from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
 from voiceagent.llm.embedded import EmbeddedEngine
 from voiceagent.llm.embedded_jobs import Conversation, KvCache
-from voiceagent.llm.engine import Generated, GeneratedText, LlmEngine
+from voiceagent.llm.engine import Generated, GeneratedText, LlmEngine, ToolSchema, Urgency
 from voiceagent.llm.fallback import FallbackEngine
 from voiceagent.llm.openai import OpenAiEngine
 from voiceagent.llm.openai_options import OpenAiOptions
 from voiceagent.models.registry import resolve
+from voiceagent.turn_taking.languages.en import ENGLISH
 
 SYSTEM = Message("system", "You are a friendly voice assistant. Answer in one or two short sentences.")
 HELLO = Message("user", "Hello.")
@@ -85,13 +87,35 @@ async def test_the_fallback_goes_on_where_it_stopped(server: FaultyServer) -> No
     await model.close()
 
 
-async def test_a_reply_that_has_asked_for_a_tool_is_not_gone_on_with(server: FaultyServer) -> None:
-    called = '<tool_call>\n{"name": "get_time", "arguments": {"city": "Oslo"}}\n</tool_call>'
-    server.stream_body = chunk({"content": called})
-    model, taken = FallbackEngine(over_http(server), EmbeddedEngine(resolve("micro-lm"))), list[Generated]()
+class BreaksAfterACall(SecondSession):
+    """Asks for a tool, and fails."""
+
+    async def generate(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+    ) -> AsyncGenerator[Generated, None]:
+        yield ToolCall("c1", "get_time", '{"city": "Oslo"}')
+        raise EngineError("on purpose")
+
+
+class BreakingModel(SecondModel):
+    def open(self, call_id: str) -> SecondSession:
+        return BreaksAfterACall(self.told)
+
+
+async def test_a_reply_that_has_asked_for_a_tool_is_not_gone_on_with() -> None:
+    model, taken = FallbackEngine(BreakingModel(), SecondModel()), list[Generated]()
     with pytest.raises(EngineError):
         await generated(model, taken)
     assert [type(piece) for piece in taken] == [ToolCall]
+    await model.close()
+
+
+async def test_a_call_in_the_text_of_a_reply_that_stops_is_not_run_and_the_fallback_answers(server: FaultyServer) -> None:
+    called = '<tool_call>\n{"name": "get_time", "arguments": {"city": "Oslo"}}\n</tool_call>'
+    server.stream_body = chunk({"content": called})
+    model, taken = FallbackEngine(over_http(server), SecondModel()), list[Generated]()
+    await generated(model, taken)
+    assert [piece for piece in taken if isinstance(piece, ToolCall | GeneratedText)] == [GeneratedText("the fallback")]
     await model.close()
 
 
@@ -156,13 +180,13 @@ async def heard_in_a_call(server: FaultyServer, folder: Path, more: str = "") ->
 
 async def test_the_caller_hears_an_apology_after_three_seconds(server: FaultyServer, tmp_path: Path) -> None:
     heard, silence_ms, errors = await heard_in_a_call(server, tmp_path)
-    assert heard == f"Hello there. {APOLOGY}"
+    assert heard in [f"Hello there. {filler} {APOLOGY}" for filler in ENGLISH.sayings.fillers]
     hold(at_most("a language model that stops in mid-reply: silence that the caller hears", silence_ms, DEAD_AIR_MS, "ms"))
     assert [error["code"] for error in errors] == ["llm_failed"]
 
 
 async def test_the_caller_hears_the_fallback_go_on_after_three_seconds(server: FaultyServer, tmp_path: Path) -> None:
     heard, silence_ms, errors = await heard_in_a_call(server, tmp_path, ", fallback: embedded")
-    assert heard.startswith("Hello there. How can")
+    assert heard.startswith(tuple(f"Hello there. {filler} How can" for filler in ENGLISH.sayings.fillers))
     hold(at_most("a language model that stops in mid-reply: silence that the caller hears", silence_ms, DEAD_AIR_MS, "ms"))
     assert errors == []
