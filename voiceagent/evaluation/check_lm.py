@@ -23,9 +23,12 @@ from voiceagent.grounding.said import check as check_arguments
 from voiceagent.json_types import JsonObject
 from voiceagent.llm.embedded import EmbeddedEngine
 from voiceagent.llm.engine import ToolSchema
-from voiceagent.models.registry import resolve
+from voiceagent.models.registry import registry, resolve
 from voiceagent.resources import demo_agent_file
 from voiceagent.tools.toolset import ToolSet
+
+MODEL = "micro-lm"
+"""Its key in the registry."""
 
 
 class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -83,6 +86,7 @@ async def score(engine: EmbeddedEngine, entries: Sequence[Entry]) -> Score:
     """Let the engine answer every entry."""
     tools = demo_tools()
     parameters = {tool["function"]["name"]: tool["function"]["parameters"] for tool in tools}
+    means = registry().model(MODEL).limits.means
     right_tools = exact = wrong = refused = caught = 0
     for number, entry in enumerate(entries):
         session = engine.open(f"check-{number}")
@@ -98,7 +102,7 @@ async def score(engine: EmbeddedEngine, entries: Sequence[Entry]) -> Score:
         is_exact = right and json.loads(calls[0].arguments) == entry.arguments
         exact += is_exact
         if len(calls) == 1:
-            said = Said(history(entry.messages), ENGLISH)
+            said = Said(history(entry.messages), ENGLISH, means)
             found = check_arguments(json.loads(calls[0].arguments), parameters[calls[0].name], said, ENGLISH)
             wrong += not is_exact
             refused += is_exact and (bool(found.unsaid) or found.mended)
@@ -118,7 +122,7 @@ def check() -> list[Figure]:
 
 
 async def _check() -> list[Figure]:
-    engine = EmbeddedEngine(resolve("micro-lm"))
+    engine = EmbeddedEngine(resolve(MODEL))
     try:
         single = await score(engine, held_out("single"))
         dialogue = await score(engine, held_out("dialogue"))
