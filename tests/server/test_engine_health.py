@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
+from tests.llm.test_servers_that_fail import SecondModel, SecondSession
 from voiceagent.call.scope import EngineName
 from voiceagent.conversation.actions import Failure
 from voiceagent.conversation.events import TimerFired
+from voiceagent.conversation.history import Message
+from voiceagent.engines import Engines
 from voiceagent.errors import EngineError
-from voiceagent.server.engine_health import MAX_FAILURES, EngineHealth
+from voiceagent.llm.engine import Generated, GeneratedText, Thought, ToolSchema, Urgency
+from voiceagent.server.engine_health import MAX_FAILURES, EngineHealth, probes_of
 from voiceagent.server.metrics import Metrics
 from voiceagent.server.observers import Measured
 from voiceagent.store.turns import TurnStore
@@ -142,3 +146,38 @@ async def test_replies_that_fail_without_an_error_of_the_engine_count_as_the_mod
     assert metrics.health.down == {"llm": "too_late"}
     assert 'voiceagent_engine_up{engine="llm"} 0' in metrics.render()
     assert 'voiceagent_failed_replies_total{code="reply_timeout"} 2' in metrics.render()
+
+
+class Thinker(SecondSession):
+    """Thinks for longer than it may be silent, and answers; or is silent."""
+
+    thinks = True
+
+    async def generate(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+    ) -> AsyncGenerator[Generated, None]:
+        for _ in range(20):
+            await asyncio.sleep(0.02)  # the delay is the fault
+            if self.thinks:
+                yield Thought(1)
+        yield GeneratedText("Hello.")
+
+
+class ThinkingModel(SecondModel):
+    def open(self, call_id: str) -> SecondSession:
+        return Thinker(self.told)
+
+
+@pytest.mark.parametrize("thinks", [True, False])
+async def test_a_model_that_thinks_for_long_works_and_one_that_is_silent_does_not(
+    monkeypatch: pytest.MonkeyPatch, thinks: bool
+) -> None:
+    monkeypatch.setattr("voiceagent.server.engine_health.SILENT_S", 0.2)
+    monkeypatch.setattr(Thinker, "thinks", thinks)
+    engines = Engines(stt=None, llm=ThinkingModel(), tts=None)  # type: ignore[arg-type]  # only the language model is asked
+    think = probes_of(engines, "Be kind.")["llm"]
+    if thinks:
+        await think()
+    else:
+        with pytest.raises(EngineError, match="nothing came from it"):
+            await think()

@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 
 import numpy as np
 
@@ -23,7 +23,10 @@ Probe = Callable[[], Awaitable[None]]
 NAMES: Mapping[EngineName, str] = {"stt": "speech recognition", "llm": "the language model", "tts": "the voice"}
 MAX_FAILURES = 3
 """So many uses may fail in a row, although the engine works when it is asked by itself."""
-PROBE_TIMEOUT_S = 5.0
+PROBE_TIMEOUT_S = 60.0
+"""The longest that an engine may take when it is asked by itself. A language model may think for long."""
+SILENT_S = 5.0
+"""A language model that is asked by itself fails if nothing comes from it for so long, not even a sign that it thinks."""
 PROBE_EVERY_S = 5.0
 """How often an engine that is down is asked whether it works again."""
 LOOK_EVERY_S = 30.0
@@ -131,8 +134,12 @@ def probes_of(engines: Engines, instructions: str) -> dict[EngineName, Probe]:
     async def think() -> None:
         session = engines.llm.open("probe")
         try:
-            async for _ in session.generate([Message("system", instructions), Message("user", "Hello.")], []):
-                pass
+            prompt = [Message("system", instructions), Message("user", "Hello.")]
+            async with aclosing(session.generate(prompt, [])) as stream, asyncio.timeout(SILENT_S) as silence:
+                async for _ in stream:
+                    silence.reschedule(asyncio.get_running_loop().time() + SILENT_S)
+        except TimeoutError as error:
+            raise EngineError(f"nothing came from it for {SILENT_S:g} s", TOO_LATE) from error
         finally:
             await session.close()
 
