@@ -28,7 +28,10 @@ from voiceagent.vad.detector import DetectorOptions, SpeechDetector, SpeechOnset
 RATE_HZ, PHONE_HZ = 16_000, 8_000
 FRAME = RATE_HZ // 50
 EVERY, SCALE = 2, 1.0
-MODELS = {"tiny.en": ("real-speech", "whisper-tiny.en", {}), "base": ("real-speech", "whisper-base", {"margin_fill": 0.0})}
+MODELS = {
+    "tiny.en": ("real-speech", "whisper-tiny.en", {}),
+    "base": ("real-speech", "whisper-base", {"margin_frames": 200, "margin_fill": "silence", "min_frames": 800}),
+}
 USUAL_DBOV, QUIET_DBOV, LOUD_DBOV = -26.0, -40.0, -6.0
 """The active level of the telephone's speech (ITU-T P.56); at the loud one peaks are cut."""
 KEY_S, BETWEEN_S = (0.08, 0.16, 0.4), 0.12

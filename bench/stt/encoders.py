@@ -14,7 +14,7 @@ from bench.stt.speech import RATE_HZ, Spoken
 from bench.stt.spelling import word_errors
 from voiceagent.stt.decoder import BatchDecoder
 from voiceagent.stt.hypothesis import Window
-from voiceagent.stt.short_whisper import MAX_FRAMES, ShortWhisper
+from voiceagent.stt.short_whisper import MAX_FRAMES, MICRO_MIN_FRAMES, Fill, ShortWhisper
 
 LEAD_S, TAIL_S = 0.1, 0.2
 """Silence around the audio, as a call's windows have it."""
@@ -26,7 +26,8 @@ class Padding:
 
     name: str
     margin_frames: int
-    margin_fill: float = 0.0
+    margin_fill: Fill = 0.0
+    min_frames: int = MICRO_MIN_FRAMES
     step_frames: int = 50
     loop_penalty: float = 1.1
 
@@ -63,7 +64,7 @@ def heard(
         audio = np.pad(spoken.audio.astype(np.float32) / np.float32(32768), (int(LEAD_S * RATE_HZ), int(TAIL_S * RATE_HZ)))
         for setting, decoder in zip(settings, decoders, strict=True):
             model.margin_frames, model.margin_fill = setting.margin_frames, setting.margin_fill
-            model.step_frames = setting.step_frames
+            model.min_frames, model.step_frames = setting.min_frames, setting.step_frames
             began_s = time.process_time()
             (hypothesis,) = decoder.decode([Window(audio)])
             result = found[setting.name]

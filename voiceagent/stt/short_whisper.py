@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from typing import Literal
 
 import ctranslate2
 import numpy as np
@@ -21,6 +22,11 @@ MAX_FRAMES = 3000
 """The longest input of a published model's encoder; CTranslate2 refuses more."""
 MIN_SAMPLES = 640
 """Audio shorter than this is padded with silence: the features need a whole window."""
+Fill = float | Literal["silence"]
+"""What stands in the padding: a value in the features' own scale, or digital silence, as in the 30 seconds that published models
+learned on."""
+SILENCE_BELOW = 2.0
+"""How far digital silence lies below the loudest feature: Whisper's features keep eight powers of ten, at four to the unit."""
 
 
 def frames_to_encode(content_frames: int, *, margin_frames: int, min_frames: int, feature_size: int, step_frames: int = 2) -> int:
@@ -54,8 +60,7 @@ class ShortWhisper(WhisperModel):  # type: ignore[misc]
             loop more often the less they see (bench/results/ears.md).
         min_frames: shortest input of the encoder, in feature frames.
         step_frames: lengths handed to the encoder are multiples of it.
-        margin_fill: what stands in the padding, in the features' own scale: 0 is what faster-whisper pads with; digital silence
-            is -1.5 or less, speech reaches 1.5.
+        margin_fill: what stands in the padding. Of values, 0 is what faster-whisper pads with; speech reaches 1.5.
         options: as for `WhisperModel`; `cpu_threads=1` is the fastest for small models.
     """
 
@@ -66,7 +71,7 @@ class ShortWhisper(WhisperModel):  # type: ignore[misc]
         margin_frames: int = MICRO_MARGIN_FRAMES,
         min_frames: int = MICRO_MIN_FRAMES,
         step_frames: int = 2,
-        margin_fill: float = 0.0,
+        margin_fill: Fill = 0.0,
         **options: object,
     ) -> None:
         super().__init__(model_path, **options)
@@ -104,15 +109,22 @@ class ShortWhisper(WhisperModel):  # type: ignore[misc]
 
     def encode_frames(self, features: Sequence[npt.NDArray[np.float32]], frames: int) -> ctranslate2.StorageView:
         """Encode several stretches of features, each of shape (bands, at most `frames`), in one run of `frames` frames."""
-        batch = np.full((len(features), features[0].shape[0], frames), self.margin_fill, np.float32)
+        batch = np.empty((len(features), features[0].shape[0], frames), np.float32)
         for row, stretch in zip(batch, features, strict=True):
             row[:, : stretch.shape[1]] = stretch
+            row[:, stretch.shape[1] :] = self._fill_of(stretch)
         return self.model.encode(ctranslate2.StorageView.from_array(batch), to_cpu=False)
 
     def encode(self, features: npt.NDArray[np.float32]) -> ctranslate2.StorageView:
         """Encode log-mel features, shape (bands, frames) or (batch, bands, frames), cut to the audio in them."""
         content = content_frames(features)
         wanted = self.frames_to_encode(content)
-        padded = np.full((*features.shape[:-1], wanted), self.margin_fill, np.float32)
+        padded = np.full((*features.shape[:-1], wanted), self._fill_of(features[..., :content]), np.float32)
         padded[..., :content] = features[..., :wanted][..., :content]
         return super().encode(padded)
+
+    def _fill_of(self, features: npt.NDArray[np.float32]) -> float:
+        """The value of the padding behind the features of some audio."""
+        if isinstance(self.margin_fill, str):
+            return float(features.max(initial=0.0)) - SILENCE_BELOW
+        return self.margin_fill

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 import numpy as np
@@ -51,11 +51,14 @@ class WhisperOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Threads that decode; one more decodes finals only."""
     max_batch: int = 8
     """Most windows, of different calls, in one run of the model."""
-    margin_frames: int = 256
+    margin_frames: int = 200
     """Padding after the audio, in feature frames: published models loop with less, the bundled one wants 10."""
-    margin_fill: float = 0.0
-    """The value of that padding, in the features' own scale: 0 is mid-way between silence and loud speech."""
-    min_frames: int = 50
+    margin_fill: float | Literal["silence"] = "silence"
+    """What stands in that padding: digital silence, as published models learned, or a value in the features' own scale. There 0
+    is mid-way between silence and loud speech."""
+    min_frames: int = 800
+    """The shortest input of the encoder, in feature frames. Given less, published models repeat a word or two until they are
+    stopped (bench/results/people_recogniser.md)."""
     step_frames: int = 100
     """Audio is padded to a multiple of it, so that windows of similar length can share a run."""
     beam_size: int = 1
