@@ -112,6 +112,10 @@ class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """If this and the following ones are left out, the agent's language supplies them."""
     farewell: str | None = None
     apology: str | None = None
+    not_understood: str | None = None
+    """Said to a caller of whom no word was understood; empty: such speech gets no answer."""
+    offer_person: str | None = None
+    """Said to such a caller the third time, if they can be put through to a person."""
     transfer: str | None = None
     """Said to a caller who asked for a person and is put through."""
     transfer_failed: str | None = None

@@ -55,6 +55,9 @@ export class Captions {
       case 'conversation.item.input_audio_transcription.completed':
         this._final(event.item_id, event.transcript);
         break;
+      case 'voiceagent.not_understood':
+        this._notUnderstood(event.item_id);
+        break;
       case 'conversation.item.added':
         this._typed(event.item);
         break;
@@ -87,6 +90,13 @@ export class Captions {
     }
     this._words(id, 'caller').replaceChildren(element('span', { class: 'final' }, text));
     this._announce(`You: ${text}`);
+    this._follow();
+  }
+
+  /** @param {string} id */
+  _notUnderstood(id) {
+    this._words(id, 'caller').replaceChildren(element('span', { class: 'not-understood' }, '(not understood)'));
+    this._announce('You were not understood.');
     this._follow();
   }
 

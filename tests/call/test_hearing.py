@@ -17,6 +17,7 @@ from voiceagent.call.scope import CallScope
 from voiceagent.call.tasks import CallTasks
 from voiceagent.config import TurnSettings
 from voiceagent.conversation import events as ev
+from voiceagent.errors import EngineError
 from voiceagent.guard.checks import load_guards
 from voiceagent.guard.settings import GuardSettings
 from voiceagent.media.leg import InboundFrame
@@ -243,6 +244,42 @@ async def test_speech_that_goes_on_drops_what_was_decoded_early() -> None:
         assert not hearing._early, "the next silence is decoded anew"
     assert recogniser.given_up
     assert [type(event) for event in posted] == [ev.SpeechStarted]
+
+
+class BrokenRecogniser(HeldRecogniser):
+    """Fails on purpose."""
+
+    async def transcribe(
+        self,
+        audio: NDArray[np.float32],
+        *,
+        prompt: str = "",
+        word_times: bool = False,
+        final: bool = False,
+        language: str = "",
+        urgent: bool = False,
+        wanted: asyncio.Event | None = None,
+    ) -> Hypothesis:
+        raise EngineError("on purpose")
+
+
+@pytest.mark.parametrize("breaks", [True, False])
+async def test_a_recogniser_that_fails_is_told_from_one_that_understands_nothing(breaks: bool) -> None:
+    posted: asyncio.Queue[ev.Event] = asyncio.Queue()
+    recogniser = BrokenRecogniser() if breaks else QuickRecogniser()
+    if isinstance(recogniser, QuickRecogniser):
+        recogniser.text = ""
+    async with asyncio.TaskGroup() as group:
+        tasks = CallTasks(group)
+        scope = CallScope("call", CallClock(), tasks, posted.put_nowait)
+        hearing = Hearing(scope, recogniser, TurnSettings(partial_interval_ms=10_000), load_guards(GuardSettings()).input)
+        for frame in frames(quiet(900), said("What time is it in Paris?", "en-gb-x-rp"), quiet(160)):
+            hearing._hear(InboundFrame(frame, 0.0, False))
+        hearing.transcribe(1)
+        while not isinstance(event := await posted.get(), ev.FinalTranscript):
+            pass
+        assert (event.text, event.failed) == ("", breaks)
+        tasks.cancel_all()
 
 
 @pytest.mark.parametrize(("understood", "carried"), [("", True), ("What", False)], ids=["nothing", "a word"])

@@ -36,6 +36,7 @@ def exported() -> str:
     metrics.withheld("output", "x")
     metrics.turn_judged("x")
     metrics.reply_failed("x")
+    metrics.turn_not_understood("x")
     metrics.leg_ended({"packets_lost": 1}, {"x": 1})
     metrics.connection_let_go("x")
     metrics.loop_lag(1.0)

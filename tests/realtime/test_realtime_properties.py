@@ -21,6 +21,7 @@ notices = st.one_of(
     st.builds(actions.CallerPartial, ids, words, words),
     st.builds(actions.CallerStopped, ids, st.floats(0, 5000)),
     st.builds(actions.CallerFinal, ids, words),
+    st.builds(actions.NotUnderstood, ids, ids, st.sampled_from(["phrase", "apology", "offer", "check_in", "nothing"])),
     st.builds(actions.ReplyStarted, ids, ids),
     st.builds(actions.ReplyText, ids, ids, words),
     st.builds(actions.ReplyHeard, ids, words),

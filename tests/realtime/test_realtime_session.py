@@ -87,6 +87,19 @@ def test_an_utterance_is_told_from_its_onset_to_its_final_text(session: Realtime
     check_sequence(events, call_over=False)
 
 
+def test_an_utterance_that_was_not_understood_is_told_after_its_empty_text(session: RealtimeSession) -> None:
+    events = tell(
+        session,
+        actions.CallerStarted(1, 200.0),
+        actions.CallerStopped(1, 1900.0),
+        actions.CallerFinal(1, ""),
+        actions.NotUnderstood(1, 2, "phrase"),
+    )
+    assert types(events)[-2:] == ["conversation.item.input_audio_transcription.completed", "voiceagent.not_understood"]
+    assert (events[-1]["item_id"], events[-1]["times"], events[-1]["answer"]) == (events[0]["item_id"], 2, "phrase")
+    check_sequence(events, call_over=False)
+
+
 def test_a_reply_with_a_tool_is_one_response(session: RealtimeSession) -> None:
     events = tell(
         session,

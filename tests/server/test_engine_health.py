@@ -11,7 +11,7 @@ import pytest
 
 from tests.llm.test_servers_that_fail import SecondModel, SecondSession
 from voiceagent.call.scope import EngineName
-from voiceagent.conversation.actions import Failure
+from voiceagent.conversation.actions import Failure, NotUnderstood
 from voiceagent.conversation.events import TimerFired
 from voiceagent.conversation.history import Message
 from voiceagent.engines import Engines
@@ -133,6 +133,14 @@ async def test_an_engine_that_hangs_is_down(monkeypatch: pytest.MonkeyPatch) -> 
         await stopped.get()
         await stopped.get()
         assert health.down == {"llm": "too_late"}
+
+
+async def test_turns_that_are_not_understood_are_counted_by_what_the_agent_says(tmp_path: Path) -> None:
+    metrics = Metrics()
+    observer = Measured(metrics, TurnStore(tmp_path / "turns.sqlite3"))
+    observer.stepped(TimerFired(0.0, "final"), (NotUnderstood(1, 1, "phrase"), NotUnderstood(2, 3, "check_in")))
+    assert 'voiceagent_not_understood_total{answer="check_in"} 1' in metrics.render()
+    assert 'voiceagent_not_understood_total{answer="phrase"} 1' in metrics.render()
 
 
 async def test_replies_that_fail_without_an_error_of_the_engine_count_as_the_models(tmp_path: Path) -> None:

@@ -11,9 +11,11 @@ from tests.conversation.world import World
 from tests.store.test_event_log import RULES, a_call
 from voiceagent.cli.conversation import line
 from voiceagent.conversation import events as ev
+from voiceagent.conversation.rules import Rules
 from voiceagent.store.event_log import EventLog, Origin
 from voiceagent.store.kept_call import kept_calls, read_kept
 from voiceagent.store.transcript import transcript
+from voiceagent.turn_taking.pause import Prosody
 
 
 def lines(path: Path) -> list[str]:
@@ -68,6 +70,25 @@ def test_a_long_interruption_and_a_typed_message_are_told(tmp_path: Path) -> Non
     assert told[1] == "caller  Tell\nme \x1b[31mmore.  [typed]"
     assert told[2].startswith("agent   There is")
     assert told[2].endswith("[interrupted by the caller]")
+
+
+def test_speech_that_was_not_understood_is_told_from_a_sound(tmp_path: Path) -> None:
+    log = EventLog(tmp_path, "rtc_3", Rules(language="en"))
+    world = World(Rules(language="en"), log.record)
+    world.begin()
+    for voiced_ms in (400.0, 3500.0):
+        world.speech()
+        world.feed(ev.SpeechPaused(world.now_ms, world.utterance, world.utterance, world.now_ms, voiced_ms, Prosody()))
+        world.endpoint()
+        world.finals.clear()
+        world.feed(ev.FinalTranscript(world.now_ms, world.utterance, "", world.utterance))
+        world.play_all()
+    log.close()
+    assert lines(log.path) == [
+        "caller    [nothing was understood]",
+        "caller    [nothing was understood; it sounds like a turn]",
+        "agent   Sorry, I didn't catch that.",
+    ]
 
 
 DAMAGED = (

@@ -134,7 +134,18 @@ def test_no_language_lacks_a_list() -> None:
         assert all((one.question_words, one.numbers, one.spelling, *one.unfinished.values())), one.name
         assert set(one.unfinished) == set(LANGUAGES["en"].unfinished), one.name
         said = one.sayings
-        assert all((said.check_in, said.farewell, said.apology, said.fillers, said.blocked_input, said.code)), one.name
+        assert all(
+            (
+                said.check_in,
+                said.farewell,
+                said.apology,
+                said.not_understood,
+                said.offer_person,
+                said.fillers,
+                said.blocked_input,
+                said.code,
+            )
+        ), one.name
         assert all(asdict(one.prompts).values()), one.name
         for result in [value for name, value in asdict(one.prompts).items() if name.startswith("tool_")]:
             assert isinstance(json.loads(result), dict), one.name

@@ -272,13 +272,14 @@ class Hearing:
 
     async def _decode(self, utterance_id: int, pause_id: int, transcriber: UtteranceTranscriber, words: str) -> None:
         text = language = ""
+        failed = False
         if self._voiced_ms >= self._settings.min_speech_ms:
             try:
                 final = await transcriber.final()
             except EngineError as error:
                 self._engine_used("stt", error.kind)
                 log.error("the final decode of utterance %d failed, its last partial is used: %s", utterance_id, error)
-                text = words
+                text, failed = words, True
             else:
                 if final is None:  # speech resumed: the decode is no longer needed
                     return
@@ -293,7 +294,7 @@ class Hearing:
             await self._settle(utterance_id, admitted.text)
         now_ms = self._clock.now_ms()
         guard_ms = admitted.guard_ms
-        self._post(ev.FinalTranscript(now_ms, utterance_id, admitted.text, pause_id, refusal, guard_ms, language))
+        self._post(ev.FinalTranscript(now_ms, utterance_id, admitted.text, pause_id, refusal, guard_ms, language, failed))
 
 
 def refusal_of(admitted: Admitted) -> ev.Refusal | None:

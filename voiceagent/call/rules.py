@@ -73,6 +73,8 @@ def _phrases(phrases: config.Phrases) -> Phrases:
         check_in=_plain(phrases.check_in),
         farewell=_plain(phrases.farewell),
         apology=_plain(phrases.apology),
+        not_understood=_plain(phrases.not_understood),
+        offer_person=_plain(phrases.offer_person),
         transfer=_plain(phrases.transfer),
         transfer_failed=_plain(phrases.transfer_failed),
         fillers=None if phrases.fillers is None else tuple(map(unmarked, phrases.fillers)),

@@ -6,7 +6,7 @@ The file is long because it is the turn engine's whole vocabulary: a class of a 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from voiceagent.conversation.history import Message
 
@@ -277,6 +277,20 @@ class CallerFinal(Notice):
 
     utterance_id: int
     text: str
+
+
+AnswerToNoWords: TypeAlias = Literal["phrase", "apology", "offer", "check_in", "nothing"]
+
+
+@dataclass(frozen=True, slots=True)
+class NotUnderstood(Notice):
+    """The utterance sounds like a turn, and no word of it was understood. `times` is how many such turns have come in a row."""
+
+    utterance_id: int
+    times: int
+    answer: AnswerToNoWords
+    """What the agent says: that it has not understood, that something went wrong, the offer of a person, whether the caller is
+    still there, or nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from voiceagent.conversation import floor, interjection, silence, tool_runs
 from voiceagent.conversation.context import take_in
 from voiceagent.conversation.endpointing_delay import delays_of, set_delays
 from voiceagent.conversation.generation import begin
+from voiceagent.conversation.not_understood import reply_to_no_words, words_came
 from voiceagent.conversation.reply_lifecycle import FINAL, cancel, go_idle
 from voiceagent.conversation.speculation import next_prompt, prefill, settle_speculation, speculate
 from voiceagent.conversation.speculative_tools import run_predicted
@@ -137,7 +138,7 @@ def endpoint(step: Step, event: ev.Endpoint) -> None:
     step.put_caller_turn(awaiting_final=awaiting_final, ended_ms=event.speech_end_ms)
     step.do(act.CallerStopped(event.utterance_id, event.speech_end_ms))
     if pause is not None and pause.text is not None:
-        _commit(step, event.utterance_id, pause.text, pause.refusal, pause.language)
+        _commit(step, event.utterance_id, pause.text, pause.refusal, pause.language, failed=pause.failed)
         _limit_wait(step)
         return
     if pause is None or not pause.decoding:
@@ -157,7 +158,7 @@ def final(step: Step, event: ev.FinalTranscript) -> None:
     if event.utterance_id == step.state.utterance.utterance_id and pause is not None and pause.pause_id != event.pause_id:
         return
     if event.utterance_id in step.state.caller_turn.awaiting_final:
-        _commit(step, event.utterance_id, event.text, event.refusal, event.language)
+        _commit(step, event.utterance_id, event.text, event.refusal, event.language, failed=event.failed)
     elif event.utterance_id == step.state.utterance.utterance_id and step.state.phase is Phase.HEARING:
         _words_in_pause(step, event)
 
@@ -166,7 +167,7 @@ def _words_in_pause(step: Step, event: ev.FinalTranscript) -> None:
     before = step.state.utterance
     if before.pause is None:
         return
-    pause = replace(before.pause, text=event.text, refusal=event.refusal, language=event.language)
+    pause = replace(before.pause, text=event.text, refusal=event.refusal, language=event.language, failed=event.failed)
     step.put_utterance(pause=pause, partial=event.text or before.partial)
     if step.spoken() is not None:
         _judge(step, event.text, pause.voiced_ms, silent=True)
@@ -194,10 +195,14 @@ def _decide(step: Step, words: str) -> None:
         speculate(step)
 
 
-def _commit(step: Step, utterance_id: int, text: str, refusal: ev.Refusal | None = None, language: str = "") -> None:
-    """Commit the words of an endpointed utterance."""
+def _commit(
+    step: Step, utterance_id: int, text: str, refusal: ev.Refusal | None = None, language: str = "", *, failed: bool = False
+) -> None:
+    """Commit the words of an endpointed utterance. `failed`: the recogniser failed, or was too slow."""
     step.put_caller_turn(awaiting_final=step.state.caller_turn.awaiting_final - {utterance_id})
+    pause = None
     if utterance_id == step.state.utterance.utterance_id:
+        pause = step.state.utterance.pause
         step.put_utterance(pause=None)
     step.do(act.CallerFinal(utterance_id, text))
     if step.spoken() is not None:
@@ -208,7 +213,7 @@ def _commit(step: Step, utterance_id: int, text: str, refusal: ev.Refusal | None
         cancel(step, "interrupted")
     before = step.state.caller_turn
     if text:
-        silence.words_heard(step)
+        words_came(step)
     unanswered = " ".join(f"{before.unanswered} {text}".split())
     step.put_caller_turn(unanswered=unanswered, refusal=refusal or before.refusal, last_words=text or before.last_words)
     _note_language(step, language, text)
@@ -220,7 +225,8 @@ def _commit(step: Step, utterance_id: int, text: str, refusal: ev.Refusal | None
         begin(step, NextReply("put_through"))
         return
     if not settle_speculation(step, step.state.caller_turn.unanswered):
-        begin(step, NextReply("answer") if step.state.caller_turn.unanswered else NextReply("resume"))
+        wordless = not step.state.caller_turn.unanswered
+        begin(step, reply_to_no_words(step, pause, failed=failed) if wordless else NextReply("answer"))
 
 
 def _note_language(step: Step, heard: str, words: str) -> None:
@@ -289,7 +295,7 @@ def final_is_late(step: Step) -> None:
     """The final transcript is late. Commit the words that are known."""
     for utterance_id in sorted(step.state.caller_turn.awaiting_final):
         latest = step.state.utterance
-        _commit(step, utterance_id, latest.partial if utterance_id == latest.utterance_id else "")
+        _commit(step, utterance_id, latest.partial if utterance_id == latest.utterance_id else "", failed=True)
 
 
 # --- what the client types and asks for ---------------------------------------------------------------------------------
@@ -297,7 +303,7 @@ def final_is_late(step: Step) -> None:
 
 def text_received(step: Step, event: ev.TextReceived) -> None:
     """The caller typed a message. It is answered with the next utterance, or when the client asks for a reply."""
-    silence.words_heard(step)
+    words_came(step)
     before = step.state.caller_turn
     unanswered = " ".join(f"{before.unanswered} {event.text}".split())
     refusal, last_words = event.refusal or before.refusal, event.text or before.last_words

@@ -17,7 +17,7 @@ def delays_of(step: Step, pause: Pause, words: str) -> EndpointingDelays:
     rules = step.state.rules.endpointing
     if rules.model is None or not words:
         return EndpointingDelays(rules.min_delay_ms, rules.max_delay_ms)
-    asked, said = _asked(step), said_so_far(step, words)
+    asked, said = step.last_said, said_so_far(step, words)
     values = pending((shape for rule in step.state.rules.tools.values() for shape in rule.values), asked)
     value = progress(said, values, step.language)
     evidence = PauseEvidence(said, asked, pause.voiced_ms, pause.prosody, value, _calls_tool(step, said), pause.judged)
@@ -42,8 +42,3 @@ def _calls_tool(step: Step, said: str) -> bool:
 def set_delays(step: Step, delays: EndpointingDelays) -> None:
     """Set how long the open utterance may be silent."""
     step.do(act.SetEndpointing(step.state.utterance.utterance_id, delays.eager_ms, delays.endpoint_ms))
-
-
-def _asked(step: Step) -> str:
-    """The last words of the agent that the caller heard."""
-    return next((message.content for message in reversed(step.state.memory.history) if message.role == "assistant"), "")

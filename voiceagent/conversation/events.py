@@ -140,6 +140,8 @@ class FinalTranscript(Event):
     """How long the input guard took."""
     language: str = ""
     """The code of the language that the recogniser detected. Empty if it was given the language, or does not report one."""
+    failed: bool = False
+    """Whether the recogniser failed. `text` is then the last partial transcript."""
 
 
 @dataclass(frozen=True, slots=True)

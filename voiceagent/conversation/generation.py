@@ -45,12 +45,14 @@ def begin(step: Step, wanted: NextReply) -> None:
         return
     step.put_replies(next_reply=None)
     text = step.state.replies.unheard_text if wanted.kind == "resume" else wanted.text
-    if wanted.kind == "answer":
+    if wanted.kind == "answer" or (wanted.kind == "ask_again" and step.state.caller_turn.unanswered):
         _answer(step)
     elif wanted.kind == "put_through":
         _put_through(step)
     elif wanted.kind == "tell":
         _tell(step)
+    elif wanted.kind == "ask_again":
+        _ask_again(step, wanted)
     elif text:
         _say(step, text, resumes=wanted.resumes)
     elif step.state.caller_turn.unanswered:
@@ -115,6 +117,13 @@ def _say(step: Step, text: str, *, resumes: bool = True, puts_through: bool = Fa
     reply, pieces = reply.with_text(text, step.language, final=True)
     step.put(reply=reply)
     speak(step, reply, pieces)
+
+
+def _ask_again(step: Step, wanted: NextReply) -> None:
+    """Tell the caller that they were not understood. The rest of the reply that they interrupted is kept for later."""
+    rest = step.state.replies.unheard_text
+    _say(step, wanted.text, resumes=False)
+    step.put_replies(unheard_text=rest, offers_person=wanted.offers_person)
 
 
 def text_delta(step: Step, event: ev.TextDelta) -> None:
@@ -190,7 +199,8 @@ def _settle(step: Step, cancelled: Reply) -> None:
         take_in(step, since.context)
     else:
         step.put_memory(history=history + keep_untold(step, cancelled).messages(step.prompts, as_heard=True))
-        step.put_replies(unheard_text=cancelled.unheard if interrupted and cancelled.resumes else "")
+        rest = cancelled.unheard if cancelled.resumes else step.state.replies.unheard_text
+        step.put_replies(unheard_text=rest if interrupted else "")
     step.do(act.ReplyEnded(cancelled.reply_id, cancelled.status, cancelled.heard, cancelled.unheard))
     if cancelled.puts_through and step.state.phase is not Phase.ENDED:
         put_through(step)

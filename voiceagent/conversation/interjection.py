@@ -9,6 +9,7 @@ from voiceagent.conversation.generation import begin
 from voiceagent.conversation.reply_lifecycle import FINAL, cancel, end
 from voiceagent.conversation.state import NextReply, Phase
 from voiceagent.conversation.step import Step
+from voiceagent.turn_taking.agreement import agrees
 from voiceagent.turn_taking.person_request import person_requests
 
 
@@ -50,7 +51,7 @@ def noise_goes_on(step: Step) -> None:
 def _nobody_is_there(step: Step) -> None:
     sayings, state = step.sayings, step.state.silence
     if state.check_ins == 0 and sayings.check_in and not state.ending:
-        step.put_silence(check_ins=1, since_ms=step.at_ms)
+        silence.asked(step)
         begin(step, NextReply("say", sayings.check_in, resumes=False))
     elif sayings.farewell and not state.ending:
         step.put_silence(ending="silence", since_ms=step.at_ms)
@@ -60,10 +61,12 @@ def _nobody_is_there(step: Step) -> None:
 
 
 def person_is_asked_for(step: Step, words: str) -> bool:
-    """Whether these words of the caller ask for a person who can be had."""
+    """Whether these words of the caller ask for a person who can be had, or accept the offer of one."""
     rules = step.state.rules
     if not rules.puts_through or step.state.caller_turn.refusal is not None:
         return False
+    if step.state.replies.offers_person and agrees(words, step.language):
+        return True
     return person_requests(tuple(language.phone.person for language in step.possible_languages)).made_in(words)
 
 

@@ -16,6 +16,7 @@ This settles every race. Besides the phase, the state holds smaller state machin
 - Confirmation (`Replies.confirming`). A tool call that needs a yes waits from the question to the caller's next committed words.
 - Late results (`State.late`). A tool may end after its reply. As soon as a call is idle, a reply begins that tells
   what the caller is owed. It is no answer to an event, so no row of the table has it.
+- Not understood (`CallerTurn.not_understood`). A turn of which no word is known is answered with a phrase (`not_understood`).
 - Silence (`State.silence`). It is counted from the last words. Sounds without words do not begin it anew (`silence` says which
   do), and it never runs out while the caller speaks.
 - Ending (`Silence.ending`). It is set while a farewell is said. The call ends after it, unless the caller speaks or
@@ -50,6 +51,7 @@ from voiceagent.conversation.reply_lifecycle import (
     OVERLAP,
     RELEASE,
     REPLY,
+    REST,
     THINKING,
     cancel,
     end,
@@ -129,6 +131,8 @@ def _timer_fired(step: Step, event: ev.TimerFired) -> None:
         _reply_is_late(step, "the language model produced nothing in time")
     elif event.name == THINKING and step.state.reply is not None:
         _reply_is_late(step, "the language model thought for too long")
+    elif event.name == REST and step.state.phase is Phase.IDLE and step.state.replies.unheard_text:
+        begin(step, NextReply("resume"))
     elif event.name == SILENCE and step.state.phase is Phase.IDLE:
         interjection.silence_is_long(step)
 

@@ -25,6 +25,9 @@ BRIDGE, THINKING, RELEASE = "bridge", "thinking", "release"
 come."""
 GO_ON = "go_on"
 """The timer after which a paused reply goes on, because the caller did not take the floor."""
+REST = "rest"
+"""The timer after which the rest of an interrupted reply is said to a caller who was asked to say it again and says nothing."""
+REST_MS = 6000.0
 OF_A_GENERATION = (REPLY, BRIDGE, THINKING, RELEASE)
 OF_A_REPLY = (*OF_A_GENERATION, OVERLAP, FILLER, GO_ON)
 FLOOR_IS_THE_AGENTS = (Phase.THINKING, Phase.SPEAKING)
@@ -50,7 +53,7 @@ def take_turn(step: Step, said: str, context: tuple[Chunk, ...]) -> None:
 
 def announce(step: Step, reply: Reply) -> None:
     """The reply answers a committed turn. Tell the client."""
-    step.put_replies(unheard_text="")
+    step.put_replies(unheard_text="", offers_person=False)
     step.put_speculation(replies=0, tokens=0)
     step.do(act.ReplyStarted(reply.reply_id, reply.turn))
 
@@ -119,6 +122,8 @@ def go_idle(step: Step, *, goes_on: bool = False) -> None:
         step.put_silence(since_ms=step.at_ms)
     step.put(phase=Phase.IDLE)
     make_room(step)
+    if step.state.replies.unheard_text:
+        step.set_timer(REST, REST_MS)
     if not step.state.replies.putting_through and not step.state.late.running:
         silence.wait(step)
 

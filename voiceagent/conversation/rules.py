@@ -24,6 +24,8 @@ class Phrases(Struct, frozen=True, forbid_unknown_fields=True):
     check_in: str | None = None
     farewell: str | None = None
     apology: str | None = None
+    not_understood: str | None = None
+    offer_person: str | None = None
     transfer: str | None = None
     transfer_failed: str | None = None
     fillers: tuple[str, ...] | None = ()

@@ -1,7 +1,8 @@
 """How long nobody has spoken. The silence is counted from the last words of either side, and a cough, a click or any other sound
 without words does not begin it anew. Speech of about a second does, also where no word was understood, because somebody may be
 there; but not for ever, because it may be a television. So a call with nobody in it ends in bounded time. While somebody speaks,
-no silence runs out."""
+no silence runs out. Somebody who is never understood is not hung up on so soon: what a judge by ear calls a turn counts for
+longer."""
 
 from __future__ import annotations
 
@@ -14,6 +15,8 @@ SPEECH_MS = 800.0
 """This much sound is speech, whatever the recogniser makes of it."""
 MOST_TIMES = 3
 """Speech without words begins the silence anew only within this many silence times since the last words."""
+MOST_TURN_TIMES = 10
+"""The same for speech that a judge by ear calls a turn."""
 NOISE_MS = 10_000.0
 """An utterance in which no word was understood for so long may be noise that never ends."""
 
@@ -25,9 +28,22 @@ def words_heard(step: Step) -> None:
 
 def speech_heard(step: Step, voiced_ms: float) -> None:
     """The caller's utterance pauses after this much speech. Its words are not known yet."""
-    most_ms = MOST_TIMES * step.state.rules.limits.silence_timeout_ms
-    if voiced_ms >= SPEECH_MS and step.at_ms < step.state.silence.words_ms + most_ms:
+    if voiced_ms >= SPEECH_MS and _words_were_within(step, MOST_TIMES):
         step.put_silence(check_ins=0, ending="", since_ms=step.at_ms)
+
+
+def turn_heard(step: Step, *, judged: bool) -> bool:
+    """The caller's utterance was a turn in which no word was understood. `judged`: a judge by ear says so. Returns whether
+    somebody is taken to be there."""
+    if not _words_were_within(step, MOST_TURN_TIMES if judged else MOST_TIMES):
+        return False
+    step.put_silence(check_ins=0, ending="", since_ms=step.at_ms)
+    return True
+
+
+def asked(step: Step) -> None:
+    """The agent asks whether the caller is still there."""
+    step.put_silence(check_ins=1, since_ms=step.at_ms)
 
 
 def wait(step: Step) -> None:
@@ -41,6 +57,11 @@ def is_over(step: Step) -> bool:
     """Whether nobody has spoken for the silence time."""
     timeout_ms = step.state.rules.limits.silence_timeout_ms
     return timeout_ms > 0 and step.at_ms >= step.state.silence.since_ms + timeout_ms
+
+
+def _words_were_within(step: Step, silence_times: int) -> bool:
+    timeout_ms = step.state.rules.limits.silence_timeout_ms
+    return not timeout_ms or step.at_ms < step.state.silence.words_ms + silence_times * timeout_ms
 
 
 def only_noise(step: Step) -> bool:

@@ -40,12 +40,15 @@ LIVE = frozenset(Phase) - {Phase.NEW, Phase.ENDED}
 
 class NextReply(Struct, frozen=True):
     """A reply that starts as soon as the cancelled one has settled: an answer to the caller, the rest of the interrupted reply,
-    a given text, the results that the caller is owed, or what is said before the caller is put through."""
+    a given text, the results that the caller is owed, what is said before the caller is put through, or a text for a caller who
+    was not understood."""
 
-    kind: Literal["answer", "resume", "say", "tell", "put_through"]
+    kind: Literal["answer", "resume", "say", "tell", "put_through", "ask_again"]
     text: str = ""
     resumes: bool = True
     """See `Reply.resumes`."""
+    offers_person: bool = False
+    """Whether the text asks whether the caller wants to be put through to a person."""
 
 
 class Pause(Struct, frozen=True):
@@ -64,6 +67,8 @@ class Pause(Struct, frozen=True):
     """Set if the input guard withheld the words."""
     language: str = ""
     """The code of the language that the recogniser detected."""
+    failed: bool = False
+    """Whether the recogniser failed."""
     judged: Mapping[str, float] = {}
     """The estimates of the turn judges for this pause, by the judges' names."""
 
@@ -114,6 +119,8 @@ class CallerTurn(Struct, frozen=True):
     """The end of the caller's speech that is to be answered, or is being answered."""
     last_words: str = ""
     """The words of the latest utterance that had any."""
+    not_understood: int = 0
+    """How many turns in a row, with the last one, were heard and not understood."""
 
 
 class Utterance(Struct, frozen=True):
@@ -147,6 +154,8 @@ class Replies(Struct, frozen=True):
     """The tool call that the caller was asked to confirm."""
     asked_nothing: bool = False
     """Whether the caller's last turn was nothing but commands or backchannels. Then no tool with an effect runs."""
+    offers_person: bool = False
+    """Whether the latest reply asked whether the caller wants to be put through to a person."""
     fillers_said: int = 0
     putting_through: bool = False
     """Whether the caller is being put through to a person: then nobody asks whether they are still there."""

@@ -93,10 +93,19 @@ class Step:
             check_in=own.check_in if phrases.check_in is None else phrases.check_in,
             farewell=own.farewell if phrases.farewell is None else phrases.farewell,
             apology=own.apology if phrases.apology is None else phrases.apology,
+            not_understood=own.not_understood if phrases.not_understood is None else phrases.not_understood,
+            offer_person=own.offer_person if phrases.offer_person is None else phrases.offer_person,
             transfer=own.transfer if phrases.transfer is None else phrases.transfer,
             transfer_failed=own.transfer_failed if phrases.transfer_failed is None else phrases.transfer_failed,
             fillers=own.fillers if phrases.fillers is None else phrases.fillers,
         )
+
+    @property
+    def last_said(self) -> str:
+        """What the caller heard last from the agent. "Are you still there?" and the like leave the question before them open."""
+        said = (message.content for message in reversed(self.state.memory.history) if message.role == "assistant")
+        between = (self.sayings.check_in, self.sayings.not_understood, self.sayings.apology)
+        return next((text for text in said if text and text not in between), "")
 
     @property
     def prompts(self) -> Prompts:

@@ -15,7 +15,7 @@ from voiceagent.turn_taking.request import asks_nothing
 def judge_turn(step: Step, said: str) -> None:
     """The caller's turn is committed, and is not in the history yet. Note whether it asks for anything."""
     asked, last = step.state.replies.confirming, step.state.caller_turn.last_words
-    turn = Overlap(said, 0.0, True, _last_said(step), step.state.replies.unheard_text)
+    turn = Overlap(said, 0.0, True, step.last_said, step.state.replies.unheard_text)
     nothing = any(asks_nothing(turn, last, language) for language in step.possible_languages)
     confirms = asked is not None and agrees(said, step.language)
     step.put_replies(asked_nothing=nothing and not confirms)
@@ -30,9 +30,3 @@ def is_dismissal(step: Step, said: str) -> bool:
 def is_withheld(step: Step, call: ToolCall) -> bool:
     """Whether the tool must not run because the caller's last turn asked for nothing."""
     return step.state.replies.asked_nothing and rule_of(step, call.name).effect != "none"
-
-
-def _last_said(step: Step) -> str:
-    """What the caller heard last from the agent. "Are you still there?" leaves the question before it open."""
-    said = (message.content for message in reversed(step.state.memory.history) if message.role == "assistant")
-    return next((text for text in said if text and text != step.sayings.check_in), "")

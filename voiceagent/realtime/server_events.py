@@ -285,6 +285,15 @@ class PartialTranscript(ServerEvent, frozen=True, kw_only=True, tag="voiceagent.
     unstable: str
 
 
+class NotUnderstood(ServerEvent, frozen=True, kw_only=True, tag="voiceagent.not_understood"):
+    """The caller's utterance sounds like a turn, and no word of it was understood. `times`: how many such turns have come in a
+    row. `answer`: what the agent says, as in `actions.NotUnderstood`."""
+
+    item_id: str
+    times: int
+    answer: Literal["phrase", "apology", "offer", "check_in", "nothing"]
+
+
 class Heard(ServerEvent, frozen=True, kw_only=True, tag="voiceagent.heard"):
     """All that the caller has heard of the message, to the word; `unheard` when the reply was cut and there was more."""
 

@@ -26,6 +26,7 @@ from voiceagent.realtime.server_events import (
     ItemDone,
     ItemRetrieved,
     ItemTruncated,
+    NotUnderstood,
     ResponseDone,
     ServerEvent,
     SessionCreated,
@@ -166,6 +167,8 @@ class RealtimeSession:
             case actions.CallerFinal(utterance_id, text):
                 utterance, events = self._utterance(utterance_id, at_ms)
                 return events + utterance.final(text, at_ms)
+            case actions.NotUnderstood(utterance_id, times, answer):
+                return [NotUnderstood(item_id=self._utterance(utterance_id, at_ms)[0].item_id, times=times, answer=answer)]
             case actions.ReplyStarted(reply_id):
                 return self._reply(reply_id, at_ms)[1]
             case actions.ReplyText(reply_id, _, text):
@@ -181,14 +184,12 @@ class RealtimeSession:
                     return events + reply.function_called(call_id, name, arguments, at_ms)
                 return events + reply.tool_started(call_id, name, arguments)
             case actions.ToolEnded(reply_id, call_id, _, output, ok):
-                known = self._replies.get(reply_id)
-                return [] if known is None else known.tool_ended(call_id, output, at_ms, ok=ok)
+                return known.tool_ended(call_id, output, at_ms, ok=ok) if (known := self._replies.get(reply_id)) else []
             case actions.ReplyEnded(reply_id, status, heard, unheard):
                 if not heard and reply_id not in self._replies:
                     return []
                 reply, events = self._reply(reply_id, at_ms)
-                if self._open == reply_id:
-                    self._open = None
+                self._open = None if self._open == reply_id else self._open
                 return events + reply.ended(status, heard, unheard, at_ms)
             case actions.Failure(code, message):
                 return [ErrorEvent(error=ErrorDetails(type="server_error", code=code, message=message))]

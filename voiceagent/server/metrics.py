@@ -82,6 +82,7 @@ class Metrics:
         self.guarded: Counter[str] = Counter()
         self.blocked: Counter[str] = Counter()
         self.failed_replies: Counter[str] = Counter()
+        self.not_understood: Counter[str] = Counter()
         self.health = EngineHealth()
         self.llm: LlmEngine | None = None
         self.stt: SttEngine | None = None
@@ -139,6 +140,10 @@ class Metrics:
     def reply_failed(self, code: str) -> None:
         """A reply failed, and the caller heard the apology or nothing; `code` is the error's."""
         _count(self.failed_replies, code)
+
+    def turn_not_understood(self, answer: str) -> None:
+        """A turn was heard, and no word of it understood. `answer` is what the agent said: see `actions.NotUnderstood`."""
+        _count(self.not_understood, answer)
 
     def tool_ended(self, outcome: str) -> None:
         """A tool's run is over: ok, failed, wrong_arguments, too_slow, too_many or cancelled."""
@@ -239,6 +244,7 @@ class Metrics:
             *_by("voiceagent_judgements_total", "Questions to turn judges.", "outcome", self.judgements),
             *_one("voiceagent_llm_load", "gauge", "From 1 on, language model requests wait.", self.llm.load if self.llm else 0.0),
             *_by("voiceagent_failed_replies_total", "Replies that failed.", "code", self.failed_replies),
+            *_by("voiceagent_not_understood_total", "Turns heard and not understood.", "answer", self.not_understood),
             *_by("voiceagent_llm_problems_total", "Failures, and what was made good.", "problem", self._llm_problems()),
             *_by("voiceagent_stt_problems_total", "Failures of speech recognition.", "problem", self.health.problems["stt"]),
             *_by("voiceagent_tts_problems_total", "Failures of the voice.", "problem", self.health.problems["tts"]),

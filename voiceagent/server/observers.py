@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from voiceagent.call.observer import CallObserver
 from voiceagent.call.scope import EngineName
-from voiceagent.conversation.actions import Action, Failure, GuardHit, SpeculationEnded, SpeculativeToolEnded
+from voiceagent.conversation.actions import Action, Failure, GuardHit, NotUnderstood, SpeculationEnded, SpeculativeToolEnded
 from voiceagent.conversation.events import Event
 from voiceagent.latency.budgets import Miss
 from voiceagent.latency.spans import TurnReport
@@ -30,7 +30,8 @@ class Measured(CallObserver):
     store: TurnStore
 
     def stepped(self, event: Event, actions: tuple[Action, ...]) -> None:
-        """Count failed replies, the outcomes of speculative replies and tool calls, and what guards withheld."""
+        """Count failed replies, turns that were not understood, the outcomes of speculative replies and tool calls, and what
+        guards withheld."""
         for action in actions:
             if isinstance(action, SpeculationEnded):
                 self.metrics.speculation_ended(action.outcome, action.tokens)
@@ -38,6 +39,8 @@ class Measured(CallObserver):
                 self.metrics.speculative_tool_ended(used=action.used, saved_ms=action.saved_ms)
             elif isinstance(action, GuardHit):
                 self.metrics.withheld(action.direction, action.rule)
+            elif isinstance(action, NotUnderstood):
+                self.metrics.turn_not_understood(action.answer)
             elif isinstance(action, Failure) and action.code != NOTHING_TO_ANSWER:
                 self.metrics.reply_failed(action.code)
                 if action.code in OF_THE_MODEL:

@@ -60,6 +60,7 @@ class _Reading:
         self._onsets: dict[int, float] = {}
         self._latest: int | None = None
         """The utterance that began last."""
+        self._callers: dict[int, Entry] = {}
         self._ends: dict[int, float] = {}
         self._replies: dict[int, _Reply] = {}
         """Those that go on."""
@@ -100,6 +101,8 @@ class _Reading:
             self._ends[given["utterance_id"]] = float(given.get("speech_end_ms", at_ms))
         elif name == "CallerFinal":
             self._caller(given, at_ms)
+        elif name == "NotUnderstood" and given["utterance_id"] in self._callers:
+            self._callers[given["utterance_id"]].notes.append("it sounds like a turn")
         elif name == "ReplyStarted":
             self._replies[given["reply_id"]] = _Reply(self._add(at_ms, "agent", ""))
         elif name.startswith("Tool"):
@@ -111,6 +114,7 @@ class _Reading:
 
     def _caller(self, given: JsonObject, at_ms: float) -> None:
         entry = self._add(self._onsets.get(given["utterance_id"], at_ms), "caller", str(given.get("text", "")))
+        self._callers[given["utterance_id"]] = entry
         if not entry.text:
             entry.notes.append("nothing was understood")
         if any(not reply.is_cancelled and reply.first_heard_ms is not None for reply in self._replies.values()):

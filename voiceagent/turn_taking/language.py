@@ -70,6 +70,10 @@ class Sayings:
     check_in: str = ""
     farewell: str = ""
     apology: str = ""
+    not_understood: str = ""
+    """To a caller of whom no word was understood."""
+    offer_person: str = ""
+    """Asks a caller who was not understood several times whether they want a person. A yes is an answer."""
     fillers: tuple[str, ...] = ()
     """While a tool takes its time."""
     blocked_output: str = ""

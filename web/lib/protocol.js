@@ -18,6 +18,8 @@ export const EVENT_CHANNEL = 'oai-events';
  *   response_id: string}} PlayoutChanged
  * @typedef {{type: 'error', error: {type: string, code: string, message: string}}} ErrorEvent
  * @typedef {{type: 'voiceagent.transcript.partial', item_id: string, stable: string, unstable: string}} PartialTranscript
+ * @typedef {{type: 'voiceagent.not_understood', item_id: string, times: number,
+ *   answer: 'phrase' | 'apology' | 'offer' | 'check_in' | 'nothing'}} NotUnderstood
  * @typedef {{type: 'voiceagent.heard', item_id: string, heard: string, unheard: string}} Heard
  * @typedef {{type: 'voiceagent.tool', item_id: string, call_id: string, name: string, arguments: string,
  *   output: string | null, ok: boolean | null, status: 'running' | 'completed' | 'failed' | 'abandoned'}} ToolProgress
@@ -36,6 +38,6 @@ export const EVENT_CHANNEL = 'oai-events';
  *   content?: {type: string, text?: string, transcript?: string | null}[]}} Item
  *
  * @typedef {SessionCreated | SpeechStarted | SpeechStopped | TranscriptionCompleted | ItemAdded | ResponseCreated
- *   | ResponseDone | OutputItemAdded | PlayoutChanged | ErrorEvent | PartialTranscript | Heard | ToolProgress
+ *   | ResponseDone | OutputItemAdded | PlayoutChanged | ErrorEvent | PartialTranscript | NotUnderstood | Heard | ToolProgress
  *   | TurnMeasured | CallEnded} ServerEvent
  */
