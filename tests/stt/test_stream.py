@@ -342,3 +342,20 @@ def test_a_window_knows_its_place_in_the_utterance() -> None:
     assert np.array_equal(np.round(window.between(298, 302) * 32768), [298, 299, 900, 901])
     window.let_go(400)
     assert (window.start, window.end) == (400, 400)
+
+
+class DigitsRecogniser(LevelRecogniser):
+    """Hears digits better where they were asked for."""
+
+    def expecting_digits(self) -> LevelRecogniser:
+        return LevelRecogniser(mark="!")
+
+
+@pytest.mark.parametrize(("recogniser", "text"), [(LevelRecogniser(), "w1"), (DigitsRecogniser(), "w1!")])
+async def test_a_recogniser_may_make_use_of_digits_that_were_asked_for_or_not(recogniser: LevelRecogniser, text: str) -> None:
+    transcriber = UtteranceTranscriber(recogniser)
+    transcriber.begin(1, spoken(1))
+    transcriber.expect_digits()
+    final = await transcriber.final()
+    assert final is not None
+    assert final.text == text

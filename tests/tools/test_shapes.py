@@ -55,6 +55,7 @@ def test_the_hints_of_a_function_are_in_its_schema() -> None:
         ("email", 0, 0),
         ("phone", 0, 0),
         ("characters", 2, 64),
+        ("number", 0, 0),
     ]
     assert found[0].hints == {"order", "number"}
     assert {"surname", "family", "name"} <= found[3].hints

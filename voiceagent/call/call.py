@@ -272,6 +272,8 @@ class Call:
         match action:
             case act.Transcribe(utterance_id):
                 self._hearing.transcribe(utterance_id)
+            case act.ExpectDigits(utterance_id):
+                self._hearing.expect_digits(utterance_id)
             case act.JudgeTurn():
                 self._judging.ask(action)
             case act.SetEndpointing():

@@ -252,6 +252,11 @@ class Hearing:
         self._attended = utterance_id
         self._since_partial_ms = max(self._settings.partial_interval_ms, OVERLAP_INTERVAL_MS)
 
+    def expect_digits(self, utterance_id: int) -> None:
+        """The utterance may be a value of digits that the agent asked for."""
+        if utterance_id == self._utterance_id and self._transcriber is not None:
+            self._transcriber.expect_digits()
+
     def set_endpointing(self, endpointing: act.SetEndpointing) -> None:
         """Set how long the pause of the open utterance may last."""
         if endpointing.utterance_id == self._utterance_id:

@@ -24,6 +24,13 @@ class Transcribe(Action):
 
 
 @dataclass(frozen=True, slots=True)
+class ExpectDigits(Action):
+    """The agent asked for a value of digits, and the utterance that has just begun may be it."""
+
+    utterance_id: int
+
+
+@dataclass(frozen=True, slots=True)
 class JudgeTurn(Action):
     """The words up to the pause are known. Ask the turn judges that go by words whether the caller has finished. Each may answer
     with `TurnJudged`. The judges that go by sound begin with the pause."""
@@ -360,6 +367,7 @@ class Failure(Notice):
 
 AnyAction: TypeAlias = (
     Transcribe
+    | ExpectDigits
     | JudgeTurn
     | LanguageChanged
     | SetEndpointing

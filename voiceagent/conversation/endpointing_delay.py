@@ -3,12 +3,14 @@ limits. `turn_taking.endpointing` judges the evidence."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from voiceagent.conversation import actions as act
 from voiceagent.conversation.speculation import said_so_far
 from voiceagent.conversation.state import Pause
 from voiceagent.conversation.step import Step
 from voiceagent.turn_taking.endpointing import EndpointingDelays
-from voiceagent.turn_taking.patience import pending, progress
+from voiceagent.turn_taking.patience import Shape, expects_digits, pending, progress
 from voiceagent.turn_taking.pause import PauseEvidence
 
 
@@ -18,10 +20,19 @@ def delays_of(step: Step, pause: Pause, words: str) -> EndpointingDelays:
     if rules.model is None or not words:
         return EndpointingDelays(rules.min_delay_ms, rules.max_delay_ms)
     asked, said = step.last_said, said_so_far(step, words)
-    values = pending((shape for rule in step.state.rules.tools.values() for shape in rule.values), asked)
+    values = pending(_shapes(step), asked)
     value = progress(said, values, step.language)
     evidence = PauseEvidence(said, asked, pause.voiced_ms, pause.prosody, value, _calls_tool(step, said), pause.judged)
     return rules.model.delays(evidence, step.language, shortest_ms=_shortest_ms(step), longest_ms=rules.max_delay_ms)
+
+
+def digits_asked_for(step: Step) -> bool:
+    """Whether the caller was asked for a value of digits."""
+    return expects_digits(_shapes(step), step.last_said)
+
+
+def _shapes(step: Step) -> Iterator[Shape]:
+    return (shape for rule in step.state.rules.tools.values() for shape in rule.values)
 
 
 def _shortest_ms(step: Step) -> float:

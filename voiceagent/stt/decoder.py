@@ -13,6 +13,7 @@ import numpy as np
 from faster_whisper.tokenizer import Tokenizer
 from faster_whisper.transcribe import get_suppressed_tokens
 
+from voiceagent.stt import digits
 from voiceagent.stt.ctranslate2_types import Alignment, Transcript
 from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord, Window
 from voiceagent.stt.loops import ends_in_a_loop
@@ -99,8 +100,9 @@ class BatchDecoder:
             [*self._prompt(window.prompt), *self._start(language)] for window, language in zip(windows, languages, strict=True)
         ]
         results = self._written(windows, encoded, prompts)
+        self._lead_to_digits(windows, encoded, languages, results)
         tokens = [self._text_tokens(result) for result in results]
-        texts = [self._tokenizer.decode(ids).strip() for ids in tokens]
+        texts = [self._text(result) for result in results]
         if windows[0].word_times and any(texts):
             lengths = [self.model.frames_of(len(window.audio)) for window in windows]
             words = self._align(encoded, tokens, lengths)
@@ -154,6 +156,32 @@ class BatchDecoder:
                 results[row] = again[row]
         return results
 
+    def _lead_to_digits(
+        self,
+        windows: Sequence[Window],
+        encoded: ctranslate2.StorageView,
+        languages: Sequence[str],
+        results: list[Transcript],
+    ) -> None:
+        """Write short answers that may be digits once more, from the same encoding, led to digits. Where these are digits alone,
+        and likelier than what was written before, they are the result."""
+        asked = [
+            row
+            for row, window in enumerate(windows)
+            if window.digits and languages[row] == digits.LANGUAGE and digits.is_short(self._text(results[row]))
+        ]
+        if not asked:
+            return
+        lead = [self._tokenizer.sot_prev, *self._tokenizer.encode(f" {digits.leading_text()}")]
+        led = self._written(windows, encoded, [[*lead, *self._start(language)] for language in languages])
+        for row in asked:
+            is_likelier = _mean_log_probability(led[row]) > _mean_log_probability(results[row])
+            if is_likelier and digits.is_value(self._text(led[row])) and not self._loops(led[row], windows[row]):
+                results[row] = led[row]
+
+    def _text(self, result: Transcript) -> str:
+        return str(self._tokenizer.decode(self._text_tokens(result))).strip()
+
     def _generate(
         self, windows: Sequence[Window], encoded: ctranslate2.StorageView, prompts: Sequence[Sequence[int]], penalty: float
     ) -> list[Transcript]:
@@ -176,7 +204,7 @@ class BatchDecoder:
     def _loops(self, result: Transcript, window: Window) -> bool:
         """Whether the transcript was stopped at its limit, or ends in a repetition."""
         tokens = self._text_tokens(result)
-        return len(tokens) >= self._limit_tokens(window) or ends_in_a_loop(self._tokenizer.decode(tokens).split())
+        return len(tokens) >= self._limit_tokens(window) or ends_in_a_loop(self._text(result).split())
 
     def _limit_tokens(self, window: Window) -> int:
         return SHORTEST_LIMIT_TOKENS + int(self._tokens_per_second * len(window.audio) / RATE_HZ)

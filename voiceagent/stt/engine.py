@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,4 +50,13 @@ class SttEngine(Protocol):
 
     async def close(self) -> None:
         """Free the model and its threads."""
+        ...
+
+
+@runtime_checkable
+class ExpectsDigits(Protocol):
+    """What a recogniser may offer besides: it hears digits better where it knows that some were asked for."""
+
+    def expecting_digits(self) -> SttEngine:
+        """The same recogniser, for an utterance that may be a value of digits."""
         ...

@@ -23,6 +23,8 @@ class Window:
     """The code of the language that is probably spoken in it; empty: the engine's own setting."""
     detect: bool = False
     """Whether the recogniser is to say which language it is."""
+    digits: bool = False
+    """Whether it may be a value of digits that was asked for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from voiceagent.stt.agreement import LocalAgreement
 from voiceagent.stt.alignatt import AlignAtt, clear_of
 from voiceagent.stt.audio_window import AudioWindow
-from voiceagent.stt.engine import DecodeDropped, SttEngine
+from voiceagent.stt.engine import DecodeDropped, ExpectsDigits, SttEngine
 from voiceagent.stt.gates import rejection
 from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord
 from voiceagent.stt.options import StreamOptions
@@ -121,6 +121,11 @@ class UtteranceTranscriber:
         excess = self._audio.end - self._audio.start - int(self.options.max_buffer_s * RATE_HZ)
         if excess > 0:
             self._audio.let_go(self._audio.start + excess)
+
+    def expect_digits(self) -> None:
+        """From now on, the utterance may be a value of digits that was asked for. Not every recogniser makes use of that."""
+        if isinstance(self._engine, ExpectsDigits):
+            self._engine = self._engine.expecting_digits()
 
     async def partial(self, *, urgent: bool = False) -> PartialText | None:
         """Decode the utterance so far; an urgent decode goes before the partials of other calls. None when nothing was said since

@@ -5,6 +5,7 @@ decoded once more, with more padding and several beams."""
 from __future__ import annotations
 
 import asyncio
+import copy
 import logging
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
@@ -67,6 +68,8 @@ class WhisperOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     without_timestamps: bool = True
     use_prompt: bool = False
     """Whether committed words that left the audio are given to the model as its prompt."""
+    lead_digits: bool = True
+    """Whether a short answer to a question for digits is written once more, led to digits; see `stt.digits`."""
     max_audio_s: float = 30.0
     tokens_per_second: float = 12.0
     """With 24 more, the longest transcript of a decode: a loop ends there."""
@@ -89,6 +92,7 @@ class WhisperEngine:
         self.options = options or WhisperOptions()
         self.max_audio_s = self.options.max_audio_s
         self.stream = self.options.stream
+        self._digits = False
         from voiceagent.stt.decoder import BatchDecoder  # slow to import; only a running engine needs it
 
         model = _loaded(path, self.options)
@@ -150,7 +154,8 @@ class WhisperEngine:
         if duration_s > self.max_audio_s:
             raise EngineError(f"{duration_s:.1f} s of audio for one decode: at most {self.max_audio_s:g} s")
         detect = final and self.options.language == AUTO
-        window = Window(audio, prompt if self.options.use_prompt else "", word_times, language=language, detect=detect)
+        known = prompt if self.options.use_prompt else ""
+        window = Window(audio, known, word_times, language=language, detect=detect, digits=self._digits)
         first = await self.queue.run(window, final=final or urgent)
         if not final or not self._doubted(first, duration_s):
             return first
@@ -160,6 +165,12 @@ class WhisperEngine:
             return first
         second = await self.queue.run(replace(window, thorough=True), final=True)
         return max(first, second, key=lambda one: one.mean_log_probability)
+
+    def expecting_digits(self) -> WhisperEngine:
+        """See `ExpectsDigits`. The model and its queue are shared."""
+        other = copy.copy(self)
+        other._digits = self.options.lead_digits
+        return other
 
     def _doubted(self, heard: Hypothesis, duration_s: float) -> bool:
         below = self.options.doubt_below

@@ -13,6 +13,7 @@ MAX_SHAPES = 32
 """The most shapes of one tool."""
 MAX_PATTERN_CHARACTERS = 100
 _PHONES = frozenset({"phone", "tel", "telephone", "phone-number"})
+_NUMBERS = ("integer", "number")
 _ATOM = re.compile(r"(?P<digit>\\d|\[0-9\])|(?P<other>\[[A-Za-z0-9-]+\]|\\w|[A-Za-z0-9-])")
 _TIMES = re.compile(r"\{(\d{1,3})(?:,(\d{0,3}))?\}|([+*?])")
 
@@ -35,6 +36,8 @@ def _shape(name: str, schema: object) -> Shape | None:
     choices = schema.get("enum")
     if isinstance(choices, list):
         return Shape("choice", hints=hints, choices=tuple(choice for choice in choices if isinstance(choice, str)))
+    if schema.get("type") in _NUMBERS:
+        return Shape("number", hints=hints)
     return _code(schema, hints)
 
 

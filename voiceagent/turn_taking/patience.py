@@ -11,12 +11,14 @@ from typing import Literal
 
 from voiceagent.turn_taking.language import Language, bare_words
 
-Kind = Literal["digits", "characters", "email", "phone", "choice"]
+Kind = Literal["digits", "characters", "email", "phone", "choice", "number"]
 Progress = Literal["", "open", "growing", "whole"]
 """The progress of a value: nothing is known, more must come, more may come, nothing more can."""
 
 SHOWING: frozenset[Kind] = frozenset({"digits", "characters", "phone"})
 """Values that an ordinary word cannot end."""
+OF_DIGITS: frozenset[Kind] = frozenset({"digits", "phone", "number"})
+"""Values that are said as digits or as number words."""
 SPELLED = 2
 """This many single letters or digits in a row are spelled or dictated."""
 PHONE_DIGITS = 7
@@ -32,7 +34,7 @@ _PIECES = re.compile(r"[^\W\d_]+|\d+|[@.]")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The form of a value that a tool takes."""
+    """The form of a value that a tool takes. A `number` may be of any size, so nothing tells how much of it has been said."""
 
     kind: Kind
     least: int = 0
@@ -47,9 +49,21 @@ class Shape:
 def pending(shapes: Iterable[Shape], asked: str) -> tuple[Shape, ...]:
     """The values that the agent's question is about; if it names none of them, those that are recognised by the way they are
     said."""
-    known = tuple(shapes)
+    known = tuple(shape for shape in shapes if shape.kind != "number")
     words = frozenset(bare_words(asked))
     return tuple(shape for shape in known if shape.hints & words) or tuple(shape for shape in known if shape.kind in SHOWING)
+
+
+def expects_digits(shapes: Iterable[Shape], asked: str) -> bool:
+    """Whether the agent's question is about a value that is said as digits."""
+    words = frozenset(bare_words(asked)) if "?" in asked else frozenset()
+    return any(shape.kind in OF_DIGITS and shape.hints & words for shape in shapes)
+
+
+def are_digits(text: str, language: Language) -> bool:
+    """Whether the text is digits and number words alone."""
+    pieces = [piece for piece in _PIECES.findall(text.casefold()) if piece != "."]
+    return bool(pieces) and all(piece.isdigit() or piece in language.numbers for piece in pieces)
 
 
 def progress(words: str, shapes: Sequence[Shape], language: Language) -> Progress:
