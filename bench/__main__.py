@@ -34,6 +34,7 @@ ON_REQUEST = (
     "held_out",
     "noise",
     "peers",
+    "people_recogniser",
     "phone",
     "published_voice",
     "real",
