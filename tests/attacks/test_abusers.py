@@ -12,6 +12,7 @@ from tests.attacks.figures import at_most, hold
 from tests.attacks.honest import Experience, meet, percentile
 from tests.server_process import ServerProcess, running_server
 
+pytestmark = pytest.mark.quiet
 LIMITED_S = 2.0
 GAP_P99_MS = 40.0
 SLOWER_P95_MS = 50.0

@@ -18,6 +18,7 @@ from tests.attacks.figures import at_most, hold
 from tests.attacks.raw_http import exchange, guarded_server
 from tests.server_process import ServerProcess
 
+pytestmark = pytest.mark.quiet
 LOOP_MS = 20.0
 ROUNDS = 3
 """Another program may hold up the machine: a fault of ours shows in every round."""

@@ -115,6 +115,7 @@ def echoing_server() -> Iterator[tuple[str, subprocess.Popen[str]]]:
             process.wait(15)
 
 
+@pytest.mark.quiet
 @pytest.mark.parametrize("kind", ABUSES)
 async def test_who_goes_on_is_ended_and_another_callers_audio_keeps_its_pace(kind: str) -> None:
     with echoing_server() as (url, server):

@@ -16,6 +16,7 @@ from tests.server_process import ServerProcess, running_server
 from voiceagent.client.caller import Caller
 from voiceagent.errors import MediaError
 
+pytestmark = pytest.mark.quiet
 HOG, HONEST = "the-key-of-the-hog-0001", "the-key-of-the-other-02"
 HONEST_CALLS = 40
 SUCCESS = 95.0

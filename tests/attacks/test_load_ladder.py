@@ -13,6 +13,7 @@ from voiceagent.latency.budget_file import load_budgets
 from voiceagent.latency.spans import Stage
 from voiceagent.resources import default_budgets_file
 
+pytestmark = pytest.mark.quiet
 BUDGET = load_budgets(default_budgets_file()).of("embedded")[Stage.VOICE_TO_VOICE]
 TURNS = 3
 ROUNDS = 2

@@ -7,6 +7,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.attacks.figures import at_most, hold
 from tests.attacks.honest import meet, percentile
 from tests.attacks.raw_http import address_of
@@ -14,6 +16,7 @@ from tests.server_process import running_server
 from voiceagent.server.connections import REQUESTS_AT_ONCE, REQUESTS_PER_S
 
 
+@pytest.mark.quiet
 async def test_a_flood_of_requests_holds_up_nobody(tmp_path: Path) -> None:
     with running_server(tmp_path) as server:
         host, port = address_of(server.url)

@@ -46,6 +46,7 @@ async def closed_after(connections: list[socket.socket], limit_s: float) -> floa
     return time.monotonic() - began_s
 
 
+@pytest.mark.quiet
 async def test_1100_half_requests_leave_the_server_reachable_and_are_closed_in_time(tmp_path: Path) -> None:
     connections: list[socket.socket] = []
     with guarded_server(tmp_path) as server:
@@ -211,6 +212,7 @@ async def test_a_lack_of_descriptors_is_survived_and_told_briefly(tmp_path: Path
     assert len(log) <= LOG_BYTES, log[:2000]
 
 
+@pytest.mark.quiet
 async def test_unknown_paths_cost_little(server: ServerProcess) -> None:
     """As many as an address may ask for at once, at 3 ms each."""
     asked = b"".join(b"GET /%032x.php HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" % number for number in range(20))

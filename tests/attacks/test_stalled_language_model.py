@@ -178,6 +178,7 @@ async def heard_in_a_call(server: FaultyServer, folder: Path, more: str = "") ->
             return said, max(silences_ms), dialogue.errors
 
 
+@pytest.mark.quiet
 async def test_the_caller_hears_an_apology_after_three_seconds(server: FaultyServer, tmp_path: Path) -> None:
     heard, silence_ms, errors = await heard_in_a_call(server, tmp_path)
     assert heard in [f"Hello there. {filler} {APOLOGY}" for filler in ENGLISH.sayings.fillers]
@@ -185,6 +186,7 @@ async def test_the_caller_hears_an_apology_after_three_seconds(server: FaultySer
     assert [error["code"] for error in errors] == ["llm_failed"]
 
 
+@pytest.mark.quiet
 async def test_the_caller_hears_the_fallback_go_on_after_three_seconds(server: FaultyServer, tmp_path: Path) -> None:
     heard, silence_ms, errors = await heard_in_a_call(server, tmp_path, ", fallback: embedded")
     assert heard.startswith(tuple(f"Hello there. {filler} How can" for filler in ENGLISH.sayings.fillers))

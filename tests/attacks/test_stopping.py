@@ -97,6 +97,7 @@ async def closed_to_newcomers(url: str) -> None:
         await asyncio.sleep(0.005)
 
 
+@pytest.mark.quiet
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_callers_are_told_at_once_and_the_process_is_gone_whatever_slow_clients_do(
     tmp_path: Path, number: signal.Signals
@@ -120,6 +121,7 @@ async def test_callers_are_told_at_once_and_the_process_is_gone_whatever_slow_cl
             client.close()
 
 
+@pytest.mark.quiet
 async def test_a_second_signal_ends_the_process_at_once(tmp_path: Path) -> None:
     with guarded_server(tmp_path, exit_code=128 + signal.SIGINT) as server:
         clients = slow_clients(server.url)
@@ -164,6 +166,7 @@ asyncio.run(serve(app, "127.0.0.1", 0, on_bound=lambda url: print(url, flush=Tru
 """
 
 
+@pytest.mark.quiet
 def test_what_cannot_be_interrupted_is_not_waited_for() -> None:
     process = subprocess.Popen([sys.executable, "-c", STUCK], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
