@@ -87,7 +87,7 @@ def test_the_words_may_be_looked_for_only_after_the_endpoint() -> None:
 
 @pytest.mark.parametrize(
     ("voiced_ms", "chance"),
-    [(300.0, 0.9), (990.0, 0.99), (1600.0, 0.4), (2900.0, 0.01), (2900.0, None), (1600.0, None)],
+    [(300.0, 0.9), (990.0, 0.99), (1000.0, 0.49), (2000.0, 0.24), (2900.0, 0.01), (2900.0, None), (1600.0, None)],
 )
 def test_a_cough_a_room_or_a_sound_that_is_no_turn_gets_no_answer(voiced_ms: float, chance: float | None) -> None:
     world = call()
@@ -95,6 +95,13 @@ def test_a_cough_a_room_or_a_sound_that_is_no_turn_gets_no_answer(voiced_ms: flo
     assert not said(world)
     assert not marks(world)
     assert world.state.phase is Phase.IDLE
+
+
+@pytest.mark.parametrize(("voiced_ms", "chance"), [(1000.0, 0.5), (2000.0, 0.25), (2900.0, 0.03)])
+def test_the_longer_the_speech_the_less_sure_the_ear_must_be(voiced_ms: float, chance: float) -> None:
+    world = call()
+    mumble(world, voiced_ms, chance)
+    assert said(world) == [AGAIN]
 
 
 @pytest.mark.parametrize("chance", [0.01, None])

@@ -10,10 +10,11 @@ from voiceagent.conversation.step import Step
 
 VOICED_MS = 1000.0
 """Less speech is no turn: it may be a cough or a laugh."""
-TURN_CHANCE = 0.5
-"""The chance that the caller has finished, from which a judge by ear takes the sound for a turn."""
 LONG_MS = 3000.0
 """So much speech is a turn whatever a judge makes of its end, and where there is no judge."""
+TURN_CHANCE = 0.5
+"""The chance of a finished turn from which `VOICED_MS` of sound is one. The longer the sound, the lower it may be: coughs are
+short, and a voice that is hard to understand is hard to judge."""
 ASKS_AGAIN = 2
 """How often in a row the caller is asked to say it again."""
 NO_ANSWER = NextReply("resume")
@@ -29,16 +30,21 @@ def words_came(step: Step) -> None:
 def reply_to_no_words(step: Step, pause: Pause | None, *, failed: bool) -> NextReply:
     """What follows an utterance without words. `pause` is the one in which it ended. `failed`: the recogniser failed, or was too
     slow."""
-    if pause is None or pause.voiced_ms < VOICED_MS:
-        return NO_ANSWER
-    judged = max(pause.judged.values(), default=0.0) >= TURN_CHANCE
-    if not judged and pause.voiced_ms < LONG_MS:
+    if pause is None or not sounds_like_a_turn(pause):
         return NO_ANSWER
     times = step.state.caller_turn.not_understood + 1
     step.put_caller_turn(not_understood=times)
-    answer, text = _answer(step, times, somebody_is_there=silence.turn_heard(step, judged=judged), failed=failed)
+    answer, text = _answer(step, times, somebody_is_there=silence.turn_heard(step, judged=bool(pause.judged)), failed=failed)
     step.do(act.NotUnderstood(step.state.utterance.utterance_id, times, answer))
     return NextReply("ask_again", text, offers_person=answer == "offer") if text else NO_ANSWER
+
+
+def sounds_like_a_turn(pause: Pause) -> bool:
+    """Whether the sound before the pause is likely to be what somebody wanted to say."""
+    if not VOICED_MS <= pause.voiced_ms < LONG_MS:
+        return pause.voiced_ms >= LONG_MS
+    needed = TURN_CHANCE * (LONG_MS - pause.voiced_ms) / (LONG_MS - VOICED_MS)
+    return any(chance >= needed for chance in pause.judged.values())
 
 
 def _answer(step: Step, times: int, *, somebody_is_there: bool, failed: bool) -> tuple[act.AnswerToNoWords, str]:

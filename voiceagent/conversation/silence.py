@@ -1,8 +1,8 @@
 """How long nobody has spoken. The silence is counted from the last words of either side, and a cough, a click or any other sound
 without words does not begin it anew. Speech of about a second does, also where no word was understood, because somebody may be
 there; but not for ever, because it may be a television. So a call with nobody in it ends in bounded time. While somebody speaks,
-no silence runs out. Somebody who is never understood is not hung up on so soon: what a judge by ear calls a turn counts for
-longer."""
+no silence runs out. Somebody who is never understood is not hung up on so soon: what sounds like a turn counts for longer where
+there is a judge by ear."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SPEECH_MS = 800.0
 MOST_TIMES = 3
 """Speech without words begins the silence anew only within this many silence times since the last words."""
 MOST_TURN_TIMES = 10
-"""The same for speech that a judge by ear calls a turn."""
+"""The same for speech that sounds like a turn where there is a judge by ear."""
 NOISE_MS = 10_000.0
 """An utterance in which no word was understood for so long may be noise that never ends."""
 
@@ -33,7 +33,7 @@ def speech_heard(step: Step, voiced_ms: float) -> None:
 
 
 def turn_heard(step: Step, *, judged: bool) -> bool:
-    """The caller's utterance was a turn in which no word was understood. `judged`: a judge by ear says so. Returns whether
+    """The caller's utterance sounds like a turn, and no word in it was understood. `judged`: by a judge by ear. Returns whether
     somebody is taken to be there."""
     if not _words_were_within(step, MOST_TURN_TIMES if judged else MOST_TIMES):
         return False

@@ -1,0 +1,98 @@
+"""People who speak and of whom the recogniser understands no word are told so, in whole calls. A cough, a door and a keyboard are
+not answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import aiohttp
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tests.people.people import RATE_HZ, recordings
+from tests.server_process import ServerProcess
+from voiceagent.client.caller import Caller, ServerEvent
+from voiceagent.client.dialogue import QUIET_MS, Dialogue
+from voiceagent.conversation.replay import replay
+from voiceagent.evaluation.sudden_sounds import KINDS, sudden_sound
+from voiceagent.store.event_log import event_logs_dir, find_log, read_log
+from voiceagent.turn_taking.languages import LANGUAGES
+
+SAYINGS = LANGUAGES["en"].sayings
+MUFFLED_HZ = 300.0
+"""A microphone under a blanket: a person hears that somebody speaks, and no word."""
+MUMBLED = ("ibm013", "ibm011", "pvcheeta011")
+CLEAR = "s2i103"
+QUIET = np.zeros(3 * RATE_HZ, np.int16)
+"""Longer than the silence that ends any turn."""
+
+
+def utterance(name: str) -> NDArray[np.int16]:
+    """A person's utterance."""
+    return next(each for each in recordings("utterances") if each.path.stem == name).audio()
+
+
+def muffled(audio: NDArray[np.int16]) -> NDArray[np.int16]:
+    """The same without what lies above `MUFFLED_HZ`."""
+    spectrum = np.fft.rfft(audio.astype(np.float64))
+    at_hz = np.fft.rfftfreq(len(audio), 1 / RATE_HZ)
+    return np.fft.irfft(spectrum / np.sqrt(1 + (at_hz / MUFFLED_HZ) ** 16), len(audio)).astype(np.int16)
+
+
+def is_reply(event: ServerEvent) -> bool:
+    return event.type == "response.done" and event.data["response"]["status"] == "completed"
+
+
+def answers(dialogue: Dialogue, since: int) -> list[str]:
+    return [event.data["answer"] for event in dialogue.events_since(since) if event.type == "voiceagent.not_understood"]
+
+
+async def test_who_is_not_understood_is_told_twice_then_asked_whether_they_are_there_and_then_understood(
+    server: ServerProcess,
+) -> None:
+    caller = Caller(server.url)
+    async with caller, Dialogue(caller) as dialogue:
+        await dialogue.wait_greeting()
+        since = dialogue.event_count
+        for name in MUMBLED:
+            before = dialogue.event_count
+            caller.say(muffled(utterance(name)), RATE_HZ)
+            await dialogue.wait_event(is_reply, before, f"an answer to {name}")
+            await caller.wait_quiet(QUIET_MS)
+        assert [turn.heard for turn in dialogue.turns[1:]] == [SAYINGS.not_understood, SAYINGS.not_understood, SAYINGS.check_in]
+        assert answers(dialogue, since) == ["phrase", "phrase", "check_in"]
+        (understood,) = await dialogue.turn(CLEAR, utterance(CLEAR), RATE_HZ)
+        assert understood.caption
+        before = dialogue.event_count
+        caller.say(muffled(utterance(MUMBLED[0])), RATE_HZ)
+        await dialogue.wait_event(is_reply, before, "an answer to one more")
+        assert answers(dialogue, before) == ["phrase"]
+    async with aiohttp.ClientSession() as session, session.get(f"{server.url}/metrics") as response:
+        metrics = await response.text()
+    assert 'voiceagent_not_understood_total{answer="check_in"} 1' in metrics
+    head, steps = read_log(find_log(event_logs_dir(server.data), caller.location.rpartition("/")[2]))
+    assert all(step.same for step in replay(head.rules, ((step.event, step.actions) for step in steps)))
+
+
+def sudden_sounds() -> list[NDArray[np.int16]]:
+    return [(sudden_sound(kind, 1) * 32767).astype(np.int16) for kind in KINDS]
+
+
+def rooms() -> list[NDArray[np.int16]]:
+    return [each.audio() for each in recordings("rooms")[::3]]
+
+
+@pytest.mark.parametrize("made", [sudden_sounds, rooms])
+async def test_coughs_doors_keyboards_and_rooms_are_not_answered(
+    server: ServerProcess, made: Callable[[], list[NDArray[np.int16]]]
+) -> None:
+    async with Caller(server.url) as caller, Dialogue(caller) as dialogue:
+        await dialogue.wait_greeting()
+        since = dialogue.event_count
+        caller.say(np.concatenate([part for sound in made() for part in (sound, QUIET)]), RATE_HZ)
+        await caller.wait_said()
+        assert not [event.type for event in dialogue.events_since(since) if event.type == "response.created"]
+        assert not answers(dialogue, since)
+        (understood,) = await dialogue.turn(CLEAR, utterance(CLEAR), RATE_HZ)
+        assert understood.caption
