@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from bench.stt.spelling import compared, word_errors
 from tests.people.people import RATE_HZ, Recording, recordings
 from tests.real.models import published
+from voiceagent.evaluation.telephone_band import telephone_band
 from voiceagent.models.registry import profile
 from voiceagent.stt.digits import is_value
+from voiceagent.stt.loops import says_all_twice
 from voiceagent.stt.whisper import WhisperEngine, create
 
 LEAD_S, TAIL_S = 0.4, 0.2
@@ -71,6 +73,14 @@ async def test_other_short_answers_are_heard_as_they_would_be_where_digits_were_
     for each in short_answers()[::2]:
         if not is_value(each.text):
             assert not is_value((await expecting.transcribe(in_a_call(each), final=True)).text), each.text
+
+
+async def test_a_short_answer_of_a_person_by_telephone_is_written_once(engine: WhisperEngine) -> None:
+    """tiny.en wrote "repeat repeat" and "33 33 33 33"."""
+    for name in ("an4008", "an4023", "an4024"):
+        each = next(each for each in recordings("utterances") if each.path.stem == name)
+        heard = (await engine.transcribe(telephone_band(in_a_call(each)), final=True)).text
+        assert not says_all_twice(heard.split()), heard
 
 
 async def test_a_word_or_two_of_a_person_are_heard(engine: WhisperEngine) -> None:

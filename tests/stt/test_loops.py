@@ -12,7 +12,7 @@ from tests.speech import said
 from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.decoder import BatchDecoder
 from voiceagent.stt.hypothesis import Window
-from voiceagent.stt.loops import ends_in_a_loop
+from voiceagent.stt.loops import ends_in_a_loop, says_all_twice
 from voiceagent.stt.short_whisper import ShortWhisper
 
 
@@ -33,6 +33,21 @@ from voiceagent.stt.short_whisper import ShortWhisper
 )
 def test_a_loop_is_a_phrase_that_stands_twice_at_the_end(text: str, loops: bool) -> None:
     assert ends_in_a_loop(text.split()) is loops
+
+
+@pytest.mark.parametrize(
+    ("text", "twice"),
+    [
+        ("", False),
+        ("Yes.", False),
+        ("yes? Yes", True),
+        ("33 33 33", True),
+        ("Table cloth, table cloth.", True),
+        ("no no yes", False),
+    ],
+)
+def test_words_that_are_one_phrase_written_twice_are_told_from_others(text: str, twice: bool) -> None:
+    assert says_all_twice(text.split()) is twice
 
 
 class Looping:

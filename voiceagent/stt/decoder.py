@@ -16,7 +16,7 @@ from faster_whisper.transcribe import get_suppressed_tokens
 from voiceagent.stt import digits
 from voiceagent.stt.ctranslate2_types import Alignment, Transcript
 from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord, Window
-from voiceagent.stt.loops import ends_in_a_loop
+from voiceagent.stt.loops import ends_in_a_loop, says_all_twice
 from voiceagent.stt.short_whisper import ShortWhisper
 
 RATE_HZ = 16_000
@@ -24,6 +24,8 @@ SHORTEST_LIMIT_TOKENS = 24
 LOOP_POWERS = (1, 3)
 """Powers of the penalty at the second and the third writing. A short loop needs the cube, which costs words in a long
 sentence."""
+ONCE_S = 1.3
+"""Audio, with the 0.6 s of silence around its speech, in which nobody says the same twice."""
 SURE_OF_LANGUAGE = 0.6
 """From this probability on, among the languages that may be spoken, a window counts as another one than the call's …"""
 LEAST_OF_ALL = 0.4
@@ -202,9 +204,11 @@ class BatchDecoder:
         return [token for token in result.sequences_ids[0] if token < self._tokenizer.eot]
 
     def _loops(self, result: Transcript, window: Window) -> bool:
-        """Whether the transcript was stopped at its limit, or ends in a repetition."""
-        tokens = self._text_tokens(result)
-        return len(tokens) >= self._limit_tokens(window) or ends_in_a_loop(self._text(result).split())
+        """Whether the transcript was stopped at its limit, ends in a repetition, or is one in audio too short for it."""
+        words = self._text(result).split()
+        if len(self._text_tokens(result)) >= self._limit_tokens(window) or ends_in_a_loop(words):
+            return True
+        return len(window.audio) < ONCE_S * RATE_HZ and says_all_twice(words)
 
     def _limit_tokens(self, window: Window) -> int:
         return SHORTEST_LIMIT_TOKENS + int(self._tokens_per_second * len(window.audio) / RATE_HZ)

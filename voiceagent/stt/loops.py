@@ -11,6 +11,13 @@ SAID_TWICE = 2
 WORD_SAID_THRICE = 3
 
 
+def says_all_twice(words: Sequence[str]) -> bool:
+    """Whether the words are one phrase, twice or more often. A published Whisper writes very short speech so."""
+    heard = [bare(word) for word in words]
+    sizes = (size for size in range(1, len(heard) // 2 + 1) if len(heard) % size == 0)
+    return any(heard == heard[:size] * (len(heard) // size) for size in sizes)
+
+
 def ends_in_a_loop(words: Sequence[str]) -> bool:
     """Whether the last phrase was written twice in a row, or the last word three times. People say that too, so it is a reason to
     decode again and not to reject. Digits may repeat: telephone numbers do."""
