@@ -20,7 +20,7 @@ INSTALLED := $(VENV)/.installed
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser serve fetch-models test test-fast test-real test-nemo test-telephony-peers test-llama-cpp test-vllm lint bench bench-peers models train-smoke wheel-test checksums lock sbom audit pin-images test-attacks test-attacks-beside test-attacks-quiet fuzz clean
+.PHONY: help setup browser serve fetch-models test test-fast test-real test-nemo test-telephony-peers test-llama-cpp test-vllm test-vllm-engines test-vllm-calls lint bench bench-peers models train-smoke wheel-test checksums lock sbom audit pin-images test-attacks test-attacks-beside test-attacks-quiet fuzz clean
 
 help:
 	@sed -n 's/^#: //p' Makefile
@@ -104,10 +104,17 @@ test-llama-cpp: setup
 	@LLAMA_CPP=$(LLAMA_VENV)/bin/python $(BIN)/python -m pytest tests/llm/test_llama_cpp.py $(ARGS)
 
 #: make test-vllm    the engines for vLLM, and whole calls, on the real one, built for CPUs, in an environment outside the checkout
-test-vllm:
+test-vllm: test-vllm-engines test-vllm-calls
+
+#: make test-vllm-engines     the engines alone
+test-vllm-engines:
 	@PYTHON=$(PYTHON) bash scripts/install-vllm.sh
 	@$(VLLM_VENV)/bin/python -m pytest tests/vllm $(ARGS)
-	@VOICEAGENT_TEST_PROFILE=vllm-cpu $(VLLM_VENV)/bin/python -m pytest tests/calls $(ARGS)
+
+#: make test-vllm-calls       the whole calls alone, without those whose model a script plays: no vLLM answers them
+test-vllm-calls:
+	@PYTHON=$(PYTHON) bash scripts/install-vllm.sh
+	@VOICEAGENT_TEST_PROFILE=vllm-cpu $(VLLM_VENV)/bin/python -m pytest $(SHARED_OUT) tests/calls $(ARGS)
 
 #: make lint         ruff, mypy, the import contracts, the picture of the rooms, and the page's types where node is
 lint: setup

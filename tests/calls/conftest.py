@@ -14,6 +14,12 @@ from voiceagent.engines import SERVER_VARIABLE, load_tts
 from voiceagent.models.registry import profile
 
 NEEDS_VLLM = "vllm-cpu"
+OF_SCRIPTED_MODELS = (
+    *("test_commands.py", "test_failing_model.py", "test_failing_models.py", "test_late_results.py"),
+    *("test_real_looking_replies.py", "test_slow_models.py", "test_written_calls.py"),
+)
+"""In these the agents name a language model of their own, which a script plays: no vLLM would be asked."""
+collect_ignore = OF_SCRIPTED_MODELS if PROFILE == NEEDS_VLLM else ()
 Said = Callable[[str], Awaitable[tuple[NDArray[np.int16], int]]]
 
 
