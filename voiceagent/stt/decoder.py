@@ -175,24 +175,33 @@ class BatchDecoder:
         if not asked:
             return
         lead = [self._tokenizer.sot_prev, *self._tokenizer.encode(f" {digits.leading_text()}")]
-        led = self._written(windows, encoded, [[*lead, *self._start(language)] for language in languages])
+        prompts = [[*lead, *self._start(language)] for language in languages]
+        led = self._generate(windows, encoded, prompts, self._loop_penalty ** LOOP_POWERS[-1], digits.MOST_TOKENS)
         for row in asked:
             is_likelier = _mean_log_probability(led[row]) > _mean_log_probability(results[row])
-            if is_likelier and digits.is_value(self._text(led[row])) and not self._loops(led[row], windows[row]):
+            has_ended = len(self._text_tokens(led[row])) < digits.MOST_TOKENS
+            if is_likelier and has_ended and digits.is_value(self._text(led[row])):
                 results[row] = led[row]
 
     def _text(self, result: Transcript) -> str:
         return str(self._tokenizer.decode(self._text_tokens(result))).strip()
 
     def _generate(
-        self, windows: Sequence[Window], encoded: ctranslate2.StorageView, prompts: Sequence[Sequence[int]], penalty: float
+        self,
+        windows: Sequence[Window],
+        encoded: ctranslate2.StorageView,
+        prompts: Sequence[Sequence[int]],
+        penalty: float,
+        most_tokens: int = 0,
     ) -> list[Transcript]:
+        """One transcript a window, of at most so many tokens; 0: as many as its audio allows."""
+        tokens = most_tokens or max(self._limit_tokens(window) for window in windows)
         return list(
             self.model.model.generate(
                 encoded,
                 prompts,
                 beam_size=self._beam_size,
-                max_length=self._max_length(windows, len(prompts[0])),
+                max_length=self._max_length(tokens, len(prompts[0])),
                 suppress_tokens=self._suppress,
                 repetition_penalty=penalty,
                 return_scores=True,
@@ -213,10 +222,9 @@ class BatchDecoder:
     def _limit_tokens(self, window: Window) -> int:
         return SHORTEST_LIMIT_TOKENS + int(self._tokens_per_second * len(window.audio) / RATE_HZ)
 
-    def _max_length(self, windows: Sequence[Window], prompt_tokens: int) -> int:
-        """The `max_length` for `generate` with which the longest window's transcript fits: `generate` subtracts the prompt, and
+    def _max_length(self, tokens: int, prompt_tokens: int) -> int:
+        """The `max_length` for `generate` with which a transcript of that many tokens fits: `generate` subtracts the prompt, and
         never writes more than half of it."""
-        tokens = max(self._limit_tokens(window) for window in windows)
         return min(int(self.model.max_length), max(2 * tokens, prompt_tokens + tokens))
 
     def _prompt(self, text: str) -> list[int]:

@@ -10,6 +10,8 @@ from voiceagent.turn_taking.patience import are_digits
 LANGUAGE = "en"
 LEADING_DIGITS = (4, 7, 1, 9, 3)
 """In no order, or the model counts on."""
+MOST_TOKENS = 10
+"""What is longer, with the end not found by then, is no value but a loop."""
 SHORT_WORDS = 3
 """A text of more words is no single value. It is written once."""
 
