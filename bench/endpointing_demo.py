@@ -53,7 +53,7 @@ async def measure() -> Iterator[Figure]:
     """Set (a)'s figures: about three minutes."""
     heard = await hear()
     settings = TurnSettings()
-    shortest_ms, longest_ms = float(settings.min_endpointing_delay_ms), float(settings.max_endpointing_delay_ms)
+    shortest_ms, longest_ms = settings.endpointing_delays_ms
     model = EndpointModel()
     known = chances(model, heard.ours)
 

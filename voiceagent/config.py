@@ -23,6 +23,8 @@ from voiceagent.settings_file import SettingsFile
 from voiceagent.telephony.settings import TelephonySettings
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.settings import ToolEntry
+from voiceagent.turn_taking.endpoint_weights import MANNERS
+from voiceagent.turn_taking.endpointing_manner import EndpointingManner, Manner
 from voiceagent.turn_taking.spoken_language import AUTO, agents_languages, check_languages
 
 Seconds = Annotated[float, msgspec.Meta(ge=0)]
@@ -50,13 +52,15 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     fixed_endpointing_delay_ms: Milliseconds | None = None
     """A fixed silence that ends an utterance. Without it, the delay is predicted from words and voice."""
+    manner: Manner | None = None
+    """How a quick answer is weighed against a caller who is cut off. None: `balanced`, or as the file in `endpointing` says."""
     endpointing: str = ""
     """A file with the agent's own endpointing weights (relative to agent.yaml). It is used unless there are turn judges that it
     does not weigh."""
-    min_endpointing_delay_ms: Milliseconds = int(RULES.endpointing.min_delay_ms)
-    """The silence that ends an utterance which is plainly complete."""
-    max_endpointing_delay_ms: Milliseconds = int(RULES.endpointing.max_delay_ms)
-    """The silence that ends any utterance."""
+    min_endpointing_delay_ms: Milliseconds | None = None
+    """The silence that ends an utterance which is plainly complete. None: the manner's."""
+    max_endpointing_delay_ms: Milliseconds | None = None
+    """The silence that ends any utterance. None: the manner's."""
     interruption_endpointing_delay_ms: Milliseconds = int(RULES.endpointing.interruption_delay_ms)
     """The shortest silence that ends an utterance which interrupted the agent; no longer than `max_endpointing_delay_ms`."""
     max_speculative_replies: Annotated[int, msgspec.Meta(ge=0, le=10)] = RULES.speculation.max_replies
@@ -97,11 +101,26 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     alone."""
 
     def __post_init__(self) -> None:
-        if self.min_endpointing_delay_ms > self.max_endpointing_delay_ms:
+        shortest_ms, longest_ms = self.endpointing_delays_ms
+        if shortest_ms > longest_ms:
             raise ValueError(
-                f"min_endpointing_delay_ms is {self.min_endpointing_delay_ms}, max_endpointing_delay_ms "
-                f"{self.max_endpointing_delay_ms}; expected no more than that"
+                f"min_endpointing_delay_ms is {shortest_ms:g}, max_endpointing_delay_ms "
+                f"{longest_ms:g}; expected no more than that"
             )
+
+    @property
+    def endpointing_manner(self) -> EndpointingManner:
+        """The manner's values."""
+        return MANNERS[self.manner or "balanced"]
+
+    @property
+    def endpointing_delays_ms(self) -> tuple[float, float]:
+        """The shortest and the longest endpointing delay: the settings, or the manner's."""
+        shortest, longest, manner = self.min_endpointing_delay_ms, self.max_endpointing_delay_ms, self.endpointing_manner
+        return (
+            manner.min_delay_ms if shortest is None else float(shortest),
+            manner.max_delay_ms if longest is None else float(longest),
+        )
 
 
 class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -124,10 +125,11 @@ def _limits(turn: config.TurnSettings) -> Limits:
 
 
 def _endpointing(agent: AgentConfig, judges: Sequence[TurnJudge]) -> EndpointingRules:
+    shortest_ms, longest_ms = agent.turn.endpointing_delays_ms
     return EndpointingRules(
         model=endpointing_of(agent, judges),
-        min_delay_ms=agent.turn.min_endpointing_delay_ms,
-        max_delay_ms=agent.turn.max_endpointing_delay_ms,
+        min_delay_ms=shortest_ms,
+        max_delay_ms=longest_ms,
         interruption_delay_ms=agent.turn.interruption_endpointing_delay_ms,
         judges=any(judge.needs_words for judge in judges),
     )
@@ -143,12 +145,16 @@ def _tool_rule(tools: ToolSet, name: str) -> ToolRule:
 
 
 def endpointing_of(agent: AgentConfig, judges: Sequence[TurnJudge] = ()) -> EndpointModel:
-    """The weights that judge pauses. The agent's own weights are used if they cover all its turn judges, else the shipped ones.
-    Raises ConfigError."""
+    """The weights that judge pauses, with the risk of the agent's manner. The agent's own weights are used if they cover all its
+    turn judges, else the shipped ones. They bring a risk of their own, which holds unless the agent names a manner. Raises
+    ConfigError."""
+    manner = agent.turn.endpointing_manner
     if not agent.turn.endpointing:
-        return EndpointModel()
+        return EndpointModel(risk=manner.risk)
     own = _read(Path(agent.base_dir) / agent.turn.endpointing)
-    return own if all(own.weights.get(judge.name) for judge in judges) else EndpointModel()
+    if not all(own.weights.get(judge.name) for judge in judges):
+        return EndpointModel(risk=manner.risk)
+    return own if agent.turn.manner is None else replace(own, risk=manner.risk)
 
 
 @functools.lru_cache(maxsize=16)

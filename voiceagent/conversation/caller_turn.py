@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation import floor, interjection, silence, tool_runs
+from voiceagent.conversation import floor, habit, interjection, silence, tool_runs
 from voiceagent.conversation.context import take_in
 from voiceagent.conversation.endpointing_delay import delays_of, digits_asked_for, set_delays
 from voiceagent.conversation.generation import begin
@@ -100,6 +100,7 @@ def speech_resumed(step: Step, event: ev.SpeechResumed) -> None:
     """The silence was only a pause. A reply that began in it is cancelled."""
     if event.utterance_id != step.state.utterance.utterance_id:
         return
+    habit.pause_over(step, event.at_ms)
     step.put_utterance(pause=None)
     if step.speculative() is not None:
         cancel(step, "resumed")
@@ -212,6 +213,7 @@ def _commit(
             if step.state.phase is Phase.FINALISING and not step.state.caller_turn.awaiting_final:
                 _carry_on(step, text, step.state.caller_turn.ended_ms)
             return
+        habit.takes_the_floor(step)
         cancel(step, "interrupted")
     before = step.state.caller_turn
     if text:
@@ -219,7 +221,10 @@ def _commit(
     unanswered = " ".join(f"{before.unanswered} {text}".split())
     step.put_caller_turn(unanswered=unanswered, refusal=refusal or before.refusal, last_words=text or before.last_words)
     _note_language(step, language, text)
-    if step.state.phase is not Phase.FINALISING or step.state.caller_turn.awaiting_final:
+    is_over = step.state.phase is Phase.FINALISING and not step.state.caller_turn.awaiting_final
+    if text:
+        habit.utterance_over(step, ends_turn=is_over)
+    if not is_over:
         return
     step.clear_timers([FINAL])
     if interjection.person_is_asked_for(step, step.state.caller_turn.unanswered):
@@ -276,6 +281,7 @@ def _judge(step: Step, words: str, voiced_ms: float, *, silent: bool) -> None:
 def _yield_to_caller(step: Step) -> None:
     """The agent yields to the open utterance, which answers its question or interrupts it."""
     step.put_utterance(interrupts=not _overlap(step, "", 0.0).asked)
+    habit.takes_the_floor(step)
     cancel(step, "interrupted")
 
 

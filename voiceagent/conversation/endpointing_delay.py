@@ -22,7 +22,9 @@ def delays_of(step: Step, pause: Pause, words: str) -> EndpointingDelays:
     asked, said = step.last_said, said_so_far(step, words)
     values = pending(_shapes(step), asked)
     value = progress(said, values, step.language)
-    evidence = PauseEvidence(said, asked, pause.voiced_ms, pause.prosody, value, _calls_tool(step, said), pause.judged)
+    evidence = PauseEvidence(
+        said, asked, pause.voiced_ms, pause.prosody, value, _calls_tool(step, said), pause.judged, step.state.habit
+    )
     return rules.model.delays(evidence, step.language, shortest_ms=_shortest_ms(step), longest_ms=rules.max_delay_ms)
 
 

@@ -12,7 +12,8 @@ from voiceagent.conversation.events import Refusal
 from voiceagent.conversation.history import Chunk, Message, ToolCall
 from voiceagent.conversation.reply import Reply, ToolRun
 from voiceagent.conversation.rules import Rules
-from voiceagent.turn_taking.pause import Prosody
+from voiceagent.turn_taking.habit import Habit
+from voiceagent.turn_taking.pause import NO_HABIT, Prosody
 from voiceagent.turn_taking.spoken_language import SpokenLanguage
 
 
@@ -221,6 +222,7 @@ class State(Struct, frozen=True):
     phase: Phase = Phase.NEW
     memory: Memory = Memory()
     caller_turn: CallerTurn = CallerTurn()
+    habit: Habit = NO_HABIT
     utterance: Utterance = Utterance()
     reply: Reply | None = None
     """The live reply, speculative or not. There is never more than one."""

@@ -26,7 +26,7 @@ def features(evidence: PauseEvidence, language: Language) -> dict[str, float]:
     """The evidence as numbers. A missing judge is marked, and has no other weight."""
     text = evidence.words.strip()
     words = bare_words(_BETWEEN_LETTERS.sub(" ", text))
-    found = {"bias": 1.0, **judged(evidence.judged), **_voice(evidence)}
+    found = {"bias": 1.0, "habit": evidence.habit.log_odds, **judged(evidence.judged), **_voice(evidence)}
     if not words:
         return found | {"no_words": 1.0}
     return (

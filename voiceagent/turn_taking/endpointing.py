@@ -1,6 +1,6 @@
-"""Whether a pause is the end of the turn, judged by the turn judges, the words so far, whether the agent had asked, whether the
-language model would call a tool, and how the voice ended. It is a logistic regression over `endpoint_features`; its weights come
-from `models/train/turns/fit.py`. Pure."""
+"""Whether a pause is the end of the turn, judged by the turn judges, the words so far, the caller's habit, and whether the
+language model would call a tool. It is a logistic regression over `endpoint_features`; its weights come from
+`models/train/turns/fit_people.py`, an agent's own from `fit.py`. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from statistics import NormalDist
 
 from voiceagent.turn_taking.endpoint_features import features
-from voiceagent.turn_taking.endpoint_weights import HESITATION_MS, RISK, SPECULATE_FROM, SPREAD, TRAINED
+from voiceagent.turn_taking.endpoint_weights import HESITATION_MS, MANNERS, SPECULATE_FROM, SPREAD, TRAINED
 from voiceagent.turn_taking.language import Language
 from voiceagent.turn_taking.patience import Progress
 from voiceagent.turn_taking.pause import PauseEvidence
@@ -35,7 +35,7 @@ class EndpointModel:
     which the chance that the caller goes on has fallen to `risk`."""
 
     weights: Mapping[str, float] = field(default_factory=lambda: TRAINED)
-    risk: float = RISK
+    risk: float = MANNERS["balanced"].risk
     """The chance, 0 to 1, that a pause which has lasted for its endpointing delay was a hesitation after all."""
     hesitation_ms: float = HESITATION_MS
     """The median of hesitations that are long enough to matter."""

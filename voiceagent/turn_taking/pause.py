@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from voiceagent.turn_taking.habit import Habit
 from voiceagent.turn_taking.patience import Progress
+
+NO_HABIT = Habit()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +38,4 @@ class PauseEvidence:
     """Whether the speculative reply to these words calls a tool, so that the language model misses none of its arguments."""
     judged: Mapping[str, float] = field(default_factory=dict)
     """How likely it is that the caller has finished, 0 to 1, from each turn judge that has answered; by its name."""
+    habit: Habit = NO_HABIT

@@ -15,7 +15,7 @@ import json
 import os
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -121,7 +121,7 @@ async def hear(part: Part, turns: int, line: Line = "wide", seed: int = SEED, sl
                 if spoken is None:
                     raise SystemExit(f"no word times: {voice.name}: {drawn.pattern.text}")
                 heard = await hear_turn(engine, drawn.turn, spoken, PARTIALS_FROM_MS)
-                pauses = tuple([await _judged(ear, spoken, pause) for pause in heard.pauses])
+                pauses = tuple([await judged(ear, spoken, pause) for pause in heard.pauses])
                 file.write(json.dumps(asdict(_evidence(drawn, voice, line, heard, pauses)), ensure_ascii=False) + "\n")
                 file.flush()
     finally:
@@ -130,7 +130,8 @@ async def hear(part: Part, turns: int, line: Line = "wide", seed: int = SEED, sl
     print(f"{path}: {time.monotonic() - began:.0f} s")
 
 
-async def _judged(ear: SmartTurn, spoken: SpokenTurn, pause: HeardPause) -> JudgedHearing:
+async def judged(ear: SmartTurn, spoken: SpokenTurn, pause: HeardPause) -> JudgedHearing:
+    """The pause, and what the ear says when it is noticed."""
     if pause.lasted_ms < JUDGED_FROM_MS:
         return JudgedHearing(pause, None)
     end = int(pause.at_ms * SAMPLES_PER_MS)
@@ -155,7 +156,12 @@ def read_evidence(part: Part, line: Line, seed: int = SEED) -> list[Evidence]:
     if not paths:
         command = f"python -m models.train.turns.hear --part {part} --line {line} --seed {seed}"
         raise FileNotFoundError(f"no evidence of {part}, {line}: make it with {command}")
-    return [_read(json.loads(text)) for path in paths for text in path.read_text(encoding="utf-8").splitlines()]
+    return [turn for path in paths for turn in read_jsonl(path)]
+
+
+def read_jsonl(path: Path) -> list[Evidence]:
+    """The evidence in one file."""
+    return [_read(json.loads(text)) for text in path.read_text(encoding="utf-8").splitlines()]
 
 
 def _read(entry: dict[str, object]) -> Evidence:
@@ -178,8 +184,13 @@ def meanings_file() -> Path:
 
 
 def ask_meaning(part: Part, line: Line = "wide", seed: int = SEED) -> None:
-    """Ask the language model about the words of a part's pauses that it was not asked about yet, in order: so it reads little."""
-    pauses = [(turn.asked, one.pause) for turn in read_evidence(part, line, seed) for one in turn.pauses]
+    """Ask the language model about the words of a part's pauses that it was not asked about yet."""
+    ask_meaning_of(read_evidence(part, line, seed))
+
+
+def ask_meaning_of(turns: Iterable[Evidence]) -> None:
+    """Ask the language model about the words of these pauses that it was not asked about yet, in order: so it reads little."""
+    pauses = [(turn.asked, one.pause) for turn in turns for one in turn.pauses]
     wanted = {(asked, without_closing_marks(pause.words)) for asked, pause in pauses if pause.lasted_ms >= JUDGED_FROM_MS}
     new = sorted(pair for pair in wanted - set(read_meanings()) if pair[1])
     if not new:
