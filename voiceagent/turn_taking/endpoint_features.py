@@ -17,7 +17,8 @@ SENTENCE_MARKS, QUESTION_MARKS, OPEN_MARKS = ".!。！।", "?？؟", ",，、-�
 MOST_VALUE = 12
 """Digits and letters of a value; more of them carry no more information."""
 LONG_MS, MOST_WORDS, SHORT_WORDS = 4000.0, 12, 3
-"""Speech and words beyond which more carry no more information; the words of a short answer."""
+"""Speech and words beyond which more carry no more information; the words of a short answer, of which the language model cannot
+tell whether it is all."""
 _SENTENCES = re.compile(f"[{re.escape(SENTENCE_MARKS + QUESTION_MARKS)}]")
 _BETWEEN_LETTERS = re.compile(r"(?<=\b\w)[-.](?=\w\b)")
 
@@ -31,6 +32,7 @@ def features(evidence: PauseEvidence, language: Language) -> dict[str, float]:
         return found | {"no_words": 1.0}
     return (
         found
+        | {"meaning_long": found["meaning"] if len(words) > SHORT_WORDS else 0.0}
         | _mark(text)
         | _ending(text, words, language)
         | _value(words, language)
@@ -90,9 +92,20 @@ def _last_sentence(text: str) -> list[str]:
 
 def _is_whole_turn(words: list[str], language: Language) -> bool:
     """Whether the words end with a fixed expression, and only agree, refuse or acknowledge before it ("no, thank you")."""
-    acknowledging = frozenset(word for word in language.backchannels if not _leaves_open(word, language))
-    before = (language.yes, language.no, acknowledging)
+    before = _acknowledging(language)
     return any(tuple(words[start:]) in language.whole_turns and _all_in(words[:start], before) for start in range(len(words)))
+
+
+def only_answers(text: str, language: Language) -> bool:
+    """Whether the words only agree, refuse, acknowledge, thank or take leave ("yes", "no, that's all")."""
+    words = bare_words(text)
+    return bool(words) and (_all_in(words, _acknowledging(language)) or _is_whole_turn(words, language))
+
+
+def _acknowledging(language: Language) -> tuple[frozenset[str], ...]:
+    """The words that agree, refuse or acknowledge."""
+    backchannels = frozenset(word for word in language.backchannels if not _leaves_open(word, language))
+    return (language.yes, language.no, backchannels)
 
 
 def _leaves_open(word: str, language: Language) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from statistics import NormalDist
 
-from voiceagent.turn_taking.endpoint_features import features
+from voiceagent.turn_taking.endpoint_features import features, only_answers
 from voiceagent.turn_taking.endpoint_weights import HESITATION_MS, MANNERS, SPECULATE_FROM, SPREAD, TRAINED
 from voiceagent.turn_taking.language import Language
 from voiceagent.turn_taking.patience import Progress
@@ -53,7 +53,8 @@ class EndpointModel:
 
     def delays(self, evidence: PauseEvidence, language: Language, *, shortest_ms: float, longest_ms: float) -> EndpointingDelays:
         """How long the pause must last."""
-        return self.delays_for(self.completeness(evidence, language), shortest_ms, longest_ms)
+        most_ms = most_for(evidence, language, shortest_ms=shortest_ms, longest_ms=longest_ms)
+        return self.delays_for(self.completeness(evidence, language), shortest_ms, most_ms)
 
     def delays_for(self, complete: float, shortest_ms: float, longest_ms: float) -> EndpointingDelays:
         """How long a pause must last if the caller has finished with a probability of `complete`."""
@@ -68,6 +69,15 @@ class EndpointModel:
         return self.hesitation_ms * math.exp(self.spread * NORMAL.inv_cdf(1.0 - max(1e-9, lasting)))
 
 
+def most_for(evidence: PauseEvidence, language: Language, *, shortest_ms: float, longest_ms: float) -> float:
+    """The longest endpointing delay behind these words. An answer that is whole as it stands waits no longer than `ANSWER_MS`."""
+    if evidence.value in ("", "whole") and only_answers(evidence.words, language):
+        return max(shortest_ms, min(longest_ms, ANSWER_MS))
+    return longest_ms
+
+
+ANSWER_MS = 700.0
+"""The longest endpointing delay behind "yes", "no, that's all" or "thank you"."""
 PATIENCE: Mapping[Progress, float] = {"": 0.0, "open": -4.0, "growing": -1.5, "whole": 1.5}
 """Added to the log-odds of having finished, by the progress of a value that was asked for."""
 TOOL_CALL = 1.3

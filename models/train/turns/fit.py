@@ -1,13 +1,10 @@
-"""Fits the small model that combines the judges with our features, and tunes how its chance becomes an endpointing delay; writes
-both.
+"""Fits a model that combines the judges with what the words and the voice say, and tunes how its chance becomes an endpointing
+delay: the weights of an agent with a language of its own, and what the words weigh for everybody (`fit_people`).
 
-    python -m models.train.turns.fit --out voiceagent/turn_taking/endpoint_weights.py
-    python -m models.train.turns.fit --out voiceagent/turn_taking/endpoint_weights.py --add whole_turn
-    python -m models.train.turns.fit --demo FIT.jsonl TUNE.jsonl --out examples/demo/endpointing.json
+    python -m models.train.turns.fit FIT.jsonl TUNE.jsonl --out examples/demo/endpointing.json
 
 A logistic regression (L2, Newton's method) over every pause that a rule could take for the end. Each is a row four times: as it
-was, and without one or both judges, so that the model knows what to do where one is late or missing. With `--add`, the shipped
-weights and delays are kept, and only these features are fitted.
+was, and without one or both judges, so that the model knows what to do where one is late or missing.
 """
 
 from __future__ import annotations
@@ -26,13 +23,12 @@ from numpy.typing import NDArray
 
 from models.train.endpoint_hear import HeardTurn, read_turns
 from models.train.turns.draw import SEED
-from models.train.turns.hear import Evidence, JudgedHearing, ask_meaning, read_evidence, read_meanings
+from models.train.turns.hear import Evidence, JudgedHearing, ask_meaning, read_evidence
 from models.train.turns.patterns import Part
 from models.train.turns.rows import Meanings, Row, only, pauses_of, rows
 from models.train.turns.speak import Line
 from models.train.turns.sweep import Pauses, RuleScore, area, rule_score
 from voiceagent.turn_taking.endpoint_features import JUDGES, features
-from voiceagent.turn_taking.endpointing import EndpointModel
 from voiceagent.turn_taking.language import Language
 from voiceagent.turn_taking.languages.en import ENGLISH
 
@@ -110,15 +106,6 @@ def fitted(found: Sequence[Row], chosen: Sequence[str], with_judges: Mapping[tup
     return Fitted(_rounded(names, solved(design(seen, names), wanted, importance, drawn)))
 
 
-def with_more(model: Fitted, found: Sequence[Row], added: Sequence[str]) -> Fitted:
-    """The model with further features; its own weights stay as they are."""
-    kept = {name: weight for name, weight in model.weights.items() if name not in added}
-    seen, wanted, importance = _learned_from(found, WITH_JUDGES)
-    known = design(seen, list(kept)) @ np.array(list(kept.values()))
-    weights = solved(design(seen, added), wanted, importance, np.full(len(added), L2), known)
-    return Fitted({**kept, **_rounded(added, weights)})
-
-
 def _rounded(names: Sequence[str], weights: Floats) -> dict[str, float]:
     return {name: round(float(weight), 3) for name, weight in zip(names, weights, strict=True)}
 
@@ -188,45 +175,10 @@ def _rules() -> Iterator[HoldRule]:
         yield HoldRule(risk, hesitation_ms, spread)
 
 
-def evidence_of(part: Part) -> list[Evidence]:
-    """A part's turns on a wide band, and others of it by telephone, with what the language model says of them."""
-    return [*judged_evidence(part, "wide", SEED), *judged_evidence(part, "telephone", TELEPHONE_SEED)]
-
-
 def judged_evidence(part: Part, line: Line, seed: int) -> list[Evidence]:
     """Evidence whose words the language model has judged."""
     ask_meaning(part, line, seed)
     return read_evidence(part, line, seed)
-
-
-def as_python(one: Made, provenance: str) -> str:
-    """The weights as a module."""
-    model, rule = one.model, one.rule
-    lines = [
-        f'"""{provenance}"""',
-        "",
-        "from __future__ import annotations",
-        "",
-        "from collections.abc import Mapping",
-        "",
-        "TRAINED: Mapping[str, float] = {",
-        *(f'    "{name}": {weight},' for name, weight in model.weights.items()),
-        "}",
-        '"""Weights of `endpoint_features.features`."""',
-        f"RISK, HESITATION_MS, SPREAD, SPECULATE_FROM = {rule.risk}, {rule.hesitation_ms}, {rule.spread}, {one.speculate_from}",
-        f'"""Tuned with endpointing delays of {SHORTEST_MS:.0f} to {LONGEST_MS:.0f} ms."""',
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def provenance_of(one: Made, learned_from: str, tune_turns: int) -> str:
-    """Where the weights come from, and what they do to the turns that they were tuned on."""
-    cut_off, median_ms = 100 * one.score.cut_off, one.score.median_ms
-    return (
-        f"The endpointer's weights and delays, written by `models/train/turns/fit.py` from {learned_from}.\n"
-        f"Of {tune_turns:,} other turns the area under the ROC curve is {one.area:.3f}, {cut_off:.1f} % are cut off,\n"
-        f"and half of the others are committed within {median_ms:.0f} ms (`models/endpointer.md`)."
-    )
 
 
 def speculate_from(pauses: Pauses, chances: Floats, rule: HoldRule) -> float:
@@ -269,14 +221,6 @@ def made(fit_turns: Sequence[Evidence], tune_turns: Sequence[Evidence], known: M
     return _scored(model, rule, tuning, tune_turns)
 
 
-def made_with_more(added: Sequence[str], fit_turns: Sequence[Evidence], tune_turns: Sequence[Evidence], known: Meanings) -> Made:
-    """The shipped weights and delays with further features."""
-    shipped = EndpointModel()
-    model = with_more(Fitted(shipped.weights), rows(fit_turns, known), added)
-    rule = HoldRule(shipped.risk, shipped.hesitation_ms, shipped.spread)
-    return _scored(model, rule, rows(tune_turns, known), tune_turns)
-
-
 def _scored(model: Fitted, rule: HoldRule, tuning: Sequence[Row], tune_turns: Sequence[Evidence]) -> Made:
     pauses, chances = pauses_of(tuning, tune_turns), model.chances(tuning)
     long = pauses.lasted_ms >= PAUSE_MS
@@ -292,24 +236,12 @@ def as_pack(one: Made) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--demo", type=Path, nargs=2, help="fit to the first, tune on the second of these: a pack")
-    parser.add_argument("--add", nargs="+", metavar="FEATURE", help="keep the shipped weights and delays; fit only these")
-    parser.add_argument("--out", type=Path, required=True, help="the Python file to write; with --demo, JSON")
+    parser.add_argument("turns", type=Path, nargs=2, metavar="FILE", help="what to fit to, and what to tune on")
+    parser.add_argument("--out", type=Path, required=True, help="the JSON file to write")
     options = parser.parse_args()
-    if options.demo:
-        fit_turns, tune_turns = (demo_turns(path) for path in options.demo)
-        one = made(fit_turns, tune_turns, {})
-        text = as_pack(one)
-    else:
-        fit_turns, tune_turns = [*evidence_of("fit"), *judged_evidence("brief", "wide", SEED)], evidence_of("tune")
-        learned_from = f"{len(fit_turns):,} turns"
-        if options.add:
-            one = made_with_more(options.add, fit_turns, tune_turns, read_meanings())
-            learned_from += f"; only {', '.join(options.add)} is new"
-        else:
-            one = made(fit_turns, tune_turns, read_meanings())
-        text = as_python(one, provenance_of(one, learned_from, len(tune_turns)))
-    options.out.write_text(text, encoding="utf-8")
+    fit_turns, tune_turns = (demo_turns(path) for path in options.turns)
+    one = made(fit_turns, tune_turns, {})
+    options.out.write_text(as_pack(one), encoding="utf-8")
     print(options.out, len(fit_turns), len(tune_turns), one.area, one.rule, one.score)
 
 

@@ -2,19 +2,20 @@
 
     python -m models.train.turns.fit_people --out voiceagent/turn_taking/endpoint_weights.py
 
-A logistic regression whose weights are drawn towards what is known without these turns: the judges' towards the plain sum of their
-log-odds, the habit's towards 1, those of the words towards what the synthetic turns say. There are few recordings, so a weight
-moves only where they insist. The manners' risks were chosen from the curve that is printed: chances of models that have not seen
-the recording."""
+A logistic regression whose weights are drawn towards what is known without these turns: the judges' towards the plain sum of
+their log-odds, the habit's towards 1, those of the words towards what the synthetic turns say. There are few recordings, so a
+weight moves only where they insist. The manners' risks were chosen from the curve that is printed: chances of models that have
+not seen the recording."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
 import hashlib
+import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,30 +24,32 @@ from models.train.turns.draw import SEED
 from models.train.turns.fit import PAUSE_MS, Fitted, Floats, HoldRule, design, fitted, judged_evidence, solved
 from models.train.turns.hear import Evidence, read_meanings
 from models.train.turns.people import FITTED, people
-from models.train.turns.rows import Row, pauses_of, rows
-from models.train.turns.sweep import area, best, outcomes_of, rule_score
+from models.train.turns.rows import Row, rows
+from models.train.turns.sweep import Pauses, area, rule_score
 from voiceagent.turn_taking.endpoint_features import features
+from voiceagent.turn_taking.endpointing import most_for
 from voiceagent.turn_taking.endpointing_manner import Manner
 from voiceagent.turn_taking.habit import Habit
 from voiceagent.turn_taking.languages.en import ENGLISH
 
-OF_WORDS = ("mark_question", "whole_turn", "unfinished", "asks", "asked_yes_or_no")
+OF_WORDS = ("mark_question", "whole_turn", "unfinished", "asks", "value_size")
 """What the words tell beside the judges, chosen by leaving one recording out (`models/endpointer.md`)."""
-NAMES = ("bias", "ear", "meaning", "habit", *OF_WORDS)
-PLAIN_SUM = {"ear": 0.25, "meaning": 0.25, "habit": 1.0}
-"""What the weights are drawn towards: all of a caller's habit, and a quarter of each judge's log-odds."""
-PULL = {"bias": 1e-6, "ear": 400.0, "meaning": 400.0, "habit": 20.0} | dict.fromkeys(OF_WORDS, 8.0)
+NAMES = ("bias", "ear", "meaning_long", "habit", *OF_WORDS)
+PLAIN_SUM = {"ear": 0.25, "meaning_long": 0.25, "habit": 0.5}
+"""What the weights are drawn towards: a quarter of each judge's log-odds, and half of those of the caller's habit."""
+PULL = {"bias": 1e-6, "ear": 400.0, "meaning_long": 400.0, "habit": 20.0} | dict.fromkeys(OF_WORDS, 8.0)
 """How strongly, in pauses of one unit."""
 EAR_MISSING = 1.1
-"""Set, not fitted. Without the ear nothing tells an end on people: then a sentence waits for about 0.8 s, in the balanced manner."""
+"""Set, not fitted: on people nothing tells an end without the ear. A sentence then waits for about 0.8 s, if balanced."""
 IN_A_CALL = 2.0
 """The weight of a pause in a call between people; one in a request to a machine counts 1."""
 SPEAKERS_FOLDS = 8
 HESITATION_MS, SPREAD = 600.0, 0.8
 """Hesitations that are long enough to matter: their median, and the deviation of the logarithm."""
-MANNERS: Mapping[Manner, tuple[float, float]] = {"brisk": (0.12, 1600.0), "balanced": (0.09, 2100.0), "patient": (0.055, 2600.0)}
+MANNERS: Mapping[Manner, tuple[float, float]] = {"brisk": (0.15, 1600.0), "balanced": (0.09, 2100.0), "patient": (0.04, 2600.0)}
 """The risk and the longest delay of each manner, chosen from the curve that `main` prints."""
-SHORTEST_MS, LONGEST_MS, SPECULATE_FROM = 200.0, 2100.0, 0.5
+SHORTEST_MS, SPECULATE_FROM = 200.0, 0.5
+LONGEST_MS = (1600.0, 2100.0, 2600.0)
 RISKS = (0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.11, 0.12, 0.14, 0.16, 0.2, 0.25, 0.3)
 
 
@@ -63,14 +66,15 @@ def with_habits(found: Sequence[Row], folders: Sequence[str] = ("turns", "turns_
     return seen
 
 
-def heard_people(folders: Sequence[str] = FITTED) -> tuple[list[Evidence], list[Row]]:
-    """People's turns and their pauses. Raises ModelError."""
-    turns = asyncio.run(people(folders))
+def heard_people(folders: Sequence[str] = FITTED, most: int | None = None) -> tuple[list[Evidence], list[Row]]:
+    """People's turns, at most so many of a set, and their pauses. Raises ModelError."""
+    turns = asyncio.run(people(folders, most))
     return turns, with_habits(rows(turns, read_meanings()))
 
 
 def prior() -> dict[str, float]:
-    """What the weights are drawn towards: for the words, what they weigh on synthetic turns beside both judges. Raises ModelError."""
+    """What the weights are drawn towards. For the words it is what they weigh on synthetic turns beside both judges. Raises
+    ModelError."""
     turns = [*judged_evidence("fit", "wide", SEED), *judged_evidence("brief", "wide", SEED)]
     model = fitted(rows(turns, read_meanings()), NAMES[1:], {("ear", "meaning"): 1.0})
     return PLAIN_SUM | {name: model.weights[name] for name in OF_WORDS}
@@ -78,7 +82,7 @@ def prior() -> dict[str, float]:
 
 def fitted_to_people(found: Sequence[Row], towards: Mapping[str, float]) -> Fitted:
     """The weights."""
-    learned = [row for row in found if row.hearing.pause.lasted_ms >= PAUSE_MS and row.evidence.words]
+    learned = [row for row in found if _learned(row)]
     inputs = design([features(row.evidence, ENGLISH) for row in learned], NAMES)
     wanted = np.array([float(row.is_end) for row in learned])
     importance = np.array([IN_A_CALL if row.turn.kind == "turns" else 1.0 for row in learned])
@@ -88,15 +92,23 @@ def fitted_to_people(found: Sequence[Row], towards: Mapping[str, float]) -> Fitt
     return Fitted({**weights, "ear_missing": EAR_MISSING})
 
 
+def _learned(row: Row) -> bool:
+    """Whether the pause is long enough to be learned from, and its words are known."""
+    return row.hearing.pause.lasted_ms >= PAUSE_MS and bool(row.evidence.words)
+
+
 def cross_validated(found: Sequence[Row], towards: Mapping[str, float]) -> Floats:
     """The chances that models give which have not seen the pause's recording or speaker."""
     folds = np.array([_fold(row.turn) for row in found])
     chances = np.zeros(len(found))
     for fold in sorted(set(folds)):
-        mine = folds == fold
-        model = fitted_to_people([row for row, own in zip(found, mine, strict=True) if not own], towards)
-        chances[mine] = model.chances([row for row, own in zip(found, mine, strict=True) if own])
+        mine = [row for row in found if _fold(row.turn) == fold]
+        chances[folds == fold] = fitted_to_people(_others(found, fold), towards).chances(mine)
     return chances
+
+
+def _others(found: Sequence[Row], fold: str) -> list[Row]:
+    return [row for row in found if _fold(row.turn) != fold]
 
 
 def _fold(turn: Evidence) -> str:
@@ -105,34 +117,70 @@ def _fold(turn: Evidence) -> str:
     return turn.voice if turn.kind == "turns" else str(digest[0] % SPEAKERS_FOLDS)
 
 
-def curve(turns: Sequence[Evidence], found: Sequence[Row], chances: Floats) -> Iterator[str]:
-    """What each risk does to a part of the turns, a line each."""
-    pauses = pauses_of(found, turns)
-    for risk in RISKS:
-        delays = np.clip(HoldRule(risk, HESITATION_MS, SPREAD).silences_ms(chances, 1 - risk), SHORTEST_MS, LONGEST_MS)
-        one = rule_score(pauses, delays)
+@dataclass(frozen=True, slots=True, eq=False)
+class Calls:
+    """Calls of ten turns, put together of turns in calls and of requests to machines, so that a third of the turns have pauses
+    inside, as on the telephone. The length of each pause inside is drawn anew, near the real one."""
+
+    pauses: Pauses
+    chances: Floats
+    longest_ms: Floats
+    """The longest delay behind the words of each pause; infinite for most."""
+
+
+CALLS, TURNS_A_CALL, LENGTH_DEVIATION = 150, 10, 0.3
+CALLERS = (2.0, 3.0)
+"""Of the beta distribution from which each call's share of turns out of calls is drawn."""
+
+
+def calls_of(turns: Sequence[Evidence], found: Sequence[Row], towards: Mapping[str, float]) -> Calls:
+    """Such calls, judged by models that have not seen the recording, with the caller's habit as it grows."""
+    models = {fold: fitted_to_people(_others(found, fold), towards) for fold in {_fold(turn) for turn in turns}}
+    pauses: defaultdict[int, list[Row]] = defaultdict(list)
+    for row in found:
+        pauses[row.number].append(row)
+    rng = np.random.default_rng(SEED)
+    kinds = [[number for number, turn in enumerate(turns) if (turn.kind == "turns") is wanted] for wanted in (False, True)]
+    heard: list[tuple[int, float, float, bool, float, float]] = []
+    for call in range(CALLS):
+        share, habit = rng.beta(*CALLERS), Habit()
+        for turn in range(TURNS_A_CALL):
+            for row in pauses[int(rng.choice(kinds[int(rng.random() < share)]))]:
+                pause = row.hearing.pause
+                known = replace(row, evidence=replace(row.evidence, habit=habit))
+                chance = float(models[_fold(row.turn)].chances([known])[0])
+                lasted_ms = pause.lasted_ms * (1.0 if pause.is_end else float(np.exp(rng.normal(0.0, LENGTH_DEVIATION))))
+                began_ms = pause.at_ms - pause.silence_ms - row.turn.end_ms
+                most_ms = most_for(known.evidence, ENGLISH, shortest_ms=SHORTEST_MS, longest_ms=np.inf)
+                heard.append((call * TURNS_A_CALL + turn, began_ms, lasted_ms, pause.is_end, chance, most_ms))
+                habit = Habit(habit.went_on + (not pause.is_end), habit.ended + pause.is_end)
+    turn_of, began, lasted, is_end, chances, most = (np.array(column) for column in zip(*heard, strict=True))
+    return Calls(Pauses(turn_of, began, lasted, is_end, CALLS * TURNS_A_CALL), chances, most)
+
+
+def curve(calls: Calls) -> Iterator[str]:
+    """What each risk and longest delay does to these calls, a line each."""
+    yield "risk  longest  cut off  median / mean / p90 of the others"
+    for risk, longest_ms in itertools.product(RISKS, LONGEST_MS):
+        silences = HoldRule(risk, HESITATION_MS, SPREAD).silences_ms(calls.chances, 1 - risk)
+        one = rule_score(calls.pauses, np.minimum(np.clip(silences, SHORTEST_MS, longest_ms), calls.longest_ms))
         latencies = f"{one.median_ms:5.0f} / {one.mean_ms:5.0f} / {one.p90_ms:5.0f} ms"
-        yield f"  {risk:.2f}: {100 * one.cut_off:4.1f} % cut off, {latencies}"
+        yield f"{risk:.2f}  {longest_ms:7.0f}  {100 * one.cut_off:5.1f} %  {latencies}"
 
 
-def report(turns: Sequence[Evidence], found: Sequence[Row], chances: Floats) -> Iterator[str]:
-    """The figures of a part of the turns."""
-    pauses = pauses_of(found, turns)
-    long = pauses.lasted_ms >= PAUSE_MS
-    swept = best(outcomes_of(pauses, chances))
-    at_600, inside = swept.cut_off_at[600.0], int((long & ~pauses.is_end).sum())
-    reached = area(chances[long], pauses.is_end[long])
-    yield (
-        f"{len(turns)} turns, {inside} pauses inside: area {reached:.3f}, cut off at 600 ms {100 * at_600.value:.1f} % "
-        f"({100 * at_600.low:.1f}–{100 * at_600.high:.1f}), latency at 5 % {swept.latency_ms.value:.0f} ms"
-    )
-    yield from curve(turns, found, chances)
+def areas(turns: Sequence[Evidence], found: Sequence[Row], chances: Floats) -> Iterator[str]:
+    """The area under the curve on each set and on all."""
+    ends, long = (np.array(column) for column in zip(*((row.is_end, _learned(row)) for row in found), strict=True))
+    for folder in (*FITTED, "all"):
+        mine = long & np.array([folder in (row.turn.kind, "all") for row in found])
+        of = len([turn for turn in turns if folder in (turn.kind, "all")])
+        yield f"{folder}: {of} turns, {int((mine & ~ends).sum())} pauses inside, area {area(chances[mine], ends[mine]):.3f}"
 
 
 def as_python(weights: Mapping[str, float], learned_from: int, validated: float) -> str:
     """The weights and the manners as a module."""
     lines = [
-        f'"""Weights and manners of the endpointer, fitted to {learned_from} turns of people by `models/train/turns/fit_people.py`.',
+        f'"""The endpointer\'s weights and manners, fitted to {learned_from} of people\'s turns by `turns/fit_people.py`.',
         f'Of recordings that were left out the area under the ROC curve is {validated:.3f} (`models/endpointer.md`)."""',
         "",
         "from __future__ import annotations",
@@ -156,25 +204,15 @@ def as_python(weights: Mapping[str, float], learned_from: int, validated: float)
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, required=True, help="the Python file to write")
+    parser.add_argument("--most", type=int, help="hear only so many recordings of a set")
     options = parser.parse_args()
-    turns, found = heard_people()
+    turns, found = heard_people(FITTED, options.most)
     towards = prior()
     model, chances = fitted_to_people(found, towards), cross_validated(found, towards)
-    pauses = pauses_of(found, turns)
-    long = pauses.lasted_ms >= PAUSE_MS
-    text = as_python(model.weights, len(turns), area(chances[long], pauses.is_end[long]))
+    ends, long = (np.array(column) for column in zip(*((row.is_end, _learned(row)) for row in found), strict=True))
+    text = as_python(model.weights, len(turns), area(chances[long], ends[long]))
     options.out.write_text(text, encoding="utf-8")
-    print(towards, model.weights, sep="\n")
-    for folder in (*FITTED, ""):
-        mine = [turn for turn in turns if folder in ("", turn.kind)]
-        kept = [folder in ("", row.turn.kind) for row in found]
-        print(folder or "all", *report(mine, _of(mine, found, kept), chances[kept]), sep="\n")
-
-
-def _of(turns: Sequence[Evidence], found: Sequence[Row], kept: Sequence[bool]) -> list[Row]:
-    """Some rows, numbered by the turns that are left."""
-    numbers = {id(turn): number for number, turn in enumerate(turns)}
-    return [replace(row, number=numbers[id(row.turn)]) for row, own in zip(found, kept, strict=True) if own]
+    print(towards, model.weights, *areas(turns, found, chances), *curve(calls_of(turns, found, towards)), sep="\n")
 
 
 if __name__ == "__main__":

@@ -57,23 +57,23 @@ def sounding(recording: Recording) -> SpokenTurn:
     return SpokenTurn(np.clip(samples, -32768, 32767).astype(np.int16), end_ms + LEAD_MS, ())
 
 
-def evidence_path(folder: str) -> Path:
-    """Where the evidence of a set is kept, by the code that makes it."""
+def evidence_path(folder: str, most: int | None = None) -> Path:
+    """Where the evidence of a set, or of its first recordings, is kept, by the code that makes it."""
     digest = hashlib.sha256()
     for name in MAKERS:
         digest.update(ast.dump(ast.parse((Path(__file__).parent / name).read_text(encoding="utf-8"))).encode())
-    return CACHE / f"people-{digest.hexdigest()[:10]}" / f"{folder}.jsonl"
+    return CACHE / f"people-{digest.hexdigest()[:10]}" / (f"{folder}.jsonl" if most is None else f"{folder}-{most}.jsonl")
 
 
-async def hear_people(folder: str) -> None:
-    """Write the evidence of a set. Raises ModelError."""
-    path, began = evidence_path(folder), time.monotonic()
+async def hear_people(folder: str, most: int | None = None) -> None:
+    """Write the evidence of a set, or of its first recordings. Raises ModelError."""
+    path, began = evidence_path(folder, most), time.monotonic()
     path.parent.mkdir(parents=True, exist_ok=True)
     spec = profile(HEARD_BY).stt
     engine, ear = create(resolve(spec.model), {**spec.options, "doubt_below": None}), SmartTurn(resolve(EAR))
     try:
         with path.with_suffix(".part").open("w", encoding="utf-8") as file:
-            for recording in recordings(folder):
+            for recording in recordings(folder)[:most]:
                 if recording.language == "en":
                     spoken = sounding(recording)
                     heard = await hear_turn(engine, Turn("", (), ()), spoken, PARTIALS_FROM_MS)
@@ -94,13 +94,13 @@ def _evidence(folder: str, recording: Recording, spoken: SpokenTurn, pauses: tup
     )
 
 
-async def people(folders: Sequence[str]) -> list[Evidence]:
+async def people(folders: Sequence[str], most: int | None = None) -> list[Evidence]:
     """The turns of these sets in the order of their calls, heard and judged now where they were not before. Raises ModelError."""
     found: list[Evidence] = []
     for folder in folders:
-        if not evidence_path(folder).exists():
-            await hear_people(folder)
-        found += read_jsonl(evidence_path(folder))
+        if not evidence_path(folder, most).exists():
+            await hear_people(folder, most)
+        found += read_jsonl(evidence_path(folder, most))
     ask_meaning_of(found)
     return found
 
