@@ -6,11 +6,15 @@ import re
 from pathlib import Path
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
+from bench.peers.caller import SmallWebRtcCaller
 from bench.peers.contestants import Asked, asked_since
 from bench.peers.environment import REQUIREMENTS, pipecat_version
 from bench.trial import Stop, stop
 from voiceagent.audio.levels import VoicedSpan
+from voiceagent.errors import MediaError
 
 CONSTRAINTS = Path(__file__).resolve().parents[2] / "constraints.txt"
 ENGINES = ("aiortc", "av", "ctranslate2", "faster-whisper", "numpy", "onnxruntime", "openai", "piper-tts", "tokenizers")
@@ -56,6 +60,23 @@ def test_requests_are_read_from_where_the_call_began(tmp_path: Path) -> None:
     with log.open("a", encoding="utf-8") as file:
         file.write('{"user": "Hello.", "outcome": "cancelled"}\n')
     assert asked_since(log, began) == [Asked("Hello.", "cancelled")]
+
+
+async def test_a_peer_gets_its_offer_as_json_where_it_takes_offers() -> None:
+    offers = []
+
+    async def refuse(request: web.Request) -> web.Response:
+        offers.append(await request.json())
+        return web.Response(status=503, text="full")
+
+    app = web.Application()
+    app.router.add_post("/api/offer", refuse)
+    async with TestServer(app) as server:
+        with pytest.raises(MediaError, match=r"/api/offer: the server refused the call \(503\): full"):
+            await SmallWebRtcCaller(str(server.make_url("/"))).connect()
+    (offer,) = offers
+    assert offer["type"] == "offer"
+    assert "m=audio" in offer["sdp"]
 
 
 def versions(file: Path) -> dict[str, str]:

@@ -22,7 +22,7 @@ from voiceagent.audio.levels import VoicedTimeline
 from voiceagent.audio.resample import resample
 from voiceagent.client.impairment import Relay
 from voiceagent.client.recording import Recording
-from voiceagent.client.signalling import answer_to
+from voiceagent.client.signalling import Answered, answer_to
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.media import aiortc_hooks
@@ -160,7 +160,7 @@ class Caller:
         await peer.setLocalDescription(await peer.createOffer())
         offer = with_opus_parameters(peer.localDescription.sdp)
         self._receiver.payload_type = opus_payload_type(offer)
-        answered = await answer_to(self.url, self._token, self._relay.rewrite_offer(offer) if self._relay else offer)
+        answered = await self._answer_to(self._relay.rewrite_offer(offer) if self._relay else offer)
         self.location, answer = answered.location, read_answer(answered.body)
         if self._relay is not None:
             answer = await self._relay.rewrite_answer(answer)
@@ -171,6 +171,10 @@ class Caller:
         aiortc_hooks.take_rtp(transceiver.receiver, self._on_rtp, opus.RTP_CLOCK_HZ)
         aiortc_hooks.lose_late_data(peer)
         aiortc_hooks.repeat_flights(peer)
+
+    async def _answer_to(self, offer: str) -> Answered:
+        """The server's answer to an SDP offer. Callers of servers with other signalling have their own."""
+        return await answer_to(self.url, self._token, offer)
 
     def say(self, pcm: NDArray[np.int16], rate_hz: int = RATE_HZ) -> None:
         """Queue speech, mono int16, shape (samples,); silence is sent when nothing is queued. Raises MediaError when more than
