@@ -14,6 +14,7 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
+import msgspec
 from aiohttp import web
 
 from voiceagent.conversation.history import Message, Role, ToolCall
@@ -21,7 +22,7 @@ from voiceagent.errors import EngineError, ProtocolError
 from voiceagent.llm.embedded import EmbeddedEngine
 from voiceagent.llm.embedded_options import EmbeddedOptions
 from voiceagent.llm.engine import Generated, GeneratedText, LlmEngine, LlmSession
-from voiceagent.resources import bundled_models_dir
+from voiceagent.models.registry import profile, resolve
 
 MODEL = "micro-lm"
 SLOTS = 8
@@ -181,10 +182,16 @@ def _problem(status: int, message: str) -> web.Response:
     return web.json_response({"error": {"message": message, "type": "invalid_request_error"}}, status=status)
 
 
+def load(profile_name: str) -> EmbeddedEngine:
+    """The language model of a profile that runs it in its own process, with that profile's options."""
+    spec = profile(profile_name).llm.with_options({"max_sessions": SLOTS})
+    return EmbeddedEngine(resolve(spec.model), msgspec.convert(spec.options, EmbeddedOptions))
+
+
 @asynccontextmanager
-async def listening(log: TextIO | None = None, port: int = 0) -> AsyncIterator[str]:
-    """Load the bundled model and serve it on loopback; the base URL to give to clients. Port 0 takes a free one."""
-    engine = await asyncio.to_thread(EmbeddedEngine, bundled_models_dir() / "lm" / "onnx", EmbeddedOptions(max_sessions=SLOTS))
+async def listening(log: TextIO | None = None, port: int = 0, profile_name: str = "embedded") -> AsyncIterator[str]:
+    """Load a profile's model and serve it on loopback; the base URL to give to clients. Port 0 takes a free one."""
+    engine = await asyncio.to_thread(load, profile_name)
     runner = web.AppRunner(LlmServer(engine, log).app, handler_cancellation=True, shutdown_timeout=0.5, access_log=None)
     await runner.setup()
     try:
@@ -195,9 +202,10 @@ async def listening(log: TextIO | None = None, port: int = 0) -> AsyncIterator[s
         await engine.close()
 
 
-async def _serve(port: int, log: Path | None) -> None:
+async def _serve(options: argparse.Namespace) -> None:
+    log: Path | None = options.log
     with log.open("a", encoding="utf-8") if log else open("/dev/null", "w", encoding="utf-8") as file:  # noqa: ASYNC230
-        async with listening(file, port) as url:
+        async with listening(file, options.port, options.profile) as url:
             print(f"answers at {url}", flush=True)
             await asyncio.Event().wait()
 
@@ -205,12 +213,12 @@ async def _serve(port: int, log: Path | None) -> None:
 def main() -> None:
     """Serve until ended."""
     parser = argparse.ArgumentParser(
-        prog="python -m bench.llm_server", description="The bundled language model, OpenAI-compatible."
+        prog="python -m bench.llm_server", description="A profile's embedded language model, OpenAI-compatible."
     )
+    parser.add_argument("--profile", default="embedded", help="whose language model (default: embedded)")
     parser.add_argument("--port", type=int, default=0, help="port on loopback (default: a free one)")
     parser.add_argument("--log", type=Path, help="file that gets a JSON line a request")
-    options = parser.parse_args()
-    asyncio.run(_serve(options.port, options.log))
+    asyncio.run(_serve(parser.parse_args()))
 
 
 if __name__ == "__main__":

@@ -110,23 +110,24 @@ async def contestants(
     spoken_by = profile(profile_name)
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="voiceagent-peers-")))
-        llm = await stack.enter_async_context(_language_model(folder, "ours"))
+        llm = await stack.enter_async_context(language_model(folder, "ours"))
         server = await stack.enter_async_context(running("--config", str(_agent(folder, llm.url)), "--profile", profile_name))
         found = [Contestant(OURS, server.url, server.process, Caller, llm)]
         for entry in entries:
             label = f"{entry.settings}-{entry.encoder}"
-            llm = await stack.enter_async_context(_language_model(folder, label))
-            command = (str(pipecat_python), *_pipecat(entry, llm.url, spoken_by))
+            llm = await stack.enter_async_context(language_model(folder, label))
+            command = (str(pipecat_python), *pipecat_command(entry, llm.url, spoken_by, demo_agent_file()))
             url, process = await stack.enter_async_context(answering(folder / f"{label}.log", *command))
             found.append(Contestant(entry.name, url, process, SmallWebRtcCaller, llm))
         yield tuple(found)
 
 
 @asynccontextmanager
-async def _language_model(folder: Path, name: str) -> AsyncIterator[Llm]:
+async def language_model(folder: Path, name: str, profile_name: str = "embedded") -> AsyncIterator[Llm]:
+    """Start a server of a profile's language model, whose logs go to `folder`, and end it."""
     requests = folder / f"{name}.jsonl"
     requests.touch()
-    command = (sys.executable, "-m", "bench.llm_server", "--log", str(requests))
+    command = (sys.executable, "-m", "bench.llm_server", "--profile", profile_name, "--log", str(requests))
     async with answering(folder / f"{name}-llm.log", *command) as (url, process):
         yield Llm(url, process, requests)
 
@@ -144,12 +145,13 @@ def _agent(folder: Path, llm_url: str) -> Path:
     return file
 
 
-def _pipecat(entry: Entry, llm_url: str, models: Profile) -> tuple[str, ...]:
+def pipecat_command(entry: Entry, llm_url: str, models: Profile, agent: Path) -> tuple[str, ...]:
+    """Arguments for Pipecat's interpreter: its server, with an agent's instructions, greeting and tools."""
     whisper, voice = resolve(models.stt.model), resolve(models.tts.model)
     options = msgspec.convert(models.stt.options, WhisperOptions)
     short = {name: getattr(options, name) for name in SHORT_ENCODER}
     return (
         "-P", str(ROOT / "bench" / "peers" / "pipecat_server.py"), "--settings", entry.settings, "--llm", llm_url,
-        "--agent", str(demo_agent_file()), "--whisper", str(whisper), "--voice", str(voice / "voice.onnx"),
+        "--agent", str(agent), "--whisper", str(whisper), "--voice", str(voice / "voice.onnx"),
         "--encoder", entry.encoder, "--short", json.dumps(short),
     )  # fmt: skip
