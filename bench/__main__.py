@@ -34,6 +34,7 @@ ON_REQUEST = (
     "held_out",
     "noise",
     "peers",
+    "people",
     "people_recogniser",
     "phone",
     "published_voice",
@@ -56,10 +57,10 @@ def main() -> int:
     names = f"which benchmarks (default: {', '.join(BENCHMARKS)}); on request: {', '.join(ON_REQUEST)}"
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure voiceagent on this machine.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=names)
-    turns = "undisturbed turns to measure (default: calls 50, peers and real 100, peers --real 30)"
+    turns = "undisturbed turns to measure (default: calls 50, peers and real 100, peers --real 30, people all)"
     parser.add_argument("--turns", type=int, help=turns)
     profiles = "real: the profiles to measure (default: embedded,real-speech); peers --real: the profile (default: real-speech); "
-    profiles += "soak: the profile (default: starter); phone: the profiles (default: embedded,starter)"
+    profiles += "soak, people: the profile (default: starter); phone: the profiles (default: embedded,starter)"
     parser.add_argument("--profile", default="", help=profiles)
     parser.add_argument("--minutes", type=float, default=30.0, help="soak: talk for so long (default: 30)")
     parser.add_argument(
@@ -67,6 +68,15 @@ def main() -> int:
     )
     parser.add_argument("--real", action="store_true", help="peers: on published models; writes peers_real")
     parser.add_argument("--together", action="store_true", help="peers: call all servers at the same time, not in turn")
+    parser.add_argument(
+        "--part", default="turns", choices=("turns", "short"), help="people: their turns, or their answers of a word or two"
+    )
+    manners = "people: how voiceagent takes turns, joined by commas; default: as its agent says (default: brisk,balanced,patient;"
+    parser.add_argument("--manners", default="", help=f"{manners} of --part short balanced)")
+    parser.add_argument("--only", choices=("ours",), help="people: without Pipecat")
+    parser.add_argument(
+        "--at-once", type=int, default=1, help="people: so many calls at a time, each to another server (default: 1)"
+    )
     parser.add_argument("--shape", default="micro", choices=("micro", "8b", "30b-a3b", "tiny"), help="vllm: the model's shape")
     parser.add_argument(
         "--calls", type=int, nargs="*", help="vllm: how many calls at a time (default: 1 4 16; of a shape 1 16 64 256)"

@@ -42,6 +42,8 @@ class Recording(Struct, frozen=True):
     """Whether the words are known. Otherwise a recogniser wrote them, and nobody checked them."""
     group: str
     """The recording or speaker that the file comes from. Cross-validation leaves out whole groups."""
+    speaker: str
+    """Who speaks, where the index tells; otherwise the group."""
     start_s: float
     """The start of the speech, from the start of the file. By Silero, in frames of 32 ms, as all edges."""
     end_s: float
@@ -79,13 +81,15 @@ def recordings(folder: str) -> tuple[Recording, ...]:
 
 def _recording(place: Path, row: dict[str, Any]) -> Recording:
     text, source = row.get("text"), row.get("text_source") or ""
+    group = row.get("recording") or row.get("speaker") or ""
     duration_s = row["duration"]
     return Recording(
         path=place / row["file"],
         language=row.get("lang") or "en",
         text=text or row.get("asr_text") or "",
         text_is_certain=bool(text) and "unchecked" not in source,
-        group=row.get("recording") or row.get("speaker") or "",
+        group=group,
+        speaker=row.get("speaker") or group,
         start_s=row.get("start", 0.0),
         end_s=row.get("end_of_turn", row.get("end", duration_s)),
         pauses=tuple(Silence(pause["start"], pause["end"]) for pause in row.get("pauses", ())),
