@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.people.muffled import muffled
 from tests.people.people import RATE_HZ, recordings
 from tests.server_process import ServerProcess
 from voiceagent.client.caller import Caller, ServerEvent
@@ -20,8 +21,6 @@ from voiceagent.store.event_log import event_logs_dir, find_log, read_log
 from voiceagent.turn_taking.languages import LANGUAGES
 
 SAYINGS = LANGUAGES["en"].sayings
-MUFFLED_HZ = 300.0
-"""A microphone under a blanket: a person hears that somebody speaks, and no word."""
 MUMBLED = ("ibm013", "ibm011", "pvcheeta011")
 CLEAR = "s2i103"
 QUIET = np.zeros(3 * RATE_HZ, np.int16)
@@ -31,13 +30,6 @@ QUIET = np.zeros(3 * RATE_HZ, np.int16)
 def utterance(name: str) -> NDArray[np.int16]:
     """A person's utterance."""
     return next(each for each in recordings("utterances") if each.path.stem == name).audio()
-
-
-def muffled(audio: NDArray[np.int16]) -> NDArray[np.int16]:
-    """The same without what lies above `MUFFLED_HZ`."""
-    spectrum = np.fft.rfft(audio.astype(np.float64))
-    at_hz = np.fft.rfftfreq(len(audio), 1 / RATE_HZ)
-    return np.fft.irfft(spectrum / np.sqrt(1 + (at_hz / MUFFLED_HZ) ** 16), len(audio)).astype(np.int16)
 
 
 def is_reply(event: ServerEvent) -> bool:
