@@ -44,21 +44,23 @@ class Spoken:
     band: str = BROWSER
 
 
-def turns() -> list[Spoken]:
-    """Turns of people, in the order in which they were said: of the committed set, and of the other one where it is."""
+def turns(count: int | None = None) -> list[Spoken]:
+    """Turns of people, in the order in which they were said: of the committed set, and of the other one where it is. `count`:
+    only the first so many."""
     found: list[Spoken] = []
     for name in TURN_SETS:
         try:
             found += [spoken(each, name) for each in recordings(name)]
         except FileNotFoundError:
             print(f"without the set {name}: $VOICEAGENT_PEOPLE names no folder that has it", flush=True)
-    return found
+    return found[:count]
 
 
-def short_utterances() -> list[Spoken]:
-    """English utterances of one or two known words and answers such as "okay", in the band of a browser, then of a telephone."""
+def short_utterances(count: int | None = None) -> list[Spoken]:
+    """English utterances of one or two known words and answers such as "okay", in the band of a browser, then of a telephone.
+    `count`: only the first so many in each."""
     chosen = [(each, name) for name in SHORT_SETS for each in recordings(name) if _is_short(each)]
-    return [spoken(each, name, band) for band in (BROWSER, TELEPHONE) for each, name in chosen]
+    return [spoken(each, name, band) for band in (BROWSER, TELEPHONE) for each, name in chosen[:count]]
 
 
 def _is_short(recording: Recording) -> bool:
