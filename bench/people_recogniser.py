@@ -17,10 +17,11 @@ from bench.stt.streaming import Listener
 from tests.people.people import Recording, recordings
 from voiceagent.evaluation.figures import Figure, plain
 from voiceagent.models.registry import profile, resolve
-from voiceagent.stt.digits import is_value
 from voiceagent.stt.engine import SttEngine
 from voiceagent.stt.short_whisper import ShortWhisper
 from voiceagent.stt.whisper import WhisperEngine, create
+from voiceagent.turn_taking.expected_value import ExpectedValue
+from voiceagent.turn_taking.languages import language
 
 NOTES = """\
 People's speech (`tests/people`, and the sets that `$VOICEAGENT_PEOPLE` names). Only texts that are certain count, but for the
@@ -32,7 +33,7 @@ in one spelling (`bench/stt/spelling.py`).
   *now*: as the profiles run it: tiny.en as `starter`, base by the defaults.
 - *single digits* are cut off close to the words. *codes*: spelled words, numbers and both. *words and phrases*: three words at
   most.
-- *asked for*: the agent's question was for digits (`voiceagent/stt/digits.py`).
+- *asked for*: the agent's question was for digits (`voiceagent/stt/leading.py`).
 - *in an utterance*: through the voice detector, the preroll, the gates and the second decode, as `starter` runs them, without
   partials. *lost*: nothing was heard. *other words*: words were heard that differ from the text.
 - Key terms given to the model as its prompt were tried and left out. Of ten terms, seven were said (14 times). Five times one
@@ -43,6 +44,7 @@ in one spelling (`bench/stt/spelling.py`).
   outside the utterances that the detector found. *taken for speech*: the share of rooms, typing and kitchen noise within
   utterances.
 """
+DIGITS = ExpectedValue(digits=True)
 KINDS = ("words and phrases", "single digits, asked for", "backchannels and fillers")
 SHORT_WORDS = 3
 LONGEST_TURN_S = 28.0
@@ -85,7 +87,7 @@ def _kind(recording: Recording) -> str:
     words = recording.text.split()
     if recording.kind == "single digit":
         return "single digits"
-    if is_value(recording.text) or sum(len(word) == 1 for word in words) > 1:
+    if DIGITS.holds(recording.text, language("en")) or sum(len(word) == 1 for word in words) > 1:
         return "codes"
     return "words and phrases" if len(words) <= SHORT_WORDS else "sentences"
 
@@ -117,12 +119,12 @@ def word_rows(model: str, whisper: ShortWhisper, groups: dict[str, list[Spoken]]
 
 
 def _other_languages(name: str, whisper: ShortWhisper, settings: Sequence[Padding]) -> Iterator[Figure]:
-    for language in LANGUAGES:
-        prompts = [each for each in recordings("prompts") if each.language == language]
-        samples = [each for each in recordings("utterances") if each.language == language and each.text_is_certain]
+    for code in LANGUAGES:
+        prompts = [each for each in recordings("prompts") if each.language == code]
+        samples = [each for each in recordings("utterances") if each.language == code and each.text_is_certain]
         spoken = [_spoken(each) for each in (*prompts, *samples)]
-        for setting, result in heard(whisper, settings, spoken, language).items():
-            yield plain(f"{name}, prompts, {language} ({len(spoken)}): {setting}: words wrong", result.errors(language), "%")
+        for setting, result in heard(whisper, settings, spoken, code).items():
+            yield plain(f"{name}, prompts, {code} ({len(spoken)}): {setting}: words wrong", result.errors(code), "%")
 
 
 async def asked_rows(model: str, spoken: Sequence[Spoken]) -> list[Figure]:
@@ -131,7 +133,7 @@ async def asked_rows(model: str, spoken: Sequence[Spoken]) -> list[Figure]:
     engine = create(resolve(model), {**options, "doubt_below": None})
     name = model.removeprefix("whisper-")
     found = []
-    for asked, of in (("", engine), (", asked for", engine.expecting_digits())):
+    for asked, of in (("", engine), (", asked for", engine.expecting(DIGITS))):
         right = 0
         for each in spoken:
             audio = np.pad(each.audio.astype(np.float32) / np.float32(32768), (RATE_HZ // 10, RATE_HZ // 5))
@@ -152,7 +154,7 @@ async def utterance_rows(engine: WhisperEngine) -> list[Figure]:
     for band in ("browser", "telephone"):
         for (folder, chosen), kind in zip(by_folder.items(), KINDS, strict=True):
             spoken = [Spoken(each.text, each.audio(), ()) for each in chosen]
-            hearing = engine.expecting_digits() if folder.startswith("digits") else engine
+            hearing = engine.expecting(DIGITS) if folder.startswith("digits") else engine
             texts = await _heard_in_utterances(hearing, by_telephone(spoken) if band == "telephone" else spoken)
             other = sum(bool(text) and compared(text) != compared(each.text) for each, text in zip(spoken, texts, strict=True))
             found.append(plain(f"in an utterance, {band}, {kind}: lost, of {len(spoken)}", texts.count(""), ""))

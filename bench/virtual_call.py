@@ -234,8 +234,8 @@ class SpokenOver(VirtualCall):
                 self._level = 10 ** (gain_db / 20)
             case act.Transcribe(utterance_id):
                 self._hearing.transcribe(utterance_id)
-            case act.ExpectDigits(utterance_id):
-                self._hearing.expect_digits(utterance_id)
+            case act.ExpectValue(utterance_id, value):
+                self._hearing.expect(utterance_id, value)
             case act.SetEndpointing():
                 self._hearing.set_endpointing(action)
             case act.Attend(utterance_id):

@@ -19,6 +19,7 @@ from voiceagent.stt.gates import GateLimits
 from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord
 from voiceagent.stt.options import Policy, StreamOptions
 from voiceagent.stt.stream import PROMPT_WORDS, FinalText, UtteranceTranscriber
+from voiceagent.turn_taking.expected_value import ExpectedValue
 
 WORD_SAMPLES = 4800
 GAP_SAMPLES = 1600
@@ -344,18 +345,18 @@ def test_a_window_knows_its_place_in_the_utterance() -> None:
     assert (window.start, window.end) == (400, 400)
 
 
-class DigitsRecogniser(LevelRecogniser):
-    """Hears digits better where they were asked for."""
+class ExpectingRecogniser(LevelRecogniser):
+    """Hears values better where they were asked for."""
 
-    def expecting_digits(self) -> LevelRecogniser:
+    def expecting(self, value: ExpectedValue) -> LevelRecogniser:
         return LevelRecogniser(mark="!")
 
 
-@pytest.mark.parametrize(("recogniser", "text"), [(LevelRecogniser(), "w1"), (DigitsRecogniser(), "w1!")])
-async def test_a_recogniser_may_make_use_of_digits_that_were_asked_for_or_not(recogniser: LevelRecogniser, text: str) -> None:
+@pytest.mark.parametrize(("recogniser", "text"), [(LevelRecogniser(), "w1"), (ExpectingRecogniser(), "w1!")])
+async def test_a_recogniser_may_make_use_of_the_value_that_was_asked_for_or_not(recogniser: LevelRecogniser, text: str) -> None:
     transcriber = UtteranceTranscriber(recogniser)
     transcriber.begin(1, spoken(1))
-    transcriber.expect_digits()
+    transcriber.expect(ExpectedValue(digits=True))
     final = await transcriber.final()
     assert final is not None
     assert final.text == text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from voiceagent.turn_taking.languages import language
-from voiceagent.turn_taking.patience import Shape, are_digits, pending, progress
+from voiceagent.turn_taking.patience import Shape, pending, progress
 
 CODE = Shape("digits", 5, 5, frozenset({"order", "number"}))
 MAIL = Shape("email", hints=frozenset({"email", "address"}))
@@ -80,19 +80,3 @@ def test_what_may_be_one_of_several_values_is_open_while_one_of_them_is() -> Non
 def test_nothing_tells_how_much_of_a_number_has_been_said() -> None:
     people = Shape("number", hints=frozenset({"people"}))
     assert pending((people, CODE), "For how many people?") == (CODE,)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Seven.", True),
-        ("4 8 2", True),
-        ("Thirty-three.", True),
-        ("Two, oh.", True),
-        ("Seven people.", False),
-        ("Bye.", False),
-        ("", False),
-    ],
-)
-def test_digits_are_figures_and_number_words(text: str, expected: bool) -> None:
-    assert are_digits(text, language("en")) is expected

@@ -272,8 +272,8 @@ class Call:
         match action:
             case act.Transcribe(utterance_id):
                 self._hearing.transcribe(utterance_id)
-            case act.ExpectDigits(utterance_id):
-                self._hearing.expect_digits(utterance_id)
+            case act.ExpectValue(utterance_id, value):
+                self._hearing.expect(utterance_id, value)
             case act.JudgeTurn():
                 self._judging.ask(action)
             case act.SetEndpointing():

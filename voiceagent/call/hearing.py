@@ -23,6 +23,7 @@ from voiceagent.guard.checks import Admitted, Checks, admit
 from voiceagent.media.leg import InboundFrame
 from voiceagent.stt.engine import SttEngine
 from voiceagent.stt.stream import UtteranceTranscriber
+from voiceagent.turn_taking.expected_value import ExpectedValue
 from voiceagent.vad.detector import DetectorOptions, SpeechDetector, SpeechOnset, SpeechProgress
 
 log = logging.getLogger(__name__)
@@ -252,10 +253,10 @@ class Hearing:
         self._attended = utterance_id
         self._since_partial_ms = max(self._settings.partial_interval_ms, OVERLAP_INTERVAL_MS)
 
-    def expect_digits(self, utterance_id: int) -> None:
-        """The utterance may be a value of digits that the agent asked for."""
+    def expect(self, utterance_id: int, value: ExpectedValue) -> None:
+        """The utterance may be the value that the agent asked for."""
         if utterance_id == self._utterance_id and self._transcriber is not None:
-            self._transcriber.expect_digits()
+            self._transcriber.expect(value)
 
     def set_endpointing(self, endpointing: act.SetEndpointing) -> None:
         """Set how long the pause of the open utterance may last."""

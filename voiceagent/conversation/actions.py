@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from voiceagent.conversation.history import Message
+from voiceagent.turn_taking.expected_value import ExpectedValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +25,11 @@ class Transcribe(Action):
 
 
 @dataclass(frozen=True, slots=True)
-class ExpectDigits(Action):
-    """The agent asked for a value of digits, and the utterance that has just begun may be it."""
+class ExpectValue(Action):
+    """The agent asked for such a value, and the utterance that has just begun may be it."""
 
     utterance_id: int
+    value: ExpectedValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,7 +369,7 @@ class Failure(Notice):
 
 AnyAction: TypeAlias = (
     Transcribe
-    | ExpectDigits
+    | ExpectValue
     | JudgeTurn
     | LanguageChanged
     | SetEndpointing

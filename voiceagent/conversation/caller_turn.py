@@ -8,7 +8,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import floor, habit, interjection, silence, tool_runs
 from voiceagent.conversation.context import take_in
-from voiceagent.conversation.endpointing_delay import delays_of, digits_asked_for, set_delays
+from voiceagent.conversation.endpointing_delay import delays_of, set_delays, value_asked_for
 from voiceagent.conversation.generation import begin
 from voiceagent.conversation.not_understood import reply_to_no_words, words_came
 from voiceagent.conversation.reply_lifecycle import FINAL, cancel, go_idle
@@ -37,8 +37,8 @@ def speech_started(step: Step, event: ev.SpeechStarted) -> None:
         step.put_caller_turn(context=())
     step.put_replies(next_reply=None)
     step.do(act.CallerStarted(event.utterance_id, event.onset_ms))
-    if digits_asked_for(step):
-        step.do(act.ExpectDigits(event.utterance_id))
+    if expected := value_asked_for(step):
+        step.do(act.ExpectValue(event.utterance_id, expected))
 
 
 def transcript(step: Step, event: ev.Transcript) -> None:

@@ -10,7 +10,8 @@ from voiceagent.conversation.speculation import said_so_far
 from voiceagent.conversation.state import Pause
 from voiceagent.conversation.step import Step
 from voiceagent.turn_taking.endpointing import EndpointingDelays
-from voiceagent.turn_taking.patience import Shape, expects_digits, pending, progress
+from voiceagent.turn_taking.expected_value import ExpectedValue, expected_value
+from voiceagent.turn_taking.patience import Shape, pending, progress
 from voiceagent.turn_taking.pause import PauseEvidence
 
 
@@ -28,9 +29,9 @@ def delays_of(step: Step, pause: Pause, words: str) -> EndpointingDelays:
     return rules.model.delays(evidence, step.language, shortest_ms=_shortest_ms(step), longest_ms=rules.max_delay_ms)
 
 
-def digits_asked_for(step: Step) -> bool:
-    """Whether the caller was asked for a value of digits."""
-    return expects_digits(_shapes(step), step.last_said)
+def value_asked_for(step: Step) -> ExpectedValue:
+    """What the caller was asked for, as far as it is known."""
+    return expected_value(_shapes(step), step.last_said, step.language)
 
 
 def _shapes(step: Step) -> Iterator[Shape]:

@@ -13,11 +13,12 @@ import numpy as np
 from faster_whisper.tokenizer import Tokenizer
 from faster_whisper.transcribe import get_suppressed_tokens
 
-from voiceagent.stt import digits
+from voiceagent.stt import leading
 from voiceagent.stt.ctranslate2_types import Alignment, Transcript
 from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord, Window
 from voiceagent.stt.loops import ends_in_a_loop, says_all_twice
 from voiceagent.stt.short_whisper import ShortWhisper
+from voiceagent.turn_taking.expected_value import ExpectedValue
 
 RATE_HZ = 16_000
 SHORTEST_LIMIT_TOKENS = 24
@@ -42,6 +43,7 @@ class Shape:
     frames: int
     prompt_tokens: int
     word_times: bool
+    expected: ExpectedValue
 
 
 class BatchDecoder:
@@ -90,7 +92,7 @@ class BatchDecoder:
     def shape(self, window: Window) -> Shape:
         """The shape that a window must share with others to be decoded beside them."""
         frames = self.model.frames_to_encode(self.model.frames_of(len(window.audio)))
-        return Shape(frames, len(self._prompt(window.prompt)), window.word_times)
+        return Shape(frames, len(self._prompt(window.prompt)), window.word_times, window.expected)
 
     def decode(self, windows: Sequence[Window]) -> list[Hypothesis]:
         """Decode windows that all have the same shape; returns one hypothesis a window, in order. Raises what CTranslate2
@@ -102,7 +104,7 @@ class BatchDecoder:
             [*self._prompt(window.prompt), *self._start(language)] for window, language in zip(windows, languages, strict=True)
         ]
         results = self._written(windows, encoded, prompts)
-        self._lead_to_digits(windows, encoded, languages, results)
+        self._lead_to_value(windows, encoded, languages, results)
         tokens = [self._text_tokens(result) for result in results]
         texts = [self._text(result) for result in results]
         if windows[0].word_times and any(texts):
@@ -158,29 +160,30 @@ class BatchDecoder:
                 results[row] = again[row]
         return results
 
-    def _lead_to_digits(
+    def _lead_to_value(
         self,
         windows: Sequence[Window],
         encoded: ctranslate2.StorageView,
         languages: Sequence[str],
         results: list[Transcript],
     ) -> None:
-        """Write short answers that may be digits once more, from the same encoding, led to digits. Where these are digits alone,
-        and likelier than what was written before, they are the result."""
+        """Write short answers once more, from the same encoding, led to what was asked for. What is such a value, and likelier
+        than what was written before, is the result."""
+        value = windows[0].expected
         asked = [
             row
-            for row, window in enumerate(windows)
-            if window.digits and languages[row] == digits.LANGUAGE and digits.is_short(self._text(results[row]))
+            for row, language in enumerate(languages)
+            if value and language == leading.LANGUAGE and leading.is_short(self._text(results[row]))
         ]
         if not asked:
             return
-        lead = [self._tokenizer.sot_prev, *self._tokenizer.encode(f" {digits.leading_text()}")]
+        lead = [self._tokenizer.sot_prev, *self._tokenizer.encode(f" {leading.leading_text(value)}")]
         prompts = [[*lead, *self._start(language)] for language in languages]
-        led = self._generate(windows, encoded, prompts, self._loop_penalty ** LOOP_POWERS[-1], digits.MOST_TOKENS)
+        led = self._generate(windows, encoded, prompts, self._loop_penalty ** LOOP_POWERS[-1], leading.MOST_TOKENS)
         for row in asked:
             is_likelier = _mean_log_probability(led[row]) > _mean_log_probability(results[row])
-            has_ended = len(self._text_tokens(led[row])) < digits.MOST_TOKENS
-            if is_likelier and has_ended and digits.is_value(self._text(led[row])):
+            has_ended = len(self._text_tokens(led[row])) < leading.MOST_TOKENS
+            if is_likelier and has_ended and leading.is_value(self._text(led[row]), value):
                 results[row] = led[row]
 
     def _text(self, result: Transcript) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from voiceagent.errors import EngineError
 from voiceagent.stt.hypothesis import Hypothesis
 from voiceagent.stt.options import StreamOptions
+from voiceagent.turn_taking.expected_value import ExpectedValue
 
 
 class DecodeDropped(EngineError):
@@ -54,9 +55,9 @@ class SttEngine(Protocol):
 
 
 @runtime_checkable
-class ExpectsDigits(Protocol):
-    """What a recogniser may offer besides: it hears digits better where it knows that some were asked for."""
+class ExpectsValues(Protocol):
+    """What a recogniser may offer besides: it hears a value better where it knows what was asked for."""
 
-    def expecting_digits(self) -> SttEngine:
-        """The same recogniser, for an utterance that may be a value of digits."""
+    def expecting(self, value: ExpectedValue) -> SttEngine:
+        """The same recogniser, for an utterance that may be such a value."""
         ...

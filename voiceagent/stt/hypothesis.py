@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from voiceagent.turn_taking.expected_value import NOTHING, ExpectedValue
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Window:
@@ -23,8 +25,8 @@ class Window:
     """The code of the language that is probably spoken in it; empty: the engine's own setting."""
     detect: bool = False
     """Whether the recogniser is to say which language it is."""
-    digits: bool = False
-    """Whether it may be a value of digits that was asked for."""
+    expected: ExpectedValue = NOTHING
+    """What was asked for, and may be said in it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from voiceagent.stt.agreement import LocalAgreement
 from voiceagent.stt.alignatt import AlignAtt, clear_of
 from voiceagent.stt.audio_window import AudioWindow
-from voiceagent.stt.engine import DecodeDropped, ExpectsDigits, SttEngine
+from voiceagent.stt.engine import DecodeDropped, ExpectsValues, SttEngine
 from voiceagent.stt.gates import rejection
 from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord
 from voiceagent.stt.options import StreamOptions
 from voiceagent.stt.stable import StableWords
+from voiceagent.turn_taking.expected_value import ExpectedValue
 
 log = logging.getLogger(__name__)
 
@@ -122,10 +123,10 @@ class UtteranceTranscriber:
         if excess > 0:
             self._audio.let_go(self._audio.start + excess)
 
-    def expect_digits(self) -> None:
-        """From now on, the utterance may be a value of digits that was asked for. Not every recogniser makes use of that."""
-        if isinstance(self._engine, ExpectsDigits):
-            self._engine = self._engine.expecting_digits()
+    def expect(self, value: ExpectedValue) -> None:
+        """From now on, the utterance may be such a value. Not every recogniser makes use of that."""
+        if isinstance(self._engine, ExpectsValues):
+            self._engine = self._engine.expecting(value)
 
     async def partial(self, *, urgent: bool = False) -> PartialText | None:
         """Decode the utterance so far; an urgent decode goes before the partials of other calls. None when nothing was said since

@@ -22,6 +22,7 @@ from voiceagent.stt.gates import rejection
 from voiceagent.stt.hypothesis import Hypothesis, Window
 from voiceagent.stt.options import StreamOptions
 from voiceagent.stt.queue import DecodeQueue
+from voiceagent.turn_taking.expected_value import NOTHING, ExpectedValue
 from voiceagent.turn_taking.spoken_language import AUTO, nearest_code
 
 if TYPE_CHECKING:
@@ -68,8 +69,8 @@ class WhisperOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     without_timestamps: bool = True
     use_prompt: bool = False
     """Whether committed words that left the audio are given to the model as its prompt."""
-    lead_digits: bool = True
-    """Whether a short answer to a question for digits is written once more, led to digits; see `stt.digits`."""
+    lead_values: bool = True
+    """Whether a short answer to a question for a value is written once more, led to such values; see `stt.leading`."""
     max_audio_s: float = 30.0
     tokens_per_second: float = 12.0
     """With 24 more, the longest transcript of a decode: a loop ends there."""
@@ -92,7 +93,7 @@ class WhisperEngine:
         self.options = options or WhisperOptions()
         self.max_audio_s = self.options.max_audio_s
         self.stream = self.options.stream
-        self._digits = False
+        self._expected = NOTHING
         from voiceagent.stt.decoder import BatchDecoder  # slow to import; only a running engine needs it
 
         model = _loaded(path, self.options)
@@ -155,7 +156,7 @@ class WhisperEngine:
             raise EngineError(f"{duration_s:.1f} s of audio for one decode: at most {self.max_audio_s:g} s")
         detect = final and self.options.language == AUTO
         known = prompt if self.options.use_prompt else ""
-        window = Window(audio, known, word_times, language=language, detect=detect, digits=self._digits)
+        window = Window(audio, known, word_times, language=language, detect=detect, expected=self._expected)
         first = await self.queue.run(window, final=final or urgent)
         if not final or not self._doubted(first, duration_s):
             return first
@@ -166,10 +167,10 @@ class WhisperEngine:
         second = await self.queue.run(replace(window, thorough=True), final=True)
         return max(first, second, key=lambda one: one.mean_log_probability)
 
-    def expecting_digits(self) -> WhisperEngine:
-        """See `ExpectsDigits`. The model and its queue are shared."""
+    def expecting(self, value: ExpectedValue) -> WhisperEngine:
+        """See `ExpectsValues`. The model and its queue are shared."""
         other = copy.copy(self)
-        other._digits = self.options.lead_digits
+        other._expected = value if self.options.lead_values else NOTHING
         return other
 
     def _doubted(self, heard: Hypothesis, duration_s: float) -> bool:

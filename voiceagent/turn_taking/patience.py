@@ -17,8 +17,6 @@ Progress = Literal["", "open", "growing", "whole"]
 
 SHOWING: frozenset[Kind] = frozenset({"digits", "characters", "phone"})
 """Values that an ordinary word cannot end."""
-OF_DIGITS: frozenset[Kind] = frozenset({"digits", "phone", "number"})
-"""Values that are said as digits or as number words."""
 SPELLED = 2
 """This many single letters or digits in a row are spelled or dictated."""
 PHONE_DIGITS = 7
@@ -52,18 +50,6 @@ def pending(shapes: Iterable[Shape], asked: str) -> tuple[Shape, ...]:
     known = tuple(shape for shape in shapes if shape.kind != "number")
     words = frozenset(bare_words(asked))
     return tuple(shape for shape in known if shape.hints & words) or tuple(shape for shape in known if shape.kind in SHOWING)
-
-
-def expects_digits(shapes: Iterable[Shape], asked: str) -> bool:
-    """Whether the agent's question is about a value that is said as digits."""
-    words = frozenset(bare_words(asked)) if "?" in asked else frozenset()
-    return any(shape.kind in OF_DIGITS and shape.hints & words for shape in shapes)
-
-
-def are_digits(text: str, language: Language) -> bool:
-    """Whether the text is digits and number words alone."""
-    pieces = [piece for piece in _PIECES.findall(text.casefold()) if piece != "."]
-    return bool(pieces) and all(piece.isdigit() or piece in language.numbers for piece in pieces)
 
 
 def progress(words: str, shapes: Sequence[Shape], language: Language) -> Progress:

@@ -1,4 +1,4 @@
-"""A question for digits tells the recogniser to expect some."""
+"""A question for a value tells the recogniser to expect it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pytest
 from tests.conversation.world import World
 from voiceagent.conversation import actions as act
 from voiceagent.conversation.rules import Phrases, Rules, ToolRule
+from voiceagent.turn_taking.expected_value import ExpectedValue
 from voiceagent.turn_taking.patience import Shape
 
 PEOPLE = Shape("number", hints=frozenset({"people"}))
@@ -25,7 +26,7 @@ def expected_after(greeting: str) -> bool:
     world.begin()
     world.play_all()
     world.speech()
-    return act.ExpectDigits(1) in world.actions
+    return act.ExpectValue(1, ExpectedValue(digits=True)) in world.actions
 
 
 @pytest.mark.parametrize("question", ["For how many people?", "Good day. What is your order number?"])
