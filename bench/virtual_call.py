@@ -70,7 +70,12 @@ class Overlap:
     @property
     def stopped_ms(self) -> float:
         """Until the last frame in which anything of the reply was heard, if it was given up."""
-        return FRAME_MS * float(max((at + 1 for at, level in enumerate(self.levels) if level), default=0))
+        return FRAME_MS * float(max((at + 1 for at, level in enumerate(self._of_reply) if level), default=0))
+
+    @property
+    def _of_reply(self) -> tuple[float, ...]:
+        """The levels until the reply was given up. What is said after that belongs to the next one."""
+        return self.levels if self.dropped_ms is None else self.levels[: int(self.dropped_ms / FRAME_MS)]
 
     @property
     def softer_ms(self) -> float | None:
@@ -80,7 +85,7 @@ class Overlap:
     @property
     def gaps(self) -> list[tuple[int, int]]:
         """Silences after which the reply went on: the first frame of each and the one after its end."""
-        edges = np.flatnonzero(np.diff([1, *(level > 0 for level in self.levels)]))
+        edges = np.flatnonzero(np.diff([1, *(level > 0 for level in self._of_reply)]))
         return [(int(start), int(end)) for start, end in zip(edges[::2], edges[1::2], strict=False)]
 
     @property

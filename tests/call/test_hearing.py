@@ -160,13 +160,14 @@ async def test_what_is_said_over_the_agent_is_decoded_at_once_and_told_frame_by_
         hearing.attend(1)
         transcriber = hearing._transcriber
         assert transcriber is not None
-        for voiced_ms in (60.0, 80.0):
+        for voiced_ms in (130.0, 150.0):
+            hearing._voiced_ms = voiced_ms
             transcriber.feed(np.ones(320, np.int16), 0.0)
             hearing._attend_to(SpeechProgress(voiced_ms, 0.0, voiced_ms))
             hearing._maybe_partial(transcriber)
         told = [await posted.get() for _ in range(4)]
         assert [type(event) for event in told] == [ev.SpeechStarted, ev.OverlapHeard, ev.OverlapHeard, ev.Transcript]
-        assert [event.voiced_ms for event in told if isinstance(event, ev.OverlapHeard)] == [60.0, 80.0]
+        assert [event.voiced_ms for event in told if isinstance(event, ev.OverlapHeard)] == [130.0, 150.0]
         assert recogniser.urgent == [True]
         hearing._attend_to(SpeechProgress(OVERLAP_MS, 0.0, OVERLAP_MS))
         assert posted.empty(), "later it is an utterance like others"

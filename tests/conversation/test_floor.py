@@ -165,3 +165,82 @@ def test_words_over_the_end_of_a_reply_are_answered_when_they_go_on_after_it() -
     world.endpoint()
     assert world.user_texts()[-1] == "And what happened to the house?"
     assert world.generations
+
+
+HUSH = Manners("duck", pause_after_ms=260, patience_ms=1000, quiet_ms=240, nothing_ms=0, hush_after_ms=100, hush_ms=180)
+
+
+def hushed_by(first_ms: float, *later: tuple[float, float, float | None]) -> World:
+    """A call in which `first_ms` of sound hush the reply; then a frame every 20 ms with (voiced, silence, chance of words)."""
+    world = telling(HUSH)
+    world.speech()
+    world.overlap(first_ms)
+    assert world.playout.paused == {1}
+    for voiced_ms, silence_ms, chance in later:
+        world.now_ms += 20
+        world.overlap(voiced_ms, silence_ms, chance)
+    return world
+
+
+def test_a_sound_that_ends_soon_hushes_the_reply_for_less_than_a_quarter_of_a_second() -> None:
+    world = hushed_by(100.0, *((120.0 + min(at, 5) * 20, max(0, at - 5) * 20.0, 0.8) for at in range(8)))
+    assert world.playout.paused == {1}
+    world.now_ms += 20
+    world.overlap(220.0, 80.0, 0.8)
+    assert not world.playout.paused
+    assert world.gains == {1: -12.0}, "it goes on softly"
+    assert done(world, act.ResumeReply) == [act.ResumeReply(1, 0, WORD_MS)]
+    world.pause_with("Okay.")
+    assert world.gains == {1: 0.0}
+    assert len(done(world, act.PauseReply)) == 1
+    world.play_all()
+    assert world.assistant_texts() == [STORY]
+
+
+def test_speech_that_goes_on_keeps_a_hushed_reply_silent_until_its_words_are_known() -> None:
+    world = hushed_by(100.0, *((120.0 + at * 20, 0.0, 0.8) for at in range(12)), *((360.0, at * 20.0, 0.8) for at in range(9)))
+    assert world.playout.paused == {1}
+    assert len(done(world, act.PauseReply)) == 1
+    world.pause_with("Tell me about the weather instead.")
+    assert world.dropped == {1}
+
+
+def test_a_cough_that_goes_on_does_not() -> None:
+    world = hushed_by(100.0, *((120.0 + at * 20, 0.0, 0.1) for at in range(40)))
+    assert not world.playout.paused
+    world.pause_with("Get me out!")
+    assert not world.dropped
+    world.play_all()
+    assert world.assistant_texts() == [STORY]
+
+
+def test_a_sound_that_is_unlike_words_hushes_nothing_from_the_beginning() -> None:
+    world = telling(HUSH)
+    world.speech()
+    for at in range(1, 60):
+        world.overlap(at * 20.0, 0.0, 0.05)
+    assert not world.playout.paused
+
+
+def test_a_command_stops_the_agent_whatever_it_sounds_like() -> None:
+    world = hushed_by(100.0, (120.0, 0.0, 0.1))
+    world.partial("Stop.")
+    assert world.dropped == {1}
+
+
+def test_words_stop_a_reply_that_went_on_again() -> None:
+    world = hushed_by(100.0, *((220.0, at * 20.0, 0.8) for at in range(3, 14)))
+    assert not world.playout.paused
+    world.pause_with("No.")
+    assert world.dropped == {1}
+
+
+def test_laughter_that_nobody_takes_for_words_does_not_take_the_floor_by_its_length() -> None:
+    world = telling(HUSH)
+    world.speech()
+    world.overlap(900.0, 0.0, 0.1)
+    world.fire("overlap")
+    assert not world.dropped
+    world.overlap(1200.0, 0.0, 0.9)
+    world.fire("overlap")
+    assert world.dropped == {1}

@@ -126,9 +126,9 @@ class World(VirtualCall):
     def partial(self, words: str) -> None:
         self.feed(ev.Transcript(self.now_ms, self.utterance, words, ""))
 
-    def overlap(self, voiced_ms: float, silence_ms: float = 0.0) -> None:
+    def overlap(self, voiced_ms: float, silence_ms: float = 0.0, words_chance: float | None = None) -> None:
         """More of the caller's speech is heard over the reply."""
-        self.feed(ev.OverlapHeard(self.now_ms, self.utterance, voiced_ms, silence_ms))
+        self.feed(ev.OverlapHeard(self.now_ms, self.utterance, voiced_ms, silence_ms, words_chance))
 
     def endpoint(self) -> None:
         self.feed(ev.Endpoint(self.now_ms, self.utterance, self.now_ms - 500))

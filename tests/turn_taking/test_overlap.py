@@ -149,3 +149,39 @@ def test_no_language_lacks_a_list() -> None:
         assert all(asdict(one.prompts).values()), one.name
         for result in [value for name, value in asdict(one.prompts).items() if name.startswith("tool_")]:
             assert isinstance(json.loads(result), dict), one.name
+
+
+@pytest.mark.parametrize("words", ["Get me out!", "Oh, sorry.", "I'm amazing.", "hahahahahaha"])
+def test_what_a_recogniser_makes_of_a_cough_or_a_laugh_does_not_take_the_floor(words: str) -> None:
+    unlike_words = Overlap(words, 900.0, True, SAID, UNHEARD, 0.1)
+    assert classify(unlike_words, language("en")) == "continue"
+
+
+@pytest.mark.parametrize(
+    ("code", "laughter"),
+    [
+        ("en", "Hahahaha"), ("en", "Ha ha ha!"), ("en", "Hehe"), ("de", "Hihihi"), ("es", "Jajaja"), ("fr", "Ah ah ah"),
+        ("it", "Ahahah"), ("nl", "Haha"), ("pt", "Kkkk"), ("pt", "rsrs"),
+    ],
+)  # fmt: skip
+def test_written_laughter_does_not_take_the_floor_in_any_language(code: str, laughter: str) -> None:
+    assert verdict(laughter, 1500.0, code=code) == "continue"
+
+
+def test_words_in_which_laughter_is_hidden_are_words() -> None:
+    assert verdict("He hit me.", 900.0) == "yield"
+    assert verdict("Haha, that is wrong.", 900.0) == "yield"
+
+
+@pytest.mark.parametrize("code", sorted(LANGUAGES))
+def test_every_language_knows_how_laughter_is_written(code: str) -> None:
+    assert LANGUAGES[code].laughs
+
+
+@pytest.mark.parametrize("words", ["Stop.", "Wait", "No."])
+def test_a_command_takes_the_floor_whatever_it_sounds_like(words: str) -> None:
+    assert classify(Overlap(words, 200.0, True, SAID, UNHEARD, 0.01), language("en")) == "yield"
+
+
+def test_several_words_are_believed_whatever_they_sound_like() -> None:
+    assert classify(Overlap("I want to go to Rome", 900.0, True, SAID, UNHEARD, 0.01), language("en")) == "yield"

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voiceagent.audio.prosody import prosody_of
+from voiceagent.audio.wordlike import LEAD_MS, MAX_SOUND_SAMPLES, words_chance
 from voiceagent.call.scope import CallScope
 from voiceagent.config import TurnSettings
 from voiceagent.conversation import actions as act
@@ -45,6 +46,8 @@ OVERLAP_SHARE = 0.6
 """The same share for speech over the agent, where the first words are urgent."""
 OVERLAP_INTERVAL_MS = 80.0
 """The shortest interval between partial decodes for speech over the agent."""
+OVERLAP_FROM_MS = 140.0
+"""How much of it is decoded first. Recognisers make anything of less, and the next decode would come later."""
 OVERLAP_MS = 2000.0
 """How much speech over the agent is decoded this way."""
 PROSODY_FRAMES = 75
@@ -52,6 +55,7 @@ PROSODY_FRAMES = 75
 KEPT_FRAMES = 400
 """The last 8 s of audio, for the turn judges."""
 SAMPLES_PER_MS = 16
+FRAME_SAMPLES = 320
 OWNER = "hearing"
 
 
@@ -92,6 +96,8 @@ class Hearing:
         self._recent: deque[NDArray[np.int16]] = deque(maxlen=KEPT_FRAMES)
         self._utterance_samples = 0
         """The length of the latest utterance, with its preroll and its pauses."""
+        self._sound_samples = 0
+        """The latest utterance from `LEAD_MS` before its onset on, with its pauses."""
         self._voiced_ms = 0.0
         self._words = ""
         self._wordless = False
@@ -119,6 +125,7 @@ class Hearing:
         now_ms = self._clock.now_ms()
         self._recent.append(frame.pcm)
         self._utterance_samples += len(frame.pcm)
+        self._sound_samples += len(frame.pcm)
         at_ms = self._clock.at_ms(frame.received_ms)
         progress = self._detector.feed(frame.pcm if frame.cleaned is None else frame.cleaned, at_ms, frame.pcm)
         if progress is None:
@@ -139,8 +146,9 @@ class Hearing:
     def _attend_to(self, progress: SpeechProgress) -> None:
         """Report speech over the agent's reply frame by frame, while it is new."""
         if self._attended == self._utterance_id and progress.voiced_ms < OVERLAP_MS:
+            chance = words_chance(self._last_audio(min(self._sound_samples, MAX_SOUND_SAMPLES)))
             now_ms = self._clock.now_ms()
-            self._post(ev.OverlapHeard(now_ms, self._utterance_id, progress.voiced_ms, progress.silence_ms))
+            self._post(ev.OverlapHeard(now_ms, self._utterance_id, progress.voiced_ms, progress.silence_ms, chance))
 
     def _follow(self, utterance: UtteranceTranscriber, progress: SpeechProgress) -> None:
         """Check whether the utterance goes on, pauses, or ends."""
@@ -182,6 +190,7 @@ class Hearing:
         self._transcriber = UtteranceTranscriber(self._engine, language=self.language, heard=self._heard)
         self._transcriber.begin(self._utterance_id, onset.audio)
         self._utterance_samples = len(onset.audio)
+        self._sound_samples = int((self._clock.now_ms() - onset.onset_ms + LEAD_MS) * SAMPLES_PER_MS)
         self._is_open = True
         self._since_partial_ms = 0.0
         self._decoding = self._paused = False
@@ -218,7 +227,10 @@ class Hearing:
 
     def _maybe_partial(self, transcriber: UtteranceTranscriber) -> None:
         self._since_partial_ms += FRAME_MS
-        urgent = self._attended == self._utterance_id and self._voiced_ms < OVERLAP_MS
+        attended = self._attended == self._utterance_id
+        if attended and self._voiced_ms < OVERLAP_FROM_MS:
+            return
+        urgent = attended and self._voiced_ms < OVERLAP_MS
         interval_ms = float(self._settings.partial_interval_ms)
         if urgent:
             interval_ms = min(interval_ms, OVERLAP_INTERVAL_MS)
@@ -244,7 +256,11 @@ class Hearing:
 
     def utterance_audio(self) -> NDArray[np.int16]:
         """The latest utterance, at most its last 8 s; mono 16 kHz."""
-        return np.concatenate(self._recent)[-self._utterance_samples :] if self._utterance_samples else np.zeros(0, np.int16)
+        return self._last_audio(self._utterance_samples)
+
+    def _last_audio(self, samples: int) -> NDArray[np.int16]:
+        frames = [*self._recent][-(samples // FRAME_SAMPLES + 1) :]
+        return np.concatenate(frames)[-samples:] if frames and samples else np.zeros(0, np.int16)
 
     # --- what the turn engine asks for ---
 

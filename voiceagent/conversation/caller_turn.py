@@ -17,7 +17,7 @@ from voiceagent.conversation.speculative_tools import run_predicted
 from voiceagent.conversation.state import NextReply, Pause, Phase, Utterance
 from voiceagent.conversation.step import Step
 from voiceagent.turn_taking.endpointing import EndpointingDelays
-from voiceagent.turn_taking.overlap import Overlap, Verdict, classify, leaning
+from voiceagent.turn_taking.overlap import Verdict, classify
 from voiceagent.turn_taking.spoken_language import AUTO
 
 _HEARD = (Phase.HEARING, Phase.FINALISING)
@@ -49,7 +49,8 @@ def transcript(step: Step, event: ev.Transcript) -> None:
     step.put_utterance(partial=words, stable=event.stable)
     step.do(act.CallerPartial(event.utterance_id, event.stable, event.unstable))
     if step.spoken() is not None:
-        _judge(step, words, event.at_ms - step.state.utterance.onset_ms, silent=False)
+        voiced_ms = step.state.utterance.voiced_ms
+        _judge(step, words, event.at_ms - step.state.utterance.onset_ms if voiced_ms is None else voiced_ms, silent=False)
     elif step.state.phase is Phase.HEARING and words != before:
         prefill(step, event.stable, words)
 
@@ -86,14 +87,6 @@ def speech_paused(step: Step, event: ev.SpeechPaused) -> None:
         step.do(act.Transcribe(event.utterance_id))
     else:
         set_delays(step, delays_of(step, pause, step.state.utterance.partial))
-
-
-def overlap_heard(step: Step, event: ev.OverlapHeard) -> None:
-    """More of the caller's speech over the agent was heard."""
-    if event.utterance_id == step.state.utterance.utterance_id and step.spoken() is not None:
-        words = step.state.utterance.partial
-        leans = leaning(words, _overlap(step, words, event.voiced_ms), step.language)
-        floor.more_heard(step, event.voiced_ms, event.silence_ms, leans)
 
 
 def speech_resumed(step: Step, event: ev.SpeechResumed) -> None:
@@ -248,16 +241,10 @@ def _note_language(step: Step, heard: str, words: str) -> None:
 # --- speech over the agent's --------------------------------------------------------------------------------------------
 
 
-def _overlap(step: Step, words: str, voiced_ms: float, *, silent: bool = False) -> Overlap:
-    reply = step.spoken()
-    heard, unheard = (reply.heard, reply.unheard) if reply is not None else ("", "")
-    return Overlap(words, voiced_ms, silent, heard, unheard)
-
-
 def _verdict(step: Step, words: str, voiced_ms: float, *, silent: bool) -> Verdict:
     if step.spoken() is None:
         return "yield"
-    return classify(_overlap(step, words, voiced_ms, silent=silent), step.language)
+    return classify(floor.overlap_of(step, words, voiced_ms, silent=silent), step.language)
 
 
 def _judge(step: Step, words: str, voiced_ms: float, *, silent: bool) -> None:
@@ -275,12 +262,12 @@ def _judge(step: Step, words: str, voiced_ms: float, *, silent: bool) -> None:
         step.do(act.DiscardUtterance(utterance_id), act.CallerStopped(utterance_id, end_ms), act.CallerFinal(utterance_id, words))
         _carry_on(step, words, end_ms)
     else:
-        floor.more_heard(step, voiced_ms, 0.0, leaning(words, _overlap(step, words, voiced_ms), step.language))
+        floor.more_heard(step, words, voiced_ms, 0.0)
 
 
 def _yield_to_caller(step: Step) -> None:
     """The agent yields to the open utterance, which answers its question or interrupts it."""
-    step.put_utterance(interrupts=not _overlap(step, "", 0.0).asked)
+    step.put_utterance(interrupts=not floor.overlap_of(step, "", 0.0).asked)
     habit.takes_the_floor(step)
     cancel(step, "interrupted")
 
@@ -290,13 +277,6 @@ def _carry_on(step: Step, words: str, end_ms: float) -> None:
     step.clear_timers([FINAL])
     step.put_utterance(pause=None)
     floor.keep(step, words, end_ms)
-
-
-def overlap_lasts(step: Step) -> None:
-    """The caller has spoken over the agent for long, and nobody understood a word. The caller takes the floor."""
-    if step.state.phase is Phase.HEARING and step.state.utterance.pause is None:
-        step.put_utterance(interrupts=True)
-        cancel(step, "interrupted")
 
 
 def final_is_late(step: Step) -> None:

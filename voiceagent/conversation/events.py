@@ -69,6 +69,8 @@ class OverlapHeard(Event):
     """Speech so far, pauses left out."""
     silence_ms: float
     """Audio received since the last voiced sample."""
+    words_chance: float | None = None
+    """The chance, 0 to 1, that the sound so far is words, and no cough, laugh or hum. None: the sound was not judged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,7 @@ def _timer_fired(step: Step, event: ev.TimerFired) -> None:
     elif event.name == FINAL and step.state.phase is Phase.FINALISING:
         caller_turn.final_is_late(step)
     elif event.name == OVERLAP:
-        caller_turn.overlap_lasts(step)
+        floor.overlap_lasts(step)
     elif event.name == GO_ON:
         floor.go_on(step)
     elif event.name == FILLER:
@@ -192,7 +192,7 @@ TABLE: Mapping[type[ev.Event], Row] = dict(
         _row(ev.Transcript,             _CALLER,                 caller_turn.transcript,               _KEPT),
         _row(ev.SpeechPaused,           (_HEARING,),             caller_turn.speech_paused,            _BEGUN),
         _row(ev.SpeechResumed,          (_HEARING,),             caller_turn.speech_resumed),
-        _row(ev.OverlapHeard,           (_HEARING,),             caller_turn.overlap_heard),
+        _row(ev.OverlapHeard,           (_HEARING,),             floor.overlap_heard),
         _row(ev.TurnJudged,             (_HEARING,),             caller_turn.turn_judged),
         _row(ev.SilenceReached,         (_HEARING,),             caller_turn.silence_reached),
         _row(ev.Endpoint,               (_HEARING,),             caller_turn.endpoint,                 (_FINALISING, *_ANSWERED)),

@@ -138,13 +138,20 @@ class Utterance(Struct, frozen=True):
     """Set while the utterance is silent."""
     interrupts: bool = False
     """Whether the agent yielded the floor to it, without having asked for it."""
+    words_chance: float | None = None
+    """The chance that its sound is words, if it is spoken over the agent (`events.OverlapHeard`)."""
+    voiced_ms: float | None = None
+    """How much speech it has so far, if it is spoken over the agent and its sound was judged."""
+    hushed_ms: float | None = None
+    """When it hushed the live reply."""
 
 
 class Replies(Struct, frozen=True):
     """How the live reply is spoken, and what one reply leaves for the next, besides the history."""
 
-    voice: Literal["full", "ducked", "paused"] = "full"
-    """How loud the live reply is while the caller speaks over it, or just after."""
+    voice: Literal["full", "ducked", "hushed", "paused"] = "full"
+    """How loud the live reply is while the caller speaks over it, or just after. A hushed one is silent for a moment, a paused
+    one until it is known what the caller said."""
     cancelling: Reply | None = None
     """The cancelled reply whose `PlayoutStopped` has not come yet."""
     unheard_text: str = ""

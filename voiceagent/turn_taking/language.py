@@ -145,6 +145,8 @@ class Language:
     """Words beside a command that ask for nothing: of politeness, of time, of address."""
     backchannels: frozenset[str] = frozenset()
     """Words that make up backchannels."""
+    laughs: frozenset[str] = frozenset()
+    """Syllables of which laughter is written: "ha", "he"."""
     whole_turns: frozenset[tuple[str, ...]] = frozenset()
     """Fixed expressions that are a turn by themselves: thanks, farewells, pleasantries, and remarks that close a matter. Those
     with which people also begin a longer turn are left out: greetings, "yes", "sorry"."""

@@ -1,6 +1,7 @@
 """What the agent does with its own voice while the caller speaks over it, before it is known whether they take the floor. It may
-fall silent at once, speak softly, or go on. The values also say how much speech makes it fall silent, and how long it stays
-silent after a backchannel. Pure values of the rules. `overlap` decides what a sound was once it is over."""
+fall silent at once, speak softly, or go on. The values also say how much sound hushes it for a moment, how much speech silences
+it, and how long it stays silent after a backchannel. Pure values of the rules. `overlap` decides what a sound was once it is
+over."""
 
 from __future__ import annotations
 
@@ -9,12 +10,27 @@ from typing import Literal
 
 from msgspec import Struct
 
-from voiceagent.turn_taking.overlap import Leaning
+from voiceagent.turn_taking.overlap import UNLIKE_WORDS, Leaning
 
 Onset = Literal["pause", "duck", "go on"]
 
 STILL_SPEAKING_MS = 40.0
 """A shorter silence counts as part of a word."""
+SURELY_NO_WORDS = 0.1
+"""A sound whose chance to be words is below this is none, however short it is so far."""
+
+
+class Heard(Struct, frozen=True):
+    """What is heard of the caller's speech over the agent so far."""
+
+    voiced_ms: float
+    """Speech, pauses left out."""
+    silence_ms: float
+    """The silence at its end."""
+    words: Leaning
+    """What its words look like."""
+    words_chance: float | None = None
+    """The chance, 0 to 1, that the sound is words. None if it was not judged."""
 
 
 class Manners(Struct, frozen=True):
@@ -31,22 +47,42 @@ class Manners(Struct, frozen=True):
     """After a backchannel that paused the reply, the caller may go on; the agent goes on after this silence."""
     nothing_ms: float = 240.0
     """The same after a sound without words, which may have been the beginning of some."""
+    hush_after_ms: float = 0.0
+    """This much sound hushes the reply for a moment, unless it is unlike words. 0: none does."""
+    hush_ms: float = 0.0
+    """How long this moment is."""
 
-    def pauses(self, voiced_ms: float, silence_ms: float, words: Leaning) -> bool:
-        """Whether a reply that is being said pauses. It depends on the caller's speech so far, the silence at its end, and what
-        its words look like."""
-        if words == "taking":
+    def hushes(self, heard: Heard) -> bool:
+        """Whether a reply that is being said is hushed for a moment. Of so little sound the judgement is unsure, so only what is
+        surely no words is left out."""
+        surely_none = heard.words_chance is not None and heard.words_chance < SURELY_NO_WORDS
+        return 0 < self.hush_after_ms <= heard.voiced_ms and heard.silence_ms < STILL_SPEAKING_MS and not surely_none
+
+    def stays_hushed(self, heard: Heard) -> bool:
+        """Whether a reply that was hushed for a moment stays so, because the caller is still saying something. Otherwise it was
+        probably no interruption."""
+        return heard.words != "listening" and heard.silence_ms < STILL_SPEAKING_MS and not _unlike_words(heard)
+
+    def pauses(self, heard: Heard) -> bool:
+        """Whether a reply that is being said pauses until it is known what the caller said."""
+        if heard.words == "taking":
             return True
-        if silence_ms >= STILL_SPEAKING_MS:
+        if heard.silence_ms >= STILL_SPEAKING_MS or _unlike_words(heard):
             return False
-        return voiced_ms >= (self.patience_ms if words == "listening" else self.pause_after_ms)
+        return heard.voiced_ms >= (self.patience_ms if heard.words == "listening" else self.pause_after_ms)
+
+
+def _unlike_words(heard: Heard) -> bool:
+    return heard.words_chance is not None and heard.words_chance < UNLIKE_WORDS
 
 
 EAGER = Manners("pause")
 MANNERS: Mapping[str, Manners] = {
-    "eager": EAGER,
-    "duck": Manners("duck", pause_after_ms=420.0, patience_ms=1000.0),
-    "wait": Manners("go on", pause_after_ms=420.0, patience_ms=1000.0),
+    "eager": Manners(
+        "duck", pause_after_ms=260.0, patience_ms=1000.0, quiet_ms=240.0, nothing_ms=0.0, hush_after_ms=100.0, hush_ms=200.0
+    ),
+    "duck": Manners("duck", pause_after_ms=420.0, patience_ms=1000.0, quiet_ms=240.0),
+    "wait": Manners("go on", pause_after_ms=420.0, patience_ms=1000.0, quiet_ms=240.0),
 }
 """By the name in `turn.overlap`. The lengths were chosen on the sounds of `models/train/overlap_sounds.py`: the shortest that
 keep audible pauses below 10 % there."""

@@ -18,8 +18,12 @@ SHORT_WORD_MS = 600.0
 SHORT_MS = 800.0
 """In so little speech, one word is a backchannel too, and so are two with a backchannel among them. Recognisers are worst at what
 people mumble while they listen, and may write any word for it."""
-FASTEST_PAIR_MS = 300.0
-"""Any two words in less time than they take to say are a backchannel too."""
+FASTEST_WORD_MS = 130.0
+"""Any two or three words in less time than they take to say, this much each, are a backchannel too."""
+UNLIKE_WORDS = 0.4
+"""The sound is no words if the chance that it is some is below this: a cough, a laugh, a hum."""
+MISHEARD_WORDS = 3
+"""This many words, at most, recognisers write for such a sound ("Get me out!" for a cleared throat). More were said."""
 ECHO_WORDS = 2
 """This many words in a row that the agent has just said are its echo."""
 REMEMBERED_WORDS = 40
@@ -44,6 +48,13 @@ class Overlap:
     """The agent's reply, as far as the caller heard it; empty if nothing of it was heard."""
     unheard: str
     """The rest of it."""
+    words_chance: float | None = None
+    """The chance, 0 to 1, that the sound is words. None if it was not judged."""
+
+    @property
+    def unlike_words(self) -> bool:
+        """Whether it sounds like a cough, a laugh or a hum, and not like words."""
+        return self.words_chance is not None and self.words_chance < UNLIKE_WORDS
 
     @property
     def asked(self) -> bool:
@@ -73,8 +84,11 @@ def classify(overlap: Overlap, language: Language) -> Verdict:
     believed = overlap.silent or overlap.voiced_ms >= MIN_VOICED_MS
     if not overlap.heard or not language.is_known:
         return "yield" if believed else "wait"
-    if is_command(words, language):
+    misheard = overlap.unlike_words and len(words) <= MISHEARD_WORDS
+    if is_halt(words, language) or (is_command(words, language) and not misheard):
         return "yield"
+    if misheard or is_laughter(words, language):
+        return undecided
     if _is_listening(words, overlap, language):
         return "yield" if overlap.asked and overlap.silent else undecided
     return "yield" if believed else "wait"
@@ -86,8 +100,10 @@ def leaning(words: str, overlap: Overlap, language: Language) -> Leaning:
     known = bare_words(words)
     if not known:
         return "unknown"
-    if is_echo(known, overlap.may_echo) or language.backchannels.issuperset(known):
+    if is_echo(known, overlap.may_echo) or language.backchannels.issuperset(known) or is_laughter(known, language):
         return "listening"
+    if overlap.unlike_words and len(known) <= MISHEARD_WORDS:
+        return "unknown"
     if len(known) == 1 and known[0] not in language.openers and overlap.voiced_ms < SHORT_WORD_MS:
         return "unknown"
     return "taking"
@@ -98,17 +114,32 @@ def is_command(words: list[str], language: Language) -> bool:
     return not language.commands.isdisjoint(words) or has_phrase(words, language.command_phrases | language.halts)
 
 
+def is_halt(words: list[str], language: Language) -> bool:
+    """Whether the words tell the agent to stop or refuse. Those are believed whatever they sound like."""
+    return not language.no.isdisjoint(words) or has_phrase(words, language.halts)
+
+
 def _is_listening(words: list[str], overlap: Overlap, language: Language) -> bool:
     """Whether the words so far are only a backchannel. A few words may still become more."""
     if len(words) <= MAX_BACKCHANNEL_WORDS and language.backchannels.issuperset(words):
         return True
-    if len(words) > 2 or not 0 < overlap.voiced_ms < SHORT_MS:
+    if not 0 < overlap.voiced_ms < SHORT_MS:
+        return False
+    if 1 < len(words) <= MISHEARD_WORDS and overlap.voiced_ms < len(words) * FASTEST_WORD_MS:
+        return True
+    if len(words) > 2:
         return False
     if not overlap.silent:
         return True
     if len(words) == 2:
-        return overlap.voiced_ms < FASTEST_PAIR_MS or not language.backchannels.isdisjoint(words)
+        return not language.backchannels.isdisjoint(words)
     return overlap.voiced_ms < SHORT_WORD_MS and words[0] not in language.openers and not words[0].isdigit()
+
+
+def is_laughter(words: list[str], language: Language) -> bool:
+    """Whether the words are written laughter: syllables of it, two or more, and nothing else."""
+    syllables = "|".join(sorted(language.laughs, key=len, reverse=True))
+    return bool(syllables) and re.fullmatch(f"(?:{syllables}){{2,}}h?", "".join(words)) is not None
 
 
 def is_echo(words: list[str], said: list[str]) -> bool:

@@ -54,6 +54,7 @@ GERMAN = Language(
         """mm mhm hm hmm hmmm äh ähm ah aha ach oh ja jo jep ok okay genau richtig gut schön klar stimmt super prima toll
         echt wirklich verstehe ich alles danke so na interessant"""
     ),
+    laughs=word_set("ha he hi ho hä hah heh"),
     whole_turns=phrase_set(
         "danke|danke schön|danke sehr|danke dir|danke ihnen|vielen dank|vielen lieben dank|besten dank|herzlichen dank|"
         "tschüss|tschüs|ciao|auf wiedersehen|auf wiederhören|wiederhören|gute nacht|bis bald|bis dann|bis morgen|"

@@ -48,6 +48,7 @@ ENGLISH = Language(
         """mm mhm mmhm mmhmm hm hmm hmmm uh uhhuh huh um ah aha oh yeah yes yep yup ok okay right sure good great nice
         fine cool exactly indeed true wow really i see got it alright thanks thank you all of course"""
     ),
+    laughs=word_set("ha he hi ho hah heh"),
     whole_turns=phrase_set(
         "thanks|thanks a lot|thank you|thank you very much|thank you so much|many thanks|cheers|goodbye|good bye|bye|"
         "bye bye|good night|see you|see you later|see you soon|see you then|see you tomorrow|take care|have a nice day|"

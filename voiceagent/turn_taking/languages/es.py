@@ -45,6 +45,7 @@ SPANISH = Language(
         """mm mhm hm hmm ah aja ajá eh oh sí si ya vale claro bien bueno okay ok exacto cierto genial perfecto de acuerdo
         entiendo verdad gracias muy anda"""
     ),
+    laughs=word_set("ja je ji jo ha he"),
     whole_turns=phrase_set(
         "gracias|muchas gracias|mil gracias|muchísimas gracias|adiós|chao|hasta luego|hasta pronto|hasta mañana|"
         "hasta la vista|buenas noches|nos vemos|cuídate|que tenga un buen día|que tengas un buen día|eso es todo|"

@@ -45,6 +45,7 @@ FRENCH = Language(
         """mm mhm hm hmm ah ha eh euh oh oui ouais ok okay d'accord daccord bien bon voilà exact exactement super parfait
         très vrai vraiment je vois merci tout à fait"""
     ),
+    laughs=word_set("ha hé he hi ho ah"),
     whole_turns=phrase_set(
         "merci|merci beaucoup|merci bien|merci à vous|mille mercis|au revoir|bonne nuit|bonne journée|bonne soirée|"
         "à bientôt|à demain|à plus tard|à tout à l'heure|prenez soin de vous|c'est tout|ce sera tout|rien d'autre|"

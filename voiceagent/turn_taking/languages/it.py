@@ -45,6 +45,7 @@ ITALIAN = Language(
         """mm mhm hm hmm ah eh oh sì si certo ok okay bene esatto giusto vero perfetto ottimo capito ho capisco davvero
         d'accordo grazie già"""
     ),
+    laughs=word_set("ah ha eh he ih hi"),
     whole_turns=phrase_set(
         "grazie|grazie mille|molte grazie|tante grazie|grazie a lei|grazie a te|arrivederci|buonanotte|buona notte|"
         "buona giornata|buona serata|a presto|a domani|a dopo|ci vediamo|stammi bene|è tutto|questo è tutto|nient'altro|"

@@ -48,6 +48,7 @@ DUTCH = Language(
         """mm mhm hm hmm eh uh ah aha oh ja jo ok oké okay precies juist goed mooi leuk prima klopt echt snap begrijp ik
         dank zeker inderdaad nou"""
     ),
+    laughs=word_set("ha he hi ho hè"),
     whole_turns=phrase_set(
         "bedankt|dank je|dank je wel|dankjewel|dank u|dank u wel|dankuwel|hartelijk dank|hartelijk bedankt|"
         "heel erg bedankt|doei|tot ziens|tot straks|tot morgen|tot dan|tot later|goedenacht|welterusten|fijne dag|"

@@ -45,6 +45,7 @@ PORTUGUESE = Language(
         """mm mhm hm hmm ah aham uhum eh oh sim é claro certo ok okay bem bom isso exato verdade legal ótimo perfeito
         entendi tá sei obrigado obrigada pois"""
     ),
+    laughs=word_set("ha he hi ah hua hue k ka ke rs"),
     whole_turns=phrase_set(
         "obrigado|obrigada|muito obrigado|muito obrigada|valeu|tchau|adeus|até logo|até já|até amanhã|até breve|até mais|"
         "tenha um bom dia|bom descanso|é só isso|é tudo|só isso|mais nada|deixa para lá|deixa pra lá|não importa|"
