@@ -14,7 +14,7 @@ NOTHING = np.zeros(0, np.int16)
 
 
 def outcome(*levels: float, yielded: bool = False, words: str = "") -> Overlap:
-    return Overlap(yielded, 100.0 if yielded else None, levels, 60.0, words, 0.0)
+    return Overlap(yielded, 20.0 * len(levels) if yielded else None, levels, 60.0, words, 0.0)
 
 
 def test_an_interruption_has_stopped_the_reply_with_the_last_frame_that_is_heard() -> None:

@@ -71,7 +71,7 @@ def test_speech_that_lasts_pauses_the_reply_and_words_drop_it(manners: Manners) 
 def test_first_words_that_are_no_backchannel_pause_the_reply() -> None:
     world = telling(DUCK)
     world.speech()
-    world.now_ms += 100
+    world.now_ms += 220
     world.partial("I need")
     assert world.playout.paused == {1}
     assert not world.drops

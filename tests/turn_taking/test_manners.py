@@ -76,3 +76,8 @@ def test_a_hushed_reply_stays_silent_for_what_is_still_said_and_sounds_like_word
 
 def test_no_manners_fall_silent_at_the_mere_onset() -> None:
     assert {name: manners.onset for name, manners in MANNERS.items()} == {"eager": "duck", "duck": "duck", "wait": "go on"}
+
+
+def test_words_in_less_speech_than_they_take_look_like_nothing() -> None:
+    assert leaning("Thought it", Overlap("", 220, False, "Once upon a time", ""), language("en")) == "unknown"
+    assert leaning("Thought it", Overlap("", 300, False, "Once upon a time", ""), language("en")) == "taking"

@@ -79,7 +79,7 @@ def _unlike_words(heard: Heard) -> bool:
 EAGER = Manners("pause")
 MANNERS: Mapping[str, Manners] = {
     "eager": Manners(
-        "duck", pause_after_ms=260.0, patience_ms=1000.0, quiet_ms=240.0, nothing_ms=0.0, hush_after_ms=100.0, hush_ms=200.0
+        "duck", pause_after_ms=280.0, patience_ms=1000.0, quiet_ms=240.0, nothing_ms=0.0, hush_after_ms=100.0, hush_ms=200.0
     ),
     "duck": Manners("duck", pause_after_ms=420.0, patience_ms=1000.0, quiet_ms=240.0),
     "wait": Manners("go on", pause_after_ms=420.0, patience_ms=1000.0, quiet_ms=240.0),

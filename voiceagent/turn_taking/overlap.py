@@ -19,7 +19,7 @@ SHORT_MS = 800.0
 """In so little speech, one word is a backchannel too, and so are two with a backchannel among them. Recognisers are worst at what
 people mumble while they listen, and may write any word for it."""
 FASTEST_WORD_MS = 130.0
-"""Any two or three words in less time than they take to say, this much each, are a backchannel too."""
+"""Two or three words in less speech than they take, this much each, are misheard, and a backchannel too."""
 UNLIKE_WORDS = 0.4
 """The sound is no words if the chance that it is some is below this: a cough, a laugh, a hum."""
 MISHEARD_WORDS = 3
@@ -102,7 +102,7 @@ def leaning(words: str, overlap: Overlap, language: Language) -> Leaning:
         return "unknown"
     if is_echo(known, overlap.may_echo) or language.backchannels.issuperset(known) or is_laughter(known, language):
         return "listening"
-    if overlap.unlike_words and len(known) <= MISHEARD_WORDS:
+    if (overlap.unlike_words and len(known) <= MISHEARD_WORDS) or _too_fast(known, overlap.voiced_ms):
         return "unknown"
     if len(known) == 1 and known[0] not in language.openers and overlap.voiced_ms < SHORT_WORD_MS:
         return "unknown"
@@ -125,7 +125,7 @@ def _is_listening(words: list[str], overlap: Overlap, language: Language) -> boo
         return True
     if not 0 < overlap.voiced_ms < SHORT_MS:
         return False
-    if 1 < len(words) <= MISHEARD_WORDS and overlap.voiced_ms < len(words) * FASTEST_WORD_MS:
+    if _too_fast(words, overlap.voiced_ms):
         return True
     if len(words) > 2:
         return False
@@ -134,6 +134,11 @@ def _is_listening(words: list[str], overlap: Overlap, language: Language) -> boo
     if len(words) == 2:
         return not language.backchannels.isdisjoint(words)
     return overlap.voiced_ms < SHORT_WORD_MS and words[0] not in language.openers and not words[0].isdigit()
+
+
+def _too_fast(words: list[str], voiced_ms: float) -> bool:
+    """Whether these are a few words in less speech than they take."""
+    return 1 < len(words) <= MISHEARD_WORDS and 0 < voiced_ms < len(words) * FASTEST_WORD_MS
 
 
 def is_laughter(words: list[str], language: Language) -> bool:
