@@ -4,7 +4,8 @@
 
 The learning rate rises over the first steps, is constant, and falls to almost nothing over the last three tenths of the minutes
 or tokens. A checkpoint is written every five minutes and at the end; --resume goes on from it, --adapter from an exported
-adapter, as a new training. The curve goes to DIR/curve.jsonl.
+adapter, as a new training. --spoken teaches where callers' turns end (`adapter_spoken`) beside the conversations. The curve
+goes to DIR/curve.jsonl.
 Each worker learns from conversations of its own on one core; every minute their adapters become the mean of all (local SGD,
 Stich 2019), which costs two small models less than two threads that wait for each other in every product of matrices.
 """
@@ -29,6 +30,7 @@ from models.train.adapter_attention import attend_in_matrices
 from models.train.adapter_base import Base
 from models.train.adapter_layers import LORA_NAMES, Arithmetic, adapt, fastest
 from models.train.adapter_rows import LONGEST, UNLEARNED, Row, Rows
+from models.train.adapter_spoken import ENDS, ending_ids
 
 RATE, WARMUP_STEPS, FALLING_SHARE, LEAST = 1.5e-3, 30, 0.3, 0.02
 ROWS_A_STEP = 2
@@ -40,6 +42,20 @@ ROUND_S = 60.0
 """After which the workers share what they learned."""
 TINY_LONGEST = 4096
 """A small vocabulary needs many tokens."""
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """What is learned, and how fast."""
+
+    longest: int
+    """Tokens of a row."""
+    heard: Sequence[str]
+    spoken_share: float
+    """Of the rows, those of callers' turns."""
+    rate: float
+    top: int
+    """So many layers learn, from the top; 0: all."""
 
 
 @dataclass
@@ -64,17 +80,18 @@ def factor(step: int, share: float) -> float:
 class Trainer:
     """Model, optimiser and data."""
 
-    def __init__(
-        self, base: Base, out: Path, seed: int, arithmetic: Arithmetic, longest: int, worker: int = 0, heard: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, base: Base, out: Path, seed: int, arithmetic: Arithmetic, lessons: Lessons, worker: int = 0) -> None:
         self._out, self._model, self._seed, self._worker = out, base.model, seed, worker
         torch.manual_seed(seed)
         self._layers = adapt(base.model, arithmetic)
+        for layer in base.model.model.layers[: -lessons.top] if lessons.top else ():
+            layer.requires_grad_(False)
         attend_in_matrices(base.model)
         self._parameters = [p for p in base.model.parameters() if p.requires_grad]
-        self._adam = torch.optim.AdamW(self._parameters, RATE, weight_decay=0, betas=(0.9, 0.98))
+        self._adam = torch.optim.AdamW(self._parameters, lessons.rate, weight_decay=0, betas=(0.9, 0.98))
         self._head = base.model.lm_head.weight.detach().bfloat16().t()
-        self._tokenizer, self._longest, self._heard = base.tokenizer, longest, heard
+        self._tokenizer, self._lessons = base.tokenizer, lessons
+        self._endings = torch.tensor(ending_ids(base.tokenizer))
         self.progress = Progress()
 
     def resume(self) -> None:
@@ -102,7 +119,8 @@ class Trainer:
 
     def run(self, minutes: float, tokens: float) -> None:
         """Train until the minutes or the tokens are used up."""
-        rows = Rows(self._tokenizer, 1000 * (self._seed + self.progress.step) + self._worker, self._longest, self._heard)
+        seed = 1000 * (self._seed + self.progress.step) + self._worker
+        rows = Rows(self._tokenizer, seed, self._lessons.longest, self._lessons.heard, self._lessons.spoken_share)
         saved = time.monotonic()
         with (self._out / f"curve{self._worker or ''}.jsonl").open("a") as curve:
             while self.progress.share(minutes, tokens) < 1:
@@ -148,7 +166,7 @@ class Trainer:
             parameter.grad.mul_(TYPICAL_TOKENS / learned)
         torch.nn.utils.clip_grad_norm_(self._parameters, 1.0)
         for group in self._adam.param_groups:
-            group["lr"] = RATE * factor
+            group["lr"] = self._lessons.rate * factor
         self._adam.step()
         self._adam.zero_grad()
         self.progress.step += 1
@@ -160,10 +178,22 @@ class Trainer:
         """Cross-entropy summed over what is to be learned, and how many tokens that are."""
         ids, positions = torch.tensor([row.ids]), torch.tensor([row.positions])
         seen = self._model.model(input_ids=ids, position_ids=positions, attention_mask=row.mask(), use_cache=False)
-        wanted = row.wanted()
+        wanted, judged = row.wanted(), torch.tensor(row.judged)[1:]
+        states = seen.last_hidden_state[0, :-1]
         places = wanted != UNLEARNED
-        logits = (seen.last_hidden_state[0, :-1][places].bfloat16() @ self._head).float()
-        return F.cross_entropy(logits, wanted[places], reduction="sum"), int(places.sum())
+        loss = F.cross_entropy(self._logits(states[places]), wanted[places], reduction="sum")
+        if bool(judged.any()):
+            places = judged != 0
+            loss = loss + self._judging_loss(self._logits(states[places]), judged[places] == ENDS)
+        return loss, int((wanted != UNLEARNED).sum() + (judged != 0).sum())
+
+    def _logits(self, states: torch.Tensor) -> torch.Tensor:
+        return (states.bfloat16() @ self._head).float()
+
+    def _judging_loss(self, logits: torch.Tensor, ends: torch.Tensor) -> torch.Tensor:
+        """Cross-entropy of the probability of all endings together."""
+        chances = torch.log_softmax(logits, -1)[:, self._endings].logsumexp(-1).exp().clamp(1e-5, 1 - 1e-5)
+        return F.binary_cross_entropy(chances, ends.float(), reduction="sum")
 
 
 def work(worker: int, arguments: argparse.Namespace) -> None:
@@ -175,7 +205,8 @@ def work(worker: int, arguments: argparse.Namespace) -> None:
     longest = TINY_LONGEST if arguments.tiny else LONGEST
     heard = arguments.heard.read_text(encoding="utf-8").splitlines() if arguments.heard else []
     arithmetic: Arithmetic = "float32" if arguments.exact else fastest()
-    trainer = Trainer(Base.open(arguments.gguf), arguments.out, arguments.seed, arithmetic, longest, worker, heard)
+    lessons = Lessons(longest, heard, arguments.spoken, arguments.rate, arguments.top)
+    trainer = Trainer(Base.open(arguments.gguf), arguments.out, arguments.seed, arithmetic, lessons, worker)
     if arguments.resume:
         trainer.resume()
     elif arguments.adapter:
@@ -197,6 +228,9 @@ def main() -> None:
     begun.add_argument("--resume", action="store_true", help="go on from the checkpoint in --out")
     begun.add_argument("--adapter", type=Path, help="begin with this exported adapter, a folder")
     parser.add_argument("--heard", type=Path, help="conversations that `adapter_hear` made, for the greater part of the rows")
+    parser.add_argument("--spoken", type=float, default=0.0, help="share of the rows that teach where callers' turns end")
+    parser.add_argument("--top", type=int, default=0, help="how many layers learn, from the top, which takes less time; 0: all")
+    parser.add_argument("--rate", type=float, default=RATE, help="the learning rate at its highest")
     parser.add_argument("--workers", type=int, default=1, help="one for each core")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--exact", action="store_true", help="the frozen weights in float32, for a CPU with neither AMX nor VNNI")
