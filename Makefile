@@ -114,7 +114,7 @@ test-vllm-engines:
 #: make test-vllm-calls       the whole calls alone, without those whose model a script plays: no vLLM answers them
 test-vllm-calls:
 	@PYTHON=$(PYTHON) bash scripts/install-vllm.sh
-	@VOICEAGENT_TEST_PROFILE=vllm-cpu $(VLLM_VENV)/bin/python -m pytest $(SHARED_OUT) tests/calls $(ARGS)
+	@VOICEAGENT_TEST_PROFILE=vllm-cpu $(VLLM_VENV)/bin/python -m pytest tests/calls $(ARGS)
 
 #: make lint         ruff, mypy, the import contracts, the picture of the rooms, and the page's types where node is
 lint: setup
