@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.people.muffled import muffled
+from tests.people.people import recordings
 from tests.speech import frames, said
 from tests.speech import silence as quiet
 from voiceagent.call.clock import CallClock
@@ -23,6 +25,7 @@ from voiceagent.guard.settings import GuardSettings
 from voiceagent.media.leg import InboundFrame
 from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord
 from voiceagent.stt.options import StreamOptions
+from voiceagent.turn_taking.overlap import UNLIKE_WORDS
 from voiceagent.vad.detector import SpeechOnset, SpeechProgress
 
 
@@ -262,6 +265,23 @@ class BrokenRecogniser(HeldRecogniser):
         wanted: asyncio.Event | None = None,
     ) -> Hypothesis:
         raise EngineError("on purpose")
+
+
+@pytest.mark.parametrize("change", [lambda audio: audio, muffled], ids=["clear", "muffled"])
+async def test_a_pause_tells_that_the_sound_before_it_is_words(change: Callable[[NDArray[np.int16]], NDArray[np.int16]]) -> None:
+    person = next(each for each in recordings("utterances") if each.path.stem == "pvcheeta011")
+    posted: list[ev.Event] = []
+    async with asyncio.TaskGroup() as group:
+        tasks = CallTasks(group)
+        scope = CallScope("call", CallClock(), tasks, posted.append)
+        hearing = Hearing(scope, QuickRecogniser(), TurnSettings(partial_interval_ms=10_000), load_guards(GuardSettings()).input)
+        for frame in frames(quiet(900), change(person.audio()), quiet(300)):
+            hearing._hear(InboundFrame(frame, 0.0, False))
+        tasks.cancel_all()
+    pauses = [event for event in posted if isinstance(event, ev.SpeechPaused)]
+    assert pauses[-1].voiced_ms > 3000
+    assert pauses[-1].words_chance is not None
+    assert pauses[-1].words_chance > UNLIKE_WORDS
 
 
 @pytest.mark.parametrize("breaks", [True, False])

@@ -35,19 +35,29 @@ def mumble(
     *,
     words: str = "",
     failed: bool = False,
+    words_chance: float | None = None,
     heard: bool = True,
 ) -> None:
     """The caller speaks and falls silent; the ear judges the pause, and the recogniser finds `words`."""
     world.speech()
-    finish(world, voiced_ms, chance, words=words, failed=failed)
+    finish(world, voiced_ms, chance, words=words, failed=failed, words_chance=words_chance)
     if heard:
         world.play_all()
 
 
-def finish(world: World, voiced_ms: float, chance: float | None, *, words: str = "", failed: bool = False) -> None:
+def finish(
+    world: World,
+    voiced_ms: float,
+    chance: float | None,
+    *,
+    words: str = "",
+    failed: bool = False,
+    words_chance: float | None = None,
+) -> None:
     world.now_ms += voiced_ms
     world.pause_id += 1
-    world.feed(ev.SpeechPaused(world.now_ms, world.utterance, world.pause_id, world.now_ms - 100, voiced_ms, Prosody()))
+    at_ms, end_ms = world.now_ms, world.now_ms - 100
+    world.feed(ev.SpeechPaused(at_ms, world.utterance, world.pause_id, end_ms, voiced_ms, Prosody(), 0.0, words_chance))
     if chance is not None:
         world.feed(ev.TurnJudged(world.now_ms, world.utterance, world.pause_id, "ear", chance))
     world.finals.clear()
@@ -95,6 +105,16 @@ def test_a_cough_a_room_or_a_sound_that_is_no_turn_gets_no_answer(voiced_ms: flo
     assert not said(world)
     assert not marks(world)
     assert world.state.phase is Phase.IDLE
+
+
+@pytest.mark.parametrize(("words_chance", "answered"), [(0.1, False), (0.6, True), (None, True)])
+@pytest.mark.parametrize("voiced_ms", [1600.0, 5000.0])
+def test_a_fit_of_coughs_or_laughter_gets_no_answer_however_long(
+    voiced_ms: float, words_chance: float | None, answered: bool
+) -> None:
+    world = call()
+    mumble(world, voiced_ms, words_chance=words_chance)
+    assert said(world) == [AGAIN] * answered
 
 
 @pytest.mark.parametrize(("voiced_ms", "chance"), [(1000.0, 0.5), (2000.0, 0.25), (2900.0, 0.03)])

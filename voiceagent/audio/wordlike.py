@@ -1,5 +1,5 @@
-"""How much a sound over the agent's speech is like words: audio in, a chance out. Coughs, laughs, cleared throats, sighs and hums
-have other melodies, spectra and rhythms than words. A network of one small layer, fitted by `models/train/make_wordlike.sh`,
+"""How much a sound is like words: audio in, a chance out. Coughs, laughs, cleared throats, sighs and hums have other melodies,
+spectra and rhythms than words. A network of one small layer, fitted by `models/train/make_wordlike.sh`,
 weighs figures of the sound so far. Only the telephone band counts, so that it hears browsers and telephones alike. Pure; about a
 millisecond a call."""
 

@@ -202,7 +202,9 @@ class Hearing:
     def _pause(self, progress: SpeechProgress) -> None:
         self._paused = self._eager_due = True
         self._pause_id += 1
-        spoken = np.concatenate([*self._recent][-PROSODY_FRAMES:])[: -int(progress.silence_ms * SAMPLES_PER_MS)]
+        silence_samples = int(progress.silence_ms * SAMPLES_PER_MS)
+        spoken = np.concatenate([*self._recent][-PROSODY_FRAMES:])[:-silence_samples]
+        sound = spoken[-min(MAX_SOUND_SAMPLES, max(1, self._sound_samples - silence_samples)) :]
         self._post(
             ev.SpeechPaused(
                 self._clock.now_ms(),
@@ -212,6 +214,7 @@ class Hearing:
                 progress.voiced_ms,
                 prosody_of(spoken),
                 self._load(),
+                words_chance(sound),
             )
         )
 

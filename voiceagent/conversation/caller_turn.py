@@ -79,7 +79,7 @@ def speech_paused(step: Step, event: ev.SpeechPaused) -> None:
         interjection.noise_goes_on(step)
         return
     decoding = event.load < step.state.rules.speculation.busy_load or step.spoken() is not None
-    pause = Pause(event.pause_id, event.speech_end_ms, event.voiced_ms, event.prosody, event.load, decoding)
+    pause = Pause(event.pause_id, event.speech_end_ms, event.voiced_ms, event.prosody, event.load, decoding, event.words_chance)
     step.put_utterance(pause=pause)
     if decoding:
         longest_ms = step.state.rules.endpointing.max_delay_ms

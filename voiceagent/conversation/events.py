@@ -51,6 +51,8 @@ class SpeechPaused(Event):
     prosody: Prosody
     load: float = 0.0
     """How busy the engines are: 0 is idle; at 1 there is no room for speculative work."""
+    words_chance: float | None = None
+    """The chance, 0 to 1, that the sound before the pause is words, and no cough, laugh or hum. None: it was not judged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import silence
 from voiceagent.conversation.state import NextReply, Pause
 from voiceagent.conversation.step import Step
+from voiceagent.turn_taking.overlap import UNLIKE_WORDS
 
 VOICED_MS = 1000.0
 """Less speech is no turn: it may be a cough or a laugh."""
@@ -41,8 +42,10 @@ def reply_to_no_words(step: Step, pause: Pause | None, *, failed: bool) -> NextR
 
 def sounds_like_a_turn(pause: Pause) -> bool:
     """Whether the sound before the pause is likely to be what somebody wanted to say."""
-    if not VOICED_MS <= pause.voiced_ms < LONG_MS:
-        return pause.voiced_ms >= LONG_MS
+    if pause.voiced_ms < VOICED_MS or (pause.words_chance is not None and pause.words_chance < UNLIKE_WORDS):
+        return False
+    if pause.voiced_ms >= LONG_MS:
+        return True
     needed = TURN_CHANCE * (LONG_MS - pause.voiced_ms) / (LONG_MS - VOICED_MS)
     return any(chance >= needed for chance in pause.judged.values())
 

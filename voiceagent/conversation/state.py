@@ -62,6 +62,8 @@ class Pause(Struct, frozen=True):
     load: float
     decoding: bool
     """Whether the utterance's words are being decoded, or were decoded."""
+    words_chance: float | None = None
+    """See `SpeechPaused`."""
     text: str | None = None
     """The utterance's words. None until they are decoded."""
     refusal: Refusal | None = None
