@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from bench.stt.everyday import by_telephone
+from bench.stt.speech import Spoken
 from bench.stt.spelling import compared, word_errors
+from bench.stt.streaming import Listener
 from tests.people.people import RATE_HZ, Recording, recordings
 from tests.real.models import published
 from voiceagent.evaluation.telephone_band import telephone_band
 from voiceagent.models.registry import profile
 from voiceagent.stt.loops import says_all_twice
+from voiceagent.stt.stable import bare
 from voiceagent.stt.whisper import WhisperEngine, create
 from voiceagent.turn_taking.expected_value import ExpectedValue
 from voiceagent.turn_taking.languages import language
@@ -94,6 +99,18 @@ async def test_a_short_answer_of_a_person_by_telephone_is_written_once(engine: W
         each = next(each for each in recordings("utterances") if each.path.stem == name)
         heard = (await engine.transcribe(telephone_band(in_a_call(each)), final=True)).text
         assert not says_all_twice(heard.split()), heard
+
+
+@pytest.mark.parametrize("band", ["browser", "telephone"])
+async def test_no_yes_or_no_of_a_person_is_lost_on_its_way_through_the_detector_and_the_gates(band: str) -> None:
+    model, options = ENGINES["tiny.en"]
+    listening = create(published(model), options)
+    chosen = [Spoken(each.text, each.audio(), ()) for each in short_answers() if each.text in ("yes", "no", "repeat")]
+    sent = by_telephone(chosen) if band == "telephone" else chosen
+    heard = [(await Listener(listening, interval_ms=math.inf).hear(each)).text for each in sent]
+    await listening.close()
+    pairs = [(each.text, text) for each, text in zip(sent, heard, strict=True)]
+    assert [pair for pair in pairs if pair[0] not in {bare(word) for word in pair[1].split()}] == []
 
 
 async def test_a_word_or_two_of_a_person_are_heard(engine: WhisperEngine) -> None:
