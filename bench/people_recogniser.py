@@ -25,15 +25,16 @@ from voiceagent.turn_taking.languages import language
 
 NOTES = """\
 People's speech (`tests/people`, and the sets that `$VOICEAGENT_PEOPLE` names). Only texts that are certain count, but for the
-rows *telephone turns*, whose texts a recogniser wrote. Greedy decoding of whole utterances, 400 ms of silence or room before and
-200 ms behind, on one thread in 8 bits; CPU seconds are the process's own. Numbers, spelled letters and abbreviations are compared
-in one spelling (`bench/stt/spelling.py`).
+rows *telephone turns*, whose texts a recogniser wrote. Greedy decoding of whole utterances, up to 400 ms of what stands before
+them and 200 ms of silence behind, on one thread in 8 bits; CPU seconds are the process's own. Numbers, spelled letters and
+abbreviations are compared in one spelling (`bench/stt/spelling.py`).
 
 - *padded to 30 s*: what faster-whisper does. *before*: the short encoder with two seconds of padding, as the profiles had it.
   *now*: as the profiles run it: tiny.en as `starter`, base by the defaults.
-- *single digits* are cut off close to the words. *codes*: spelled words, numbers and both. *words and phrases*: three words at
-  most.
-- *asked for*: the agent's question was for digits (`voiceagent/stt/leading.py`).
+- *single digits* are cut off close to the words, with 130 ms before them; in an utterance they get a call's 400 ms. *codes*:
+  spelled words, numbers and both. *words and phrases*: three words at most.
+- *asked for*: the agent's question was for digits, or for one of three or four choices that hold the word
+  (`voiceagent/stt/leading.py`).
 - *in an utterance*: through the voice detector, the preroll, the gates and the second decode, as `starter` runs them, without
   partials. *lost*: nothing was heard. *other words*: words were heard that differ from the text.
 - Key terms given to the model as its prompt were tried and left out. Of ten terms, seven were said (14 times). Five times one
@@ -45,6 +46,11 @@ in one spelling (`bench/stt/spelling.py`).
   utterances.
 """
 DIGITS = ExpectedValue(digits=True)
+CHOICES = (
+    ExpectedValue(choices=("aardvark", "ceiling", "flooring", "tablecloth")),
+    ExpectedValue(choices=("warning", "emergency", "condition", "blather")),
+    ExpectedValue(choices=("cannister", "wine glass", "a cheddar block")),
+)
 KINDS = ("words and phrases", "single digits, asked for", "backchannels and fillers")
 SHORT_WORDS = 3
 LONGEST_TURN_S = 28.0
@@ -62,7 +68,7 @@ async def measure(options: argparse.Namespace) -> Iterable[Figure]:
     groups = english()
     for model in (TINY, BASE):
         figures += word_rows(model, load(resolve(model)), groups)
-        figures += await asked_rows(model, groups["single digits"])
+        figures += await asked_rows(model, groups["single digits"], groups["words and phrases"])
     engine = create(resolve(TINY), profile("starter").stt.options)
     try:
         figures += await utterance_rows(engine)
@@ -127,20 +133,36 @@ def _other_languages(name: str, whisper: ShortWhisper, settings: Sequence[Paddin
             yield plain(f"{name}, prompts, {code} ({len(spoken)}): {setting}: words wrong", result.errors(code), "%")
 
 
-async def asked_rows(model: str, spoken: Sequence[Spoken]) -> list[Figure]:
-    """Single digits, where the recogniser knows that digits were asked for and where it does not."""
+async def asked_rows(model: str, digits: Sequence[Spoken], phrases: Sequence[Spoken]) -> list[Figure]:
+    """Single digits and choices, where the recogniser knows that they were asked for and where it does not."""
     options = profile("starter").stt.options if model == TINY else {"compute_type": "int8"}
     engine = create(resolve(model), {**options, "doubt_below": None})
     name = model.removeprefix("whisper-")
+    by_band = {"browser": digits, "telephone": by_telephone(digits)}
     found = []
-    for asked, of in (("", engine), (", asked for", engine.expecting(DIGITS))):
-        right = 0
-        for each in spoken:
-            audio = np.pad(each.audio.astype(np.float32) / np.float32(32768), (RATE_HZ // 10, RATE_HZ // 5))
-            right += compared((await of.transcribe(audio, final=True)).text) == compared(each.text)
-        found.append(plain(f"{name}, single digits{asked}: heard right, of {len(spoken)}", right, ""))
+    for band, spoken in by_band.items():
+        for asked, of in (("", engine), (", asked for", engine.expecting(DIGITS))):
+            right = [await _heard(of, each) for each in spoken]
+            found.append(plain(f"{name}, {band}, single digits{asked}: heard right, of {len(right)}", sum(right), ""))
+        chosen = phrases if band == "browser" else by_telephone(phrases)
+        plainly = asked_for = said = 0
+        for value in CHOICES:
+            expecting = engine.expecting(value)
+            for each in chosen:
+                if each.text in value.choices:
+                    said, plainly = said + 1, plainly + await _heard(engine, each)
+                    asked_for += await _heard(expecting, each)
+        found.append(plain(f"{name}, {band}, choices: heard right, of {said}", plainly, ""))
+        found.append(plain(f"{name}, {band}, choices, asked for: heard right, of {said}", asked_for, ""))
     await engine.close()
     return found
+
+
+async def _heard(engine: SttEngine, spoken: Spoken) -> bool:
+    """Whether the words are heard right; "table cloth" is."""
+    audio = np.pad(spoken.audio.astype(np.float32) / np.float32(32768), (RATE_HZ // 10, RATE_HZ // 5))
+    text = (await engine.transcribe(audio, final=True)).text
+    return "".join(compared(text)) == "".join(compared(spoken.text))
 
 
 async def utterance_rows(engine: WhisperEngine) -> list[Figure]:
