@@ -15,7 +15,7 @@ from voiceagent.config import TurnSettings
 from voiceagent.latency.percentiles import percentile
 from voiceagent.turn_taking.manners import MANNERS, Manners
 
-AUDIBLE_MS = 100.0
+AUDIBLE_MS, BRIEF_MS = 250.0, 100.0
 AUDIBLE_SHARE, STOP_P50_MS, STOP_P95_MS = 10.0, 200.0, 350.0
 LENGTHS_MS = (200, 250, 300, 350, 400, 500, 700)
 AXES = Axes(
@@ -46,7 +46,11 @@ class Scored:
     @property
     def audible_share(self) -> float:
         """Of what is no interruption, in per cent, where the agent was audibly silent."""
-        return _share([_audible(outcome) for outcome in self.quiet])
+        return self.share_over(AUDIBLE_MS)
+
+    def share_over(self, gap_ms: float) -> float:
+        """The same for silences of over `gap_ms`."""
+        return round(_share([outcome.yielded or outcome.gap_ms > gap_ms for outcome in self.quiet]), 1)
 
     def audible_share_of(self, kind: str) -> float:
         """The same of a kind."""
@@ -67,7 +71,7 @@ class Scored:
     def back_share(self) -> float:
         """Of all interruptions that were yielded to, in per cent, after which the old reply was heard again."""
         outcomes = [outcome for sound, outcome in self.found if sound.takes_floor and outcome.yielded]
-        return _share([outcome.gap_ms > AUDIBLE_MS for outcome in outcomes])
+        return _share([outcome.gap_ms > BRIEF_MS for outcome in outcomes])
 
     @property
     def again_ms(self) -> tuple[list[float], list[float]]:

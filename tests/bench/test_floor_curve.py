@@ -5,7 +5,7 @@ import pytest
 
 from bench import floor
 from bench.curve_plot import Axes, Curve, plot
-from bench.floor_curve import LENGTHS_MS, Scored, policies
+from bench.floor_curve import BRIEF_MS, LENGTHS_MS, Scored, policies
 from bench.virtual_call import Overlap
 from models.train.overlap_sounds import TEXTS, Sound
 
@@ -36,19 +36,20 @@ def test_a_softer_voice_is_no_silence() -> None:
 
 
 def test_what_is_audible_and_what_came_back_are_shares_of_their_own_trials() -> None:
-    gap = [PAUSED] * 6
+    gap = [PAUSED] * 13
     quiet, real = Sound("backchannel", "", False, NOTHING), Sound("command", "", True, NOTHING)
     scored = Scored(
         [
             (quiet, outcome(SAID, *gap, SAID, words="okay")),
             (quiet, outcome(SAID, *gap, SAID)),
             (quiet, outcome(SAID, SOFT, SAID)),
-            (quiet, outcome(SAID, *gap[:5], SAID)),
+            (quiet, outcome(SAID, *gap[:12], SAID)),
             (real, outcome(SAID, *gap, SAID, PAUSED, yielded=True)),
             (real, outcome(SAID, SAID, PAUSED, yielded=True)),
         ]
     )
-    assert scored.audible_share == 50.0, "100 ms are not audible yet"
+    assert scored.audible_share == 50.0, "a pause of a quarter of a second is not audible yet"
+    assert scored.share_over(BRIEF_MS) == 75.0
     assert scored.back_share == 50.0
     nothing, listening = scored.again_ms
     assert (len(nothing), len(listening)) == (1, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from tests.conversation.world import WORD_MS, World
 from voiceagent.conversation import actions as act
@@ -243,4 +244,21 @@ def test_laughter_that_nobody_takes_for_words_does_not_take_the_floor_by_its_len
     assert not world.dropped
     world.overlap(1200.0, 0.0, 0.9)
     world.fire("overlap")
+    assert world.dropped == {1}
+
+
+def test_a_reply_goes_on_when_the_words_of_a_short_sound_are_late_and_stops_when_they_come() -> None:
+    world = telling(replace(HUSH, unknown_ms=240.0))
+    world.speech()
+    for voiced_ms in range(100, 300, 20):
+        world.now_ms += 20
+        world.overlap(voiced_ms, 0.0, 0.9)
+    assert world.state.replies.voice == "paused"
+    world.pause()
+    for silence_ms in range(100, 260, 20):
+        assert world.playout.paused == {1}
+        world.now_ms += 20
+        world.overlap(280.0, float(silence_ms), 0.9)
+    assert not world.playout.paused
+    world.final("Tell me about the weather instead.")
     assert world.dropped == {1}

@@ -49,8 +49,9 @@ def _react(step: Step, heard: Heard) -> None:
     """The caller speaks on. The agent falls silent once it is enough for the manners, or is hushed for a moment first."""
     manners, voice, hushed_ms = step.state.rules.manners, step.state.replies.voice, step.state.utterance.hushed_ms
     if voice == "paused":
-        return
-    if manners.pauses(heard):
+        if hushed_ms is not None and manners.waits_no_longer(heard):
+            soften(step)
+    elif manners.pauses(heard):
         pause(step)
     elif voice == "hushed":
         if hushed_ms is not None and step.at_ms - hushed_ms >= manners.hush_ms and not manners.stays_hushed(heard):

@@ -10,12 +10,14 @@ from typing import Literal
 
 from msgspec import Struct
 
-from voiceagent.turn_taking.overlap import UNLIKE_WORDS, Leaning
+from voiceagent.turn_taking.overlap import SHORT_MS, UNLIKE_WORDS, Leaning
 
 Onset = Literal["pause", "duck", "go on"]
 
 STILL_SPEAKING_MS = 40.0
 """A shorter silence counts as part of a word."""
+SAYING_MORE_MS = 60.0
+"""The same while the reply is hushed: every gap in a word counts then, and the agent would be heard again in it."""
 SURELY_NO_WORDS = 0.1
 """A sound whose chance to be words is below this is none, however short it is so far."""
 
@@ -51,6 +53,9 @@ class Manners(Struct, frozen=True):
     """This much sound hushes the reply for a moment, unless it is unlike words. 0: none does."""
     hush_ms: float = 0.0
     """How long this moment is."""
+    unknown_ms: float = 0.0
+    """If the words of short speech that paused the reply are not known so long after its end, the reply goes on. A busy
+    recogniser is late. 0: the reply waits for the words."""
 
     def hushes(self, heard: Heard) -> bool:
         """Whether a reply that is being said is hushed for a moment. Of so little sound the judgement is unsure, so only what is
@@ -61,7 +66,12 @@ class Manners(Struct, frozen=True):
     def stays_hushed(self, heard: Heard) -> bool:
         """Whether a reply that was hushed for a moment stays so, because the caller is still saying something. Otherwise it was
         probably no interruption."""
-        return heard.words != "listening" and heard.silence_ms < STILL_SPEAKING_MS and not _unlike_words(heard)
+        return heard.words != "listening" and heard.silence_ms < SAYING_MORE_MS and not _unlike_words(heard)
+
+    def waits_no_longer(self, heard: Heard) -> bool:
+        """Whether a paused reply goes on before the words are known."""
+        short = heard.voiced_ms < SHORT_MS and heard.words != "taking"
+        return short and 0 < self.unknown_ms <= heard.silence_ms
 
     def pauses(self, heard: Heard) -> bool:
         """Whether a reply that is being said pauses until it is known what the caller said."""
@@ -79,10 +89,18 @@ def _unlike_words(heard: Heard) -> bool:
 EAGER = Manners("pause")
 MANNERS: Mapping[str, Manners] = {
     "eager": Manners(
-        "duck", pause_after_ms=280.0, patience_ms=1000.0, quiet_ms=240.0, nothing_ms=0.0, hush_after_ms=100.0, hush_ms=200.0
+        "duck",
+        pause_after_ms=300.0,
+        patience_ms=1000.0,
+        quiet_ms=240.0,
+        nothing_ms=0.0,
+        hush_after_ms=100.0,
+        hush_ms=200.0,
+        unknown_ms=240.0,
     ),
     "duck": Manners("duck", pause_after_ms=420.0, patience_ms=1000.0, quiet_ms=240.0),
     "wait": Manners("go on", pause_after_ms=420.0, patience_ms=1000.0, quiet_ms=240.0),
 }
-"""By the name in `turn.overlap`. The lengths were chosen on the sounds of `models/train/overlap_sounds.py`: the shortest that
-keep audible pauses below 10 % there."""
+"""By the name in `turn.overlap`. The default's were chosen on people's words and backchannels (`tests/people`) and on sounds of
+`models/train/wordlike`: a call may be silent for a quarter of a second before it is heard as a pause. The lengths of the others
+were chosen on `models/train/overlap_sounds.py`: the shortest that keep audible pauses below 10 % there."""
