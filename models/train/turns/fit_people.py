@@ -37,7 +37,7 @@ OF_WORDS = ("mark_question", "whole_turn", "unfinished", "asks", "value_size")
 NAMES = ("bias", "ear", "meaning_long", "habit", *OF_WORDS)
 PLAIN_SUM = {"ear": 0.25, "meaning_long": 0.25, "habit": 0.5}
 """What the weights are drawn towards: a quarter of each judge's log-odds, and half of those of the caller's habit."""
-PULL = {"bias": 1e-6, "ear": 400.0, "meaning_long": 400.0, "habit": 20.0} | dict.fromkeys(OF_WORDS, 8.0)
+PULL = {"bias": 1e-6, "ear": 2000.0, "meaning_long": 2000.0, "habit": 100.0} | dict.fromkeys(OF_WORDS, 8.0)
 """How strongly, in pauses of one unit."""
 EAR_MISSING = 1.1
 """Set, not fitted: on people nothing tells an end without the ear. A sentence then waits for about 0.8 s, if balanced."""
