@@ -61,7 +61,8 @@ GERMAN = Language(
         "bis später|mach's gut|schönen tag|schönen tag noch|einen schönen tag noch|schönen abend noch|das war's|"
         "das wär's|das war alles|das ist alles|schon gut|macht nichts|kein problem|keine ursache|gern geschehen|"
         "bitte schön|bitte sehr|gleichfalls|freut mich|wie geht's|wie geht es dir|wie geht es ihnen|wie geht's dir|"
-        "wie geht's ihnen|nur zu|wie bitte|vergiss es|vergessen sie es"
+        "wie geht's ihnen|nur zu|wie bitte|vergiss es|vergessen sie es|"
+        "das stimmt|das passt|das ist gut|das ist richtig|in ordnung"
     ),
     openers=word_set(
         """was wann wo wer warum wie welche welcher welches kann können könnte könnten wird würde ist sind haben hat

@@ -55,7 +55,8 @@ ENGLISH = Language(
         "have a good day|have a good one|that's all|that is all|that's it|that would be all|that'll be all|never mind|"
         "no worries|no problem|you're welcome|my pleasure|same to you|you too|nice to meet you|how are you|"
         "how are you doing|how are you today|how's it going|how is it going|what's up|go ahead|pardon|come again|"
-        "say that again|what was that|forget it|it doesn't matter"
+        "say that again|what was that|forget it|it doesn't matter|"
+        "that's fine|that's right|that's correct|that's good|that's okay"
     ),
     openers=word_set(
         """what when where who why how which can could will would is are do does did please in for at on to with from and

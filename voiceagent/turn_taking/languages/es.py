@@ -50,7 +50,8 @@ SPANISH = Language(
         "gracias|muchas gracias|mil gracias|muchísimas gracias|adiós|chao|hasta luego|hasta pronto|hasta mañana|"
         "hasta la vista|buenas noches|nos vemos|cuídate|que tenga un buen día|que tengas un buen día|eso es todo|"
         "nada más|es todo|no importa|da igual|no pasa nada|no hay problema|de nada|no hay de qué|igualmente|mucho gusto|"
-        "cómo estás|cómo está usted|cómo te va|cómo le va|adelante|cómo dice|cómo dices|olvídalo|olvídelo"
+        "cómo estás|cómo está usted|cómo te va|cómo le va|adelante|cómo dice|cómo dices|olvídalo|olvídelo|"
+        "está bien|así es|eso es|de acuerdo"
     ),
     openers=word_set(
         """qué cuándo dónde quién cómo cuál por puede puedo podría es son tiene hay quiero en a con desde y entonces

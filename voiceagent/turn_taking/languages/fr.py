@@ -51,7 +51,8 @@ FRENCH = Language(
         "à bientôt|à demain|à plus tard|à tout à l'heure|prenez soin de vous|c'est tout|ce sera tout|rien d'autre|"
         "tant pis|peu importe|ça ne fait rien|pas de problème|pas de souci|de rien|je vous en prie|je t'en prie|"
         "vous aussi|toi aussi|pareillement|comment ça va|comment allez-vous|comment vas-tu|allez-y|vas-y|laissez tomber|"
-        "laisse tomber"
+        "laisse tomber|"
+        "c'est bon|c'est ça|c'est bien|c'est correct|d'accord"
     ),
     openers=word_set(
         """que quoi quand où qui comment pourquoi quel quelle quels quelles est-ce peux pouvez pourriez est sont avez à

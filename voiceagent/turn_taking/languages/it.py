@@ -50,7 +50,8 @@ ITALIAN = Language(
         "grazie|grazie mille|molte grazie|tante grazie|grazie a lei|grazie a te|arrivederci|buonanotte|buona notte|"
         "buona giornata|buona serata|a presto|a domani|a dopo|ci vediamo|stammi bene|è tutto|questo è tutto|nient'altro|"
         "non importa|fa lo stesso|nessun problema|di niente|non c'è di che|altrettanto|anche a lei|anche a te|"
-        "molto piacere|come stai|come va|vada avanti|vai avanti|come scusi|come dice|lascia stare|lasci stare"
+        "molto piacere|come stai|come va|vada avanti|vai avanti|come scusi|come dice|lascia stare|lasci stare|"
+        "va bene|va benissimo|è giusto|d'accordo"
     ),
     openers=word_set(
         """che cosa quando dove chi come perché quale quali può posso potrebbe è sono ha in a con da e allora se io mio

@@ -54,7 +54,8 @@ DUTCH = Language(
         "heel erg bedankt|doei|tot ziens|tot straks|tot morgen|tot dan|tot later|goedenacht|welterusten|fijne dag|"
         "fijne dag nog|prettige dag|fijne avond|dat was het|dat was alles|dat is alles|laat maar|maakt niet uit|"
         "geeft niet|geen probleem|graag gedaan|geen dank|insgelijks|jij ook|u ook|hoe gaat het|hoe gaat het met je|"
-        "hoe gaat het met u|ga je gang|gaat uw gang|wat zei u|wat zegt u|vergeet het"
+        "hoe gaat het met u|ga je gang|gaat uw gang|wat zei u|wat zegt u|vergeet het|"
+        "dat klopt|dat is goed|dat is prima|dat is juist"
     ),
     openers=word_set(
         """wat wanneer waar wie waarom hoe welke welk kan kunt kunnen zou wil is zijn heeft hebben in voor op aan met van

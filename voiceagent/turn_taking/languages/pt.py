@@ -50,7 +50,8 @@ PORTUGUESE = Language(
         "obrigado|obrigada|muito obrigado|muito obrigada|valeu|tchau|adeus|até logo|até já|até amanhã|até breve|até mais|"
         "tenha um bom dia|bom descanso|é só isso|é tudo|só isso|mais nada|deixa para lá|deixa pra lá|não importa|"
         "tanto faz|não faz mal|sem problema|não tem problema|de nada|por nada|não há de quê|igualmente|você também|"
-        "muito prazer|como vai você|como você está|como estás|vá em frente|esquece|esqueça"
+        "muito prazer|como vai você|como você está|como estás|vá em frente|esquece|esqueça|"
+        "está bem|está certo|isso mesmo|tudo bem"
     ),
     openers=word_set(
         """o que quando onde quem como por qual quais pode posso poderia é são tem em a com de e então porque se eu meu
