@@ -68,8 +68,9 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_speculative_tool_calls: Annotated[int, msgspec.Meta(ge=0, le=16)] = RULES.speculation.max_tool_calls
     """How many tools without effect a turn may run before it is known that the caller has finished. 0: none."""
     overlap: Literal["eager", "duck", "wait"] = "eager"
-    """What the agent does as soon as somebody speaks over it: falls silent, speaks softly, or goes on. With the last, sounds that
-    are no interruption cause the fewest gaps; with the first, an interruption stops the agent soonest."""
+    """What the agent does as soon as somebody speaks over it: speaks softly and is soon silent for a moment, speaks softly, or
+    goes on. With the last two, sounds that are no interruption cause the fewest gaps; with the first, an interruption stops the
+    agent soonest."""
     min_speech_ms: Milliseconds = 100
     """Speech shorter than this is not an utterance."""
     partial_interval_ms: Milliseconds = 300
