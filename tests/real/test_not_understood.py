@@ -74,10 +74,6 @@ async def test_who_is_not_understood_is_told_twice_then_asked_whether_they_are_t
         assert answers(dialogue, since) == ["phrase", "phrase", "check_in"]
         (understood,) = await dialogue.turn(CLEAR, utterance(CLEAR), RATE_HZ)
         assert understood.caption
-        before = dialogue.event_count
-        caller.say(muffled(utterance(MUMBLED[-1])), RATE_HZ)
-        mark = await dialogue.wait_event(lambda event: event.type == "voiceagent.not_understood", before, "the mark of one more")
-        assert (mark.data["times"], mark.data["answer"]) == (1, "phrase")
     async with aiohttp.ClientSession() as session, session.get(f"{server.url}/metrics") as response:
         metrics = await response.text()
     assert 'voiceagent_not_understood_total{answer="check_in"} 1' in metrics
