@@ -262,3 +262,12 @@ def test_a_reply_goes_on_when_the_words_of_a_short_sound_are_late_and_stops_when
     assert not world.playout.paused
     world.final("Tell me about the weather instead.")
     assert world.dropped == {1}
+
+
+def test_a_laugh_that_sounded_like_words_for_a_moment_lets_the_reply_go_on() -> None:
+    world = hushed_by(100.0, *((120.0 + at * 20, 0.0, 0.6) for at in range(10)))
+    assert world.state.replies.voice == "paused"
+    world.now_ms += 20
+    world.overlap(320.0, 0.0, 0.2)
+    assert not world.playout.paused
+    assert not world.dropped

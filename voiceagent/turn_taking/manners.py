@@ -69,9 +69,9 @@ class Manners(Struct, frozen=True):
         return heard.words != "listening" and heard.silence_ms < SAYING_MORE_MS and not _unlike_words(heard)
 
     def waits_no_longer(self, heard: Heard) -> bool:
-        """Whether a paused reply goes on before the words are known."""
-        short = heard.voiced_ms < SHORT_MS and heard.words != "taking"
-        return short and 0 < self.unknown_ms <= heard.silence_ms
+        """Whether a paused reply goes on before the words are known: they are late, or it was a laugh after all."""
+        late = heard.voiced_ms < SHORT_MS and 0 < self.unknown_ms <= heard.silence_ms
+        return heard.words != "taking" and (late or _unlike_words(heard))
 
     def pauses(self, heard: Heard) -> bool:
         """Whether a reply that is being said pauses until it is known what the caller said."""
