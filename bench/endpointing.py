@@ -98,7 +98,7 @@ class HeldOut:
 
 async def measure(options: argparse.Namespace) -> Iterator[Figure]:
     """All figures and `endpointing.svg`: minutes where the evidence is there, half an hour where it has to be made."""
-    known = [*people_figures(), *await endpointing_demo.measure()]
+    known = [*await people_figures(), *await endpointing_demo.measure()]
     for mark, line, times in SETS:
         held_out = await heard(mark, line)
         known += figures(held_out, times)
@@ -108,19 +108,25 @@ async def measure(options: argparse.Namespace) -> Iterator[Figure]:
     return iter(known)
 
 
-def people_figures() -> Iterator[Figure]:
+async def people_figures() -> list[Figure]:
     """Set (d). Raises ModelError."""
     try:
-        turns, found = heard_people(MEASURED)
+        turns, found = await heard_people(MEASURED)
     except FileNotFoundError:
-        yield Figure("(d) people's calls that nothing is fitted to: turns", 0, "", "", True)
-    else:
+        turns, found = [], []
+    return [*_measured(turns, found), *_validated(*await heard_people(FITTED))]
+
+
+def _measured(turns: Sequence[Evidence], found: Sequence[Row]) -> Iterator[Figure]:
+    yield Figure("(d) people's calls that nothing is fitted to: turns", len(turns), "", "", True)
+    if turns:
         held_out = HeldOut("(d)", turns, found, pauses_of(found, turns))
-        yield Figure("(d) people's calls that nothing is fitted to: turns", len(turns), "", "", True)
         yield Figure("(d) pauses of 200 ms or more inside", inside(held_out), "", "", True)
         yield from _runs(held_out)
         yield from _swept(held_out, PEOPLES)
-    turns, found = heard_people(FITTED)
+
+
+def _validated(turns: Sequence[Evidence], found: Sequence[Row]) -> Iterator[Figure]:
     validated = HeldOut("(d) fitted to, by cross-validation:", turns, found, pauses_of(found, turns))
     chance = cross_validated(found, prior())
     yield Figure(f"{validated.mark} turns", len(turns), "", "", True)

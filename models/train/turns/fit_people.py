@@ -66,9 +66,9 @@ def with_habits(found: Sequence[Row], folders: Sequence[str] = ("turns", "turns_
     return seen
 
 
-def heard_people(folders: Sequence[str] = FITTED, most: int | None = None) -> tuple[list[Evidence], list[Row]]:
+async def heard_people(folders: Sequence[str] = FITTED, most: int | None = None) -> tuple[list[Evidence], list[Row]]:
     """People's turns, at most so many of a set, and their pauses. Raises ModelError."""
-    turns = asyncio.run(people(folders, most))
+    turns = await people(folders, most)
     return turns, with_habits(rows(turns, read_meanings()))
 
 
@@ -206,7 +206,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="the Python file to write")
     parser.add_argument("--most", type=int, help="hear only so many recordings of a set")
     options = parser.parse_args()
-    turns, found = heard_people(FITTED, options.most)
+    turns, found = asyncio.run(heard_people(FITTED, options.most))
     towards = prior()
     model, chances = fitted_to_people(found, towards), cross_validated(found, towards)
     ends, long = (np.array(column) for column in zip(*((row.is_end, _learned(row)) for row in found), strict=True))
