@@ -32,7 +32,7 @@ from voiceagent.turn_taking.endpointing_manner import Manner
 from voiceagent.turn_taking.habit import Habit
 from voiceagent.turn_taking.languages.en import ENGLISH
 
-OF_WORDS = ("whole_turn", "unfinished", "asks", "value_size")
+OF_WORDS = ("mark_question", "whole_turn", "unfinished", "asks")
 """What the words tell beside the judges, chosen by leaving one recording out (`models/endpointer.md`)."""
 NAMES = ("bias", "ear", "meaning_long", "habit", *OF_WORDS)
 PLAIN_SUM = {"ear": 0.25, "meaning_long": 0.25, "habit": 0.5}
@@ -46,7 +46,7 @@ IN_A_CALL = 2.0
 SPEAKERS_FOLDS = 8
 HESITATION_MS, SPREAD = 600.0, 0.8
 """Hesitations that are long enough to matter: their median, and the deviation of the logarithm."""
-MANNERS: Mapping[Manner, tuple[float, float]] = {"brisk": (0.16, 1600.0), "balanced": (0.11, 2100.0), "patient": (0.045, 2600.0)}
+MANNERS: Mapping[Manner, tuple[float, float]] = {"brisk": (0.17, 1600.0), "balanced": (0.12, 2100.0), "patient": (0.06, 2600.0)}
 """The risk and the longest delay of each manner, chosen from the curve that `main` prints."""
 SHORTEST_MS, SPECULATE_FROM = 200.0, 0.5
 LONGEST_MS = (1600.0, 2100.0, 2600.0)
