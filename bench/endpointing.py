@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from bench import endpointing_demo
 from bench.curve_plot import Curve, plot
-from models.train.turns.fit_people import cross_validated, heard_people, prior
+from models.train.turns.fit_people import cross_validated, heard_people, known_before
 from models.train.turns.hear import Evidence, evidence, read_meanings
 from models.train.turns.people import FITTED, MEASURED
 from models.train.turns.rows import Row, only, pauses_of, rows
@@ -128,7 +128,7 @@ def _measured(turns: Sequence[Evidence], found: Sequence[Row]) -> Iterator[Figur
 
 def _validated(turns: Sequence[Evidence], found: Sequence[Row]) -> Iterator[Figure]:
     validated = HeldOut("(d) fitted to, by cross-validation:", turns, found, pauses_of(found, turns))
-    chance = cross_validated(found, prior())
+    chance = cross_validated(found, known_before())
     yield Figure(f"{validated.mark} turns", len(turns), "", "", True)
     yield Figure(f"{validated.mark} pauses of 200 ms or more inside", inside(validated), "", "", True)
     yield from _runs(validated, chance)

@@ -19,7 +19,7 @@ from models.train.endpoint_turns import Turn
 from models.train.stt_speak import HELD_OUT_VARIANTS
 from models.train.turns.draw import LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS, draw, pause_ms, turns
 from models.train.turns.fit import HoldRule, fitted, speculate_from
-from models.train.turns.fit_people import PLAIN_SUM, cross_validated, fitted_to_people, with_habits
+from models.train.turns.fit_people import PLAIN_SUM, Known, cross_validated, fitted_to_people, with_habits
 from models.train.turns.hear import Evidence, JudgedHearing
 from models.train.turns.lengthen import lengthened, stretched
 from models.train.turns.patterns import FOLDER, MOST_SHARED, Part, Pattern, patterns, shared
@@ -208,7 +208,7 @@ def test_the_fit_learns_from_the_judges_and_does_without_one() -> None:
 def test_where_people_say_little_the_weights_stay_what_they_are_drawn_towards() -> None:
     known = {("", "I lost my keys"): 0.9, ("", "I lost my"): 0.01}
     few = rows([evidence(number, is_end=number % 2 == 0) for number in range(4)], known)
-    weights = fitted_to_people(few, {**PLAIN_SUM, "asks": 1.0}).weights
+    weights = fitted_to_people(few, Known({**PLAIN_SUM, "asks": 1.0}, few)).weights
     assert weights["ear"] == pytest.approx(PLAIN_SUM["ear"], abs=0.05)
     assert weights["asks"] == pytest.approx(1.0, abs=0.05)
 
@@ -217,8 +217,8 @@ def test_no_model_judges_a_recording_that_it_was_fitted_to() -> None:
     heard = [replace(evidence(number, is_end=number % 2 == 0), voice=f"speaker {number % 5}") for number in range(40)]
     odd = replace(evidence(1, is_end=True), voice="the odd one", kind="turns")
     found = rows([*heard, odd], {})
-    apart = cross_validated(found, PLAIN_SUM)[-1]
-    assert apart == fitted_to_people(found[:-1], PLAIN_SUM).chances(found[-1:])[0]
+    known = Known(PLAIN_SUM, found[:-1])
+    assert cross_validated(found, known)[-1] == fitted_to_people(found[:-1], known).chances(found[-1:])[0]
 
 
 def test_a_callers_habit_is_known_before_each_pause_of_a_call_and_in_no_other() -> None:

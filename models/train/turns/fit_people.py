@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from models.train.turns.draw import SEED
-from models.train.turns.fit import PAUSE_MS, Fitted, Floats, HoldRule, design, fitted, judged_evidence, solved
+from models.train.turns.fit import L2, PAUSE_MS, Fitted, Floats, HoldRule, design, fitted, judged_evidence, solved
 from models.train.turns.hear import Evidence, read_meanings
 from models.train.turns.people import FITTED, people
 from models.train.turns.rows import Row, rows
@@ -37,8 +37,14 @@ OF_WORDS = ("mark_question", "whole_turn", "unfinished", "asks")
 NAMES = ("bias", "ear", "meaning_long", "habit", *OF_WORDS)
 PLAIN_SUM = {"ear": 0.25, "meaning_long": 0.25, "habit": 0.5}
 """What the weights are drawn towards: a quarter of each judge's log-odds, and half of those of the caller's habit."""
-PULL = {"bias": 1e-6, "ear": 20000.0, "meaning_long": 20000.0, "habit": 100.0} | dict.fromkeys(OF_WORDS, 8.0)
+FREE = {"bias": 1e-6}
+PULL = FREE | {"ear": 20000.0, "meaning_long": 20000.0, "habit": 100.0} | dict.fromkeys(OF_WORDS, 8.0)
 """How strongly, in pauses of one unit."""
+OF_SYNTHETIC = ("pitch_moved", "pitch_moved_squared", "value_size")
+"""What tells an end on synthetic turns beside all that, and does not mislead on people: how the pitch moved, and how long a value
+is. How much was said is left out: it is a habit of each set."""
+SYNTHETIC_SHARE = 0.5
+"""How much of that they weigh: as much as costs nothing on people."""
 EAR_MISSING = 1.1
 """Set, not fitted: on people nothing tells an end without the ear. A sentence then waits for about 0.8 s, if balanced."""
 IN_A_CALL = 2.0
@@ -46,7 +52,7 @@ IN_A_CALL = 2.0
 SPEAKERS_FOLDS = 8
 HESITATION_MS, SPREAD = 600.0, 0.8
 """Hesitations that are long enough to matter: their median, and the deviation of the logarithm."""
-MANNERS: Mapping[Manner, tuple[float, float]] = {"brisk": (0.17, 1600.0), "balanced": (0.12, 2100.0), "patient": (0.06, 2600.0)}
+MANNERS: Mapping[Manner, tuple[float, float]] = {"brisk": (0.16, 1600.0), "balanced": (0.11, 2100.0), "patient": (0.055, 2600.0)}
 """The risk and the longest delay of each manner, chosen from the curve that `main` prints."""
 SHORTEST_MS, SPECULATE_FROM = 200.0, 0.5
 LONGEST_MS = (1600.0, 2100.0, 2600.0)
@@ -72,24 +78,46 @@ async def heard_people(folders: Sequence[str] = FITTED, most: int | None = None)
     return turns, with_habits(rows(turns, read_meanings()))
 
 
-def prior() -> dict[str, float]:
-    """What the weights are drawn towards. For the words it is what they weigh on synthetic turns beside both judges. Raises
-    ModelError."""
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known without people's turns."""
+
+    towards: Mapping[str, float]
+    """What the weights are drawn towards."""
+    synthetic: Sequence[Row]
+    """Pauses of synthetic turns."""
+
+
+def known_before() -> Known:
+    """The judges' plain sum, and the synthetic turns: what the words weigh on them beside both judges. Raises ModelError."""
     turns = [*judged_evidence("fit", "wide", SEED), *judged_evidence("brief", "wide", SEED)]
-    model = fitted(rows(turns, read_meanings()), NAMES[1:], {("ear", "meaning"): 1.0})
-    return PLAIN_SUM | {name: model.weights[name] for name in OF_WORDS}
+    synthetic = [row for row in rows(turns, read_meanings()) if _learned(row)]
+    model = fitted(synthetic, NAMES[1:], {("ear", "meaning"): 1.0})
+    return Known(PLAIN_SUM | {name: model.weights[name] for name in OF_WORDS}, synthetic)
 
 
-def fitted_to_people(found: Sequence[Row], towards: Mapping[str, float]) -> Fitted:
-    """The weights."""
+def fitted_to_people(found: Sequence[Row], known: Known) -> Fitted:
+    """The weights: those of `NAMES` by people's turns, those of `OF_SYNTHETIC` by synthetic ones, and a bias that fits people's."""
     learned = [row for row in found if _learned(row)]
-    inputs = design([features(row.evidence, ENGLISH) for row in learned], NAMES)
-    wanted = np.array([float(row.is_end) for row in learned])
     importance = np.array([IN_A_CALL if row.turn.kind == "turns" else 1.0 for row in learned])
-    known = np.array([towards.get(name, 0.0) for name in NAMES])
-    moved = solved(inputs, wanted, importance, np.array([PULL[name] for name in NAMES]), inputs @ known)
-    weights = {name: round(float(weight), 3) for name, weight in zip(NAMES, known + moved, strict=True)}
-    return Fitted({**weights, "ear_missing": EAR_MISSING})
+    towards = {name: known.towards.get(name, 0.0) for name in NAMES}
+    weights = towards | _moved(learned, importance, towards, {name: PULL[name] for name in NAMES})
+    beside = _moved(known.synthetic, np.ones(len(known.synthetic)), weights, dict.fromkeys(OF_SYNTHETIC, L2) | FREE)
+    weights |= {name: SYNTHETIC_SHARE * beside[name] for name in OF_SYNTHETIC}
+    weights |= _moved(learned, importance, weights, FREE)
+    rounded = {name: round(weight, 3) for name, weight in weights.items()}
+    return Fitted({**rounded, "ear_missing": EAR_MISSING})
+
+
+def _moved(
+    learned: Sequence[Row], importance: Floats, weights: Mapping[str, float], pull: Mapping[str, float]
+) -> dict[str, float]:
+    """The weights of `pull`'s names after a fit to these pauses that begins at `weights` and is drawn back there by `pull`."""
+    seen = [features(row.evidence, ENGLISH) for row in learned]
+    wanted = np.array([float(row.is_end) for row in learned])
+    score = design(seen, list(weights)) @ np.array(list(weights.values()))
+    steps = solved(design(seen, list(pull)), wanted, importance, np.array(list(pull.values())), score)
+    return {name: weights.get(name, 0.0) + float(step) for name, step in zip(pull, steps, strict=True)}
 
 
 def _learned(row: Row) -> bool:
@@ -97,13 +125,13 @@ def _learned(row: Row) -> bool:
     return row.hearing.pause.lasted_ms >= PAUSE_MS and bool(row.evidence.words)
 
 
-def cross_validated(found: Sequence[Row], towards: Mapping[str, float]) -> Floats:
+def cross_validated(found: Sequence[Row], known: Known) -> Floats:
     """The chances that models give which have not seen the pause's recording or speaker."""
     folds = np.array([_fold(row.turn) for row in found])
     chances = np.zeros(len(found))
     for fold in sorted(set(folds)):
         mine = [row for row in found if _fold(row.turn) == fold]
-        chances[folds == fold] = fitted_to_people(_others(found, fold), towards).chances(mine)
+        chances[folds == fold] = fitted_to_people(_others(found, fold), known).chances(mine)
     return chances
 
 
@@ -133,9 +161,9 @@ CALLERS = (2.0, 3.0)
 """Of the beta distribution from which each call's share of turns out of calls is drawn."""
 
 
-def calls_of(turns: Sequence[Evidence], found: Sequence[Row], towards: Mapping[str, float]) -> Calls:
+def calls_of(turns: Sequence[Evidence], found: Sequence[Row], known: Known) -> Calls:
     """Such calls, judged by models that have not seen the recording, with the caller's habit as it grows."""
-    models = {fold: fitted_to_people(_others(found, fold), towards) for fold in {_fold(turn) for turn in turns}}
+    models = {fold: fitted_to_people(_others(found, fold), known) for fold in {_fold(turn) for turn in turns}}
     pauses: defaultdict[int, list[Row]] = defaultdict(list)
     for row in found:
         pauses[row.number].append(row)
@@ -147,11 +175,11 @@ def calls_of(turns: Sequence[Evidence], found: Sequence[Row], towards: Mapping[s
         for turn in range(TURNS_A_CALL):
             for row in pauses[int(rng.choice(kinds[int(rng.random() < share)]))]:
                 pause = row.hearing.pause
-                known = replace(row, evidence=replace(row.evidence, habit=habit))
-                chance = float(models[_fold(row.turn)].chances([known])[0])
+                heard_so = replace(row, evidence=replace(row.evidence, habit=habit))
+                chance = float(models[_fold(row.turn)].chances([heard_so])[0])
                 lasted_ms = pause.lasted_ms * (1.0 if pause.is_end else float(np.exp(rng.normal(0.0, LENGTH_DEVIATION))))
                 began_ms = pause.at_ms - pause.silence_ms - row.turn.end_ms
-                most_ms = most_for(known.evidence, ENGLISH, shortest_ms=SHORTEST_MS, longest_ms=np.inf)
+                most_ms = most_for(row.evidence, ENGLISH, shortest_ms=SHORTEST_MS, longest_ms=np.inf)
                 heard.append((call * TURNS_A_CALL + turn, began_ms, lasted_ms, pause.is_end, chance, most_ms))
                 habit = Habit(habit.went_on + (not pause.is_end), habit.ended + pause.is_end)
     turn_of, began, lasted, is_end, chances, most = (np.array(column) for column in zip(*heard, strict=True))
@@ -207,12 +235,12 @@ def main() -> None:
     parser.add_argument("--most", type=int, help="hear only so many recordings of a set")
     options = parser.parse_args()
     turns, found = asyncio.run(heard_people(FITTED, options.most))
-    towards = prior()
-    model, chances = fitted_to_people(found, towards), cross_validated(found, towards)
+    known = known_before()
+    model, chances = fitted_to_people(found, known), cross_validated(found, known)
     ends, long = (np.array(column) for column in zip(*((row.is_end, _learned(row)) for row in found), strict=True))
     text = as_python(model.weights, len(turns), area(chances[long], ends[long]))
     options.out.write_text(text, encoding="utf-8")
-    print(towards, model.weights, *areas(turns, found, chances), *curve(calls_of(turns, found, towards)), sep="\n")
+    print(known.towards, model.weights, *areas(turns, found, chances), *curve(calls_of(turns, found, known)), sep="\n")
 
 
 if __name__ == "__main__":
