@@ -97,7 +97,7 @@ def known_before() -> Known:
 
 
 def fitted_to_people(found: Sequence[Row], known: Known) -> Fitted:
-    """The weights: those of `NAMES` by people's turns, those of `OF_SYNTHETIC` by synthetic ones, and a bias that fits people's."""
+    """The weights: those of `NAMES` by people's turns, those of `OF_SYNTHETIC` by synthetic ones, the bias by people's."""
     learned = [row for row in found if _learned(row)]
     importance = np.array([IN_A_CALL if row.turn.kind == "turns" else 1.0 for row in learned])
     towards = {name: known.towards.get(name, 0.0) for name in NAMES}
