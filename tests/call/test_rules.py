@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from voiceagent.call.rules import cramped, endpointing_of, rules_of
 from voiceagent.config import AgentConfig, LlmSettings, TurnSettings, load_agent
@@ -14,7 +15,9 @@ from voiceagent.errors import ConfigError
 from voiceagent.llm.engine import HistoryLimits
 from voiceagent.resources import demo_agent_file
 from voiceagent.tools.toolset import ToolSet
+from voiceagent.turn_taking.endpoint_weights import MANNERS
 from voiceagent.turn_taking.endpointing import EndpointModel
+from voiceagent.turn_taking.endpointing_manner import Manner
 
 WEIGHTS = '{"weights": {"bias": -1.0, "ear": 0.5, "meaning": 0.0}, "risk": 0.1}'
 
@@ -49,6 +52,33 @@ def test_an_agents_own_weights_are_used_where_no_judge_is_that_they_do_not_weigh
     assert endpointing_of(agent, [Judge("ear")]).weights == own
     assert endpointing_of(agent, [Judge("ear"), Judge("meaning", needs_words=True)]).weights == shipped
     assert endpointing_of(AgentConfig()).weights == shipped
+
+
+@pytest.mark.parametrize("manner", ["brisk", "balanced", "patient"])
+def test_a_manner_sets_the_risk_and_the_delays(manner: Manner) -> None:
+    rules = rules_of(AgentConfig(turn=TurnSettings(manner=manner)), ToolSet()).endpointing
+    wanted = MANNERS[manner]
+    assert rules.model is not None
+    assert (rules.model.risk, rules.min_delay_ms, rules.max_delay_ms) == (wanted.risk, wanted.min_delay_ms, wanted.max_delay_ms)
+
+
+def test_an_agent_without_a_manner_is_balanced() -> None:
+    named = rules_of(AgentConfig(turn=TurnSettings(manner="balanced")), ToolSet()).endpointing
+    assert rules_of(AgentConfig(), ToolSet()).endpointing == named
+
+
+def test_single_delays_stand_beside_a_manner() -> None:
+    turn = TurnSettings(manner="brisk", min_endpointing_delay_ms=300, max_endpointing_delay_ms=5000)
+    rules = rules_of(AgentConfig(turn=turn), ToolSet()).endpointing
+    assert (rules.min_delay_ms, rules.max_delay_ms) == (300, 5000)
+
+
+def test_an_agents_own_weights_bring_a_risk_that_a_manner_replaces(tmp_path: Path) -> None:
+    agent = agent_with(tmp_path, WEIGHTS)
+    assert endpointing_of(agent).risk == 0.1
+    patient = replace(agent, turn=replace(agent.turn, manner="patient"))
+    assert endpointing_of(patient).risk == MANNERS["patient"].risk
+    assert endpointing_of(patient).weights == endpointing_of(agent).weights
 
 
 def test_a_fixed_silence_needs_no_weights(tmp_path: Path) -> None:
