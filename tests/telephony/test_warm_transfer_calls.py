@@ -104,12 +104,12 @@ async def test_a_caller_is_told_that_nobody_is_there_then_is_summed_up_to_who_is
     ):
         await alice.do("dial", exchange.agent)
         await quiet_after_speech(alice, 0, 0.6)
-        asked = len(alice.heard())
-        await alice.say(await spoken(said, ASKED))
-        refused = await words(await quiet_after_speech(alice, asked, 1.0), RATE_HZ)
+        asked, request = len(alice.heard()), await spoken(said, ASKED)
+        await alice.say(request)
+        refused = await words(await quiet_after_speech(alice, asked + len(request), 1.0), RATE_HZ)
         async with phone(tmp_path, "bob", exchange.pbx_port, answers=True) as bob:
             asked = len(alice.heard())
-            await alice.say(await spoken(said, ASKED))
+            await alice.say(request)
             await bob.wait_told("CALL_ESTABLISHED")
             to_bob = [await words(each, RATE_HZ) for each in sentences(await quiet_after_speech(bob, 0, 1.5))]
             to_alice = await words(await quiet_after_speech(alice, asked, 0.8), RATE_HZ)
