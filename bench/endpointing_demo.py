@@ -18,7 +18,7 @@ from models.train.endpoint_hear import HeardPause, HeardTurn, bundled_whisper, h
 from models.train.endpoint_score import Score, score
 from voiceagent.config import TurnSettings
 from voiceagent.evaluation.figures import Figure
-from voiceagent.turn_taking.endpointing import EndpointingDelays, EndpointModel
+from voiceagent.turn_taking.endpointing import WITHOUT_JUDGES, EndpointingDelays, EndpointModel
 from voiceagent.turn_taking.languages.en import ENGLISH
 from voiceagent.vad.silero import WINDOW_SAMPLES, SileroStream
 
@@ -54,7 +54,7 @@ async def measure() -> Iterator[Figure]:
     heard = await hear()
     settings = TurnSettings()
     shortest_ms, longest_ms = settings.endpointing_delays_ms
-    model = EndpointModel()
+    model = WITHOUT_JUDGES
     known = chances(model, heard.ours)
 
     def by(judge: EndpointModel) -> Score:

@@ -53,7 +53,8 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fixed_endpointing_delay_ms: Milliseconds | None = None
     """A fixed silence that ends an utterance. Without it, the delay is predicted from words and voice."""
     manner: Manner | None = None
-    """How a quick answer is weighed against a caller who is cut off. None: `balanced`, or as the file in `endpointing` says."""
+    """How a quick answer is weighed against a caller who is cut off. None: `balanced`, or as the file in
+    `endpointing` says, or as it suits an agent without turn judges."""
     endpointing: str = ""
     """A file with the agent's own endpointing weights (relative to agent.yaml). It is used unless there are turn judges that it
     does not weigh."""

@@ -16,7 +16,7 @@ from voiceagent.llm.engine import HistoryLimits
 from voiceagent.resources import demo_agent_file
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.turn_taking.endpoint_weights import MANNERS
-from voiceagent.turn_taking.endpointing import EndpointModel
+from voiceagent.turn_taking.endpointing import WITHOUT_JUDGES, EndpointModel
 from voiceagent.turn_taking.endpointing_manner import Manner
 
 WEIGHTS = '{"weights": {"bias": -1.0, "ear": 0.5, "meaning": 0.0}, "risk": 0.1}'
@@ -51,7 +51,12 @@ def test_an_agents_own_weights_are_used_where_no_judge_is_that_they_do_not_weigh
     assert endpointing_of(agent).weights == own
     assert endpointing_of(agent, [Judge("ear")]).weights == own
     assert endpointing_of(agent, [Judge("ear"), Judge("meaning", needs_words=True)]).weights == shipped
-    assert endpointing_of(AgentConfig()).weights == shipped
+    assert endpointing_of(AgentConfig(), [Judge("ear")]).weights == shipped
+
+
+def test_without_judges_other_weights_tell_ends_by_words_and_voice(tmp_path: Path) -> None:
+    assert endpointing_of(AgentConfig()) == WITHOUT_JUDGES
+    assert endpointing_of(AgentConfig(turn=TurnSettings(manner="brisk"))).risk == MANNERS["brisk"].risk
 
 
 @pytest.mark.parametrize("manner", ["brisk", "balanced", "patient"])
@@ -63,8 +68,8 @@ def test_a_manner_sets_the_risk_and_the_delays(manner: Manner) -> None:
 
 
 def test_an_agent_without_a_manner_is_balanced() -> None:
-    named = rules_of(AgentConfig(turn=TurnSettings(manner="balanced")), ToolSet()).endpointing
-    assert rules_of(AgentConfig(), ToolSet()).endpointing == named
+    named = rules_of(AgentConfig(turn=TurnSettings(manner="balanced")), ToolSet(), [Judge("ear")]).endpointing
+    assert rules_of(AgentConfig(), ToolSet(), [Judge("ear")]).endpointing == named
 
 
 def test_single_delays_stand_beside_a_manner() -> None:

@@ -20,7 +20,7 @@ from voiceagent.text_normalization.marks import unmarked
 from voiceagent.tools.tool import Tool
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.turn_judges.judge import TurnJudge
-from voiceagent.turn_taking.endpointing import EndpointModel
+from voiceagent.turn_taking.endpointing import WITHOUT_JUDGES, EndpointModel
 from voiceagent.turn_taking.manners import MANNERS
 
 MIN_ROOM_TOKENS = 300
@@ -145,16 +145,16 @@ def _tool_rule(tools: ToolSet, name: str) -> ToolRule:
 
 
 def endpointing_of(agent: AgentConfig, judges: Sequence[TurnJudge] = ()) -> EndpointModel:
-    """The weights that judge pauses, with the risk of the agent's manner. The agent's own weights are used if they cover all its
-    turn judges, else the shipped ones. They bring a risk of their own, which holds unless the agent names a manner. Raises
+    """The weights that judge pauses: the agent's own if they cover all its turn judges, else the shipped ones, which are others
+    where there are no judges. The agent's own and the latter bring a risk, which holds unless the agent names a manner. Raises
     ConfigError."""
-    manner = agent.turn.endpointing_manner
-    if not agent.turn.endpointing:
-        return EndpointModel(risk=manner.risk)
-    own = _read(Path(agent.base_dir) / agent.turn.endpointing)
-    if not all(own.weights.get(judge.name) for judge in judges):
-        return EndpointModel(risk=manner.risk)
-    return own if agent.turn.manner is None else replace(own, risk=manner.risk)
+    risk, own = agent.turn.endpointing_manner.risk, None if judges else WITHOUT_JUDGES
+    if agent.turn.endpointing:
+        named = _read(Path(agent.base_dir) / agent.turn.endpointing)
+        own = named if all(named.weights.get(judge.name) for judge in judges) else own
+    if own is None:
+        return EndpointModel(risk=risk)
+    return own if agent.turn.manner is None else replace(own, risk=risk)
 
 
 @functools.lru_cache(maxsize=16)

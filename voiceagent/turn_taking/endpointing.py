@@ -11,6 +11,7 @@ from statistics import NormalDist
 
 from voiceagent.turn_taking.endpoint_features import features, only_answers
 from voiceagent.turn_taking.endpoint_weights import HESITATION_MS, MANNERS, SPECULATE_FROM, SPREAD, TRAINED
+from voiceagent.turn_taking.endpoint_weights_by_words import BY_WORDS, BY_WORDS_HESITATION_MS, BY_WORDS_RISK, BY_WORDS_SPREAD
 from voiceagent.turn_taking.language import Language
 from voiceagent.turn_taking.patience import Progress
 from voiceagent.turn_taking.pause import PauseEvidence
@@ -78,6 +79,8 @@ def most_for(evidence: PauseEvidence, language: Language, *, shortest_ms: float,
 
 ANSWER_MS = 700.0
 """The longest endpointing delay behind "yes", "no, that's all" or "thank you"."""
+WITHOUT_JUDGES = EndpointModel(BY_WORDS, BY_WORDS_RISK, BY_WORDS_HESITATION_MS, BY_WORDS_SPREAD)
+"""For an agent that has no turn judges."""
 PATIENCE: Mapping[Progress, float] = {"": 0.0, "open": -4.0, "growing": -1.5, "whole": 1.5}
 """Added to the log-odds of having finished, by the progress of a value that was asked for."""
 TOOL_CALL = 1.3
