@@ -36,7 +36,7 @@ turn judge asks it, too; Pipecat's in a server of its own beside it (`bench/llm_
 
 **Pipecat, defaults** is as in [peers.md](peers.md): Silero (0.2 s to start, 0.2 s to stop) and Smart Turn v3.
 
-The row of each turn stands in the file of the same name that ends in `_turns.json`.
+The row of each turn is written beside it, to a file that ends in `_turns.json`.
 """
 
 
