@@ -56,6 +56,9 @@ KEPT_FRAMES = 400
 """The last 8 s of audio, for the turn judges."""
 SAMPLES_PER_MS = 16
 FRAME_SAMPLES = 320
+WORDS_JUDGED_MS = 40.0
+"""How often speech over the agent is judged by its sound. A judgement takes a millisecond or more of all calls' time, and frames
+may come in bursts."""
 OWNER = "hearing"
 
 
@@ -110,6 +113,8 @@ class Hearing:
         self._last_voiced_ms = -1.0
         self._uplink_ms = 0.0
         self._vad_ms = 0.0
+        self._words_judged_ms = 0.0
+        self._words_chance: float | None = None
 
     async def run(self, frames: AsyncIterator[InboundFrame]) -> None:
         """Hear until the leg ends, then stop all decodes."""
@@ -146,8 +151,11 @@ class Hearing:
     def _attend_to(self, progress: SpeechProgress) -> None:
         """Report speech over the agent's reply frame by frame, while it is new."""
         if self._attended == self._utterance_id and progress.voiced_ms < OVERLAP_MS:
-            chance = words_chance(self._last_audio(min(self._sound_samples, MAX_SOUND_SAMPLES)))
             now_ms = self._clock.now_ms()
+            if self._words_chance is None or not 0 <= now_ms - self._words_judged_ms < WORDS_JUDGED_MS:
+                self._words_chance = words_chance(self._last_audio(min(self._sound_samples, MAX_SOUND_SAMPLES)))
+                self._words_judged_ms = now_ms
+            chance = self._words_chance
             self._post(ev.OverlapHeard(now_ms, self._utterance_id, progress.voiced_ms, progress.silence_ms, chance))
 
     def _follow(self, utterance: UtteranceTranscriber, progress: SpeechProgress) -> None:
@@ -197,6 +205,7 @@ class Hearing:
         self._endpointing = None
         self._words = ""
         self._wordless = False
+        self._words_chance = None
         self._post(ev.SpeechStarted(self._clock.now_ms(), self._utterance_id, onset.onset_ms))
 
     def _pause(self, progress: SpeechProgress) -> None:
