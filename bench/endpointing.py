@@ -40,7 +40,7 @@ from models.train.turns.sweep import (
 from voiceagent.config import TurnSettings
 from voiceagent.evaluation.figures import Figure, at_least, at_most
 from voiceagent.turn_taking.endpoint_features import JUDGES, SURE, log_odds
-from voiceagent.turn_taking.endpoint_weights import MANNERS
+from voiceagent.turn_taking.endpoint_weights import ENDPOINTING_MANNERS
 from voiceagent.turn_taking.endpointing import EndpointModel, most_for
 from voiceagent.turn_taking.endpointing_manner import Manner
 from voiceagent.turn_taking.languages.en import ENGLISH
@@ -158,7 +158,10 @@ def alone(found: Sequence[Row], names: Sequence[str]) -> Floats:
 
 def delays_ms(found: Sequence[Row], known: Floats, manner: Manner = "balanced") -> Floats:
     """The silences that the agent would wait for, in a manner."""
-    model, (shortest_ms, longest_ms) = EndpointModel(risk=MANNERS[manner].risk), TurnSettings(manner=manner).endpointing_delays_ms
+    model, (shortest_ms, longest_ms) = (
+        EndpointModel(risk=ENDPOINTING_MANNERS[manner].risk),
+        TurnSettings(manner=manner).endpointing_delays_ms,
+    )
     most = [most_for(row.evidence, ENGLISH, shortest_ms=shortest_ms, longest_ms=longest_ms) for row in found]
     chances = zip(known.tolist(), most, strict=True)
     return np.array([model.delays_for(chance, shortest_ms, most_ms).endpoint_ms for chance, most_ms in chances])
@@ -177,7 +180,7 @@ def inside(held_out: HeldOut) -> int:
 
 def _runs(held_out: HeldOut, known: Floats | None = None) -> Iterator[Figure]:
     """What each manner does."""
-    for manner in MANNERS:
+    for manner in ENDPOINTING_MANNERS:
         runs, name = as_it_runs(held_out, manner, known), f"{held_out.mark} as it runs, {manner}"
         yield Figure(f"{name}: false cutoffs", PERCENT * runs.cut_off, "%", "", True)
         yield Figure(f"{name}: p50", runs.median_ms, "ms", "", True)

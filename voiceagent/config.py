@@ -23,7 +23,7 @@ from voiceagent.settings_file import SettingsFile
 from voiceagent.telephony.settings import TelephonySettings
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.settings import ToolEntry
-from voiceagent.turn_taking.endpoint_weights import MANNERS
+from voiceagent.turn_taking.endpoint_weights import ENDPOINTING_MANNERS
 from voiceagent.turn_taking.endpointing_manner import EndpointingManner, Manner
 from voiceagent.turn_taking.spoken_language import AUTO, agents_languages, check_languages
 
@@ -113,7 +113,7 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def endpointing_manner(self) -> EndpointingManner:
         """The manner's values."""
-        return MANNERS[self.manner or "balanced"]
+        return ENDPOINTING_MANNERS[self.manner or "balanced"]
 
     @property
     def endpointing_delays_ms(self) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tests.server_process import running_server
 from voiceagent.audio.resample import resample
@@ -63,18 +64,17 @@ async def speech(script: tuple[str | float, ...]) -> np.ndarray[Any, np.dtype[np
     return np.concatenate(parts)
 
 
-@pytest.mark.browser
-def test_a_person_speaks_sees_their_words_hears_the_agent_and_interrupts_it(tmp_path: Path) -> None:
-    browser = chromium()
-    microphone = tmp_path / "microphone.wav"
-    with wave.open(str(microphone), "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(RATE_HZ)
-        file.writeframes(asyncio.run(speech(SCRIPT)).tobytes())
-    with running_server(tmp_path) as server:
+def heard_by_chromium(program: str, microphone: NDArray[np.int16], folder: Path) -> dict[str, Any]:
+    """What a program beside this file saw on the page, whose microphone hears this. There were no errors on the page."""
+    browser, file = chromium(), folder / "microphone.wav"
+    with wave.open(str(file), "wb") as out:
+        out.setnchannels(1)
+        out.setsampwidth(2)
+        out.setframerate(RATE_HZ)
+        out.writeframes(microphone.tobytes())
+    with running_server(folder) as server:
         driven = subprocess.run(
-            ["node", str(HERE / "call.mjs"), server.url, str(microphone), str(tmp_path / "profile")],
+            ["node", str(HERE / program), server.url, str(file), str(folder / "profile")],
             capture_output=True,
             text=True,
             timeout=150,
@@ -82,8 +82,14 @@ def test_a_person_speaks_sees_their_words_hears_the_agent_and_interrupts_it(tmp_
             check=False,
         )
     assert driven.returncode == 0, driven.stderr
-    seen = json.loads(driven.stdout)
+    seen: dict[str, Any] = json.loads(driven.stdout)
     assert seen["errors"] == []
+    return seen
+
+
+@pytest.mark.browser
+def test_a_person_speaks_sees_their_words_hears_the_agent_and_interrupts_it(tmp_path: Path) -> None:
+    seen = heard_by_chromium("call.mjs", asyncio.run(speech(SCRIPT)), tmp_path)
     said = [line for line in SCRIPT if isinstance(line, str)]
     assert seen["caller"][:4] == said[:4]
     assert seen["caller"][4].strip(".").lower() == "stop"

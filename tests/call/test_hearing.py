@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -253,17 +254,7 @@ async def test_speech_that_goes_on_drops_what_was_decoded_early() -> None:
 class BrokenRecogniser(HeldRecogniser):
     """Fails on purpose."""
 
-    async def transcribe(
-        self,
-        audio: NDArray[np.float32],
-        *,
-        prompt: str = "",
-        word_times: bool = False,
-        final: bool = False,
-        language: str = "",
-        urgent: bool = False,
-        wanted: asyncio.Event | None = None,
-    ) -> Hypothesis:
+    async def transcribe(self, audio: NDArray[np.float32], **options: Any) -> Hypothesis:
         raise EngineError("on purpose")
 
 

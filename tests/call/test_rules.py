@@ -15,7 +15,7 @@ from voiceagent.errors import ConfigError
 from voiceagent.llm.engine import HistoryLimits
 from voiceagent.resources import demo_agent_file
 from voiceagent.tools.toolset import ToolSet
-from voiceagent.turn_taking.endpoint_weights import MANNERS
+from voiceagent.turn_taking.endpoint_weights import ENDPOINTING_MANNERS
 from voiceagent.turn_taking.endpointing import WITHOUT_JUDGES, EndpointModel
 from voiceagent.turn_taking.endpointing_manner import Manner
 
@@ -56,13 +56,13 @@ def test_an_agents_own_weights_are_used_where_no_judge_is_that_they_do_not_weigh
 
 def test_without_judges_other_weights_tell_ends_by_words_and_voice(tmp_path: Path) -> None:
     assert endpointing_of(AgentConfig()) == WITHOUT_JUDGES
-    assert endpointing_of(AgentConfig(turn=TurnSettings(manner="brisk"))).risk == MANNERS["brisk"].risk
+    assert endpointing_of(AgentConfig(turn=TurnSettings(manner="brisk"))).risk == ENDPOINTING_MANNERS["brisk"].risk
 
 
 @pytest.mark.parametrize("manner", ["brisk", "balanced", "patient"])
 def test_a_manner_sets_the_risk_and_the_delays(manner: Manner) -> None:
     rules = rules_of(AgentConfig(turn=TurnSettings(manner=manner)), ToolSet()).endpointing
-    wanted = MANNERS[manner]
+    wanted = ENDPOINTING_MANNERS[manner]
     assert rules.model is not None
     assert (rules.model.risk, rules.min_delay_ms, rules.max_delay_ms) == (wanted.risk, wanted.min_delay_ms, wanted.max_delay_ms)
 
@@ -82,7 +82,7 @@ def test_an_agents_own_weights_bring_a_risk_that_a_manner_replaces(tmp_path: Pat
     agent = agent_with(tmp_path, WEIGHTS)
     assert endpointing_of(agent).risk == 0.1
     patient = replace(agent, turn=replace(agent.turn, manner="patient"))
-    assert endpointing_of(patient).risk == MANNERS["patient"].risk
+    assert endpointing_of(patient).risk == ENDPOINTING_MANNERS["patient"].risk
     assert endpointing_of(patient).weights == endpointing_of(agent).weights
 
 

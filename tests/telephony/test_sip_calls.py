@@ -143,9 +143,8 @@ async def test_an_interruption_by_a_phone_stops_the_reply_in_its_recording(
     spoken_to_the_end = loud[loud < begins + len(interruption) // FRAME]
     stopped_ms = 20 * (spoken_to_the_end[-1] - begins)
     replies = [action for _, actions in steps for action in actions if isinstance(action, act.ReplyHeard)]
-    interruption_ms = 20 * (len(interruption) // FRAME)
-    print(f"stopped {stopped_ms} ms after the interruption began, which lasts for {interruption_ms} ms")
-    assert -100 < stopped_ms < interruption_ms - 200
+    print(f"stopped {stopped_ms} ms after the interruption began")
+    assert -100 < stopped_ms < 600
     assert "Berlin" in replies[-1].heard
 
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voiceagent.turn_taking.endpoint_features import features
-from voiceagent.turn_taking.endpoint_weights import MANNERS, TRAINED
-from voiceagent.turn_taking.endpointing import EndpointingDelays, EndpointModel
+from voiceagent.turn_taking.endpoint_weights import ENDPOINTING_MANNERS, TRAINED
+from voiceagent.turn_taking.endpoint_weights_by_words import BY_WORDS
+from voiceagent.turn_taking.endpointing import WITHOUT_JUDGES, EndpointingDelays, EndpointModel
 from voiceagent.turn_taking.language import UNKNOWN, Language
 from voiceagent.turn_taking.languages.de import GERMAN
 from voiceagent.turn_taking.languages.en import ENGLISH
@@ -34,7 +35,8 @@ def holds(
     language: Language = ENGLISH,
 ) -> EndpointingDelays:
     evidence = PauseEvidence(words, asked, voiced_ms, prosody, judged=judged or {})
-    return MODEL.delays(evidence, language, shortest_ms=SHORTEST_MS, longest_ms=LONGEST_MS)
+    model = MODEL if judged else WITHOUT_JUDGES
+    return model.delays(evidence, language, shortest_ms=SHORTEST_MS, longest_ms=LONGEST_MS)
 
 
 @pytest.mark.parametrize("judged", [ENDING, {}])
@@ -49,13 +51,13 @@ def holds(
     ],
 )
 def test_what_is_finished_is_committed_soon(words: str, asked: str, judged: Mapping[str, float]) -> None:
-    assert holds(words, asked=asked, judged=judged).endpoint_ms <= (700 if judged else 750)
+    assert holds(words, asked=asked, judged=judged).endpoint_ms <= (700 if judged else 450)
 
 
 @pytest.mark.parametrize("judged", [OPEN, {}])
 @pytest.mark.parametrize("prosody", [FALLING, LEVEL])
 @pytest.mark.parametrize(
-    "words", ["I want to", "Please connect me with", "My name is", "I lost my", "I was wondering if", "So, um"]
+    "words", ["I want to", "Please connect me with", "My name is", "I lost my", "I was wondering if", "So, um", "It's J-O-H"]
 )
 def test_what_plainly_goes_on_is_waited_for_whatever_the_voice_does(
     words: str, prosody: Prosody, judged: Mapping[str, float]
@@ -77,6 +79,11 @@ def test_one_judge_alone_counts(name: str) -> None:
 
 
 def test_a_value_that_may_go_on_is_waited_for() -> None:
+    said = "The number on the back is"
+    assert holds(f"{said} 4 0", LEVEL).endpoint_ms > holds(f"{said} missing", LEVEL).endpoint_ms
+
+
+def test_the_progress_of_a_value_that_was_asked_for_shifts_the_delay() -> None:
     digits = PauseEvidence("The number on the back is 4 0", "", 1500.0, LEVEL, judged={"ear": 0.99, "meaning": 0.9})
     open_ms, growing_ms, whole_ms = (
         MODEL.delays(replace(digits, value=value), ENGLISH, shortest_ms=0, longest_ms=9000).endpoint_ms
@@ -134,6 +141,8 @@ def test_what_only_contains_one_or_begins_longer_turns_is_none(words: str) -> No
 
 @pytest.mark.parametrize("words", ["Thank you.", "How are you?", "Goodbye."])
 def test_a_fixed_expression_of_ones_own_accord_is_committed_soon(words: str) -> None:
+    assert holds(words, voiced_ms=500.0).endpoint_ms <= 900
+    assert holds(words, voiced_ms=500.0).endpoint_ms + 300 < holds("Green bananas", voiced_ms=500.0).endpoint_ms
     unsure = {"ear": 0.6}
     assert holds(words, voiced_ms=500.0, judged=unsure).endpoint_ms <= 700
     assert holds(words, voiced_ms=500.0, judged=unsure).endpoint_ms + 150 < holds("Green bananas", judged=unsure).endpoint_ms
@@ -157,13 +166,11 @@ def test_marks_of_other_scripts_close_a_sentence() -> None:
     "words",
     ["Set a timer for ten minutes.", "I would like to return the blue jacket.", "Please send the tow truck to the harbor."],
 )
-def test_a_request_that_calls_a_tool_is_committed_sooner(words: str) -> None:
+@pytest.mark.parametrize(("model", "judged"), [(MODEL, {"ear": 0.5}), (WITHOUT_JUDGES, {})])
+def test_a_request_that_calls_a_tool_is_committed_sooner(words: str, model: EndpointModel, judged: Mapping[str, float]) -> None:
     known, unknown = (
-        MODEL.delays(
-            PauseEvidence(words, "", 1500.0, LEVEL, judged={"ear": 0.5}, calls_tool=calls),
-            ENGLISH,
-            shortest_ms=200,
-            longest_ms=2100,
+        model.delays(
+            PauseEvidence(words, "", 1500.0, LEVEL, judged=judged, calls_tool=calls), ENGLISH, shortest_ms=200, longest_ms=2100
         )
         for calls in (True, False)
     )
@@ -196,10 +203,11 @@ def test_the_surer_the_sooner(one: float, other: float) -> None:
     assert MODEL.delays_for(surer, 200, 2000).endpoint_ms <= MODEL.delays_for(less, 200, 2000).endpoint_ms
 
 
-def test_every_weight_is_a_features() -> None:
+def test_every_feature_has_a_weight() -> None:
     texts = ["", "Set it down.", "It is at 7", "Yes!", "What's on in", "Thank you."]
     found = {name for text in texts for name in features(PauseEvidence(text, "For which day?", 900.0, LEVEL), ENGLISH)}
-    assert set(TRAINED) <= found
+    assert found - set(TRAINED) - set(BY_WORDS) <= {"no_words"}
+    assert set(TRAINED) | set(BY_WORDS) <= found
 
 
 @pytest.mark.parametrize("ear", [0.02, 0.3, 0.6, 0.99])
@@ -232,6 +240,6 @@ def test_the_manners_differ_by_how_long_they_wait() -> None:
         EndpointModel(risk=manner.risk)
         .delays(pause, ENGLISH, shortest_ms=manner.min_delay_ms, longest_ms=manner.max_delay_ms)
         .endpoint_ms
-        for manner in (MANNERS["brisk"], MANNERS["balanced"], MANNERS["patient"])
+        for manner in (ENDPOINTING_MANNERS["brisk"], ENDPOINTING_MANNERS["balanced"], ENDPOINTING_MANNERS["patient"])
     ]
     assert sorted(set(delays)) == delays

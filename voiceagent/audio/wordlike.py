@@ -1,7 +1,7 @@
 """How much a sound is like words: audio in, a chance out. Coughs, laughs, cleared throats, sighs and hums have other melodies,
-spectra and rhythms than words. A network of one small layer, fitted by `models/train/make_wordlike.sh`,
-weighs figures of the sound so far. Only the telephone band counts, so that it hears browsers and telephones alike. Pure; about a
-millisecond a call."""
+spectra and rhythms than words. A network of one small layer, fitted by `models/train/make_wordlike.sh`, weighs figures of the
+sound so far. Only the telephone band counts, so that it hears browsers and telephones alike. Pure; one to three milliseconds of a
+core a judgement."""
 
 from __future__ import annotations
 

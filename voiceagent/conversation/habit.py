@@ -14,14 +14,13 @@ CUT_OFF_MS = 1500.0
 def pause_over(step: Step, resumed_ms: float) -> None:
     """The caller went on after a pause of the open utterance."""
     pause = step.state.utterance.pause
-    if pause is not None and resumed_ms - pause.speech_end_ms >= COUNTED_MS:
+    if step.spoken() is None and pause is not None and resumed_ms - pause.speech_end_ms >= COUNTED_MS:
         utterance_over(step, ends_turn=False)
 
 
 def utterance_over(step: Step, *, ends_turn: bool) -> None:
     """A pause ended the caller's turn, or the caller went on after it."""
-    before = step.state.habit
-    step.put(habit=Habit(before.went_on + (not ends_turn), before.ended + ends_turn))
+    step.put(habit=step.state.habit.after_pause(ends_turn=ends_turn))
 
 
 def takes_the_floor(step: Step) -> None:

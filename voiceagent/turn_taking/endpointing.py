@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from statistics import NormalDist
 
 from voiceagent.turn_taking.endpoint_features import features, only_answers
-from voiceagent.turn_taking.endpoint_weights import HESITATION_MS, MANNERS, SPECULATE_FROM, SPREAD, TRAINED
+from voiceagent.turn_taking.endpoint_weights import ENDPOINTING_MANNERS, HESITATION_MS, SPECULATE_FROM, SPREAD, TRAINED
 from voiceagent.turn_taking.endpoint_weights_by_words import BY_WORDS, BY_WORDS_HESITATION_MS, BY_WORDS_RISK, BY_WORDS_SPREAD
 from voiceagent.turn_taking.language import Language
 from voiceagent.turn_taking.patience import Progress
@@ -36,7 +36,7 @@ class EndpointModel:
     which the chance that the caller goes on has fallen to `risk`."""
 
     weights: Mapping[str, float] = field(default_factory=lambda: TRAINED)
-    risk: float = MANNERS["balanced"].risk
+    risk: float = ENDPOINTING_MANNERS["balanced"].risk
     """The chance, 0 to 1, that a pause which has lasted for its endpointing delay was a hesitation after all."""
     hesitation_ms: float = HESITATION_MS
     """The median of hesitations that are long enough to matter."""

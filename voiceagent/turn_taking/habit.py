@@ -19,6 +19,10 @@ class Habit:
     ended: int = 0
     """Pauses that ended a turn."""
 
+    def after_pause(self, *, ends_turn: bool) -> Habit:
+        """The habit once one more pause is known."""
+        return Habit(self.went_on + (not ends_turn), self.ended + ends_turn)
+
     @property
     def log_odds(self) -> float:
         """The log-odds that a pause of this caller ends the turn, before anything else is known of the pause; 0 at first."""

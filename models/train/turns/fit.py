@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.train.endpoint_hear import HeardTurn, read_turns
-from models.train.turns.draw import SEED
 from models.train.turns.hear import Evidence, JudgedHearing, ask_meaning, read_evidence
 from models.train.turns.patterns import Part
 from models.train.turns.rows import Meanings, Row, only, pauses_of, rows
@@ -32,7 +31,6 @@ from voiceagent.turn_taking.endpoint_features import JUDGES, features
 from voiceagent.turn_taking.language import Language
 from voiceagent.turn_taking.languages.en import ENGLISH
 
-TELEPHONE_SEED = SEED + 1
 PAUSE_MS = 250.0
 """Silences from here on are learned from."""
 L2 = 1.0

@@ -3,9 +3,9 @@
     python -m models.train.turns.fit_people --out voiceagent/turn_taking/endpoint_weights.py
 
 A logistic regression whose weights are drawn towards what is known without these turns: the judges' towards the plain sum of
-their log-odds, the habit's towards 1, those of the words towards what the synthetic turns say. There are few recordings, so a
-weight moves only where they insist. The manners' risks were chosen from the curve that is printed: chances of models that have
-not seen the recording."""
+their log-odds, the habit's towards one half, those of the words towards what the synthetic turns say. There are few recordings,
+so a weight moves only where they insist. The curve that is printed, of chances of models that have not seen the recording,
+helps to choose the manners' risks."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SPEAKERS_FOLDS = 8
 HESITATION_MS, SPREAD = 600.0, 0.8
 """Hesitations that are long enough to matter: their median, and the deviation of the logarithm."""
 MANNERS: Mapping[Manner, tuple[float, float]] = {"brisk": (0.16, 1600.0), "balanced": (0.11, 2100.0), "patient": (0.055, 2600.0)}
-"""The risk and the longest delay of each manner, chosen from the curve that `main` prints."""
+"""The risk and the longest delay of each manner. `models/endpointer.md` says how they were chosen."""
 SHORTEST_MS, SPECULATE_FROM = 200.0, 0.5
 LONGEST_MS = (1600.0, 2100.0, 2600.0)
 RISKS = (0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.11, 0.12, 0.14, 0.16, 0.2, 0.25, 0.3)
@@ -68,7 +68,7 @@ def with_habits(found: Sequence[Row], folders: Sequence[str] = ("turns", "turns_
         call = (row.turn.voice, "" if row.turn.kind in folders else row.turn.pattern)
         habit = known[call]
         seen.append(replace(row, evidence=replace(row.evidence, habit=habit)))
-        known[call] = Habit(habit.went_on + (not row.is_end), habit.ended + row.is_end)
+        known[call] = habit.after_pause(ends_turn=row.is_end)
     return seen
 
 
@@ -181,7 +181,7 @@ def calls_of(turns: Sequence[Evidence], found: Sequence[Row], known: Known) -> C
                 began_ms = pause.at_ms - pause.silence_ms - row.turn.end_ms
                 most_ms = most_for(row.evidence, ENGLISH, shortest_ms=SHORTEST_MS, longest_ms=np.inf)
                 heard.append((call * TURNS_A_CALL + turn, began_ms, lasted_ms, pause.is_end, chance, most_ms))
-                habit = Habit(habit.went_on + (not pause.is_end), habit.ended + pause.is_end)
+                habit = habit.after_pause(ends_turn=pause.is_end)
     turn_of, began, lasted, is_end, chances, most = (np.array(column) for column in zip(*heard, strict=True))
     return Calls(Pauses(turn_of, began, lasted, is_end, CALLS * TURNS_A_CALL), chances, most)
 
@@ -222,7 +222,7 @@ def as_python(weights: Mapping[str, float], learned_from: int, validated: float)
         "}",
         '"""Weights of `endpoint_features.features`."""',
         f"HESITATION_MS, SPREAD, SPECULATE_FROM = {HESITATION_MS}, {SPREAD}, {SPECULATE_FROM}",
-        "MANNERS: Mapping[Manner, EndpointingManner] = {",
+        "ENDPOINTING_MANNERS: Mapping[Manner, EndpointingManner] = {",
         *(f'    "{name}": EndpointingManner({risk}, {SHORTEST_MS}, {longest}),' for name, (risk, longest) in MANNERS.items()),
         "}",
     ]
