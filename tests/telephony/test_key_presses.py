@@ -168,6 +168,11 @@ def test_a_sender_that_marks_each_packet_and_stamps_it_anew_presses_once() -> No
     assert keys_of([each for each in packets if not each.payload[1] & 0x80]) == "12"
 
 
+def test_a_release_that_arrives_after_the_next_release_of_its_press_makes_no_second_key() -> None:
+    first, second, third = sent([Press("1", 2, 0)], "fresh")[2:]
+    assert keys_of([second, first]) == keys_of([third, first]) == keys_of([third, second, first]) == "1"
+
+
 def test_a_press_without_a_pause_after_the_other_is_a_second_one() -> None:
     packets = sent([Press("1", 8, 0), Press("1", 8, 0)], releases=0)
     assert keys_of(packets) == "11"

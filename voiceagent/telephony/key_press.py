@@ -84,9 +84,11 @@ class KeyPress:
         before = -_gap(self._first, packet) if packet.sequence is not None else -_stamps(self._first, packet)
         if before <= 0 or packet.timestamp == self._first.timestamp:
             return True
-        if self._first.is_marked or packet.is_release or packet.duration > self._first.duration:
+        if self._first.is_marked or packet.duration > self._first.duration:
             return False
         is_near = packet.sequence is not None and before <= MAX_LOST
+        if packet.is_release:
+            return is_near and self._first.is_release and packet.duration == self._first.duration
         return is_near or self._grows(packet, self._first) or self._nothing_between(packet, self._first)
 
     def _holds_after_release(self, packet: KeyEvent) -> bool:
