@@ -141,11 +141,12 @@ async def test_speech_that_goes_on_and_the_endpoint_end_what_is_left_of_a_judgem
     assert call.outcomes == ["too_late", "too_late"]
 
 
-async def test_a_judge_that_cannot_tell_says_nothing() -> None:
+async def test_a_judge_that_cannot_tell_says_so() -> None:
     async with room(Judge("ear", False, unknown)) as call:
         call.judging.follow(paused())
         await call.settled()
-    assert (call.posted, call.outcomes) == ([], ["unknown"])
+    assert [(event.judge, event.chance) for event in call.posted if isinstance(event, ev.TurnJudged)] == [("ear", None)]
+    assert call.outcomes == ["unknown"]
 
 
 async def test_errors_are_counted_and_each_kind_is_logged_once_and_no_turn_waits(caplog: pytest.LogCaptureFixture) -> None:
@@ -154,7 +155,8 @@ async def test_errors_are_counted_and_each_kind_is_logged_once_and_no_turn_waits
             for pause_id in (7, 8):
                 call.judging.follow(paused(pause_id))
                 await call.settled()
-    assert [event.judge for event in call.posted if isinstance(event, ev.TurnJudged)] == ["mine", "mine"]
+    told = [(event.judge, event.chance is None) for event in call.posted if isinstance(event, ev.TurnJudged)]
+    assert sorted(told) == sorted([("ear", True), ("plugin", True), ("mine", False)] * 2)
     assert sorted(call.outcomes) == ["failed"] * 4 + ["told"] * 2
     lines = [record.getMessage() for record in caplog.records]
     assert lines == [

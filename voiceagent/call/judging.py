@@ -1,4 +1,4 @@
-"""The turn judges in a call. Judges that go by sound begin with a pause; the others begin once its words are known. Each estimate
+"""The turn judges in a call. Judges that go by sound begin with a pause; the others begin once its words are known. Each answer
 becomes an event of the turn engine. Running judges are cancelled when speech resumes or the endpoint comes. A turn ends even if
 every judge fails."""
 
@@ -82,9 +82,8 @@ class Judging:
             self._tell(judge, error)
         finally:
             self._count(outcome)
-        if chance is not None:
-            now_ms = self._clock.now_ms()
-            self._post(ev.TurnJudged(now_ms, utterance_id, pause_id, judge.name, chance, now_ms - began_ms))
+        now_ms = self._clock.now_ms()
+        self._post(ev.TurnJudged(now_ms, utterance_id, pause_id, judge.name, chance, now_ms - began_ms))
 
     def _tell(self, judge: TurnJudge, error: Exception) -> None:
         """Log an error, once per judge and kind of error."""

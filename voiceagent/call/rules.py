@@ -131,7 +131,8 @@ def _endpointing(agent: AgentConfig, judges: Sequence[TurnJudge]) -> Endpointing
         min_delay_ms=shortest_ms,
         max_delay_ms=longest_ms,
         interruption_delay_ms=agent.turn.interruption_endpointing_delay_ms,
-        judges=any(judge.needs_words for judge in judges),
+        judges_by_sound=tuple(judge.name for judge in judges if not judge.needs_words),
+        judges_by_words=tuple(judge.name for judge in judges if judge.needs_words),
     )
 
 

@@ -100,11 +100,11 @@ def speech_resumed(step: Step, event: ev.SpeechResumed) -> None:
 
 
 def turn_judged(step: Step, event: ev.TurnJudged) -> None:
-    """A judge has made an estimate. The pause's endpointing delays are computed again."""
+    """A judge has answered. The pause's endpointing delays are computed again."""
     pause = step.state.utterance.pause
     if event.utterance_id != step.state.utterance.utterance_id or pause is None or pause.pause_id != event.pause_id:
         return
-    step.put_utterance(pause=replace(pause, judged={**pause.judged, event.judge: event.chance}))
+    step.put_utterance(pause=replace(pause, answers={**pause.answers, event.judge: event.chance}))
     if step.spoken() is None and pause.text is not None:
         _decide(step, pause.text)
 
@@ -175,7 +175,7 @@ def _words_in_pause(step: Step, event: ev.FinalTranscript) -> None:
 def _ask_judges(step: Step) -> None:
     """Start the judges that go by words."""
     pause = step.state.utterance.pause
-    if not step.state.rules.endpointing.judges or pause is None or not pause.text or pause.refusal is not None:
+    if not step.state.rules.endpointing.judges_by_words or pause is None or not pause.text or pause.refusal is not None:
         return
     step.do(act.JudgeTurn(step.state.utterance.utterance_id, pause.pause_id, next_prompt(step, pause.text)))
 

@@ -77,14 +77,14 @@ class OverlapHeard(Event):
 
 @dataclass(frozen=True, slots=True)
 class TurnJudged(Event):
-    """A turn judge has estimated whether the caller has finished in this pause."""
+    """A turn judge has answered whether the caller has finished in this pause."""
 
     utterance_id: int
     pause_id: int
     judge: str
     """The judge's name."""
-    chance: float
-    """Probability, 0 to 1, that the caller has finished."""
+    chance: float | None
+    """Probability, 0 to 1, that the caller has finished. None: the judge cannot tell, or failed."""
     took_ms: float = 0.0
 
 

@@ -80,8 +80,17 @@ class EndpointingRules(Struct, frozen=True, forbid_unknown_fields=True):
     max_delay_ms: float = 2100.0
     interruption_delay_ms: float = 400.0
     """The shortest delay after an utterance that interrupted the agent, if `min_delay_ms` is shorter."""
-    judges: bool = False
-    """Whether the agent has turn judges that go by words."""
+    judges_by_sound: tuple[str, ...] = ()
+    """The names of the turn judges that are asked when a pause begins."""
+    judges_by_words: tuple[str, ...] = ()
+    """Of those that are asked once its words are known."""
+    judges_wait_ms: float = 350.0
+    """A pause before which the turn does not end while a judge has not answered. Judges take about 60 ms on idle cores."""
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The names of all turn judges."""
+        return self.judges_by_sound + self.judges_by_words
 
 
 class SpeculationRules(Struct, frozen=True, forbid_unknown_fields=True):

@@ -72,8 +72,13 @@ class Pause(Struct, frozen=True):
     """The code of the language that the recogniser detected."""
     failed: bool = False
     """Whether the recogniser failed."""
-    judged: Mapping[str, float] = {}
-    """The estimates of the turn judges for this pause, by the judges' names."""
+    answers: Mapping[str, float | None] = {}
+    """What the turn judges have answered about this pause, by their names. None: the judge cannot tell."""
+
+    @property
+    def judged(self) -> Mapping[str, float]:
+        """The chances, 0 to 1, that the judges have told."""
+        return {name: chance for name, chance in self.answers.items() if chance is not None}
 
 
 class SpeculativeToolCall(Struct, frozen=True):

@@ -117,7 +117,7 @@ class TurnMeter:
                 self._pause = _Pause(event.at_ms, event.speech_end_ms)
             case ev.Transcript():
                 hearing.add(Stage.STT_PARTIAL, event.at_ms - event.decode_ms, event.at_ms)
-            case ev.TurnJudged():
+            case ev.TurnJudged() if event.chance is not None:
                 hearing.add(Stage.TURN_JUDGE, event.at_ms - event.took_ms, event.at_ms)
             case ev.FinalTranscript():
                 self._guarded(hearing, event.at_ms, event.guard_ms)
