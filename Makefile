@@ -96,7 +96,7 @@ $(NEMO_VENV)/.installed: pyproject.toml $(LOCKS)
 #: make test-telephony-peers  the telephone beside its vendors' own libraries and Pipecat, in an environment outside the checkout
 test-telephony-peers: setup
 	@PYTHON=$(PYTHON) bash scripts/install-beside.sh scripts/telephony-peers.txt $(TELEPHONY_VENV)
-	@TELEPHONY_PEERS=$(TELEPHONY_VENV)/bin/python $(BIN)/python -m pytest tests/telephony/test_foreign.py $(ARGS)
+	@TELEPHONY_PEERS=$(TELEPHONY_VENV)/bin/python $(BIN)/python -m pytest tests/telephone/test_foreign.py $(ARGS)
 
 #: make test-llama-cpp  the engine for servers on a real llama.cpp server, in an environment outside the checkout
 test-llama-cpp: setup

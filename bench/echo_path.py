@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from voiceagent.audio import opus
 from voiceagent.audio.short_resampler import ShortResampler
-from voiceagent.media.phone_codec import PhoneDecoder, PhoneEncoder
-from voiceagent.telephony.messages import AudioFormat
+from voiceagent.telephone.codec import PhoneDecoder, PhoneEncoder
+from voiceagent.telephone.messages import AudioFormat
 
 Pcm = NDArray[np.int16]
 Band = Literal["telephone", "wide"]

@@ -37,8 +37,8 @@ from models.train.turns.sweep import (
     rule_score,
     silences,
 )
-from voiceagent.config import TurnSettings
 from voiceagent.evaluation.figures import Figure, at_least, at_most
+from voiceagent.settings.agent import TurnSettings
 from voiceagent.turn_taking.endpoint_features import JUDGES, SURE, log_odds
 from voiceagent.turn_taking.endpoint_weights import ENDPOINTING_MANNERS
 from voiceagent.turn_taking.endpointing import EndpointModel, most_for

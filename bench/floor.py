@@ -14,7 +14,6 @@ from bench.floor_curve import AUDIBLE_MS, AUDIBLE_SHARE, BRIEF_MS, STOP_P50_MS, 
 from bench.floor_people import people
 from bench.virtual_call import RATE_HZ, Overlap, Pcm, Remembered, SpokenOver, over_speech
 from models.train.overlap_sounds import Sound, sounds, trimmed, with_hiss
-from voiceagent.config import TurnSettings
 from voiceagent.engines import load_stt
 from voiceagent.evaluation import not_speech, sudden_sounds
 from voiceagent.evaluation.check_speech import held_out
@@ -22,6 +21,7 @@ from voiceagent.evaluation.espeak import Espeak
 from voiceagent.evaluation.figures import Figure, at_least, at_most
 from voiceagent.latency.percentiles import percentile
 from voiceagent.models.registry import profile
+from voiceagent.settings.agent import TurnSettings
 from voiceagent.turn_taking.manners import MANNERS, Manners
 
 MM_HM, LONG_MM_HM = "[[m_h'm]]", "[[m:h'Vm:]]"

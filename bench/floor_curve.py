@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from bench.curve_plot import Axes, Curve, Point, plot
 from bench.virtual_call import FRAME_MS, Overlap
 from models.train.overlap_sounds import Sound
-from voiceagent.config import TurnSettings
 from voiceagent.latency.percentiles import percentile
+from voiceagent.settings.agent import TurnSettings
 from voiceagent.turn_taking.manners import MANNERS, Manners
 
 AUDIBLE_MS, BRIEF_MS = 250.0, 100.0

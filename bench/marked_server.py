@@ -16,7 +16,6 @@ import numpy as np
 from voiceagent.call import Call
 from voiceagent.call.agent_parts import AgentParts
 from voiceagent.capacity.settings import AdmissionSettings
-from voiceagent.config import AgentConfig, TurnSettings
 from voiceagent.conversation.events import SpokenWord
 from voiceagent.conversation.history import Message
 from voiceagent.engines import Engines, load_stt
@@ -26,14 +25,15 @@ from voiceagent.guard.settings import GuardSettings, OutputRules
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.llm.engine import Generated, GeneratedText, HistoryLimits, KvCapacity, ToolSchema, Urgency
 from voiceagent.media.leg import Leg
-from voiceagent.media.webrtc import WebRtcLeg
+from voiceagent.media.webrtc.leg import WebRtcLeg
 from voiceagent.models.registry import profile
 from voiceagent.resources import default_budgets_file
-from voiceagent.server.admission import Admission
-from voiceagent.server.app import Service, make_app
-from voiceagent.server.calls import StartCall
-from voiceagent.server.metrics import Metrics
-from voiceagent.server.run import serve
+from voiceagent.server.calls.admission import Admission
+from voiceagent.server.calls.calls import StartCall
+from voiceagent.server.http.app import Service, make_app
+from voiceagent.server.http.run import serve
+from voiceagent.server.monitoring.metrics import Metrics
+from voiceagent.settings.agent import AgentConfig, TurnSettings
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet

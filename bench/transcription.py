@@ -21,12 +21,12 @@ from bench.stt.shapes import SHAPES, WhisperShape, random_whisper
 from bench.stt.speech import RATE_HZ, Spoken, bundled_voice, held_out_voices, monologue, two_sentences
 from bench.stt.streaming import Listener, Streamed
 from bench.stt.word_latency import Shown, word_latencies
-from voiceagent.config import TurnSettings
 from voiceagent.evaluation import check_speech
 from voiceagent.evaluation.check_speech import word_error_rate
 from voiceagent.evaluation.figures import Figure, at_most
 from voiceagent.latency.percentiles import percentile
 from voiceagent.models.registry import profile, resolve
+from voiceagent.settings.agent import TurnSettings
 from voiceagent.stt.options import Policy, StreamOptions
 from voiceagent.stt.short_whisper import frames_to_encode
 from voiceagent.stt.whisper import WhisperEngine, WhisperOptions, create

@@ -23,11 +23,11 @@ from voiceagent.call.hearing import Hearing
 from voiceagent.call.rules import rules_of
 from voiceagent.call.scope import CallScope
 from voiceagent.call.tasks import CallTasks
-from voiceagent.config import AgentConfig, Phrases
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.guard.checks import load_guards
 from voiceagent.media.leg import InboundFrame
+from voiceagent.settings.agent import AgentConfig, Phrases
 from voiceagent.simulation.playout import Clause
 from voiceagent.simulation.virtual_call import VirtualCall
 from voiceagent.stt.engine import SttEngine

@@ -16,7 +16,7 @@ from voiceagent.evaluation.figures import Figure, at_least, at_most
 from voiceagent.latency.percentiles import percentile
 from voiceagent.models.registry import resolve
 from voiceagent.stt.whisper import WhisperEngine, create
-from voiceagent.telephony.answering_machine import AnsweringMachine, Verdict
+from voiceagent.telephone.features.answering_machine import AnsweringMachine, Verdict
 from voiceagent.turn_taking.languages import language
 from voiceagent.vad.detector import DetectorOptions, SpeechDetector
 

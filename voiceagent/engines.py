@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from voiceagent.config import AgentConfig, LlmSettings
 from voiceagent.errors import ConfigError
 from voiceagent.grounding.engine import GroundedEngine
 from voiceagent.grounding.english import LANGUAGES
 from voiceagent.llm.engine import LlmEngine
-from voiceagent.llm.fallback import FallbackEngine
+from voiceagent.llm.servers.fallback import FallbackEngine
 from voiceagent.models.choice import voices_of
 from voiceagent.models.profile import EngineSpec, Profile
 from voiceagent.models.registry import Registry, registry
 from voiceagent.plugins import Create, load_plugin
+from voiceagent.settings.agent import AgentConfig, LlmSettings
 from voiceagent.stt.engine import SttEngine
 from voiceagent.tts.engine import TtsEngine
 from voiceagent.turn_judges.judge import TurnJudge
@@ -32,7 +32,11 @@ SERVER_VARIABLE = "VOICEAGENT_LLM_URL"
 """The environment variable that names the language model's servers in place of the profile's."""
 OURS = {
     "stt": {"faster-whisper": "voiceagent.stt.whisper"},
-    "llm": {"embedded": "voiceagent.llm.embedded", "openai": "voiceagent.llm.openai", "vllm": "voiceagent.llm.vllm"},
+    "llm": {
+        "embedded": "voiceagent.llm.embedded.engine",
+        "openai": "voiceagent.llm.servers.openai",
+        "vllm": "voiceagent.llm.servers.vllm",
+    },
     "tts": {"piper": "voiceagent.tts.piper"},
     "turn": {"smart-turn": "voiceagent.turn_judges.smart_turn", "meaning": "voiceagent.turn_judges.meaning"},
 }

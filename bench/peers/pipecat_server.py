@@ -38,8 +38,8 @@ from pipecat.workers.runner import WorkerRunner
 from piper import PiperVoice
 from piper.config import PiperConfig
 
-from voiceagent.config import load_agent
-from voiceagent.media import aiortc_hooks
+from voiceagent.media.webrtc import aiortc_hooks
+from voiceagent.settings.agent import load_agent
 from voiceagent.stt.short_whisper import ShortWhisper
 from voiceagent.tools.toolset import ToolSet
 

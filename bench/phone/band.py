@@ -19,10 +19,10 @@ from voiceagent.engines import load_tts
 from voiceagent.evaluation.figures import Figure, plain
 from voiceagent.evaluation.telephone_band import telephone_speech
 from voiceagent.latency.percentiles import percentile
-from voiceagent.media.phone_codec import PhoneDecoder, PhoneEncoder
 from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.whisper import WhisperEngine, create
-from voiceagent.telephony.messages import AudioFormat
+from voiceagent.telephone.codec import PhoneDecoder, PhoneEncoder
+from voiceagent.telephone.messages import AudioFormat
 from voiceagent.vad.detector import DetectorOptions, SpeechDetector, SpeechOnset
 
 RATE_HZ, PHONE_HZ = 16_000, 8_000

@@ -11,7 +11,7 @@ from difflib import SequenceMatcher
 from pathlib import Path
 
 from bench.phone.line import all_ended, line
-from tests.telephony.sip_parts import HOST, phone
+from tests.telephone.sip_parts import HOST, phone
 from voiceagent.conversation import events as ev
 from voiceagent.evaluation.figures import Figure, at_least, at_most
 from voiceagent.store.event_log import event_logs_dir, read_log

@@ -15,8 +15,8 @@ from unittest import mock
 import aiohttp
 
 from bench.server import Server, running
-from tests.telephony.peers import PUBLIC_URL, environment
-from tests.telephony.sip_parts import GATEWAY_SECRET, HOST, PASSWORD, free_port, janus, pbx, until
+from tests.telephone.peers import PUBLIC_URL, environment
+from tests.telephone.sip_parts import GATEWAY_SECRET, HOST, PASSWORD, free_port, janus, pbx, until
 from voiceagent.resources import demo_agent_file
 
 VENDOR = "twilio"

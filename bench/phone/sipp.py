@@ -10,12 +10,12 @@ from pathlib import Path
 
 from bench.phone.rtp import HOST, RtpPhone
 from tests.programs import program
-from tests.telephony.sip_parts import free_port, process, until
+from tests.telephone.sip_parts import free_port, process, until
 
 UP_TIMEOUT_S = 10.0
 END_TIMEOUT_S = 8.0
 RATE = 0.8
-"""Calls begun a second: the server lets no more in at a time than it has seen the cost of (`server/admission.py`)."""
+"""Calls begun a second: the server lets no more in at a time than it has seen the cost of (`server/calls/admission.py`)."""
 _ANSWER = '<recv response="{code}" optional="true"/>'
 HANG_UP = (
     "INFO sip:sipp@{host} SIP/2.0\r\nVia: SIP/2.0/UDP {host}:9;branch=z9hG4bK9\r\nFrom: <sip:b@{host}>;tag=1\r\n"

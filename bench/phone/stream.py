@@ -1,4 +1,4 @@
-"""A telephone behind a vendor's stream (`tests/telephony/peers.py`), timed as the others are. Times are milliseconds of
+"""A telephone behind a vendor's stream (`tests/telephone/peers.py`), timed as the others are. Times are milliseconds of
 `time.monotonic`."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import aiohttp
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.telephony.peers import Peer
+from tests.telephone.peers import Peer
 from voiceagent.audio.levels import VoicedTimeline
 from voiceagent.audio.resample import resample
 from voiceagent.evaluation.telephone_band import TELEPHONE_HZ, telephone_speech

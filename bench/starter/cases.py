@@ -23,8 +23,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 import yaml
 
-from voiceagent.config import load_agent
 from voiceagent.resources import demo_agent_file
+from voiceagent.settings.agent import load_agent
 from voiceagent.tools.decorator import tool
 from voiceagent.tools.loading import load_tools
 from voiceagent.tools.tool import Tool

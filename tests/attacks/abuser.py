@@ -23,8 +23,8 @@ from av.packet import Packet
 from tests.attacks.honest import question
 from voiceagent.audio import opus
 from voiceagent.audio.resample import resample
-from voiceagent.media import aiortc_hooks
-from voiceagent.media.event_channel import LABEL
+from voiceagent.media.webrtc import aiortc_hooks
+from voiceagent.media.webrtc.event_channel import LABEL
 
 FRAME_S = 0.02
 FRAME_TICKS = 960

@@ -17,9 +17,9 @@ from tests.media.test_connections import offer_of
 from voiceagent.client.caller import Caller
 from voiceagent.client.impairment import Address, Impairment, Relay, _Side
 from voiceagent.errors import MediaError
-from voiceagent.media.datagram_gate import AMPLIFICATION, MAX_ADDRESSES, Budget, Gate
-from voiceagent.media.session_description import MAX_CANDIDATES, is_usable_host, read_offer
-from voiceagent.media.webrtc import WebRtcLeg
+from voiceagent.media.webrtc.datagram_gate import AMPLIFICATION, MAX_ADDRESSES, Budget, Gate
+from voiceagent.media.webrtc.leg import WebRtcLeg
+from voiceagent.media.webrtc.session_description import MAX_CANDIDATES, is_usable_host, read_offer
 
 UFRAGS = ("abcd", "u" * 64, "u" * 256)
 

@@ -13,7 +13,7 @@ from tests.attacks.figures import at_most, hold
 from tests.attacks.honest import meet, percentile
 from tests.attacks.raw_http import address_of
 from tests.server_process import running_server
-from voiceagent.server.connections import REQUESTS_AT_ONCE, REQUESTS_PER_S
+from voiceagent.server.http.connections import REQUESTS_AT_ONCE, REQUESTS_PER_S
 
 
 @pytest.mark.quiet

@@ -16,10 +16,10 @@ from tests.attacks.loop_time import LIMIT_MS, loop_time
 from tests.llm.faulty_server import faulty_server
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
-from voiceagent.llm.embedded import EmbeddedEngine
+from voiceagent.llm.embedded.engine import EmbeddedEngine
 from voiceagent.llm.engine import LlmEngine
-from voiceagent.llm.openai import OpenAiEngine
-from voiceagent.llm.openai_options import OpenAiOptions
+from voiceagent.llm.servers.openai import OpenAiEngine
+from voiceagent.llm.servers.openai_options import OpenAiOptions
 from voiceagent.models.registry import resolve
 from voiceagent.realtime.client_events import MAX_EVENT_CHARACTERS
 from voiceagent.realtime.session import RealtimeSession

@@ -23,13 +23,13 @@ from tests.server_process import ServerProcess, running_server
 from voiceagent.addresses import shown
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
-from voiceagent.config import load_agent
 from voiceagent.context.retrieval import Retrieval
 from voiceagent.context.sources import Asked, Sources
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Chunk
 from voiceagent.logs import Redacting
 from voiceagent.redaction import HIDDEN, redacted
+from voiceagent.settings.agent import load_agent
 from voiceagent.tools.toolset import ToolSet
 
 PROGRAM = Path(__file__).resolve().parents[1] / "tools" / "mcp_program.py"

@@ -22,16 +22,16 @@ from tests.llm.test_servers_that_fail import SecondModel, SecondSession
 from tests.server_process import running_server
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
-from voiceagent.config import LlmSettings
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
-from voiceagent.llm.embedded import EmbeddedEngine
-from voiceagent.llm.embedded_jobs import Conversation, KvCache
+from voiceagent.llm.embedded.engine import EmbeddedEngine
+from voiceagent.llm.embedded.jobs import Conversation, KvCache
 from voiceagent.llm.engine import Generated, GeneratedText, LlmEngine, ToolSchema, Urgency
-from voiceagent.llm.fallback import FallbackEngine
-from voiceagent.llm.openai import OpenAiEngine
-from voiceagent.llm.openai_options import OpenAiOptions
+from voiceagent.llm.servers.fallback import FallbackEngine
+from voiceagent.llm.servers.openai import OpenAiEngine
+from voiceagent.llm.servers.openai_options import OpenAiOptions
 from voiceagent.models.registry import resolve
+from voiceagent.settings.agent import LlmSettings
 from voiceagent.turn_taking.languages.en import ENGLISH
 
 SYSTEM = Message("system", "You are a friendly voice assistant. Answer in one or two short sentences.")
@@ -120,8 +120,8 @@ async def test_a_call_in_the_text_of_a_reply_that_stops_is_not_run_and_the_fallb
 
 
 async def test_an_embedded_model_that_hangs_says_so_and_still_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("voiceagent.llm.embedded_session.HANGS_S", 0.3)
-    monkeypatch.setattr("voiceagent.llm.embedded_session.ENDING_S", 0.3)
+    monkeypatch.setattr("voiceagent.llm.embedded.session.HANGS_S", 0.3)
+    monkeypatch.setattr("voiceagent.llm.embedded.session.ENDING_S", 0.3)
     model, taken, woken = EmbeddedEngine(resolve("micro-lm")), list[Generated](), threading.Event()
     make = model.worker.cache
 

@@ -150,10 +150,10 @@ STUCK = """
 import asyncio, time
 from contextlib import asynccontextmanager
 from voiceagent.capacity.settings import AdmissionSettings
-from voiceagent.server.admission import Admission
-from voiceagent.server.app import Service, make_app
-from voiceagent.server.metrics import Metrics
-from voiceagent.server.run import serve
+from voiceagent.server.calls.admission import Admission
+from voiceagent.server.http.app import Service, make_app
+from voiceagent.server.monitoring.metrics import Metrics
+from voiceagent.server.http.run import serve
 
 @asynccontextmanager
 async def load():

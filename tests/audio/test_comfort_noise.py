@@ -4,8 +4,8 @@ import pytest
 from voiceagent.audio import g711
 from voiceagent.audio.comfort_noise import ComfortNoise
 from voiceagent.audio.levels import dbfs
-from voiceagent.media.phone_codec import PhoneEncoder
-from voiceagent.telephony.messages import AudioFormat, Encoding
+from voiceagent.telephone.codec import PhoneEncoder
+from voiceagent.telephone.messages import AudioFormat, Encoding
 
 
 @pytest.mark.parametrize("encoding", [Encoding.MULAW, Encoding.ALAW])

@@ -10,8 +10,8 @@ import pytest
 from tests.speech import frames, noise, said, silence, tone
 from voiceagent.audio.key_tones import HIGH_HZ, LOW_HZ, is_key_tone
 from voiceagent.evaluation.telephone_band import telephone_speech
-from voiceagent.media.phone_codec import PhoneDecoder, PhoneEncoder
-from voiceagent.telephony.messages import AudioFormat, Encoding
+from voiceagent.telephone.codec import PhoneDecoder, PhoneEncoder
+from voiceagent.telephone.messages import AudioFormat, Encoding
 
 KEYS = list(itertools.product(LOW_HZ, HIGH_HZ))
 

@@ -15,14 +15,14 @@ from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletionToolParam, ChatCompletionUserMessageParam
 
 from bench.llm_server import MODEL, Slots, listening, read_messages
-from voiceagent.config import load_agent
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import ProtocolError
-from voiceagent.llm.embedded import EmbeddedEngine
+from voiceagent.llm.embedded.engine import EmbeddedEngine
 from voiceagent.llm.engine import GeneratedText, ToolSchema
-from voiceagent.llm.openai import OpenAiEngine
-from voiceagent.llm.openai_options import OpenAiOptions
+from voiceagent.llm.servers.openai import OpenAiEngine
+from voiceagent.llm.servers.openai_options import OpenAiOptions
 from voiceagent.resources import bundled_models_dir, demo_agent_file
+from voiceagent.settings.agent import load_agent
 from voiceagent.tools.toolset import ToolSet
 
 SMALL_TALK: ChatCompletionUserMessageParam = {"role": "user", "content": "What can you do?"}

@@ -10,7 +10,6 @@ import pytest
 from tests.server.conftest import SilentLeg
 from voiceagent.call import Call
 from voiceagent.call.agent_parts import AgentParts
-from voiceagent.config import AgentConfig
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.state import Phase
 from voiceagent.engines import Engines
@@ -19,6 +18,7 @@ from voiceagent.guard.settings import GuardSettings
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.llm.engine import HistoryLimits
 from voiceagent.resources import default_budgets_file
+from voiceagent.settings.agent import AgentConfig
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet

@@ -13,15 +13,15 @@ from tests.call.test_broken_call import IdleEngine
 from tests.server.conftest import SilentLeg
 from voiceagent.call import Call
 from voiceagent.call.agent_parts import AgentParts
-from voiceagent.config import AgentConfig, Phrases
 from voiceagent.engines import Engines
 from voiceagent.guard.checks import load_guards
 from voiceagent.guard.settings import GuardSettings
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.media.audio_cleaner import AudioCleaning
-from voiceagent.media.ports import MediaSettings
+from voiceagent.media.webrtc.ports import MediaSettings
 from voiceagent.resources import default_budgets_file
+from voiceagent.settings.agent import AgentConfig, Phrases
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet

@@ -18,12 +18,12 @@ from voiceagent.call.clock import CallClock
 from voiceagent.call.hearing import OVERLAP_MS, Hearing
 from voiceagent.call.scope import CallScope
 from voiceagent.call.tasks import CallTasks
-from voiceagent.config import TurnSettings
 from voiceagent.conversation import events as ev
 from voiceagent.errors import EngineError
 from voiceagent.guard.checks import load_guards
 from voiceagent.guard.settings import GuardSettings
 from voiceagent.media.leg import InboundFrame
+from voiceagent.settings.agent import TurnSettings
 from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord
 from voiceagent.stt.options import StreamOptions
 from voiceagent.turn_taking.overlap import UNLIKE_WORDS

@@ -18,7 +18,6 @@ from voiceagent.call.hearing import Hearing
 from voiceagent.call.judging import Judging
 from voiceagent.call.scope import CallScope
 from voiceagent.call.tasks import CallTasks
-from voiceagent.config import TurnSettings
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Message
@@ -26,6 +25,7 @@ from voiceagent.errors import EngineError
 from voiceagent.guard.checks import load_guards
 from voiceagent.guard.settings import GuardSettings
 from voiceagent.media.leg import InboundFrame
+from voiceagent.settings.agent import TurnSettings
 from voiceagent.turn_judges.judge import JudgedPause
 from voiceagent.turn_taking.pause import Prosody
 from voiceagent.vad.detector import SpeechOnset

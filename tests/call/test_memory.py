@@ -9,7 +9,7 @@ from tests.attacks.loop_time import LIMIT_MS
 
 A_SERVERS_LIFE = """
 import asyncio, time
-import onnxruntime, piper, voiceagent.server.agent_service  # as many objects as a server holds
+import onnxruntime, piper, voiceagent.agent_service  # as many objects as a server holds
 from voiceagent.call import memory
 
 def took_ms(work):

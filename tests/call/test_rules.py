@@ -10,10 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 from voiceagent.call.rules import cramped, endpointing_of, rules_of
-from voiceagent.config import AgentConfig, LlmSettings, TurnSettings, load_agent
 from voiceagent.errors import ConfigError
 from voiceagent.llm.engine import HistoryLimits
 from voiceagent.resources import demo_agent_file
+from voiceagent.settings.agent import AgentConfig, LlmSettings, TurnSettings, load_agent
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.turn_taking.endpoint_weights import ENDPOINTING_MANNERS
 from voiceagent.turn_taking.endpointing import WITHOUT_JUDGES, EndpointModel

@@ -14,8 +14,8 @@ from tests.calls.conftest import Said
 from tests.server_process import ServerProcess, running_server
 from voiceagent.client.caller import Caller, ServerEvent
 from voiceagent.client.dialogue import Dialogue
-from voiceagent.config import load_agent
 from voiceagent.resources import demo_agent_file
+from voiceagent.settings.agent import load_agent
 from voiceagent.tools.toolset import ToolSet
 
 WEATHER = "What's the weather in Paris tomorrow?"

@@ -11,7 +11,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Chunk, Message
 from voiceagent.conversation.rules import MemoryRules, Rules
-from voiceagent.llm.prompt import ChatPrompt
+from voiceagent.llm.chat.prompt import ChatPrompt
 from voiceagent.models.registry import resolve
 from voiceagent.resources import demo_agent_file
 from voiceagent.tools.toolset import ToolSet

@@ -17,9 +17,9 @@ import yaml
 from tests.programs import program
 from tests.turn_relay import SECRET, turn_process
 from voiceagent import __version__
-from voiceagent.config import load_agent
-from voiceagent.media.ports import read_ports
+from voiceagent.media.webrtc.ports import read_ports
 from voiceagent.models.registry import registry
+from voiceagent.settings.agent import load_agent
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())

@@ -14,7 +14,7 @@ from tests.programs import program
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.latency.spans import Span, Stage, TurnReport
 from voiceagent.resources import default_budgets_file
-from voiceagent.server.metrics import BUCKETS_S, Metrics
+from voiceagent.server.monitoring.metrics import BUCKETS_S, Metrics
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 DASHBOARD: dict[str, Any] = json.loads((DEPLOY / "grafana" / "dashboards" / "voiceagent.json").read_text())

@@ -22,8 +22,8 @@ from tests.programs import program
 from tests.server_process import running_server
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
-from voiceagent.server.app import MAX_BODY_BYTES
-from voiceagent.server.connection import MAX_HEADERS, Patience
+from voiceagent.server.http.app import MAX_BODY_BYTES
+from voiceagent.server.http.connection import MAX_HEADERS, Patience
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 NGINX = (DEPLOY / "nginx" / "voiceagent.conf").read_text()

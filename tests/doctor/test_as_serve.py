@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Outcome
-from voiceagent.config import load_agent
+from voiceagent.agent_service import AgentService
 from voiceagent.doctor import examine
 from voiceagent.doctor.finding import Finding, Settings
 from voiceagent.models.choice import profile_of, registry_of
 from voiceagent.models.languages import foreign_models
-from voiceagent.server.about import about
-from voiceagent.server.agent_service import AgentService
+from voiceagent.server.monitoring.about import about
+from voiceagent.settings.agent import load_agent
 
 Run = Callable[..., Outcome]
 KEY = "the-key-of-the-server"

@@ -6,7 +6,7 @@ from models.train import domain
 from models.train.lm_dialogues import train_conversation
 from models.train.lm_replies import TOOLS
 from voiceagent.evaluation.check_lm import Entry, demo_tools, held_out, history, score
-from voiceagent.llm.embedded import EmbeddedEngine
+from voiceagent.llm.embedded.engine import EmbeddedEngine
 from voiceagent.models.registry import resolve
 
 TRAINED_SENTENCES = 200_000

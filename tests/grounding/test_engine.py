@@ -8,17 +8,17 @@ from contextlib import aclosing
 
 import pytest
 
-from voiceagent.config import LlmSettings
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.engines import load_llm
 from voiceagent.evaluation.check_lm import demo_tools
 from voiceagent.grounding.engine import GroundedEngine
 from voiceagent.grounding.english import ENGLISH
 from voiceagent.grounding.limits import ModelLimits
-from voiceagent.llm.embedded import EmbeddedEngine
-from voiceagent.llm.embedded_session import EmbeddedSession
+from voiceagent.llm.embedded.engine import EmbeddedEngine
+from voiceagent.llm.embedded.session import EmbeddedSession
 from voiceagent.llm.engine import Generated, GeneratedText, Lull, ToolSchema, Unfinished, Urgency
 from voiceagent.models.registry import profile, registry
+from voiceagent.settings.agent import LlmSettings
 
 SYSTEM = Message("system", "You are a friendly voice assistant. Answer in one short sentence.")
 LIMITS = registry().model("micro-lm").limits

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from voiceagent import plugins
-from voiceagent.config import load_agent
 from voiceagent.errors import ConfigError
 from voiceagent.guard.checks import Checks, admit
 from voiceagent.guard.plugins import load_guard
 from voiceagent.guard.settings import GuardRules, PluginSettings
 from voiceagent.guard.verdict import ALLOWED, Verdict
+from voiceagent.settings.agent import load_agent
 
 
 class Plugin:

@@ -8,9 +8,9 @@ import pytest
 
 from tests.llm.test_tool_constraint import BOOK, DATE, folder, prompt
 from voiceagent.conversation.history import Message
-from voiceagent.llm.drafts import Drafts
-from voiceagent.llm.prompt import ChatPrompt
-from voiceagent.llm.tool_constraint import NoCall, ToolConstraint, ToolConstraints
+from voiceagent.llm.chat.prompt import ChatPrompt
+from voiceagent.llm.chat.tool_constraint import NoCall, ToolConstraint, ToolConstraints
+from voiceagent.llm.embedded.drafts import Drafts
 
 __all__ = ["folder", "prompt"]
 STOP = 2

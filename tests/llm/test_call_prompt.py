@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.attacks.loop_time import LIMIT_MS, loop_time
 from voiceagent.conversation.history import Chunk, Message, ToolCall
 from voiceagent.errors import EngineError
-from voiceagent.llm.call_prompt import CallPrompt
-from voiceagent.llm.prompt import ChatPrompt
+from voiceagent.llm.chat.call_prompt import CallPrompt
+from voiceagent.llm.chat.prompt import ChatPrompt
 from voiceagent.models.registry import resolve
 from voiceagent.resources import demo_agent_file
 from voiceagent.tools.toolset import ToolSet

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from tests.llm.faulty_server import chunk, faulty_server
 from voiceagent.conversation.history import Message, ToolCall
-from voiceagent.llm.answer import Answer
+from voiceagent.llm.chat.answer import Answer
 from voiceagent.llm.engine import GeneratedText, ToolSchema
-from voiceagent.llm.openai import OpenAiEngine
-from voiceagent.llm.openai_options import OpenAiOptions
+from voiceagent.llm.servers.openai import OpenAiEngine
+from voiceagent.llm.servers.openai_options import OpenAiOptions
 
 
 def tool(name: str, **types: str) -> ToolSchema:

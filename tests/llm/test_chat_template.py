@@ -10,8 +10,8 @@ import pytest
 
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import ConfigError, EngineError, ModelError
-from voiceagent.llm.chat_template import ChatTemplate
-from voiceagent.llm.tool_parser import ToolParser
+from voiceagent.llm.chat.chat_template import ChatTemplate
+from voiceagent.llm.chat.tool_parser import ToolParser
 
 TEMPLATES = Path(__file__).parent / "templates"
 FORMS = {

@@ -16,12 +16,12 @@ import pytest
 from tests.llm.sessions import cache_of, session_of, tokens_of
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError, ModelError
-from voiceagent.llm.embedded import EmbeddedEngine
-from voiceagent.llm.embedded_jobs import Conversation
-from voiceagent.llm.embedded_options import EmbeddedOptions
-from voiceagent.llm.embedded_session import BUSY_JOBS
+from voiceagent.llm.chat.tool_constraint import ToolConstraint
+from voiceagent.llm.embedded.engine import EmbeddedEngine
+from voiceagent.llm.embedded.jobs import Conversation
+from voiceagent.llm.embedded.options import EmbeddedOptions
+from voiceagent.llm.embedded.session import BUSY_JOBS
 from voiceagent.llm.engine import GeneratedText
-from voiceagent.llm.tool_constraint import ToolConstraint
 from voiceagent.models.registry import resolve
 from voiceagent.resources import demo_agent_file
 from voiceagent.tools.toolset import ToolSet

@@ -8,10 +8,10 @@ import pytest
 
 from tests.llm.sessions import session_of
 from voiceagent.conversation.history import Message
-from voiceagent.llm.embedded import EmbeddedEngine
-from voiceagent.llm.embedded_jobs import AHEAD_S, FIRST_PIECES, PIECE_S, Conversation, Job
-from voiceagent.llm.embedded_options import EmbeddedOptions
-from voiceagent.llm.embedded_worker import EmbeddedWorker
+from voiceagent.llm.embedded.engine import EmbeddedEngine
+from voiceagent.llm.embedded.jobs import AHEAD_S, FIRST_PIECES, PIECE_S, Conversation, Job
+from voiceagent.llm.embedded.options import EmbeddedOptions
+from voiceagent.llm.embedded.worker import EmbeddedWorker
 from voiceagent.llm.engine import Urgency
 from voiceagent.models.registry import resolve
 

@@ -11,10 +11,10 @@ from tests.llm.faulty_server import FaultyServer, faulty_server
 from tests.llm.test_servers_that_fail import SecondModel
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
-from voiceagent.llm import openai_session
-from voiceagent.llm.fallback import FallbackEngine
-from voiceagent.llm.openai import OpenAiEngine
-from voiceagent.llm.openai_options import OpenAiOptions
+from voiceagent.llm.servers import openai_session
+from voiceagent.llm.servers.fallback import FallbackEngine
+from voiceagent.llm.servers.openai import OpenAiEngine
+from voiceagent.llm.servers.openai_options import OpenAiOptions
 
 MESSAGES = (Message("system", "Be brief."), Message("user", "Call me back tomorrow"))
 TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}]

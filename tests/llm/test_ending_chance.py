@@ -14,10 +14,10 @@ from tests.llm.sessions import session_of
 from tests.llm.telling import telling
 from tests.llm.test_embedded import SYSTEM, TOOLS, WEATHER, answer
 from voiceagent.conversation.history import Chunk, Message
-from voiceagent.llm.embedded import EmbeddedEngine
-from voiceagent.llm.embedded_options import EmbeddedOptions
-from voiceagent.llm.embedded_session import BUSY_JOBS
-from voiceagent.llm.embedded_worker import PREFILL_TOKENS
+from voiceagent.llm.embedded.engine import EmbeddedEngine
+from voiceagent.llm.embedded.options import EmbeddedOptions
+from voiceagent.llm.embedded.session import BUSY_JOBS
+from voiceagent.llm.embedded.worker import PREFILL_TOKENS
 from voiceagent.llm.endings import ends_turn, told_share
 from voiceagent.llm.engine import GeneratedText
 from voiceagent.models.registry import resolve

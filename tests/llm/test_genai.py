@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from voiceagent.llm.genai import Generator, Model
+from voiceagent.llm.embedded.genai import Generator, Model
 from voiceagent.models.registry import resolve
 
 

@@ -15,9 +15,9 @@ from tests.llm.llama_cpp_server import CONTEXT_TOKENS, PYTHON, SLOTS, serving
 from tests.real.models import published
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema
-from voiceagent.llm.openai import OpenAiEngine
-from voiceagent.llm.openai_options import OpenAiOptions
-from voiceagent.llm.server_load import gauge
+from voiceagent.llm.servers.openai import OpenAiEngine
+from voiceagent.llm.servers.openai_options import OpenAiOptions
+from voiceagent.llm.servers.server_load import gauge
 from voiceagent.resources import bundled_models_dir
 
 pytestmark = pytest.mark.skipif(not PYTHON, reason="LLAMA_CPP names no Python with llama.cpp; make test-llama-cpp does")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from voiceagent.config import LlmSettings
 from voiceagent.engines import SERVER_VARIABLE, load_llm
 from voiceagent.errors import ConfigError
-from voiceagent.llm.openai import OpenAiEngine
+from voiceagent.llm.servers.openai import OpenAiEngine
 from voiceagent.models.registry import profile
+from voiceagent.settings.agent import LlmSettings
 
 HERE = "http://127.0.0.1:8000/v1"
 THERE = "http://127.0.0.1:9000/v1"

@@ -12,8 +12,8 @@ from tests.llm.faulty_server import FaultyServer, chunk, faulty_server
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import ConfigError, EngineError
 from voiceagent.llm.engine import Generated, GeneratedText
-from voiceagent.llm.openai import OpenAiEngine, create
-from voiceagent.llm.openai_options import OpenAiOptions
+from voiceagent.llm.servers.openai import OpenAiEngine, create
+from voiceagent.llm.servers.openai_options import OpenAiOptions
 
 HELLO = (Message("user", "Hello."),)
 

@@ -11,8 +11,8 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from voiceagent.conversation.history import Message, ToolCall
+from voiceagent.llm.chat.prompt import ChatPrompt, Detokenizer
 from voiceagent.llm.engine import GeneratedText, Unfinished
-from voiceagent.llm.prompt import ChatPrompt, Detokenizer
 
 TEMPLATES = Path(__file__).parent / "templates"
 WORDS = [

@@ -13,11 +13,11 @@ import pytest
 from tests.llm.faulty_server import FaultyServer, chunk, faulty_server
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
-from voiceagent.llm.embedded import EmbeddedEngine
+from voiceagent.llm.embedded.engine import EmbeddedEngine
 from voiceagent.llm.engine import Generated, GeneratedText, HistoryLimits, KvCapacity, LlmEngine, LlmSession, ToolSchema, Urgency
-from voiceagent.llm.fallback import FallbackEngine
-from voiceagent.llm.openai import OpenAiEngine
-from voiceagent.llm.openai_options import OpenAiOptions
+from voiceagent.llm.servers.fallback import FallbackEngine
+from voiceagent.llm.servers.openai import OpenAiEngine
+from voiceagent.llm.servers.openai_options import OpenAiOptions
 from voiceagent.models.registry import resolve
 
 HELLO = (Message("user", "Hello."),)

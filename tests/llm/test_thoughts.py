@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voiceagent.errors import EngineError
-from voiceagent.llm.answer import Answer
+from voiceagent.llm.chat.answer import Answer
+from voiceagent.llm.chat.thoughts import PAIRS, BegunThoughts, Thoughts, begun_in
 from voiceagent.llm.engine import GeneratedText
-from voiceagent.llm.thoughts import PAIRS, BegunThoughts, Thoughts, begun_in
 
 
 def said(pieces: list[str], begun: str = "") -> str:

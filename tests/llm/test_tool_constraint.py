@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from voiceagent.llm.prompt import ChatPrompt
-from voiceagent.llm.tool_constraint import ToolConstraint, ToolConstraints, closed
+from voiceagent.llm.chat.prompt import ChatPrompt
+from voiceagent.llm.chat.tool_constraint import ToolConstraint, ToolConstraints, closed
 from voiceagent.resources import bundled_models_dir
 
 BUNDLED = bundled_models_dir() / "lm" / "onnx"

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from voiceagent.conversation.history import ToolCall
 from voiceagent.errors import EngineError
-from voiceagent.llm.answer import Answer
+from voiceagent.llm.chat.answer import Answer
+from voiceagent.llm.chat.tool_formats import ANY_FORMAT, BY_NAME, FORMATS, HERMES
+from voiceagent.llm.chat.tool_parser import MAX_CALL_CHARACTERS, MAX_CALLS, ToolParser
 from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema
-from voiceagent.llm.tool_formats import ANY_FORMAT, BY_NAME, FORMATS, HERMES
-from voiceagent.llm.tool_parser import MAX_CALL_CHARACTERS, MAX_CALLS, ToolParser
 
 STREAMS = yaml.safe_load((Path(__file__).parent / "streams.yaml").read_text(encoding="utf-8"))
 ONLY_KNOWN = ("olmo", "jamba", "tool_code", "harmony")

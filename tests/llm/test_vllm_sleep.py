@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from voiceagent.llm.vllm import VllmEngine
-from voiceagent.llm.vllm_options import VllmOptions
+from voiceagent.llm.servers.vllm import VllmEngine
+from voiceagent.llm.servers.vllm_options import VllmOptions
 from voiceagent.models.registry import resolve
-from voiceagent.server.run import EXIT_WITHIN_S
+from voiceagent.server.http.run import EXIT_WITHIN_S
 
 
 class Sleeper:
@@ -41,7 +41,7 @@ class Sleeper:
 @pytest.fixture
 async def sleeper(monkeypatch: pytest.MonkeyPatch) -> Sleeper:
     vllm = Sleeper()
-    monkeypatch.setattr("voiceagent.llm.vllm._load", lambda folder, options, gauges: vllm)
+    monkeypatch.setattr("voiceagent.llm.servers.vllm._load", lambda folder, options, gauges: vllm)
     return vllm
 
 

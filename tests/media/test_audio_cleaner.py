@@ -19,7 +19,6 @@ from voiceagent.audio.levels import dbfs
 from voiceagent.audio.resample import resample
 from voiceagent.audio.voice_processing import VoiceProcessor
 from voiceagent.client.caller import Caller
-from voiceagent.config import AgentConfig
 from voiceagent.errors import ConfigError
 from voiceagent.latency.spans import LegKind
 from voiceagent.media import audio_cleaner
@@ -27,8 +26,9 @@ from voiceagent.media.audio_cleaner import AudioCleaner, AudioCleaning, check_cl
 from voiceagent.media.caller_clock import MAX_LATE_MS, WATCHED_FRAMES, CallerClock
 from voiceagent.media.echo_reference import EchoReference
 from voiceagent.media.inbound_frames import InboundFrames
-from voiceagent.media.ports import MediaSettings
-from voiceagent.media.webrtc import WebRtcLeg
+from voiceagent.media.webrtc.leg import WebRtcLeg
+from voiceagent.media.webrtc.ports import MediaSettings
+from voiceagent.settings.agent import AgentConfig
 from voiceagent.vad.detector import SpeechDetector, SpeechOnset
 
 ECHO = AudioCleaning(echo_cancellation=True)

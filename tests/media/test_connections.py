@@ -30,10 +30,10 @@ from tests.media.conftest import MediaServer, echo, listen, tone
 from voiceagent.client.caller import Caller
 from voiceagent.client.impairment import Impairment, Relay
 from voiceagent.errors import MediaError
-from voiceagent.media import aiortc_hooks
-from voiceagent.media.session_description import read_offer
 from voiceagent.media.ticker import Ticker
-from voiceagent.media.webrtc import WebRtcLeg, opus_only
+from voiceagent.media.webrtc import aiortc_hooks
+from voiceagent.media.webrtc.leg import WebRtcLeg, opus_only
+from voiceagent.media.webrtc.session_description import read_offer
 
 
 async def offer_of(*, audio: bool = True, data: bool = True, video_line: bool = False) -> tuple[RTCPeerConnection, str]:

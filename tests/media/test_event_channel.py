@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from voiceagent.media.event_channel import MAX_BUFFERED_BYTES, MAX_WAITING, EventChannel
+from voiceagent.media.webrtc.event_channel import MAX_BUFFERED_BYTES, MAX_WAITING, EventChannel
 
 
 class StuckChannel:

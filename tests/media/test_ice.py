@@ -12,7 +12,7 @@ from aioice import stun, turn
 
 from tests.turn_relay import SECRET, turn_server
 from voiceagent.errors import ConfigError
-from voiceagent.media.ice import NO_ICE_SERVERS, IceServers, IceSettings
+from voiceagent.media.webrtc.ice import NO_ICE_SERVERS, IceServers, IceSettings
 
 
 def servers(*urls: str, environment: dict[str, str] | None = None) -> IceServers:

@@ -17,15 +17,15 @@ from tests.media.conftest import MediaServer, echo, tone
 from tests.media.test_connections import offer_of
 from tests.sdp import ports_of
 from tests.server.conftest import MakeService, make_service, switchboard  # noqa: F401 - fixtures
+from voiceagent.agent_service import AgentService
 from voiceagent.client.caller import Caller
-from voiceagent.config import AgentConfig, load_agent
 from voiceagent.errors import ConfigError, MediaError
 from voiceagent.media.leg import Leg
-from voiceagent.media.ports import MediaPorts, MediaSettings
-from voiceagent.media.session_description import with_address
-from voiceagent.media.webrtc import WebRtcLeg
-from voiceagent.server.agent_service import AgentService
-from voiceagent.server.app import READINESS, make_app
+from voiceagent.media.webrtc.leg import WebRtcLeg
+from voiceagent.media.webrtc.ports import MediaPorts, MediaSettings
+from voiceagent.media.webrtc.session_description import with_address
+from voiceagent.server.http.app import READINESS, make_app
+from voiceagent.settings.agent import AgentConfig, load_agent
 
 LOOPBACK, OUTSIDE = "127.0.0.1", "127.0.0.2"
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voiceagent.errors import MediaError
-from voiceagent.media import aiortc_hooks, dtls_screen
-from voiceagent.media.datagram_gate import Kind, classify, is_stun
-from voiceagent.media.sctp_screen import (
+from voiceagent.media.webrtc import aiortc_hooks, dtls_screen
+from voiceagent.media.webrtc.datagram_gate import Kind, classify, is_stun
+from voiceagent.media.webrtc.sctp_screen import (
     MAX_STREAMS,
     MAX_TSNS_AHEAD,
     MAX_WAITING_BYTES,

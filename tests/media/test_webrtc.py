@@ -17,8 +17,8 @@ from voiceagent.audio.levels import dbfs
 from voiceagent.client.caller import Caller
 from voiceagent.client.impairment import Impairment, Relay
 from voiceagent.errors import MediaError
-from voiceagent.media import event_channel
-from voiceagent.media.webrtc import HEARD_RATE_HZ, WebRtcLeg
+from voiceagent.media.webrtc import event_channel
+from voiceagent.media.webrtc.leg import HEARD_RATE_HZ, WebRtcLeg
 
 
 def peak_hz(pcm: np.ndarray, rate_hz: int) -> float:

@@ -15,7 +15,7 @@ from models.train.adapter_prompt import TEMPLATE, message_text, prompt_text
 from models.train.tools.conversations import example
 from models.train.tools.talk import Message as Made
 from voiceagent.conversation.history import Message, ToolCall
-from voiceagent.llm.chat_template import ChatTemplate
+from voiceagent.llm.chat.chat_template import ChatTemplate
 
 BOOK: dict[str, Any] = {
     "type": "function",

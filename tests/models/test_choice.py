@@ -6,12 +6,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from voiceagent.config import AgentConfig, LlmSettings, load_agent
 from voiceagent.errors import ConfigError, ModelError
 from voiceagent.models import choice
 from voiceagent.models.choice import AUTO, PROFILE_VARIABLE, STARTER, choose_profile, profile_of, registry_of, wanted_profile
 from voiceagent.models.registry import registry
 from voiceagent.resources import bundled_models_dir, demo_agent_file
+from voiceagent.settings.agent import AgentConfig, LlmSettings, load_agent
 
 Write = Callable[[str], AgentConfig]
 

@@ -9,12 +9,12 @@ import msgspec
 import pytest
 
 from models.train import lm_replies
-from voiceagent.config import AgentConfig, LlmSettings, load_agent
 from voiceagent.context.settings import ContextEntry
 from voiceagent.evaluation.check_lm import demo_tools
 from voiceagent.models.fitness import unfit
 from voiceagent.models.registry import registry
 from voiceagent.resources import demo_agent_file
+from voiceagent.settings.agent import AgentConfig, LlmSettings, load_agent
 from voiceagent.tools.toolset import ToolSet
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.unmarked_process import output
 
 LOADS = """
-from voiceagent.llm.genai import Model
+from voiceagent.llm.embedded.genai import Model
 from voiceagent.models.registry import resolve
 import onnxruntime, pathlib
 model = resolve("micro-lm")

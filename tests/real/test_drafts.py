@@ -15,11 +15,11 @@ from tests.real.models import published
 from tests.real.test_language_model import MODEL, ODD, SYSTEM, tool
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
-from voiceagent.llm.embedded import EmbeddedEngine
-from voiceagent.llm.embedded_jobs import Job
-from voiceagent.llm.embedded_options import EmbeddedOptions
+from voiceagent.llm.embedded.engine import EmbeddedEngine
+from voiceagent.llm.embedded.jobs import Job
+from voiceagent.llm.embedded.options import EmbeddedOptions
+from voiceagent.llm.embedded.recent_logits import RECENT
 from voiceagent.llm.engine import ToolSchema
-from voiceagent.llm.recent_logits import RECENT
 from voiceagent.resources import demo_agent_file
 from voiceagent.tools.toolset import ToolSet
 

@@ -12,9 +12,9 @@ from tests.real.conftest import Said
 from tests.real.models import fetched
 from tests.real.test_calls import REQUESTS
 from tests.server_process import PROFILE as CHOSEN
-from tests.telephony.sip_parts import RATE_HZ, phone
-from tests.telephony.test_sip_calls import an_exchange, quiet_after_speech
-from tests.telephony.test_telephone_calls import ended
+from tests.telephone.sip_parts import RATE_HZ, phone
+from tests.telephone.test_sip_calls import an_exchange, quiet_after_speech
+from tests.telephone.test_telephone_calls import ended
 from voiceagent.audio.resample import resample
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev

@@ -18,10 +18,13 @@ from voiceagent.media.audio_cleaner import AudioCleaner
 from voiceagent.media.leg import Leg
 from voiceagent.media.playout import Playout
 from voiceagent.resources import default_budgets_file
-from voiceagent.server.admission import Admission
-from voiceagent.server.app import Service
-from voiceagent.server.calls import CallHandle, StartCall
-from voiceagent.server.metrics import Metrics
+from voiceagent.server.calls.admission import Admission
+from voiceagent.server.calls.calls import CallHandle, StartCall
+from voiceagent.server.http.app import Service
+from voiceagent.server.monitoring.metrics import Metrics
+from voiceagent.telephone.application import TelephonePart
+from voiceagent.telephone.sip.line import SipService
+from voiceagent.telephone.streams.lines import NO_TELEPHONE, Telephone
 
 
 class SilentLeg:
@@ -131,7 +134,13 @@ def make_service(switchboard: Switchboard, tmp_path: Path) -> MakeService:
     (tmp_path / "secret.json").write_text("{}")
     limits = load_budgets(default_budgets_file()).of("embedded")
 
-    def make(*, admission: AdmissionSettings | None = None, **changes: Any) -> Service:
+    def make(
+        *,
+        admission: AdmissionSettings | None = None,
+        telephone: Telephone = NO_TELEPHONE,
+        sip: SipService | None = None,
+        **changes: Any,
+    ) -> Service:
         metrics = Metrics()
         settings: dict[str, Any] = {
             "answer": switchboard.answer,
@@ -140,6 +149,7 @@ def make_service(switchboard: Switchboard, tmp_path: Path) -> MakeService:
             "limits": limits,
             "metrics": metrics,
             "admission": Admission(admission or AdmissionSettings(), metrics),
+            "parts": (TelephonePart(telephone, sip),),
             "web_folder": folder,
         }
         return Service(**{**settings, **changes})

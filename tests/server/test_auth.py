@@ -9,10 +9,10 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer, make_mocked_request
 
 from tests.server.conftest import MakeService
-from voiceagent.server.app import make_app
-from voiceagent.server.auth import Gate
-from voiceagent.server.metrics import Metrics
-from voiceagent.server.problems import Problem
+from voiceagent.server.http.app import make_app
+from voiceagent.server.http.auth import Gate
+from voiceagent.server.http.problems import Problem
+from voiceagent.server.monitoring.metrics import Metrics
 
 
 async def answered(_: web.Request) -> web.StreamResponse:

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from aiohttp import web
 
-from voiceagent.server.connection import HttpConnection
+from voiceagent.server.http.connection import HttpConnection
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
 

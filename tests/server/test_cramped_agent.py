@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from voiceagent.config import load_agent
+from voiceagent.agent_service import AgentService
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.resources import default_budgets_file, demo_agent_file
-from voiceagent.server.agent_service import AgentService
+from voiceagent.settings.agent import load_agent
 
 
 async def test_instructions_that_leave_a_conversation_no_room_are_told_at_the_start(

@@ -17,9 +17,9 @@ from voiceagent.conversation.history import Message
 from voiceagent.engines import Engines
 from voiceagent.errors import EngineError
 from voiceagent.llm.engine import Generated, GeneratedText, Thought, ToolSchema, Urgency
-from voiceagent.server.engine_health import MAX_FAILURES, EngineHealth, probes_of
-from voiceagent.server.metrics import Metrics
-from voiceagent.server.observers import Measured
+from voiceagent.server.monitoring.engine_health import MAX_FAILURES, EngineHealth, probes_of
+from voiceagent.server.monitoring.metrics import Metrics
+from voiceagent.server.monitoring.observers import Measured
 from voiceagent.store.turns import TurnStore
 
 
@@ -89,7 +89,7 @@ async def test_an_engine_that_works_by_itself_is_down_only_after_several_failure
 
 
 async def test_an_engine_that_is_down_is_asked_until_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("voiceagent.server.engine_health.PROBE_EVERY_S", 0.01)
+    monkeypatch.setattr("voiceagent.server.monitoring.engine_health.PROBE_EVERY_S", 0.01)
     health = EngineHealth()
     async with watched(health) as asked:
         asked.problem = "unreachable"
@@ -103,7 +103,7 @@ async def test_an_engine_that_is_down_is_asked_until_it_works(monkeypatch: pytes
 
 
 async def test_a_language_model_whose_server_is_gone_is_noticed_without_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("voiceagent.server.engine_health.LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr("voiceagent.server.monitoring.engine_health.LOOK_EVERY_S", 0.01)
     gone = Asked()
     gone.problem = "unreachable"
     health = EngineHealth()
@@ -117,8 +117,8 @@ async def test_a_language_model_whose_server_is_gone_is_noticed_without_a_call(m
 
 
 async def test_an_engine_that_hangs_is_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("voiceagent.server.engine_health.PROBE_TIMEOUT_S", 0.01)
-    monkeypatch.setattr("voiceagent.server.engine_health.PROBE_EVERY_S", 0.01)
+    monkeypatch.setattr("voiceagent.server.monitoring.engine_health.PROBE_TIMEOUT_S", 0.01)
+    monkeypatch.setattr("voiceagent.server.monitoring.engine_health.PROBE_EVERY_S", 0.01)
     health = EngineHealth()
     stopped = asyncio.Queue[None]()
 
@@ -180,7 +180,7 @@ class ThinkingModel(SecondModel):
 async def test_a_model_that_thinks_for_long_works_and_one_that_is_silent_does_not(
     monkeypatch: pytest.MonkeyPatch, thinks: bool
 ) -> None:
-    monkeypatch.setattr("voiceagent.server.engine_health.SILENT_S", 0.2)
+    monkeypatch.setattr("voiceagent.server.monitoring.engine_health.SILENT_S", 0.2)
     monkeypatch.setattr(Thinker, "thinks", thinks)
     engines = Engines(stt=None, llm=ThinkingModel(), tts=None)  # type: ignore[arg-type]  # only the language model is asked
     think = probes_of(engines, "Be kind.")["llm"]

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from voiceagent.config import AgentConfig, EngineOptions, load_agent
+from voiceagent.agent_service import AgentService
 from voiceagent.errors import ConfigError
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.resources import default_budgets_file
-from voiceagent.server.agent_service import AgentService
+from voiceagent.settings.agent import AgentConfig, EngineOptions, load_agent
 
 TOOL = '''
 from voiceagent.tools import tool

@@ -6,7 +6,7 @@ import logging
 from contextlib import asynccontextmanager
 
 from voiceagent.logs import TURNS
-from voiceagent.server.log_limit import EVERY_S, LINES, MAX_KINDS, LimitedHandler
+from voiceagent.server.monitoring.log_limit import EVERY_S, LINES, MAX_KINDS, LimitedHandler
 
 
 class Written(logging.Handler):

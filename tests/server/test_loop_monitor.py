@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from voiceagent.server.loop_monitor import LoopMonitor
-from voiceagent.server.metrics import Metrics
+from voiceagent.server.monitoring.loop_monitor import LoopMonitor
+from voiceagent.server.monitoring.metrics import Metrics
 
 HERE = "server.test_loop_monitor:"
 

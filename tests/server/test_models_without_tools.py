@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from voiceagent.config import LlmSettings, load_agent
+from voiceagent.agent_service import AgentService
 from voiceagent.errors import ModelError
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.models.registry import resolve
 from voiceagent.resources import default_budgets_file, demo_agent_file
-from voiceagent.server.agent_service import AgentService
+from voiceagent.settings.agent import LlmSettings, load_agent
 
 TEMPLATE = Path(__file__).parents[1] / "llm" / "templates" / "phi35.jinja"
 

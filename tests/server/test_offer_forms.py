@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voiceagent.server.offer import MAX_PARTS, form_fields
-from voiceagent.server.problems import Problem
+from voiceagent.server.http.offer import MAX_PARTS, form_fields
+from voiceagent.server.http.problems import Problem
 
 TYPE = 'multipart/form-data; boundary="b"'
 

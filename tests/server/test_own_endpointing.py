@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from voiceagent.config import AgentConfig, TurnSettings
+from voiceagent.agent_service import AgentService
 from voiceagent.errors import ConfigError
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.resources import default_budgets_file
-from voiceagent.server.agent_service import AgentService
+from voiceagent.settings.agent import AgentConfig, TurnSettings
 
 
 async def test_weights_that_cannot_be_read_are_told_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

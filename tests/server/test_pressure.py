@@ -7,10 +7,10 @@ import asyncio
 import pytest
 
 from voiceagent.capacity.settings import AdmissionSettings
-from voiceagent.server.admission import CARRIED_ANYWAY, MAX_YOUNG, Admission
-from voiceagent.server.metrics import Metrics
-from voiceagent.server.pressure import BUSY_LIMIT, LAG_LIMIT_MS, WINDOW_BEATS, Beat, Pressure
-from voiceagent.server.problems import Problem
+from voiceagent.server.calls.admission import CARRIED_ANYWAY, MAX_YOUNG, Admission
+from voiceagent.server.calls.pressure import BUSY_LIMIT, LAG_LIMIT_MS, WINDOW_BEATS, Beat, Pressure
+from voiceagent.server.http.problems import Problem
+from voiceagent.server.monitoring.metrics import Metrics
 
 
 def after(beat: Beat, beats: int = WINDOW_BEATS) -> Pressure:

@@ -16,11 +16,11 @@ from tests.server.conftest import MakeService, Switchboard
 from voiceagent.capacity.settings import AdmissionSettings, QueueSettings
 from voiceagent.errors import ConfigError, ModelError
 from voiceagent.latency.spans import Span, Stage, TurnReport
-from voiceagent.media.ice import IceServers, IceSettings
-from voiceagent.server.app import READINESS, make_app
-from voiceagent.server.auth import check_exposure, is_loopback
-from voiceagent.server.metrics import Metrics
-from voiceagent.server.run import serve
+from voiceagent.media.webrtc.ice import IceServers, IceSettings
+from voiceagent.server.http.app import READINESS, make_app
+from voiceagent.server.http.auth import check_exposure, is_loopback
+from voiceagent.server.http.run import serve
+from voiceagent.server.monitoring.metrics import Metrics
 
 SDP = {"Content-Type": "application/sdp"}
 OFFER = "v=0\r\noffer\r\n"
@@ -302,7 +302,7 @@ async def test_stopping_does_not_wait_for_who_waits_for_a_place(make_service: Ma
 async def test_a_call_that_does_not_hang_up_is_ended_anyway(
     make_service: MakeService, switchboard: Switchboard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("voiceagent.server.app.HANG_UP_GRACE_S", 0.01)
+    monkeypatch.setattr("voiceagent.server.http.app.HANG_UP_GRACE_S", 0.01)
     switchboard.deaf_to_hang_up = True
     app = make_app(make_service())
     client: Client = TestClient(TestServer(app))

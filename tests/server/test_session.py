@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from voiceagent.config import AgentConfig
+from voiceagent.agent_service import noise_reduction_asked, with_instructions
 from voiceagent.realtime.settings import MAX_INSTRUCTIONS_CHARACTERS
-from voiceagent.server.agent_service import noise_reduction_asked, with_instructions
-from voiceagent.server.problems import Problem
+from voiceagent.server.http.problems import Problem
+from voiceagent.settings.agent import AgentConfig
 
 AGENT = AgentConfig(instructions="Be brief.")
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from voiceagent.config import load_agent
 from voiceagent.guard.checks import load_guards
 from voiceagent.resources import demo_agent_file
+from voiceagent.settings.agent import load_agent
 from voiceagent.text_normalization.reading import Reading
 
 

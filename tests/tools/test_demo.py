@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from models.train.vocabulary import CITIES
-from voiceagent.config import load_agent
 from voiceagent.resources import demo_agent_file
+from voiceagent.settings.agent import load_agent
 from voiceagent.tools.toolset import ToolSet
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from voiceagent.config import load_agent
 from voiceagent.errors import ConfigError
+from voiceagent.settings.agent import load_agent
 from voiceagent.tools.policy import ToolPolicy
 from voiceagent.tools.settings import ToolEntry, WebhookSettings
 from voiceagent.tools.toolset import ToolSet

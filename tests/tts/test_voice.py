@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from tests.tts.test_clips import write
-from voiceagent.config import load_agent
 from voiceagent.conversation.events import SpokenWord
 from voiceagent.errors import ConfigError
 from voiceagent.resources import bundled_models_dir
+from voiceagent.settings.agent import load_agent
 from voiceagent.text_normalization.reading import Piece, SpokenText
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tts.engine import SpeechChunk, TtsEngine

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from voiceagent.config import AgentConfig, load_agent
 from voiceagent.errors import ConfigError
+from voiceagent.settings.agent import AgentConfig, load_agent
 from voiceagent.turn_taking.languages import LANGUAGES
 from voiceagent.turn_taking.spoken_language import AUTO, agents_languages, nearest_code
 

@@ -9,8 +9,8 @@ import pytest
 
 from bench.vllm_server import VllmServer, installed, serving
 from tests.vllm.watch import Watch
-from voiceagent.llm.openai import OpenAiEngine
-from voiceagent.llm.openai_options import OpenAiOptions
+from voiceagent.llm.servers.openai import OpenAiEngine
+from voiceagent.llm.servers.openai_options import OpenAiOptions
 
 HERE = Path(__file__).parent
 

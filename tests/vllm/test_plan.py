@@ -13,10 +13,10 @@ from voiceagent.capacity.plan import Behaviour, Machine, SpeechCost, plan
 from voiceagent.capacity.settings import AdmissionSettings
 from voiceagent.capacity.shape import kv_bits
 from voiceagent.latency.budget_file import load_budgets
-from voiceagent.llm.openai import OpenAiEngine
+from voiceagent.llm.servers.openai import OpenAiEngine
 from voiceagent.resources import bundled_models_dir, default_budgets_file
-from voiceagent.server.admission import Admission
-from voiceagent.server.metrics import Metrics
+from voiceagent.server.calls.admission import Admission
+from voiceagent.server.monitoring.metrics import Metrics
 
 
 async def test_the_planned_cache_is_the_one_that_vllm_makes(vllm_server: VllmServer, engine: OpenAiEngine) -> None:

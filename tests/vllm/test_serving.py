@@ -13,13 +13,13 @@ from bench.vllm_server import MODEL, VllmServer
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
 from voiceagent.evaluation.check_lm import demo_tools
-from voiceagent.llm import openai_session
-from voiceagent.llm.chat_wire import wire_message
-from voiceagent.llm.embedded import EmbeddedEngine
+from voiceagent.llm.chat.prompt import ChatPrompt
+from voiceagent.llm.embedded.engine import EmbeddedEngine
 from voiceagent.llm.engine import Generated, GeneratedText
-from voiceagent.llm.openai import OpenAiEngine
-from voiceagent.llm.openai_options import OpenAiOptions
-from voiceagent.llm.prompt import ChatPrompt
+from voiceagent.llm.servers import openai_session
+from voiceagent.llm.servers.chat_wire import wire_message
+from voiceagent.llm.servers.openai import OpenAiEngine
+from voiceagent.llm.servers.openai_options import OpenAiOptions
 from voiceagent.resources import bundled_models_dir
 
 SYSTEM = Message("system", "You are a friendly voice assistant. Answer in one or two short sentences.")

@@ -11,8 +11,8 @@ from bench.vllm_server import BLOCK_TOKENS, CONTEXT_TOKENS, VllmServer
 from tests.vllm.watch import HITS, QUERIES, WAITING, Watch
 from voiceagent.conversation.history import Message
 from voiceagent.llm.engine import KvCapacity, Urgency
-from voiceagent.llm.openai import OpenAiEngine
-from voiceagent.llm.openai_options import OpenAiOptions
+from voiceagent.llm.servers.openai import OpenAiEngine
+from voiceagent.llm.servers.openai_options import OpenAiOptions
 
 CROWD = 24
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from voiceagent.config import AgentConfig
 from voiceagent.context.sources import Sources
 from voiceagent.engines import Engines
 from voiceagent.guard.checks import Guards
 from voiceagent.latency.budgets import Budgets
+from voiceagent.settings.agent import AgentConfig
 from voiceagent.tts.spoken_voice import Speech
 
 NO_SOURCES = Sources()

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from voiceagent.audio import voice_processing
 from voiceagent.audio.limiter import Limiter
-from voiceagent.config import AgentConfig
 from voiceagent.latency.spans import LegKind
 from voiceagent.media.audio_cleaner import NOT_INSTALLED
 from voiceagent.media.leg import Leg
 from voiceagent.realtime.noise_reduction import NoiseReduction
+from voiceagent.settings.agent import AgentConfig
 
 
 def begin(leg: Leg, agent: AgentConfig) -> NoiseReduction:

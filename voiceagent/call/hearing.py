@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from voiceagent.audio.prosody import prosody_of
 from voiceagent.audio.wordlike import LEAD_MS, MAX_SOUND_SAMPLES, words_chance
 from voiceagent.call.scope import CallScope
-from voiceagent.config import TurnSettings
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.errors import EngineError
 from voiceagent.guard.checks import Admitted, Checks, admit
 from voiceagent.media.leg import InboundFrame
+from voiceagent.settings.agent import TurnSettings
 from voiceagent.stt.engine import SttEngine
 from voiceagent.stt.stream import UtteranceTranscriber
 from voiceagent.turn_taking.expected_value import ExpectedValue

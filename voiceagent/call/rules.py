@@ -10,12 +10,12 @@ from pathlib import Path
 
 import msgspec
 
-from voiceagent import config
-from voiceagent.config import AgentConfig
 from voiceagent.conversation.rules import EndpointingRules, Limits, MemoryRules, Phrases, Rules, SpeculationRules, ToolRule
 from voiceagent.conversation.tokens import tokens_of
 from voiceagent.errors import ConfigError
 from voiceagent.llm.engine import HistoryLimits
+from voiceagent.settings import agent as config
+from voiceagent.settings.agent import AgentConfig
 from voiceagent.text_normalization.marks import unmarked
 from voiceagent.tools.tool import Tool
 from voiceagent.tools.toolset import ToolSet

@@ -12,8 +12,8 @@ from rich.progress import Progress
 from rich.table import Table
 
 from voiceagent.call.rules import rules_of
-from voiceagent.config import load_agent
 from voiceagent.resources import demo_agent_file
+from voiceagent.settings.agent import load_agent
 from voiceagent.simulation.run import simulate as run_simulation
 from voiceagent.simulation.run import simulate_one, with_tools
 from voiceagent.simulation.tally import PERCENTILES, Tally

@@ -9,7 +9,7 @@ from datetime import datetime
 import click
 
 from voiceagent.cli.conversation import NO_DATA, clock, end, facts, printable, show
-from voiceagent.config import data_dir
+from voiceagent.settings.agent import data_dir
 from voiceagent.store.event_log import EventLogError, event_logs_dir
 from voiceagent.store.kept_call import KeptCall, kept_calls, read_kept
 

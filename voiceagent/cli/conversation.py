@@ -8,8 +8,8 @@ from datetime import datetime
 
 import click
 
-from voiceagent.config import data_dir
 from voiceagent.json_types import JsonObject
+from voiceagent.settings.agent import data_dir
 from voiceagent.store.event_log import EventLogError, event_logs_dir, find_log
 from voiceagent.store.kept_call import KeptCall, read_kept
 from voiceagent.store.transcript import Entry, transcript

@@ -15,12 +15,12 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table
 
 from voiceagent.cli.tables import fits, plain_table, show
-from voiceagent.config import models_cache_dir
 from voiceagent.evaluation.check import CHECKS, check
 from voiceagent.evaluation.figures import Figure
 from voiceagent.models.choice import STARTER
 from voiceagent.models.model import Kind, Model, Source
 from voiceagent.models.registry import Registry, registry, size_text, with_own
+from voiceagent.settings.agent import models_cache_dir
 from voiceagent.turn_taking.languages import LANGUAGES
 from voiceagent.turn_taking.spoken_language import is_code, nearest_code
 

@@ -16,12 +16,12 @@ from voiceagent.capacity.plan import plan as make_plan
 from voiceagent.capacity.shape import WEIGHT_BITS
 from voiceagent.capacity.speech import SPEECH_COSTS
 from voiceagent.cli.tables import plain_table, show
-from voiceagent.config import models_cache_dir
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.models.profile import Profile
 from voiceagent.models.registry import profile as find_profile
 from voiceagent.models.registry import registry
 from voiceagent.resources import default_budgets_file
+from voiceagent.settings.agent import models_cache_dir
 
 KV_DTYPES = ("auto", "fp32", "bf16", "fp16", "fp8")
 POSITIVE = click.FloatRange(min=0, min_open=True, max=1e6)

@@ -10,11 +10,11 @@ import click
 
 from voiceagent import __version__
 from voiceagent.cli.conversation import NO_DATA, show
-from voiceagent.config import data_dir
 from voiceagent.conversation.actions import Action
 from voiceagent.conversation.events import Event
 from voiceagent.conversation.replay import Replayed
 from voiceagent.conversation.replay import replay as decide_again
+from voiceagent.settings.agent import data_dir
 from voiceagent.store.event_log import EventLogError, Head, event_logs_dir, find_log, read_log
 
 

@@ -10,12 +10,12 @@ import click
 from rich.table import Table
 
 from voiceagent.cli.tables import plain_table, show
-from voiceagent.config import data_dir
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.latency.comparison import StageComparison, compare
 from voiceagent.latency.spans import LegKind, TurnReport
 from voiceagent.latency.wait import Part, Wait
 from voiceagent.resources import default_budgets_file
+from voiceagent.settings.agent import data_dir
 from voiceagent.settings_file import did_you_mean
 from voiceagent.store.turns import MAX_TURNS, StoreError, read_turns, turns_file
 

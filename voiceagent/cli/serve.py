@@ -11,19 +11,19 @@ import click
 import msgspec
 
 from voiceagent import logs
-from voiceagent.config import AgentConfig, load_agent, models_cache_dir
+from voiceagent.agent_service import AgentService
 from voiceagent.errors import ModelError
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.models.choice import AUTO, choose_profile, profile_of, registry_of, wanted_profile, with_own_models
 from voiceagent.models.registry import Registry
 from voiceagent.resources import default_budgets_file, demo_agent_file
-from voiceagent.server.agent_service import AgentService
-from voiceagent.server.app import make_app
-from voiceagent.server.auth import KEYS_VARIABLE, OPERATOR_KEYS_VARIABLE, keys_for
-from voiceagent.server.connections import MAX_CONNECTIONS
-from voiceagent.server.draining import DRAIN_TIMEOUT_S
-from voiceagent.server.log_limit import LimitedHandler
-from voiceagent.server.run import serve as run_server
+from voiceagent.server.calls.draining import DRAIN_TIMEOUT_S
+from voiceagent.server.http.app import make_app
+from voiceagent.server.http.auth import KEYS_VARIABLE, OPERATOR_KEYS_VARIABLE, keys_for
+from voiceagent.server.http.connections import MAX_CONNECTIONS
+from voiceagent.server.http.run import serve as run_server
+from voiceagent.server.monitoring.log_limit import LimitedHandler
+from voiceagent.settings.agent import AgentConfig, load_agent, models_cache_dir
 
 
 @click.command(

@@ -25,13 +25,13 @@ from voiceagent.client.recording import Recording
 from voiceagent.client.signalling import Answered, answer_to
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
-from voiceagent.media import aiortc_hooks
 from voiceagent.media.audio_receiver import AudioReceiver
-from voiceagent.media.event_channel import LABEL, EventChannel
 from voiceagent.media.paced_track import FRAME_SAMPLES, RATE_HZ, PacedTrack
-from voiceagent.media.session_description import opus_payload_type, read_answer, with_opus_parameters
 from voiceagent.media.ticker import FRAME_MS
-from voiceagent.media.webrtc import opus_only
+from voiceagent.media.webrtc import aiortc_hooks
+from voiceagent.media.webrtc.event_channel import LABEL, EventChannel
+from voiceagent.media.webrtc.leg import opus_only
+from voiceagent.media.webrtc.session_description import opus_payload_type, read_answer, with_opus_parameters
 
 MAX_SAY_S = 600
 """How many seconds of speech may wait to be said."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from voiceagent.config import models_cache_dir
 from voiceagent.errors import ConfigError, ModelError
 from voiceagent.json_types import JsonObject
 from voiceagent.models.model import Model
 from voiceagent.models.own import DEFAULT_ENGINES, require_model
 from voiceagent.models.profile import EngineSpec
 from voiceagent.models.registry import Registry
+from voiceagent.settings.agent import models_cache_dir
 
 ASSUMED_LANGUAGE = "en"
 """The language of an agent that tells none, or that listens to any."""

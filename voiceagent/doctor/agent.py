@@ -9,23 +9,23 @@ from pathlib import Path
 
 import msgspec
 
+from voiceagent.agent_service import AgentService, Weakness, silent_model
 from voiceagent.audio.voice_processing import EXTRA, PACKAGE, is_installed
-from voiceagent.config import models_cache_dir
 from voiceagent.doctor.finding import Check, Found, Served
 from voiceagent.engines import load_llm
 from voiceagent.errors import EngineError
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.llm.engine import LlmEngine, check
 from voiceagent.media.audio_cleaner import check_cleaning
-from voiceagent.media.ice import IceServers
+from voiceagent.media.webrtc.ice import IceServers
 from voiceagent.models.choice import profile_of
 from voiceagent.models.fitness import unfit
 from voiceagent.models.languages import foreign_models
 from voiceagent.models.registry import size_text
 from voiceagent.resources import default_budgets_file, demo_agent_file
-from voiceagent.server.agent_service import AgentService, Weakness, silent_model
-from voiceagent.telephony.janus_client import probe
-from voiceagent.telephony.sip_settings import Trunk
+from voiceagent.settings.agent import models_cache_dir
+from voiceagent.telephone.sip.janus_client import probe
+from voiceagent.telephone.sip.trunk import Trunk
 from voiceagent.tools.settings import ToolEntry
 from voiceagent.tools.toolset import ToolSet
 

@@ -10,10 +10,10 @@ from typing import Literal
 
 import msgspec
 
-from voiceagent.config import AgentConfig, load_agent
 from voiceagent.models.choice import choose_profile, registry_of, with_own_models
 from voiceagent.models.registry import Registry
 from voiceagent.resources import demo_agent_file
+from voiceagent.settings.agent import AgentConfig, load_agent
 
 Status = Literal["ok", "warn", "fail"]
 

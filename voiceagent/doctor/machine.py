@@ -14,11 +14,11 @@ from collections.abc import Iterable
 import numpy as np
 
 from voiceagent.audio import opus
-from voiceagent.config import data_dir, models_cache_dir
 from voiceagent.doctor.finding import Check, Found, Served
 from voiceagent.models.checksums import check_sums
 from voiceagent.resources import bundled_models_dir, web_dir
-from voiceagent.server.auth import keys_for
+from voiceagent.server.http.auth import keys_for
+from voiceagent.settings.agent import data_dir, models_cache_dir
 
 UDP_TIMEOUT_S = 2.0
 MIN_CORES = 2

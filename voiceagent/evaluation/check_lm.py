@@ -13,7 +13,6 @@ from importlib import resources
 
 import msgspec
 
-from voiceagent.config import load_agent
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
 from voiceagent.evaluation.figures import Figure, at_least, at_most
@@ -21,10 +20,11 @@ from voiceagent.grounding.english import ENGLISH
 from voiceagent.grounding.said import Said
 from voiceagent.grounding.said import check as check_arguments
 from voiceagent.json_types import JsonObject
-from voiceagent.llm.embedded import EmbeddedEngine
+from voiceagent.llm.embedded.engine import EmbeddedEngine
 from voiceagent.llm.engine import ToolSchema
 from voiceagent.models.registry import registry, resolve
 from voiceagent.resources import demo_agent_file
+from voiceagent.settings.agent import load_agent
 from voiceagent.tools.toolset import ToolSet
 
 MODEL = "micro-lm"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from voiceagent.llm.prompt import ChatPrompt
+from voiceagent.llm.chat.prompt import ChatPrompt
 
 SENTENCE_FINAL = frozenset(
     "!.?\u0589\u061d\u061e\u061f\u06d4\u0700\u0701\u0702\u07f9\u0837\u0839\u083d\u083e\u0964\u0965\u104a\u104b\u1362\u1367\u1368"

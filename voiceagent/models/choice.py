@@ -8,12 +8,12 @@ from pathlib import Path
 
 import msgspec
 
-from voiceagent.config import AgentConfig, LlmSettings, OwnJudge, OwnModel, models_cache_dir
 from voiceagent.errors import ConfigError
 from voiceagent.models.model import Kind
 from voiceagent.models.own import DEFAULT_ENGINES, FORMATS, engine_of, require_model
 from voiceagent.models.profile import EngineSpec, Profile
 from voiceagent.models.registry import Registry, missing_text, registry, with_own
+from voiceagent.settings.agent import AgentConfig, LlmSettings, OwnJudge, OwnModel, models_cache_dir
 
 AUTO = "auto"
 """The profile of an agent that names none: `STARTER` if its models are on this machine, else `BUNDLED`."""

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from voiceagent.config import AgentConfig
 from voiceagent.grounding.limits import unfit_for
 from voiceagent.llm.engine import ToolSchema
 from voiceagent.models.choice import choose_profile, profile_of, registry_of
 from voiceagent.models.model import Model
 from voiceagent.models.profile import Profile
 from voiceagent.models.registry import Registry
+from voiceagent.settings.agent import AgentConfig
 
 
 @dataclass(frozen=True, slots=True)

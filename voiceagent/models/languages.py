@@ -7,11 +7,11 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from voiceagent.config import AgentConfig
 from voiceagent.models.choice import voices_of
 from voiceagent.models.model import MULTILINGUAL
 from voiceagent.models.profile import EngineSpec, Profile
 from voiceagent.models.registry import Registry
+from voiceagent.settings.agent import AgentConfig
 
 LANGUAGE_NAMES = {
     "en": "English",

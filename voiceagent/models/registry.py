@@ -10,12 +10,12 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from voiceagent.config import models_cache_dir
 from voiceagent.errors import ConfigError, ModelError, UnknownNameError
 from voiceagent.models.makers import MAKERS
 from voiceagent.models.model import Fetched, Model
 from voiceagent.models.profile import REMOTE_ENGINES, EngineSpec, Profile
 from voiceagent.resources import registry_file
+from voiceagent.settings.agent import models_cache_dir
 from voiceagent.settings_file import SettingsFile, did_you_mean
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")

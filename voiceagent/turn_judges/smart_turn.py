@@ -16,7 +16,7 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from voiceagent.errors import ConfigError, EngineError, ModelError
-from voiceagent.llm.integer_products import session_options
+from voiceagent.llm.embedded.integer_products import session_options
 from voiceagent.turn_judges.judge import JudgedPause
 from voiceagent.turn_judges.log_mel import log_mel
 

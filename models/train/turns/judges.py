@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from voiceagent.conversation.history import Message
+from voiceagent.llm.chat.prompt import ChatPrompt
+from voiceagent.llm.embedded.integer_products import session_options
 from voiceagent.llm.endings import ending_ids, ending_share
-from voiceagent.llm.integer_products import session_options
-from voiceagent.llm.prompt import ChatPrompt
 
 INSTRUCTIONS = "You are a friendly voice assistant. Answer in one or two short sentences."
-"""Those of an agent that has none of its own (`voiceagent.config`)."""
+"""Those of an agent that has none of its own (`voiceagent.settings.agent`)."""
 MOST_TOKENS = 512
 
 

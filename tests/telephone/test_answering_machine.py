@@ -1,0 +1,273 @@
+"""Machines told from people: by what they say, how long they speak, and their beep; and what is never taken for one."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from tests.telephone.line_tones import CADENCES, line
+from voiceagent.audio.single_beep import AFTER_MS
+from voiceagent.telephone.features.answering_machine import LIMITS, AnsweringMachine, Verdict
+from voiceagent.turn_taking.languages import LANGUAGES, language
+
+FRAME = 320
+RNG = np.random.default_rng(1)
+
+
+def machine(*codes: str) -> AnsweringMachine:
+    return AnsweringMachine([language(code).phone for code in codes or ("en",)])
+
+
+def speak(detector: AnsweringMachine, seconds: float) -> None:
+    """Something like speech, as the VAD tells it."""
+    detector.speaks(True)
+    for _ in range(int(seconds * 50)):
+        detector.listen(RNG.normal(0, 2000, FRAME).astype(np.int16))
+    detector.speaks(False)
+
+
+def be_silent(detector: AnsweringMachine, seconds: float) -> None:
+    for _ in range(int(seconds * 50)):
+        detector.listen(np.zeros(FRAME, np.int16))
+
+
+def beep(detector: AnsweringMachine, seconds: float = 0.4) -> None:
+    tone = 3000 * np.sin(2 * np.pi * 1000 * np.arange(int(seconds * 16_000)) / 16_000)
+    for frame in tone.astype(np.int16).reshape(-1, FRAME):
+        detector.listen(frame)
+
+
+def test_somebody_who_says_a_few_words_and_waits_is_a_person() -> None:
+    detector = machine()
+    be_silent(detector, 0.5)
+    speak(detector, 1.0)
+    assert detector.verdict.value == "undecided"
+    detector.says(1, "Hello, this is Peter.")
+    be_silent(detector, LIMITS.joined / 1000)
+    assert detector.verdict is Verdict.PERSON
+    speak(detector, 12.0)
+    detector.says(2, "He is not available, he is out of the office, can I take something down for him")
+    assert detector.verdict is Verdict.PERSON, "who has waited once may talk at length"
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("en", "Please leave a message after the tone"),
+        ("de", "Bitte sprechen Sie nach dem Signalton"),
+        ("es", "Deje su mensaje después de la señal"),
+        ("fr", "Merci de parler après le signal sonore"),
+        ("it", "Lasciate un messaggio dopo il segnale"),
+        ("pt", "Deixe o seu recado após o sinal"),
+        ("nl", "Spreek een bericht in na de piep"),
+    ],
+)
+def test_what_only_a_machine_says_tells_it_in_its_language_and_among_all(code: str, words: str) -> None:
+    for detector in (machine(code), machine(*LANGUAGES)):
+        speak(detector, 1.5)
+        detector.says(1, words)
+        assert (detector.verdict, detector.reason) == (Verdict.MACHINE, "words")
+
+
+def test_a_misheard_word_still_tells_and_a_short_one_does_not() -> None:
+    detector = machine()
+    speak(detector, 1.0)
+    detector.says(1, "leave a massage")
+    assert detector.verdict is Verdict.MACHINE
+    other = machine()
+    speak(other, 1.0)
+    other.says(1, "after the bee")
+    assert other.verdict is Verdict.UNDECIDED
+
+
+def test_what_people_say_too_tells_a_machine_only_after_a_longer_stretch() -> None:
+    detector = machine()
+    speak(detector, 2.0)
+    detector.says(1, "We are not available")
+    assert detector.verdict.value == "undecided"
+    speak(detector, 1.5)
+    detector.says(1, "We are not available, we are very sorry")
+    assert detector.verdict is Verdict.MACHINE
+
+
+def test_a_stretch_without_a_pause_tells_and_pauses_for_breath_are_none() -> None:
+    detector = machine()
+    for _ in range(4):
+        speak(detector, 1.2)
+        be_silent(detector, 0.5)
+    assert (detector.verdict, detector.reason) == (Verdict.MACHINE, "length")
+
+
+def test_a_voice_in_the_background_makes_no_stretch() -> None:
+    detector = machine()
+    speak(detector, 1.0)
+    detector.speaks(True)
+    for _ in range(500):
+        detector.listen(RNG.normal(0, 200, FRAME).astype(np.int16))
+    assert detector.verdict is Verdict.PERSON
+
+
+def test_a_beep_tells_and_recording_begins_when_it_ends() -> None:
+    detector = machine()
+    speak(detector, 1.0)
+    be_silent(detector, 0.4)
+    beep(detector)
+    assert not detector.records, "the line may go on with other tones"
+    be_silent(detector, AFTER_MS / 1000)
+    assert (detector.verdict, detector.reason) == (Verdict.MACHINE, "beep")
+    assert detector.records
+
+
+@pytest.mark.parametrize("name", CADENCES)
+@pytest.mark.parametrize("pause_s", [0.3, 1.5])
+def test_the_tones_of_a_line_after_somebody_has_spoken_are_no_beep(name: str, pause_s: float) -> None:
+    detector = machine()
+    speak(detector, 1.0)
+    detector.says(1, "Let me put you through.")
+    be_silent(detector, pause_s)
+    for frame in line(name, 20.0).reshape(-1, FRAME):
+        detector.listen(frame)
+    assert detector.verdict is Verdict.PERSON
+
+
+@pytest.mark.parametrize("name", [name for name in CADENCES if name.startswith("ring-back")])
+def test_a_machine_that_puts_the_call_through_is_left_no_message_into_the_ringing(name: str) -> None:
+    detector = machine()
+    speak(detector, 2.0)
+    detector.says(1, "The person you are calling is not available. You are being connected.")
+    be_silent(detector, 0.5)
+    for frame in line(name, 20.0).reshape(-1, FRAME):
+        detector.listen(frame)
+        assert not detector.records
+
+
+def test_a_second_tone_of_the_same_pitch_takes_back_the_first() -> None:
+    detector = machine()
+    speak(detector, 1.0)
+    for _ in range(5):
+        beep(detector, 0.3)
+        be_silent(detector, 0.3)
+    assert detector.verdict is not Verdict.MACHINE
+
+
+def test_a_tone_before_the_first_word_is_a_ringing_line() -> None:
+    detector = machine()
+    beep(detector, 1.0)
+    be_silent(detector, 1.0)
+    assert detector.verdict is Verdict.UNDECIDED
+
+
+def test_a_machine_without_a_beep_records_once_it_is_silent() -> None:
+    detector = machine()
+    speak(detector, 2.0)
+    detector.says(1, "leave a message")
+    be_silent(detector, LIMITS.silent / 1000 - 0.1)
+    assert not detector.records
+    be_silent(detector, 0.1)
+    assert detector.records
+
+
+def test_nothing_makes_a_machine_of_whom_we_have_talked_with_for_long() -> None:
+    detector = machine()
+    speak(detector, 1.0)
+    be_silent(detector, LIMITS.watched / 1000)
+    detector.says(9, "I will leave a message after the tone")
+    beep(detector)
+    assert detector.verdict is Verdict.PERSON
+
+
+def test_words_are_searched_in_less_than_the_event_loop_may_wait() -> None:
+    detector = machine(*LANGUAGES)
+    speak(detector, 1.0)
+    talk = " ".join(f"conversation{number} availability" for number in range(40))
+    detector.says(1, talk)
+    began = time.perf_counter()
+    for _ in range(10):
+        detector.says(1, talk)
+    assert (time.perf_counter() - began) / 10 < 0.005
+    assert detector.verdict is Verdict.UNDECIDED
+
+
+def greeted(code: str, text: str, *, after_hello: bool, in_pieces: bool) -> AnsweringMachine:
+    """Who answers with this, at a speaker's pace; `after_hello` waits once before; `in_pieces` is how a recogniser hears it."""
+    detector = machine(code)
+    if after_hello:
+        speak(detector, 0.6)
+        detector.says(1, "Hello.")
+        be_silent(detector, 1.2)
+    words = text.split()
+    for number in range(1, len(words) + 1):
+        detector.speaks(True)
+        for _ in range(17):
+            detector.listen(RNG.normal(0, 2000, FRAME).astype(np.int16))
+        if in_pieces:
+            detector.says(2, " ".join(words[:number]))
+    detector.speaks(False)
+    detector.says(2, text)
+    be_silent(detector, 1.2)
+    return detector
+
+
+ANSWERS = yaml.safe_load((Path(__file__).parent / "answers.yaml").read_text("utf-8"))
+PEOPLE = [(code, text) for code, lists in ANSWERS.items() for part in ("people", "people_kept_back") for text in lists[part]]
+MACHINES = [
+    (code, text) for code, lists in ANSWERS.items() for part in ("machines", "machines_kept_back") for text in lists[part]
+]
+
+
+@pytest.mark.parametrize(("code", "text"), PEOPLE)
+@pytest.mark.parametrize("after_hello", [False, True])
+def test_a_person_who_offers_asks_or_speaks_for_another_is_no_machine(code: str, text: str, after_hello: bool) -> None:
+    assert greeted(code, text, after_hello=after_hello, in_pieces=True).verdict is Verdict.PERSON
+
+
+@pytest.mark.parametrize(("code", "text"), MACHINES)
+def test_a_machine_is_told_by_its_words_or_its_length(code: str, text: str) -> None:
+    assert greeted(code, text, after_hello=False, in_pieces=True).verdict is Verdict.MACHINE
+
+
+@pytest.mark.parametrize(("code", "text"), MACHINES)
+def test_words_alone_make_no_machine_of_who_has_waited_and_a_beep_after_them_does(code: str, text: str) -> None:
+    detector = greeted(code, text, after_hello=True, in_pieces=True)
+    assert detector.verdict.value == "person"
+    beep(detector)
+    be_silent(detector, 0.5)
+    assert detector.verdict is Verdict.MACHINE
+
+
+def test_a_beep_of_the_switchboard_makes_no_machine_of_who_puts_us_through() -> None:
+    detector = greeted("en", "He is in, hold on, I'll put you through.", after_hello=False, in_pieces=True)
+    beep(detector, 0.2)
+    be_silent(detector, 3.0)
+    assert detector.verdict.value == "person"
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("en", "Hi, if you record your name and reason for calling, I'll see if this person is available."),
+        ("en", "The person you're calling is using a screening service and will get a copy of this conversation."),
+        ("de", "Bitte nennen Sie Ihren Namen und den Grund Ihres Anrufs nach dem Ton."),
+        ("es", "Diga su nombre y el motivo de su llamada."),
+        ("fr", "Dites votre nom et le motif de votre appel."),
+    ],
+)
+def test_a_service_that_screens_calls_is_no_machine_not_even_with_its_beep(code: str, text: str) -> None:
+    detector = greeted(code, text, after_hello=False, in_pieces=True)
+    beep(detector)
+    be_silent(detector, 5.0)
+    assert detector.verdict is Verdict.PERSON
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_every_language_has_words_of_machines(code: str) -> None:
+    words = language(code).phone
+    assert len(words.machine) >= 20
+    assert words.absent
+    assert not words.machine & words.absent
+    assert all((words.sure, words.acts, words.asks, words.another, words.screens))
+    assert not words.sure & (words.acts | words.asks)

@@ -1,0 +1,286 @@
+"""Transfers of vendors' calls: the stream ends, the vendor asks what follows, dials, and tells how that went. By peers that are
+written from the vendors' documents."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import msgspec
+import pytest
+from aiohttp.test_utils import TestClient, TestServer
+
+from tests.server.conftest import MakeService, make_service, switchboard  # noqa: F401 - fixtures
+from tests.telephone.conftest import EchoCall, EchoServer
+from tests.telephone.peers import CALLER, PUBLIC_URL, SECRETS, Peer, after_path, ask, environment, follow_up, stream_path, webhook
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.media.leg import Leg
+from voiceagent.server.calls.calls import CallHandle, StartCall
+from voiceagent.server.http.app import READINESS, make_app
+from voiceagent.settings.agent import AgentConfig
+from voiceagent.settings.sip import SipSettings
+from voiceagent.settings.telephone import TelephonySettings, with_shared
+from voiceagent.telephone.features.parts import on_telephone, phone_tools, recording_of
+from voiceagent.telephone.features.person_transfer import PuttingThrough
+from voiceagent.telephone.features.press_keys import PressKeys
+from voiceagent.telephone.features.recording_folder import Recordings
+from voiceagent.telephone.messages import CallFacts
+from voiceagent.telephone.streams.follow_ups import DIALLED_S, MAX_OPEN, VALID_S, FollowUps
+from voiceagent.telephone.streams.leg import StreamLeg
+from voiceagent.telephone.streams.lines import Telephone
+from voiceagent.telephone.streams.vendors import VENDORS
+from voiceagent.tools.threads import Threads
+from voiceagent.tools.tool import ToolError
+from voiceagent.turn_taking.languages import LANGUAGES
+
+TARGETS = {"sales": "+15550123", "desk": "sip:200@pbx.example.org"}
+OUTCOMES = {
+    "twilio": "DialCallStatus",
+    "signalwire": "DialCallStatus",
+    "telnyx": "DialCallStatus",
+    "plivo": "DialStatus",
+    "jambonz": "dial_call_status",
+}
+
+
+@pytest.fixture
+async def transferring(make_service: MakeService) -> AsyncIterator[EchoServer]:  # noqa: F811
+    """Takes calls of all vendors, whose calls may be transferred."""
+    calls: list[EchoCall] = []
+    servers: list[EchoServer] = []
+
+    def start_call(leg: Leg, call_id: str, session: dict[str, Any]) -> CallHandle:
+        assert isinstance(leg, StreamLeg)
+        calls.append(EchoCall(leg, echoes=True))
+        servers[0].begun.set()
+        return calls[-1]
+
+    @asynccontextmanager
+    async def load() -> AsyncIterator[StartCall]:
+        yield start_call
+
+    telephone = Telephone.from_settings(TelephonySettings(tuple(SECRETS), PUBLIC_URL, transfers=TARGETS), environment())
+    app = make_app(make_service(load=load, telephone=telephone))
+    async with TestClient(TestServer(app)) as client, aiohttp.ClientSession() as session:
+        await app[READINESS].wait()
+        servers.append(EchoServer(client, session, calls, app))
+        yield servers[0]
+
+
+async def called(server: EchoServer, peer: Peer) -> StreamLeg:
+    await asyncio.wait_for(server.begun.wait(), 5)
+    server.begun.clear()
+    return server.calls[-1].leg
+
+
+def dialled(answer: str, target: str) -> bool:
+    if answer.startswith("["):
+        (verb,) = json.loads(answer)
+        whom = {"type": "phone", "number": target} if target.startswith("+") else {"type": "sip", "sipUri": target}
+        return bool(verb["verb"] == "dial" and verb["target"] == [whom])
+    return "<Dial " in answer and f">{target}</" in answer
+
+
+def hangs_up(answer: str) -> bool:
+    return answer == '[{"verb": "hangup"}]' or answer.endswith("<Response><Hangup/></Response>")
+
+
+@pytest.mark.parametrize("vendor", OUTCOMES)
+async def test_a_call_is_put_through_by_what_follows_its_stream(transferring: EchoServer, vendor: str) -> None:
+    session, url = transferring.session, transferring.url
+    async with Peer(session, url, vendor) as peer:
+        leg = await called(transferring, peer)
+        assert leg.put_through is not None
+        assert await leg.put_through("nobody") == "there is nobody called 'nobody'"
+        assert leg.end_reason == ""
+        assert await leg.put_through("desk" if vendor == "twilio" else "sales") == ""
+        await peer.wait(lambda: peer.close_code is not None)
+    after = after_path(peer.answer)
+    status, answer = await ask(session, url, follow_up(vendor, after))
+    assert status == 200
+    assert dialled(answer, TARGETS["desk" if vendor == "twilio" else "sales"]), answer
+    assert after_path(answer) == after, "who dials tells there how it went"
+    assert (await ask(session, url, follow_up(vendor, after)))[1] == answer, "who asks again is told the same"
+    assert (await ask(session, url, replace(follow_up(vendor, after), headers={})))[0] == 403
+    status, answer = await ask(session, url, follow_up(vendor, after, **{OUTCOMES[vendor]: "completed"}))
+    assert (status, hangs_up(answer)) == (200, True)
+    assert transferring.calls[0].ended == "transferred"
+
+
+@pytest.mark.parametrize("vendor", OUTCOMES)
+async def test_a_caller_whom_nobody_takes_over_is_the_agents_again(transferring: EchoServer, vendor: str) -> None:
+    session, url = transferring.session, transferring.url
+    async with Peer(session, url, vendor, query="shop=Bonn") as peer:
+        leg = await called(transferring, peer)
+        assert leg.put_through is not None
+        await leg.put_through("sales")
+        await peer.wait(lambda: peer.close_code is not None)
+    after = after_path(peer.answer)
+    await ask(session, url, follow_up(vendor, after))
+    status, answer = await ask(session, url, follow_up(vendor, after, **{OUTCOMES[vendor]: "busy"}))
+    assert status == 200
+    repeated = follow_up(vendor, after, **{OUTCOMES[vendor]: "busy"})
+    assert (await ask(session, url, repeated))[1] == answer, "who asks again is told the same"
+    async with Peer(session, url, vendor, answer=answer):
+        again = await called(transferring, peer)
+        signed = {"shop": "Bonn"} if VENDORS[vendor].signs_query else {}
+        assert (again.facts.comes_back, again.facts.caller, again.facts.parameters) == (True, CALLER, signed)
+        assert hangs_up((await ask(session, url, repeated))[1]), "no second stream"
+    status, answer = await ask(session, url, follow_up(vendor, after_path(answer)))
+    assert (status, hangs_up(answer)) == (200, True)
+
+
+async def test_a_caller_who_has_refused_to_be_recorded_is_not_when_the_call_comes_back(
+    transferring: EchoServer, tmp_path: Path
+) -> None:
+    recording = {"folder": "kept", "announcement": "This call is recorded.", "may_refuse": True}
+    agent = msgspec.convert({"name": "a", "instructions": "", "telephony": {"recording": recording}}, AgentConfig)
+    recordings = Recordings(agent.telephony.recording, str(tmp_path))
+    session, url = transferring.session, transferring.url
+    async with Peer(session, url, "twilio") as peer:
+        leg = await called(transferring, peer)
+        made = recording_of(recordings, agent, leg)
+        assert made is not None
+        assert on_telephone(agent, leg).phrases.greeting.startswith("This call is recorded.")
+        leg.client.keys.commands["9"]()
+        assert leg.put_through is not None
+        await leg.put_through("sales")
+        await peer.wait(lambda: peer.close_code is not None)
+        await made.close()
+    after = after_path(peer.answer)
+    await ask(session, url, follow_up("twilio", after))
+    _, answer = await ask(session, url, follow_up("twilio", after, DialCallStatus="busy"))
+    async with Peer(session, url, "twilio", answer=answer):
+        again = await called(transferring, peer)
+        assert recording_of(recordings, agent, again) is None
+        assert "recorded" not in on_telephone(agent, again).phrases.greeting
+
+
+@pytest.mark.parametrize("vendor", OUTCOMES)
+async def test_a_call_that_ends_otherwise_or_is_unknown_is_hung_up(transferring: EchoServer, vendor: str) -> None:
+    session, url = transferring.session, transferring.url
+    async with Peer(session, url, vendor) as peer:
+        await called(transferring, peer)
+    for path in (after_path(peer.answer), after_path(peer.answer), f"/telephony/{vendor}/after/unknown"):
+        status, answer = await ask(session, url, follow_up(vendor, path))
+        assert (status, hangs_up(answer)) == (200, True)
+
+
+@pytest.mark.parametrize("vendor", ["exotel", "vonage"])
+async def test_vendors_that_do_not_ask_what_follows_cannot_transfer(transferring: EchoServer, vendor: str) -> None:
+    async with Peer(transferring.session, transferring.url, vendor) as peer:
+        leg = await called(transferring, peer)
+        assert leg.put_through is None
+    status, answer = await ask(
+        transferring.session, transferring.url, replace(webhook(vendor), path=f"/telephony/{vendor}/after/x")
+    )
+    assert status == 404
+    assert f"Calls of {vendor} cannot be transferred." in answer
+
+
+async def test_without_somebody_to_transfer_to_nothing_follows_a_stream(echo: EchoServer) -> None:
+    status, answer = await ask(echo.session, echo.url, webhook("twilio"))
+    assert status == 200
+    assert "action=" not in answer
+    assert stream_path(answer)
+
+
+def test_what_follows_is_forgotten_in_time_and_is_never_more_than_its_limit() -> None:
+    follow_ups, facts = FollowUps(), CallFacts()
+    follow_ups.expect("long", "twilio", facts, 0.0)
+    follow_ups.began("long")
+    for number in range(MAX_OPEN + 10):
+        follow_ups.expect(str(number), "twilio", facts, 1.0)
+    assert not follow_ups.dial("0", "+15550123"), "the oldest goes"
+    assert follow_ups.dial("long", "+15550123"), "one with a stream stays"
+    assert follow_ups.find("long", "telnyx", 2.0) is None, "of another vendor"
+    assert follow_ups.find("long", "twilio", VALID_S * 100) is not None, "however long it streams"
+    follow_ups.dialled("long", 1.0)
+    follow_ups.ended("long", 1.5)  # a vendor asked before its stream was over
+    assert follow_ups.find("long", "twilio", 1.0 + DIALLED_S) is not None
+    assert follow_ups.find("long", "twilio", 2.0 + DIALLED_S) is None
+    assert follow_ups.find("50", "twilio", 2.0 + VALID_S) is None
+    follow_ups.expect("new", "twilio", facts, 2.0 + VALID_S)
+    assert follow_ups.find("60", "twilio", 2.0) is None, "what is too old is forgotten"
+
+
+def test_a_sip_line_transfers_to_those_of_all_lines_and_to_its_own() -> None:
+    sip = SipSettings("sip:agent@pbx.example.org:5070;transport=udp", transfers={"desk": "sip:7@pbx.example.org"})
+    assert with_shared(sip, TARGETS, send_keys=False).transfers == {
+        "sales": "sip:+15550123@pbx.example.org:5070",
+        "desk": "sip:7@pbx.example.org",
+    }
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"transfers": {"sales": "5550123"}}, r"transfers.sales is '5550123', expected a SIP address such as \+1555"),
+        ({"transfers": {"a|b": "+15550123"}}, "transfers has 'a|b', expected a name"),
+        ({"human": {"transfer": "sales"}}, "human.transfer is 'sales', expected one of transfers: there are none"),
+        ({"transfers": TARGETS, "human": {"transfer": "you"}}, "human.transfer is 'you', expected one of transfers: sales, desk"),
+        ({"transfers": TARGETS, "vendors": ["vonage"]}, "transfers needs a line that can transfer: sip, or a vendor of twilio, "),
+        (
+            {
+                "transfers": TARGETS,
+                "human": {"transfer": "own"},
+                "sip": {"account": "sip:a@pbx.test", "transfers": {"own": "sip:1@b"}},
+            },
+            "human.transfer is 'own', which only sip knows; expected one of transfers",
+        ),
+        (
+            {"transfers": TARGETS, "human": {"transfer": "desk", "key": "9"}, "recording": {"may_refuse": True}},
+            "recording.refuse_key is '9', and so is human.key",
+        ),
+        ({"human": {"key": "#"}}, "Expected `str` matching regex"),
+    ],
+)
+def test_a_transfer_that_cannot_be_is_refused_at_the_start(settings: dict[str, Any], problem: str) -> None:
+    with pytest.raises(msgspec.ValidationError, match=problem.replace("|b", r"\|b")):
+        msgspec.convert({"vendors": ["twilio"], "url": PUBLIC_URL, **settings}, TelephonySettings)
+
+
+async def test_a_vendor_that_can_presses_keys_with_pauses_and_others_offer_no_tool_for_it(transferring: EchoServer) -> None:
+    async with Peer(transferring.session, transferring.url, "plivo") as peer:
+        leg = await called(transferring, peer)
+        assert leg.presses_keys
+        tool = PressKeys(leg.press, "Press.")
+        began_s = asyncio.get_running_loop().time()
+        threads = Threads()
+        assert await tool.run(tool.parse('{"keys": "1w23#"}'), threads) == {"status": "pressed"}
+        await peer.wait(lambda: peer.keys == ["1", "23#"])
+        assert asyncio.get_running_loop().time() - began_s >= 0.5
+        with pytest.raises(ToolError, match="keys are 'x', expected some of"):
+            await tool.run({"keys": "x"}, threads)
+    async with Peer(transferring.session, transferring.url, "twilio") as peer:
+        assert not (await called(transferring, peer)).presses_keys
+
+
+async def test_the_language_model_puts_a_caller_through_once_its_reply_is_over(transferring: EchoServer) -> None:
+    asked: asyncio.Queue[str] = asyncio.Queue()
+
+    async def put_through(name: str) -> str:
+        asked.put_nowait(name)
+        return ""
+
+    putting_through = PuttingThrough(put_through, "")
+    settings = TelephonySettings(transfers=TARGETS, vendors=("twilio",), url=PUBLIC_URL)
+    async with Peer(transferring.session, transferring.url, "twilio") as peer:
+        leg = await called(transferring, peer)
+        (tool,) = phone_tools(AgentConfig(telephony=settings), leg, putting_through)
+    assert await tool.run(tool.parse('{"to": "desk"}'), Threads()) == {"status": LANGUAGES["en"].phone.transferring}
+    putting_through.stepped(ev.CallStarted(0.0), (act.ReplyStarted(1, 1),))
+    await asyncio.sleep(0)
+    assert asked.empty(), "not before the agent has said so"
+    putting_through.stepped(ev.CallStarted(0.0), (act.ReplyEnded(1, "completed", "I put you through.", ""),))
+    assert await asyncio.wait_for(asked.get(), 1) == "desk"
+    with pytest.raises(ToolError):
+        tool.parse('{"to": "you"}')
+    putting_through.ended()

@@ -1,0 +1,339 @@
+"""A caller is handed over to a colleague whom the agent calls first: real telephones (baresip), PBX (kamailio) and gateway
+(Janus); the agent speaks in tones."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.server.conftest import MakeService, make_service, switchboard  # noqa: F401 - fixtures
+from tests.telephone.sip_parts import Phone, phone, until
+from tests.telephone.sip_world import GONE_HZ, LAST_WORDS_HZ, SUMMARY_HZ, SipTestCall, SipWorld, sip_world
+from tests.telephone.tones import is_loud, level_at, tone
+from voiceagent.server.http.app import CALLS
+from voiceagent.settings.sip import TransferTarget
+from voiceagent.telephone.sip.warm_transfer import CALLER_GONE, Consultation
+
+CALLER_HZ, COLLEAGUE_HZ = 700, 1000
+LOUD = 3000
+
+
+def targets(world: SipWorld) -> dict[str, TransferTarget]:
+    def warm(user: str, **settings: Any) -> TransferTarget:
+        return TransferTarget(world.uri(user), "warm", **settings)
+
+    return {
+        "sales": warm("bob"),
+        "support": warm("bob", accept_key="1", ring_timeout_s=1.0),
+        "busy line": warm("busy"),
+        "declining": warm("declines"),
+        "nobody": warm("nobody"),
+    }
+
+
+@pytest.fixture
+async def world(tmp_path: Path, make_service: MakeService) -> AsyncIterator[SipWorld]:  # noqa: F811
+    async with sip_world(tmp_path, make_service, transfers=targets) as made:
+        made.echoes = False
+        yield made
+
+
+async def connected(world: SipWorld, caller: Phone) -> SipTestCall:
+    """A call of the agent's with a caller."""
+    await caller.do("dial", world.uri("agent"))
+    await world.wait(lambda: bool(world.calls and world.calls[0].heard))
+    return world.calls[0]
+
+
+def told(call: SipTestCall) -> str:
+    """How the last transfer went."""
+    return call.transfers[-1] if call.transfers else ""
+
+
+async def test_a_colleague_is_told_first_then_both_are_joined_until_one_hangs_up(world: SipWorld, tmp_path: Path) -> None:
+    async with (
+        phone(tmp_path, "alice", world.pbx_port) as alice,
+        phone(tmp_path, "bob", world.pbx_port, answers=True) as bob,
+    ):
+        call = await connected(world, alice)
+        await alice.say(tone(30.0, CALLER_HZ))
+        await world.wait(lambda: level_at(np.concatenate(call.heard), CALLER_HZ, 16_000) > LOUD)
+        call.transfer("sales")
+        await bob.wait_heard(partial(is_loud, SUMMARY_HZ))
+        await bob.say(tone(30.0, COLLEAGUE_HZ))
+        for each in (alice, bob):
+            await each.wait_heard(partial(is_loud, LAST_WORDS_HZ))
+        await world.wait(lambda: bool(call.ended))
+        assert call.ended == "transferred"
+        assert call.transfers == [""]
+        assert len(world.calls) == 1, "the agent has no call with the colleague"
+        began = len(alice.heard()), len(bob.heard())
+        await alice.wait_heard(lambda pcm: level_at(pcm[began[0] :], COLLEAGUE_HZ) > LOUD)
+        await bob.wait_heard(lambda pcm: level_at(pcm[began[1] :], CALLER_HZ) > LOUD)
+        assert level_at(alice.heard(), SUMMARY_HZ) < 500, "the caller hears nothing of what the colleague is told"
+        await alice.do("sndcode", "5")
+        await bob.wait_told("CALL_DTMF_START")
+        await alice.do("hangup")
+        await bob.wait_told("CALL_CLOSED")
+
+
+@pytest.mark.parametrize("comfort_noise_dbov", [None, -50.0])
+async def test_who_waits_hears_a_tone_and_is_not_heard_and_a_colleague_who_hangs_up_ends_both(
+    tmp_path: Path,
+    make_service: MakeService,  # noqa: F811
+    comfort_noise_dbov: float | None,
+) -> None:
+    async with (
+        sip_world(tmp_path, make_service, transfers=targets, comfort_noise_dbov=comfort_noise_dbov) as world,
+        phone(tmp_path, "alice", world.pbx_port) as alice,
+        phone(tmp_path, "bob", world.pbx_port, answers=True) as bob,
+    ):
+        world.echoes, world.summary_s = False, 2.0
+        call = await connected(world, alice)
+        call.transfer("sales")
+        await bob.wait_told("CALL_ESTABLISHED")
+        heard = len(call.heard)
+        await alice.say(tone(1.0, CALLER_HZ))
+        await alice.wait_heard(lambda pcm: level_at(pcm, 425) > 500)
+        await world.wait(lambda: bool(call.ended))
+        assert not np.concatenate(call.heard[heard + 5 :]).any()
+        assert level_at(bob.heard(), CALLER_HZ) < 500
+        await bob.do("hangup")
+        await alice.wait_told("CALL_CLOSED")
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("busy line", "is busy (486 Busy Here)"),
+        ("declining", "declined (603 Decline)"),
+        ("nobody", "is an unknown number (404 Not Found)"),
+    ],
+)
+async def test_a_colleague_who_does_not_take_the_call_is_told_and_the_caller_is_with_the_agent_again(
+    world: SipWorld, tmp_path: Path, name: str, why: str
+) -> None:
+    async with phone(tmp_path, "alice", world.pbx_port) as alice:
+        call = await connected(world, alice)
+        call.transfer(name)
+        await world.wait(lambda: bool(call.transfers))
+        assert why in told(call)
+        await alice.say(tone(5.0, CALLER_HZ))
+        await world.wait(lambda: level_at(np.concatenate(call.heard[-20:]), CALLER_HZ, 16_000) > LOUD)
+        assert not call.ended
+
+
+async def test_a_colleague_who_does_not_answer_presses_no_key_declines_or_hangs_up_leaves_the_caller_with_the_agent(
+    world: SipWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("voiceagent.telephone.sip.warm_transfer.KEY_TIMEOUT_S", 0.5)
+
+    async def fails(why: str, after: int) -> None:
+        await world.wait(lambda: len(call.transfers) > after)
+        assert why in told(call)
+        await bob.wait_told("CALL_CLOSED", after + 1)
+
+    async with (
+        phone(tmp_path, "alice", world.pbx_port) as alice,
+        phone(tmp_path, "bob", world.pbx_port) as bob,
+    ):
+        call = await connected(world, alice)
+        call.transfer("support")
+        await fails("did not answer within 1 s", 0)
+        answers = enumerate(("did not press 1", "they declined the call", "they hung up before they were connected"), 1)
+        for after, why in answers:
+            established = len(bob.told("CALL_ESTABLISHED"))
+            call.transfer("support")
+            await bob.wait_told("CALL_INCOMING", after + 1)
+            await bob.do("accept")
+            await bob.wait_told("CALL_ESTABLISHED", established + 1)
+            if "declined" in why:
+                await bob.do("sndcode", "2")
+            elif "hung up" in why:
+                await bob.do("hangup")
+            await fails(why, after)
+        call.transfer("support")
+        await bob.wait_told("CALL_INCOMING", 5)
+        await bob.do("accept")
+        await bob.wait_told("CALL_ESTABLISHED", 4)
+        await bob.do("sndcode", "1")
+        await world.wait(lambda: call.ended == "transferred")
+
+
+async def test_a_caller_who_hangs_up_ends_the_colleagues_call_and_an_answered_one_with_a_word(
+    world: SipWorld, tmp_path: Path
+) -> None:
+    world.summary_s = 20.0
+    async with (
+        phone(tmp_path, "alice", world.pbx_port) as alice,
+        phone(tmp_path, "bob", world.pbx_port) as bob,
+    ):
+        for number, is_answered in enumerate((False, True), 1):
+            await alice.do("dial", world.uri("agent"))
+            await world.wait(lambda: len(world.calls) == number and bool(world.calls[-1].heard))  # noqa: B023
+            call = world.calls[-1]
+            call.transfer("sales")
+            await bob.wait_told("CALL_INCOMING", number)
+            if is_answered:
+                await bob.do("accept")
+                await bob.wait_heard(partial(is_loud, SUMMARY_HZ))
+            await alice.do("hangup")
+            await bob.wait_told("CALL_CLOSED", number)
+            await world.wait(lambda: call.ended == "hangup" and bool(call.transfers))  # noqa: B023
+            assert told(call) == CALLER_GONE
+            assert call.leg.has_hung_up_waiting
+            assert is_loud(GONE_HZ, bob.heard()) == is_answered
+        await until(lambda: not len(world.app[CALLS]))
+        async with world.session.get(f"{world.url}/metrics") as response:
+            assert 'voiceagent_calls_ended_total{reason="caller_hung_up"} 1' in await response.text()
+
+
+@pytest.mark.parametrize("both", [False, True])
+async def test_a_caller_who_hangs_up_while_the_accept_key_is_awaited_is_told_of_and_both_may_hang_up_at_once(
+    world: SipWorld, tmp_path: Path, both: bool
+) -> None:
+    async with (
+        phone(tmp_path, "alice", world.pbx_port) as alice,
+        phone(tmp_path, "bob", world.pbx_port, answers=True) as bob,
+    ):
+        call = await connected(world, alice)
+        call.transfer("support")
+        await bob.wait_heard(partial(is_loud, SUMMARY_HZ))
+        await asyncio.gather(alice.do("hangup"), *([bob.do("hangup")] if both else []))
+        await bob.wait_told("CALL_CLOSED")
+        await world.wait(lambda: bool(call.transfers))
+        assert told(call) in ((CALLER_GONE, "they hung up before they were connected.") if both else (CALLER_GONE,))
+        assert both or is_loud(GONE_HZ, bob.heard())
+        await until(lambda: not len(world.app[CALLS]))
+
+
+async def test_a_call_that_gives_its_transfer_up_as_the_caller_hangs_up_leaves_the_colleague_with_a_word(
+    world: SipWorld, tmp_path: Path
+) -> None:
+    world.summary_s = 20.0
+    async with (
+        phone(tmp_path, "alice", world.pbx_port) as alice,
+        phone(tmp_path, "bob", world.pbx_port, answers=True) as bob,
+    ):
+        call = await connected(world, alice)
+        assert call.leg.put_through is not None
+        transfer = asyncio.ensure_future(call.leg.put_through("sales"))
+        await bob.wait_heard(partial(is_loud, SUMMARY_HZ))
+        await alice.do("hangup")
+        await asyncio.wait((call.leg.over,))
+        transfer.cancel()
+        await bob.wait_told("CALL_CLOSED")
+        assert is_loud(GONE_HZ, bob.heard())
+
+
+async def test_an_answering_machine_does_not_get_the_caller(world: SipWorld, tmp_path: Path) -> None:
+    world.summary_s = 20.0
+    async with (
+        phone(tmp_path, "alice", world.pbx_port) as alice,
+        phone(tmp_path, "bob", world.pbx_port, answers=True) as bob,
+    ):
+        call = await connected(world, alice)
+        call.transfer("sales")
+        await bob.wait_told("CALL_ESTABLISHED")
+        await bob.say(np.concatenate([np.zeros(4_000, np.int16), tone(0.5, 1400)]))
+        await world.wait(lambda: "an answering machine took the call" in told(call))
+        await bob.wait_told("CALL_CLOSED")
+        assert not call.ended
+
+
+async def test_a_caller_who_asks_for_a_person_is_joined_with_one_who_is_called_first_or_is_the_agents_again(
+    world: SipWorld, tmp_path: Path
+) -> None:
+    async with (
+        phone(tmp_path, "alice", world.pbx_port) as alice,
+        phone(tmp_path, "bob", world.pbx_port, answers=True) as bob,
+    ):
+        call = await connected(world, alice)
+        assert call.leg.put_through is not None
+        why = await call.leg.put_through("busy line")
+        assert "is busy (486 Busy Here)" in why
+        assert "_" not in why
+        await alice.say(tone(30.0, CALLER_HZ))
+        await world.wait(lambda: level_at(np.concatenate(call.heard[-20:]), CALLER_HZ, 16_000) > LOUD)
+        assert await call.leg.put_through("sales") == ""
+        await world.wait(lambda: call.ended == "transferred")
+        began = len(bob.heard())
+        await bob.wait_heard(lambda pcm: level_at(pcm[began:], CALLER_HZ) > LOUD)
+        assert level_at(alice.heard(), SUMMARY_HZ) < 500
+        await alice.do("hangup")
+        await bob.wait_told("CALL_CLOSED")
+
+
+async def test_a_transfer_that_is_given_up_as_both_are_joined_leaves_them_joined(
+    world: SipWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    join = Consultation._join
+
+    def joined(consultation: Consultation) -> None:
+        join(consultation)
+        transfer.cancel()
+
+    monkeypatch.setattr(Consultation, "_join", joined)
+    async with (
+        phone(tmp_path, "alice", world.pbx_port) as alice,
+        phone(tmp_path, "bob", world.pbx_port, answers=True) as bob,
+    ):
+        call = await connected(world, alice)
+        assert call.leg.put_through is not None
+        transfer = asyncio.ensure_future(call.leg.put_through("sales"))
+        await asyncio.wait((transfer,))
+        await world.wait(lambda: call.ended == "transferred")
+        await alice.say(tone(5.0, CALLER_HZ))
+        began = len(bob.heard())
+        await bob.wait_heard(lambda pcm: level_at(pcm[began:], CALLER_HZ) > LOUD)
+        await bob.do("hangup")
+        await alice.wait_told("CALL_CLOSED")
+
+
+async def test_a_transfer_that_is_given_up_before_ends_the_colleagues_call(world: SipWorld, tmp_path: Path) -> None:
+    world.summary_s = 20.0
+    async with (
+        phone(tmp_path, "alice", world.pbx_port) as alice,
+        phone(tmp_path, "bob", world.pbx_port, answers=True) as bob,
+    ):
+        call = await connected(world, alice)
+        assert call.leg.put_through is not None
+        transfer = asyncio.ensure_future(call.leg.put_through("sales"))
+        await bob.wait_heard(partial(is_loud, SUMMARY_HZ))
+        transfer.cancel()
+        await bob.wait_told("CALL_CLOSED")
+        assert not call.ended
+
+
+async def test_a_killed_gateway_ends_a_transfer_and_both_telephones_that_are_joined(world: SipWorld, tmp_path: Path) -> None:
+    async with (
+        phone(tmp_path, "alice", world.pbx_port) as alice,
+        phone(tmp_path, "bob", world.pbx_port, answers=True) as bob,
+    ):
+        call = await connected(world, alice)
+        call.transfer("sales")
+        await world.wait(lambda: call.ended == "transferred")
+        await until(lambda: len(world.app[CALLS]) == 1)  # the joined telephones keep one place
+        await world.kill_janus()
+        await world.app[CALLS].over()
+        alice.kill()
+        bob.kill()
+
+
+async def test_a_transfer_without_a_free_line_is_told(tmp_path: Path, make_service: MakeService) -> None:  # noqa: F811
+    async with (
+        sip_world(tmp_path, make_service, transfers=targets, calls=2) as world,
+        phone(tmp_path, "alice", world.pbx_port) as alice,
+        phone(tmp_path, "carol", world.pbx_port) as carol,
+    ):
+        call = await connected(world, alice)
+        await carol.do("dial", world.uri("agent"))
+        await carol.wait_told("CALL_ESTABLISHED")
+        call.transfer("sales")
+        await world.wait(lambda: "All 2 lines are busy" in told(call))

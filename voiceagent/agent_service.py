@@ -1,0 +1,316 @@
+"""Puts an agent's engines and tools behind the application, for `voiceagent serve`. Turns are counted, checked against the
+budgets and kept."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+
+import msgspec
+
+from voiceagent.audio import g711
+from voiceagent.call import Call, memory
+from voiceagent.call.agent_parts import AgentParts
+from voiceagent.call.observer import CallObserver
+from voiceagent.call.rules import cramped, rules_of
+from voiceagent.call.scope import EngineName
+from voiceagent.context.sources import Sources
+from voiceagent.engines import Engines, load_engines
+from voiceagent.errors import ConfigError, EngineError, ModelError, ProtocolError
+from voiceagent.guard.checks import load_guards
+from voiceagent.json_types import JsonObject
+from voiceagent.latency.budgets import Budgets
+from voiceagent.llm.engine import HistoryLimits, check, no_tools
+from voiceagent.media.audio_cleaner import check_cleaning
+from voiceagent.media.leg import Leg
+from voiceagent.media.webrtc import first_call
+from voiceagent.media.webrtc.ice import IceServers
+from voiceagent.media.webrtc.leg import WebRtcLeg
+from voiceagent.media.webrtc.ports import MediaPorts
+from voiceagent.models.choice import profile_of, registry_of
+from voiceagent.models.fitness import unfit
+from voiceagent.models.languages import foreign_models
+from voiceagent.private_files import keep_private
+from voiceagent.realtime.client_events import ClientEventError
+from voiceagent.realtime.noise_reduction import asked_with_offer
+from voiceagent.realtime.settings import MAX_INSTRUCTIONS_CHARACTERS
+from voiceagent.server.calls.admission import Admission
+from voiceagent.server.calls.calls import StartCall
+from voiceagent.server.http.app import Service
+from voiceagent.server.http.problems import Problem
+from voiceagent.server.monitoring.about import about
+from voiceagent.server.monitoring.engine_health import EngineHealth, Probe, probes_of
+from voiceagent.server.monitoring.metrics import Metrics
+from voiceagent.server.monitoring.observers import Logged, Measured
+from voiceagent.server.monitoring.turn_log import TurnLog
+from voiceagent.settings.agent import AgentConfig, data_dir
+from voiceagent.store.event_log import EventLog, Origin, event_logs_dir
+from voiceagent.store.turns import TurnStore, turns_file
+from voiceagent.telephone.application import TelephonePart
+from voiceagent.telephone.features.call_results import CallResults
+from voiceagent.telephone.features.parts import (
+    hand_over_by,
+    on_telephone,
+    phone_tools,
+    putting_through_of,
+    recording_of,
+    result_of,
+    screening_of,
+)
+from voiceagent.telephone.features.recording_folder import Recordings
+from voiceagent.telephone.sip.line import SipService
+from voiceagent.telephone.sip.trunk import Trunk
+from voiceagent.telephone.streams.lines import Telephone
+from voiceagent.tools.call_tools import CallTools
+from voiceagent.tools.tool import Tool
+from voiceagent.tools.toolset import ToolSet
+from voiceagent.tts.spoken_voice import Speech
+from voiceagent.turn_taking.languages import LANGUAGES, language
+from voiceagent.turn_taking.spoken_language import AUTO
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Weakness:
+    """What callers will suffer from, although the server starts."""
+
+    problem: str
+    advice: str = ""
+    is_failure: bool = False
+    """Whether no call is answered until it is mended."""
+
+
+def silent_model(error: EngineError) -> Weakness:
+    """The language model does not answer."""
+    return Weakness(f"the language model does not answer yet: {error}", is_failure=True)
+
+
+def _log_weakness(found: Weakness) -> None:
+    log.warning("%s", "; ".join(filter(None, (found.problem, found.advice))))
+
+
+@dataclass(frozen=True, slots=True)
+class AgentService:
+    """Everything that the application needs to answer calls for one agent."""
+
+    agent: AgentConfig
+    budgets: Budgets
+    keys: tuple[str, ...] = ()
+    operator_keys: tuple[str, ...] = ()
+    event_logs: int = 0
+    """How many calls' event logs, which hold what was said, are kept; 0: none."""
+    tell: Callable[[Weakness], None] = _log_weakness
+    """Called for each weakness that the start finds."""
+
+    def service(self) -> Service:
+        """The application's view. Raises ConfigError when the agent's profile has no budget or a tool cannot be loaded."""
+        metrics = Metrics()
+        admission = Admission(self.agent.admission, metrics)
+        ice = IceServers.from_settings(self.agent.ice)
+        media = self.agent.media
+        ports = MediaPorts.from_settings(media)
+        check_cleaning(media.webrtc, "media.webrtc")
+        check_cleaning(media.telephone, "media.telephone")
+        if ports.ports is not None and len(ports.ports) < self.agent.admission.max_calls:
+            calls = self.agent.admission.max_calls
+            self.tell(Weakness(f"media.ports has {len(ports.ports)} ports for {calls} calls", "widen it"))
+        limits = self.budgets.of(self.agent.profile)
+        tools = ToolSet.from_config(self.agent.tools, self.agent.base_dir, metrics.tool_ended)
+
+        async def answer(offer: str) -> tuple[Leg, str]:
+            return await WebRtcLeg.answer(offer, private_candidates=self.agent.ice.private_candidates, ports=ports)
+
+        sip = self.agent.telephony.sip_line
+        line = SipService(Trunk.from_settings(sip), ports) if sip is not None else None
+
+        def load() -> AbstractAsyncContextManager[StartCall]:
+            return self._loaded(tools, metrics, admission)
+
+        return Service(
+            answer,
+            load,
+            self.agent.profile,
+            limits,
+            metrics,
+            admission,
+            self.keys,
+            self.operator_keys,
+            ice,
+            parts=(TelephonePart(Telephone.from_settings(self.agent.telephony), line),),
+            about=self._about(tools),
+        )
+
+    @asynccontextmanager
+    async def _loaded(self, tools: ToolSet, metrics: Metrics, admission: Admission) -> AsyncIterator[StartCall]:
+        """The engines and everything else that calls share, from the start of the server to its end."""
+        await asyncio.to_thread(keep_private, data_dir())
+        sources = await asyncio.to_thread(
+            Sources.from_config, self.agent.context, self.agent.base_dir, data_dir(), metrics.context_asked
+        )
+        guards = await asyncio.to_thread(load_guards, self.agent.guard, self.agent.base_dir, self.agent.language)
+        known = registry_of(self.agent)
+        engines = await load_engines(profile_of(self.agent, known), self.agent, known)
+        store = TurnStore(turns_file(data_dir()), metrics.losses)
+        results = CallResults(self.agent.telephony.results, os.environ, metrics.queue_dropped)
+        recordings = Recordings(self.agent.telephony.recording, self.agent.base_dir)
+        metrics.llm, metrics.stt, metrics.judges = engines.llm, engines.stt, engines.turn
+        try:
+            speech = await asyncio.to_thread(_speech, self.agent, engines)
+            await tools.open()
+            if tools.schemas() and (why := no_tools(engines.llm)):
+                raise ModelError(why)
+            _require_words_for_yes(self.agent.language, tools)
+            rules_of(self.agent, tools, engines.turn)  # the agent's own weights are read here, and not only with the first caller
+            self._tell_of_unfit_models(tools, engines.llm.limits)
+            await sources.open()
+            await results.open()
+            await recordings.open()
+            await self._warm(probes := probes_of(engines, self.agent.instructions), metrics.health)
+            await admission.learn(engines.llm.kv_capacity)
+            await asyncio.to_thread(first_call.prepare)
+            await asyncio.to_thread(g711.prepare)
+            await asyncio.to_thread(memory.collect_what_loading_left)
+            pressure = admission.pressure
+            parts = AgentParts(self.agent, engines, guards, speech, self.budgets, sources, lambda: pressure.level)
+            async with metrics.health.watched(probes, partial(check, engines.llm)):
+                yield self._start_call(parts, tools, metrics, store, results, recordings)
+        finally:
+            metrics.llm = metrics.stt = None
+            metrics.judges = ()
+            async with AsyncExitStack() as stack:  # closes each, whatever the one before it raises
+                stack.callback(store.close)
+                for close in (engines.close, sources.close, tools.close, results.close, recordings.close):
+                    stack.push_async_callback(close)
+
+    def _about(self, tools: ToolSet) -> Callable[[], dict[str, object]]:
+        """What `about` says; it is made anew only when an MCP server has reported its tools."""
+        made: dict[tuple[str, ...], dict[str, object]] = {}
+
+        def tell() -> dict[str, object]:
+            if tools.names not in made:
+                made.clear()
+                made[tools.names] = about(self.agent, tools.schemas())
+            return made[tools.names]
+
+        return tell
+
+    def _tell_of_unfit_models(self, tools: ToolSet, limits: HistoryLimits) -> None:
+        if line := cramped(self.agent, tools, limits):
+            self.tell(Weakness(line))
+        found = unfit(self.agent, tools.schemas())
+        if found is not None:
+            self.tell(Weakness(found.problem, found.advice))
+        known = registry_of(self.agent)
+        for line in foreign_models(self.agent, profile_of(self.agent, known), known):
+            self.tell(Weakness(line))
+
+    async def _warm(self, probes: Mapping[EngineName, Probe], health: EngineHealth) -> None:
+        """Use each engine once, so that the first caller does not pay for lazy loading. A language model that does not answer
+        yet, such as one on a server that is not up, is told and does not keep the server from starting."""
+        await probes["stt"]()
+        await probes["tts"]()
+        try:
+            await probes["llm"]()
+        except EngineError as error:
+            self.tell(silent_model(error))
+            health.down["llm"] = error.kind
+
+    def _start_call(
+        self,
+        parts: AgentParts,
+        tools: ToolSet,
+        metrics: Metrics,
+        store: TurnStore,
+        results: CallResults,
+        recordings: Recordings,
+    ) -> StartCall:
+        def start_call(leg: Leg, call_id: str, session: dict[str, object]) -> Call:
+            agent = on_telephone(with_instructions(self.agent, session), leg)
+            asked = noise_reduction_asked(session)
+            if session.get("instructions") and (line := cramped(agent, tools, parts.engines.llm.limits)):
+                log.warning("call %s: %s", call_id, line)
+            putting_through = putting_through_of(agent, leg)
+            recording = recording_of(recordings, agent, leg)
+            legs = () if no_tools(parts.engines.llm) else phone_tools(agent, leg, putting_through, recording)
+            call_tools = _call_tools(tools, session, legs)
+            observers: list[CallObserver] = [Measured(metrics, store), TurnLog()]
+            if self.event_logs:
+                folder = event_logs_dir(data_dir())
+                rules = rules_of(agent, tools, parts.engines.turn, parts.engines.llm.limits, call_tools.legs)
+                origin = Origin(agent.name, leg.kind, time.time())
+                kept = EventLog(folder, call_id, rules, keep=self.event_logs, losses=metrics.losses, origin=origin)
+                observers.append(Logged(kept))
+            observers += result_of(results, call_id, leg, recording)
+            own = replace(parts, agent=agent)
+            screening = screening_of(agent, leg, recording)
+            watching = [one for one in (putting_through, recording, screening) if one is not None]
+            call = Call(call_id, screening or recording or leg, own, call_tools, [*observers, *watching], asked)
+            for one in watching:
+                one.watch(call)
+            hand_over_by(call, own, leg)
+            return call
+
+        return start_call
+
+
+def with_instructions(agent: AgentConfig, session: dict[str, object]) -> AgentConfig:
+    """The agent with the instructions of the session settings that came with an offer, or else with its own. Raises Problem."""
+    instructions = session.get("instructions")
+    if not instructions:
+        return agent
+    if not isinstance(instructions, str) or len(instructions) > MAX_INSTRUCTIONS_CHARACTERS:
+        raise Problem(
+            400,
+            "invalid_session",
+            f"session.instructions must be text of at most {MAX_INSTRUCTIONS_CHARACTERS} characters.",
+            param="session.instructions",
+        )
+    return msgspec.structs.replace(agent, instructions=instructions)
+
+
+def noise_reduction_asked(session: dict[str, object]) -> JsonObject:
+    """See `asked_with_offer`. Raises Problem."""
+    try:
+        return asked_with_offer(session)
+    except ClientEventError as error:
+        raise Problem(400, "invalid_session", str(error), param=error.param) from error
+
+
+def _call_tools(agents: ToolSet, session: dict[str, object], legs: Sequence[Tool] = ()) -> CallTools:
+    """The agent's tools, the leg's, and those that the client offers in the session settings that came with its offer. Raises
+    Problem."""
+    tools = CallTools(agents, legs)
+    try:
+        tools.offer(session.get("tools") or [])
+    except ProtocolError as error:
+        raise Problem(400, "invalid_session", str(error), param="session.tools") from error
+    return tools
+
+
+def _speech(agent: AgentConfig, engines: Engines) -> Speech:
+    """How the agent speaks. Raises ConfigError."""
+    first = agent.spoken_languages[0]
+    phrases, own = agent.phrases, language(first).sayings
+    by_name = {"greeting": phrases.greeting}
+    for name in ("check_in", "farewell", "apology", "not_understood", "offer_person", "transfer", "transfer_failed"):
+        said = getattr(phrases, name)
+        by_name[name] = getattr(own, name) if said is None else said
+    by_name.update((filler, filler) for filler in (own.fillers if phrases.fillers is None else phrases.fillers))
+    return Speech(agent.speech, by_name, agent.base_dir, engines.tts, first, engines.voices)
+
+
+def _require_words_for_yes(code: str, tools: ToolSet) -> None:
+    """If a tool needs confirmation, something must count as a yes. Raises ConfigError."""
+    asks = next((name for name in tools.names if tools.policy(name).confirm), "")
+    if asks and code != AUTO and not language(code).is_known:
+        raise ConfigError(
+            f"tool {asks}: confirm needs words for yes, and none are known of language {code!r}; leave confirm out, or use one "
+            f"of {', '.join(sorted(LANGUAGES))}"
+        )

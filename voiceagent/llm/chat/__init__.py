@@ -1,0 +1,1 @@
+"""Conversations as text: prompts, chat templates, and the forms of tool calls."""

@@ -1,0 +1,1 @@
+"""The embedded language model: onnxruntime-genai in this process."""

@@ -1,0 +1,124 @@
+"""Drafts of what a generation will probably write next, made without the model. The model then reads several tokens in one step
+and checks each (speculative decoding; prompt lookup, Saxena 2023). Drafts hold the mark of a call, what its grammar nearly
+forces, the caller's words as its arguments, and the values of a tool's result in the answer."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+from voiceagent.conversation.history import Message
+from voiceagent.llm.chat.call_draft import CallDraft
+from voiceagent.llm.chat.prompt import ChatPrompt
+from voiceagent.llm.chat.tool_constraint import ToolConstraint
+
+LOOKED_UP_TOKENS = 4
+"""How many tokens are copied from the place in the prompt that matches the text. More are seldom right."""
+LONGEST_MATCH, SHORTEST_MATCH = 4, 2
+"""How many tokens must be the same for a place in the prompt to match."""
+BEGINNING_TOKENS = 3
+"""How many tokens are copied from the beginning of an earlier answer to a message of the same role."""
+MAX_VALUES = 12
+"""Most values in a tool's result. With more, none is likelier than another."""
+WORD = re.compile(r"\w+")
+
+
+class Drafts:
+    """The drafts of one generation."""
+
+    def __init__(
+        self,
+        prompt: ChatPrompt,
+        ids: list[int],
+        messages: Sequence[Message],
+        constraint: ToolConstraint | None,
+        ending: list[int],
+    ) -> None:
+        """`ids` is the prompt of `messages`. `ending` is the last two tokens of an answer."""
+        self._ids = ids
+        self._constraint = constraint
+        self._ending = ending
+        role, content = (messages[-1].role, messages[-1].content) if messages else ("", "")
+        words = _cased(WORD.findall(content)) if role == "user" else []
+        self._call = self._calls(prompt, words)
+        self._opening = self._call.opening(constraint) if self._call and constraint and words else []
+        self._values = [_encoded(prompt, f" {value}") for value in (_values(content) if role == "tool" else [])]
+        self._beginning = _encoded(prompt, _answered(messages, role))[:BEGINNING_TOKENS]
+
+    def _calls(self, prompt: ChatPrompt, words: list[str]) -> CallDraft | None:
+        if self._constraint is None:
+            return None
+        said, names = ([_encoded(prompt, text) for text in texts] for texts in (words, self._constraint.arguments))
+        return CallDraft(said, names, self._ending[-1], prompt.tokenizer)
+
+    def next(self, written: Sequence[int], longest: int) -> list[int]:
+        """What may follow the tokens generated so far, at most `longest` tokens."""
+        if self._constraint is not None and self._call is not None and self._constraint.called:
+            matcher = self._constraint.matcher
+            return [self._ending[-1]] if matcher is None else self._call.next(matcher, written, longest)
+        if self._opening[: len(written)] == list(written) and len(written) < len(self._opening):
+            return self._opening[len(written) :][:longest]
+        return self._of_text(list(written))[:longest]
+
+    def _of_text(self, written: list[int]) -> list[int]:
+        if not written:
+            return self._beginning
+        if written[-1] == self._ending[0]:
+            return self._ending[1:]
+        both = self._ids + written
+        for length in range(LONGEST_MATCH, SHORTEST_MATCH - 1, -1):
+            for value in self._values:
+                if len(written) >= length and (found := _after(value, written[-length:], len(value))):
+                    return found + self._ending
+            if found := _after(both, both[-length:], LOOKED_UP_TOKENS):
+                return found
+        return next((value for value in self._values if not _holds(written, value)), []) + self._ending
+
+
+def _after(text: Sequence[int], sought: Sequence[int], count: int) -> list[int]:
+    """What follows the last place in `text`, except its end, where `sought` stands: at most `count` tokens."""
+    length, first = len(sought), sought[0]
+    for at in range(len(text) - length - 1, -1, -1):
+        if text[at] == first and list(text[at : at + length]) == list(sought):
+            return list(text[at + length : at + length + count])
+    return []
+
+
+def _answered(messages: Sequence[Message], role: str) -> str:
+    """The last answer in words to a message of this role."""
+    pairs = itertools.pairwise(messages)
+    said = [answer.content for asked, answer in pairs if asked.role == role and answer.role == "assistant"]
+    return next((content for content in reversed(said) if content), "")
+
+
+def _holds(text: Sequence[int], part: Sequence[int]) -> bool:
+    return any(list(text[at : at + len(part)]) == list(part) for at in range(len(text) - len(part) + 1))
+
+
+def _encoded(prompt: ChatPrompt, text: str) -> list[int]:
+    ids: list[int] = prompt.tokenizer.encode(text, add_special_tokens=False).ids
+    return ids
+
+
+def _cased(words: Sequence[str]) -> list[str]:
+    """Each word as it was said, and in lower case."""
+    return list(dict.fromkeys(form for word in words for form in (word, word.lower())))
+
+
+def _values(result: str) -> list[str]:
+    """The values in a tool's result, as text. Empty if the result is no JSON or has too many values."""
+    try:
+        values = list(_leaves(json.loads(result)))
+    except (ValueError, RecursionError):
+        return []
+    return values if len(values) <= MAX_VALUES else []
+
+
+def _leaves(value: object) -> Iterator[str]:
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(inner)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield str(value)

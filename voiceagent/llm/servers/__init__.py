@@ -1,0 +1,1 @@
+"""Language models on servers: OpenAI-compatible ones, and vLLM in this process."""

@@ -1,0 +1,80 @@
+"""How busy a server is, by its own gauges. They are read rarely, one request at a time, and nothing waits for them. The value is
+that of the last answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import httpx2
+
+from voiceagent.llm.servers.dialects import Gauges
+
+INTERVAL_S = 0.5
+"""The shortest interval between two requests."""
+TIMEOUT_S = 2.0
+MAX_BYTES = 4_000_000
+FULL_CACHE = 0.9
+"""When this share of the KV cache is in use, new requests soon push others out."""
+
+
+def gauge(text: str, name: str) -> float | None:
+    """A gauge in Prometheus' text format, summed over its labels. None if it is missing."""
+    values = [line.rpartition(" ")[2] for line in text.splitlines() if line.startswith((f"{name}{{", f"{name} "))]
+    try:
+        return sum(map(float, values)) if values else None
+    except ValueError:
+        return None
+
+
+def load_of(text: str, gauges: Gauges) -> float:
+    """The load: 0 is idle; from 1 on, new requests wait, because others wait already or the KV cache is nearly full."""
+    waiting = gauge(text, gauges.waiting) or 0.0
+    usage = (gauge(text, gauges.cache_usage) if gauges.cache_usage else None) or 0.0
+    return 1.0 + waiting if waiting else usage / FULL_CACHE
+
+
+class ServerLoad:
+    """Watches one server's gauges."""
+
+    def __init__(self, base_url: str, gauges: Gauges, http: httpx2.AsyncClient) -> None:
+        self._url = f"{base_url.rstrip('/').removesuffix('/v1')}/metrics"
+        self._gauges = gauges
+        self._http = http
+        self._asked_s = 0.0
+        self._asking: asyncio.Task[None] | None = None
+        self.value = 0.0
+        """As of the last answer. 0 if there is none."""
+        self.failures = 0
+        """Requests without an answer."""
+
+    async def text(self) -> str:
+        """The gauges as the server writes them. Raises httpx2.HTTPError."""
+        async with asyncio.timeout(TIMEOUT_S), self._http.stream("GET", self._url) as answer:
+            answer.raise_for_status()
+            data = b""
+            async for piece in answer.aiter_bytes():
+                data += piece
+                if len(data) > MAX_BYTES:
+                    break
+            return data.decode(errors="replace")
+
+    def refresh(self) -> None:
+        """Read the gauges again, if the interval has passed and no request is open."""
+        now_s = time.monotonic()
+        if now_s - self._asked_s >= INTERVAL_S and (self._asking is None or self._asking.done()):
+            self._asked_s = now_s
+            self._asking = asyncio.get_running_loop().create_task(self._ask())
+
+    async def _ask(self) -> None:
+        try:
+            self.value = load_of(await self.text(), self._gauges)
+        except (httpx2.HTTPError, TimeoutError):
+            self.failures += 1
+            self.value = 0.0
+
+    async def close(self) -> None:
+        """Cancel the open request."""
+        if self._asking is not None:
+            self._asking.cancel()
+            await asyncio.gather(self._asking, return_exceptions=True)

@@ -1,0 +1,217 @@
+"""vLLM in this process, for one machine without a separate server. `AsyncLLM` batches the requests of all calls in its own
+processes. `vllm_session` is a conversation with it."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import os
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+from voiceagent.errors import ConfigError, EngineError, ModelError
+from voiceagent.llm.chat.prompt import ChatPrompt
+from voiceagent.llm.endings import ending_ids
+from voiceagent.llm.engine import FULL_PROMPT, HistoryLimits, KvCapacity, Urgency
+from voiceagent.llm.servers.server_load import FULL_CACHE
+from voiceagent.llm.servers.vllm_options import VllmOptions
+from voiceagent.llm.servers.vllm_session import VllmSession
+from voiceagent.llm.servers.vllm_types import CompletionOutput, SchedulerStats
+from voiceagent.settings_file import options_of
+
+log = logging.getLogger(__name__)
+
+CLOSES_WITHIN_S = 2.0
+"""After this time vLLM kills its processes. Its own default is 5 s, and a server that has not ended by then exits with an
+error."""
+
+
+class _Gauges:
+    """Reads vLLM's own statistics after every step. It is a stat logger, see `vllm.v1.metrics.loggers.StatLoggerBase`."""
+
+    def __init__(self) -> None:
+        self.waiting = 0
+        self.cache_usage = 0.0
+        self.prefix_queries = 0
+        """Prompt tokens in all."""
+        self.prefix_hits = 0
+        """Prompt tokens that were in the cache."""
+
+    def __call__(self, vllm_config: object, engine_index: int = 0) -> _Gauges:
+        return self
+
+    def record(self, scheduler_stats: SchedulerStats | None, *_: object, **__: object) -> None:
+        """Note the statistics of a step."""
+        if scheduler_stats is not None:
+            self.waiting = scheduler_stats.num_waiting_reqs
+            self.cache_usage = scheduler_stats.kv_cache_usage
+            self.prefix_queries += scheduler_stats.prefix_cache_stats.queries
+            self.prefix_hits += scheduler_stats.prefix_cache_stats.hits
+
+    def log_engine_initialized(self) -> None:
+        """Nothing is logged."""
+
+    def log(self) -> None:
+        """Nothing is logged."""
+
+    def record_sleep_state(self, is_awake: int, level: int) -> None:
+        """Not needed: the engine knows its own sleep state."""
+
+
+class VllmEngine:
+    """Implements `LlmEngine`."""
+
+    def __init__(self, folder: Path, options: VllmOptions | None = None) -> None:
+        """Load a model's folder, which takes seconds to minutes. Raises ModelError, and ConfigError if vLLM is not installed."""
+        self.options = options or VllmOptions()
+        thinking = self.options.enable_thinking
+        self.prompt = ChatPrompt(folder, None if thinking is None else {"enable_thinking": thinking}, self.options.tool_format)
+        self.gauges = _Gauges()
+        # vLLM's AsyncLLM: the package is optional, and tells no types where it is not installed
+        self._engine: Any = _load(folder, self.options, self.gauges)
+        self.ending_ids = frozenset(ending_ids(self.prompt, self.prompt.stop_ids).tolist())
+        self._numbers = itertools.count()
+        self._generations = 0
+        self._sleeping = False
+        self._falling_asleep: asyncio.TimerHandle | None = None
+        self._nap: asyncio.Task[None] | None = None
+        self._waking = asyncio.Lock()
+
+    def open(self, call_id: str) -> VllmSession:
+        """See `LlmEngine.open`."""
+        return VllmSession(self, call_id)
+
+    async def outputs(
+        self, call_id: str, ids: list[int], sampling: object, urgency: Urgency
+    ) -> AsyncGenerator[CompletionOutput, None]:
+        """The results of a prompt: vLLM's `CompletionOutput`s. Raises EngineError."""
+        self._generations += 1
+        try:
+            await self._wake()
+            request_id = f"{call_id} {next(self._numbers)}"
+            outputs = self._engine.generate({"prompt_token_ids": ids}, sampling, request_id, priority=int(urgency))
+            async with aclosing(outputs):
+                async for output in outputs:
+                    if output.outputs:
+                        yield output.outputs[0]
+        except (EngineError, asyncio.CancelledError, GeneratorExit):
+            raise
+        except Exception as error:  # vLLM raises errors of many classes, some of them bare
+            raise EngineError(f"vLLM failed: {' '.join(str(error).split())[:200] or type(error).__name__}") from error
+        finally:
+            self._generations -= 1
+            self._plan_nap()
+
+    # --- sleep ---
+
+    async def _wake(self) -> None:
+        """Bring the weights back to the GPU."""
+        if self._falling_asleep is not None:
+            self._falling_asleep.cancel()
+            self._falling_asleep = None
+        async with self._waking:
+            if self._nap is not None:
+                await asyncio.wait([self._nap])  # the waiting task may be cancelled; falling asleep must not be
+                nap, self._nap = self._nap, None
+                if nap.exception() is not None:
+                    log.warning("vLLM could not sleep: %s", nap.exception())
+            if self._sleeping:
+                await self._engine.wake_up()
+                self._sleeping = False
+
+    def _plan_nap(self) -> None:
+        """If no generation runs, fall asleep after `sleep_after_s`."""
+        if self.options.sleep_after_s is not None and not self._generations:
+            self._falling_asleep = asyncio.get_running_loop().call_later(self.options.sleep_after_s, self._begin_nap)
+
+    def _begin_nap(self) -> None:
+        self._falling_asleep = None
+        if not self._generations and self._nap is None:
+            self._nap = asyncio.get_running_loop().create_task(self._fall_asleep())
+
+    async def _fall_asleep(self) -> None:
+        await self._engine.sleep(level=1)
+        self._sleeping = True
+
+    @property
+    def load(self) -> float:
+        """See `LlmEngine.load`. It is the greatest of three: the generations here, the requests that wait, and the use of the KV
+        cache."""
+        mine = self._generations / self.options.busy_generations
+        if not self._generations:
+            return 0.0
+        return max(mine, 1.0 + self.gauges.waiting if self.gauges.waiting else 0.0, self.gauges.cache_usage / FULL_CACHE)
+
+    @property
+    def limits(self) -> HistoryLimits:
+        """See `LlmEngine.limits`."""
+        room = self.options.context_tokens - self.options.max_tokens
+        return HistoryLimits(int(FULL_PROMPT * room), self.options.long_history_tokens)
+
+    @property
+    def no_tools(self) -> str:
+        """See `voiceagent.llm.engine.no_tools`."""
+        return self.prompt.no_tools
+
+    @property
+    def problems(self) -> dict[str, int]:
+        """See `LlmEngine.problems`. There are none."""
+        return {}
+
+    async def kv_capacity(self) -> KvCapacity | None:
+        """See `LlmEngine.kv_capacity`."""
+        cache = self._engine.vllm_config.cache_config
+        tokens = getattr(cache, "kv_cache_size_tokens", None) or (cache.num_gpu_blocks or 0) * cache.block_size
+        if not tokens:
+            return None
+        return KvCapacity(tokens, min(tokens, self.options.context_tokens))
+
+    async def close(self) -> None:
+        """See `LlmEngine.close`."""
+        if self._falling_asleep is not None:
+            self._falling_asleep.cancel()
+        if self._nap is not None:
+            await asyncio.gather(self._nap, return_exceptions=True)
+        engine, self._engine = self._engine, None
+        await asyncio.to_thread(engine.shutdown, CLOSES_WITHIN_S)
+
+
+def _load(folder: Path, options: VllmOptions, gauges: _Gauges) -> object:
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")  # nothing is looked up online, unless the environment says otherwise
+    try:
+        from vllm import AsyncEngineArgs
+        from vllm.v1.engine.async_llm import AsyncLLM
+    except ImportError as error:
+        raise ConfigError(
+            f"llm engine vllm: vLLM cannot be imported here ({error}); install it with pip install 'voiceagent[vllm]'"
+        ) from error
+    try:
+        arguments = AsyncEngineArgs(
+            **{
+                "model": str(folder),
+                "dtype": options.dtype,
+                "max_model_len": options.context_tokens,
+                "gpu_memory_utilization": options.gpu_memory_utilization,
+                "max_num_batched_tokens": options.max_num_batched_tokens,
+                "max_num_seqs": options.max_num_seqs,
+                "enable_prefix_caching": True,
+                "scheduling_policy": "priority",
+                "speculative_config": options.speculative,
+                "enable_sleep_mode": options.sleep_after_s is not None,
+                **options.engine,
+            }
+        )
+        return AsyncLLM.from_engine_args(arguments, stat_loggers=[gauges])
+    except Exception as error:  # vLLM raises errors of many classes, some of them bare
+        line = " ".join(str(error).split())[:300] or type(error).__name__
+        raise ModelError(f"{folder}: vLLM cannot load it ({line}); see its log above") from error
+
+
+def create(path: Path | None, options: Mapping[str, object]) -> VllmEngine:
+    """The plugin `vllm` of `voiceagent.llm`. Raises ModelError, ConfigError."""
+    if path is None:
+        raise ConfigError("llm engine vllm: needs a model; name one of models/registry.yaml")
+    return VllmEngine(path, options_of(options, VllmOptions, "llm engine vllm"))

@@ -1,0 +1,97 @@
+"""One conversation with vLLM in this process. Prompts are token ids of the model's own chat template. Tool calls are parsed here.
+A grammar keeps them to their schemas, for forms that have one. Closing a generation aborts its request, which frees its KV cache
+at the next step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from voiceagent.conversation.history import Message
+from voiceagent.llm.chat.call_prompt import CallPrompt
+from voiceagent.llm.chat.tool_grammar import structural_tag
+from voiceagent.llm.endings import SPREAD_TOKENS
+from voiceagent.llm.engine import Generated, Lull, ToolSchema, Urgency
+from voiceagent.llm.lulls import SignsOfLife, with_lulls
+
+if TYPE_CHECKING:
+    from voiceagent.llm.servers.vllm import VllmEngine
+
+
+class VllmSession:
+    """Implements `LlmSession`."""
+
+    def __init__(self, engine: VllmEngine, call_id: str) -> None:
+        self._engine = engine
+        self._call_id = call_id
+        self.prompt = CallPrompt(engine.prompt, engine.options.context_tokens - engine.options.max_tokens)
+
+    async def generate(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+    ) -> AsyncGenerator[Generated, None]:
+        """See `LlmSession.generate`."""
+        answer, signs = self._engine.prompt.answer(messages, tools), SignsOfLife()
+        async with aclosing(with_lulls(self._texts(messages, tools, urgency, self._engine.options.max_tokens))) as texts:
+            async for text in texts:
+                if isinstance(text, Lull):
+                    yield text
+                    continue
+                for piece in answer.feed(self._engine.prompt.hidden(text)):
+                    yield piece
+                for sign in signs.more() if answer.silent else ():
+                    yield sign
+        for piece in answer.finish():
+            yield piece
+
+    async def prefill(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
+        """See `LlmSession.prefill`. It is a request for one token. The prompt stays in the prefix cache."""
+        if self._engine.load < 1:
+            async with aclosing(self._texts(messages, tools, Urgency.AHEAD, 1)) as texts:
+                async for _ in texts:
+                    pass
+
+    async def _texts(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency, max_tokens: int
+    ) -> AsyncGenerator[str, None]:
+        ids = await self.prompt.ids_soon(messages, tools)
+        async with aclosing(self._engine.outputs(self._call_id, ids, self._sampling(tools, max_tokens), urgency)) as outputs:
+            async for output in outputs:
+                if output.text:
+                    yield output.text
+
+    async def ending_chance(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
+        """See `LlmSession.ending_chance`. It is a request for one token, with the probabilities of the likeliest ones."""
+        if self._engine.load >= 1 or not messages or not messages[-1].content:
+            return None
+        ids = await self.prompt.open_ids_soon(messages, tools)
+        if not ids:
+            return None
+        from vllm import SamplingParams
+
+        chance = None
+        sampling = SamplingParams(temperature=0.0, max_tokens=1, logprobs=SPREAD_TOKENS, detokenize=False)
+        async with aclosing(self._engine.outputs(self._call_id, ids, sampling, Urgency.SPECULATIVE)) as outputs:
+            async for output in outputs:
+                if output.logprobs:
+                    likely = {token: math.exp(told.logprob) for token, told in output.logprobs[0].items()}
+                    chance = min(1.0, sum(likely[token] for token in self._engine.ending_ids.intersection(likely)))
+        return chance
+
+    def _sampling(self, tools: Sequence[ToolSchema], max_tokens: int) -> object:
+        from vllm import SamplingParams
+        from vllm.sampling_params import RequestOutputKind, StructuredOutputsParams
+
+        tag = structural_tag(tools, self._engine.prompt.form) if tools and max_tokens > 1 else None
+        return SamplingParams(
+            temperature=self._engine.options.temperature,
+            max_tokens=max_tokens,
+            output_kind=RequestOutputKind.DELTA,
+            skip_special_tokens=not self._engine.prompt.tells_controls,
+            stop_token_ids=sorted(self._engine.prompt.stop_ids) or None,
+            structured_outputs=StructuredOutputsParams(structural_tag=tag) if tag else None,
+        )
+
+    async def close(self) -> None:
+        """See `LlmSession.close`. The prefix cache overwrites the conversation when it needs room."""

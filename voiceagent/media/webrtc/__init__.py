@@ -1,0 +1,1 @@
+"""The WebRTC peer of a call, its guards and its sockets."""

@@ -1,0 +1,292 @@
+"""The WebRTC leg: a browser (or any WebRTC peer) as one media connection of a call. An SDP offer goes in, an answer comes out.
+Then it carries the caller's audio as 16 kHz frames, the playout's frames as Opus, and events over the data channel."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+
+from aiortc import (
+    RTCConfiguration,
+    RTCDataChannel,
+    RTCIceServer,
+    RTCPeerConnection,
+    RTCRtpCodecCapability,
+    RTCRtpSender,
+    RTCSessionDescription,
+)
+from aiortc.exceptions import InternalError, InvalidStateError, OperationError
+from aiortc.mediastreams import MediaStreamError
+
+from voiceagent.audio import opus
+from voiceagent.errors import MediaError
+from voiceagent.latency.spans import LegKind
+from voiceagent.media.audio_cleaner import AudioCleaner
+from voiceagent.media.audio_receiver import AudioReceiver
+from voiceagent.media.inbound_frames import InboundFrames
+from voiceagent.media.leg import InboundFrame
+from voiceagent.media.paced_track import PacedTrack
+from voiceagent.media.playout import Playout
+from voiceagent.media.webrtc import aiortc_hooks
+from voiceagent.media.webrtc.datagram_gate import Budget, Gate, GateCounters
+from voiceagent.media.webrtc.event_channel import LABEL, EventChannel
+from voiceagent.media.webrtc.ports import ANY_PORT, MediaPorts
+from voiceagent.media.webrtc.session_description import Offer, opus_payload_type, read_offer, with_address, with_opus_parameters
+from voiceagent.media.webrtc.transport_hooks import TransportGuard, ignore_retransmission_requests, was_closed_by_peer
+
+HEARD_RATE_HZ = 16_000
+WATCH_INTERVAL_S = 0.5
+CLOSE_TIMEOUT_S = 5.0
+
+logger = logging.getLogger(__name__)
+
+
+def opus_only() -> list[RTCRtpCodecCapability]:
+    """Codec preferences that leave nothing but Opus."""
+    return [codec for codec in RTCRtpSender.getCapabilities("audio").codecs if codec.mimeType.lower() == "audio/opus"]
+
+
+class WebRtcLeg:
+    """Implements `Leg` over aiortc. Made by `answer`; `close` frees it."""
+
+    def __init__(
+        self, ice_servers: Sequence[RTCIceServer], connect_timeout_s: float, silence_timeout_s: float, encoder: opus.Encoder
+    ) -> None:
+        self.playout = Playout()
+        self.kind = LegKind.WEBRTC
+        self.cleaner = AudioCleaner()
+        self._loop = asyncio.get_running_loop()
+        self._peer = RTCPeerConnection(RTCConfiguration(iceServers=list(ice_servers)))
+        self._events = EventChannel()
+        self._has_channel = False
+        self._gate = GateCounters()
+        self._guard = TransportGuard(self._on_abuse)
+        self._pace = aiortc_hooks.RtpPace(self._on_abuse)
+        self._inbound = InboundFrames(self.cleaner)
+        self._receiver = AudioReceiver(HEARD_RATE_HZ, self._inbound.put)
+        self._track = PacedTrack(
+            self.playout.take_frame, sent=self._on_sent, encoder=encoder, idle=self._is_idle, plays=self.cleaner.played
+        )
+        self.playout.on_ready = self._track.hurry
+        self._connected = asyncio.Event()
+        self._end_reason = ""
+        self._closing: asyncio.Task[None] | None = None
+        self._unheard: asyncio.Task[None] | None = None
+        self._connect_timeout_s = connect_timeout_s
+        self._silence_timeout_s = silence_timeout_s
+        self._watch: asyncio.TimerHandle | None = None
+        self._packets = 0
+        self._offered_s = self._last_packet_s = self._loop.time()
+
+    @classmethod
+    async def answer(
+        cls,
+        offer_sdp: str,
+        *,
+        ice_servers: Sequence[RTCIceServer] = (),
+        private_candidates: bool = False,
+        ports: MediaPorts = ANY_PORT,
+        connect_timeout_s: float = 5.0,
+        silence_timeout_s: float = 8.0,
+        bitrate_bps: int = 32_000,
+        complexity: int = 5,
+    ) -> tuple[WebRtcLeg, str]:
+        """Take an offer; returns the leg, and the SDP that answers it with all candidates. The connection comes up by itself. If
+        it is not up within `connect_timeout_s`, or nothing is received for `silence_timeout_s`, the leg ends as `lost`.
+        `private_candidates`: see `IceSettings`. Raises MediaError, in one line, for an offer that cannot be served; NoPortError
+        when `ports` has none left."""
+        offer = read_offer(offer_sdp, private_candidates=private_candidates)
+        aiortc_hooks.prepare()
+        encoder = opus.Encoder(bitrate_bps=bitrate_bps, complexity=complexity)
+        leg = cls(ice_servers, connect_timeout_s, silence_timeout_s, encoder)
+        try:
+            return leg, await leg._negotiate(offer, Budget(len(offer_sdp.encode())), ports)
+        except BaseException:
+            await leg.close()
+            raise
+
+    async def _negotiate(self, offer: Offer, budget: Budget, ports: MediaPorts) -> str:
+        peer = self._peer
+        transceiver = peer.addTransceiver(self._track, direction="sendrecv")
+        transceiver.setCodecPreferences(opus_only())
+        peer.on("datachannel", self._on_data_channel)
+        peer.on("connectionstatechange", self._on_connection_state)
+        try:
+            await peer.setRemoteDescription(RTCSessionDescription(sdp=offer.text, type="offer"))
+            self._set_guards(budget, ports)
+            await peer.setLocalDescription(await peer.createAnswer())
+        except (OperationError, InternalError, InvalidStateError, ValueError, KeyError, IndexError, AttributeError) as error:
+            detail = str(error) or type(error).__name__
+            raise MediaError(f"the offer cannot be answered: {detail}; expected audio with Opus") from error
+        aiortc_hooks.take_rtp(transceiver.receiver, self._receiver.receive, opus.RTP_CLOCK_HZ, self._pace)
+        aiortc_hooks.lose_late_data(peer)
+        ignore_retransmission_requests(transceiver.sender)
+        transceiver.receiver.transport.on("statechange", self._on_transport_state)
+        if transceiver.currentDirection in ("recvonly", "inactive"):
+            self._unheard = asyncio.create_task(self._play_to_nobody())
+        if transceiver.currentDirection == "inactive":  # nothing need come; ICE's consent still ends what is lost (RFC 7675)
+            self._silence_timeout_s = math.inf
+        self._offered_s = self._last_packet_s = self._loop.time()
+        self._watch = self._loop.call_later(WATCH_INTERVAL_S, self._on_watch)
+        answer = with_address(with_opus_parameters(offer.answered(peer.localDescription.sdp)), ports.address)
+        self._receiver.payload_type = opus_payload_type(answer)
+        return answer
+
+    async def _play_to_nobody(self) -> None:
+        """Take the time that the agent's speech lasts, for a caller who wants no audio: the conversation goes on by its text."""
+        await self._connected.wait()
+        with suppress(MediaStreamError):
+            while True:
+                await self._track.recv()
+
+    def _set_guards(self, budget: Budget, ports: MediaPorts) -> None:
+        aiortc_hooks.repeat_flights(self._peer)
+        aiortc_hooks.guard_sockets(self._peer, lambda: Gate(budget, self._gate), ports)
+        for transport in aiortc_hooks.transports(self._peer):
+            self._guard.guard_transport(transport)
+        if self._peer.sctp is not None:
+            self._guard.guard_sctp(self._peer.sctp)
+
+    def frames(self) -> AsyncIterator[InboundFrame]:
+        """See `Leg.frames`."""
+        return self._inbound.read()
+
+    async def client_events(self) -> AsyncIterator[str]:
+        """The text messages of `oai-events`, in order; ends when the connection does."""
+        async for _, text in self._events.messages():
+            yield text
+
+    def send_event(self, event: dict[str, object]) -> None:
+        """Send one JSON event to the client. It is kept (bounded) until the channel opens. It is dropped and counted when the
+        channel is closed or the client does not read."""
+        self._events.send(event)
+
+    @property
+    def end_reason(self) -> str:
+        """Why the connection ended: hangup (the peer closed it), closed (we did), lost, abuse (the peer went on after refusals).
+        Empty while it is up."""
+        return self._end_reason
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """See `Leg.counters`."""
+        jitter = self._receiver.jitter.stats
+        return {
+            "packets_received": jitter.received,
+            "heard_frames_dropped": self._inbound.dropped,
+            "cleaning_failed": self.cleaner.failures,
+            "packets_lost": jitter.lost,
+            "packets_late": jitter.late,
+            "packets_duplicate": jitter.duplicate,
+            "packets_reordered": jitter.reordered,
+            "packets_ignored": self._receiver.ignored,
+            "packets_refused": self._pace.unopened + self._pace.meter.refusals,
+            "audio_ms_refused": round(self._receiver.allowance.refused * 1000.0),
+            "stream_resets": jitter.resets,
+            "stream_stalls": jitter.stalls,
+            "events_dropped_in": self._events.dropped_in,
+            "events_dropped_out": self._events.dropped_out,
+            "frames_skipped": self._track.skipped_frames,
+            "datagrams_foreign": self._gate.foreign,
+            "stun_malformed": self._gate.stun_malformed,
+            "stun_unauthenticated": self._gate.stun_unauthenticated,
+            "stun_excess": self._gate.stun_excess,
+            "stun_unsent": self._gate.unsent,
+            "dtls_refused": self._guard.dtls_refused,
+            "packets_malformed": self._guard.malformed,
+            "data_refused": self._guard.refused,
+        }
+
+    @property
+    def drops(self) -> dict[str, int]:
+        """See `Leg.drops`."""
+        return {
+            "heard frames": self._inbound.dropped,
+            "client events": self._events.overflowed_in,
+            "server events": self._events.overflowed_out,
+            "datagrams": self._guard.overflowed,
+        }
+
+    async def wait_connected(self) -> bool:
+        """Wait until media can flow; False when the leg ended first."""
+        await self._connected.wait()
+        return not self._end_reason
+
+    async def close(self) -> None:
+        """End the connection and free its sockets and tasks. May be called twice."""
+        self._end("closed")
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._free())
+        await asyncio.shield(self._closing)
+
+    async def _free(self) -> None:
+        if self._unheard is not None:
+            await self._unheard
+        try:
+            await asyncio.wait_for(self._peer.close(), CLOSE_TIMEOUT_S)
+        except TimeoutError:
+            logger.warning("a WebRTC connection did not close within %s s", CLOSE_TIMEOUT_S)
+
+    def _end(self, reason: str) -> None:
+        if self._end_reason:
+            return
+        self._end_reason = reason
+        if self._watch is not None:
+            self._watch.cancel()
+        self._track.stop()
+        self._receiver.close()
+        self._events.end()
+        self._connected.set()
+        self._inbound.end()
+
+    def _is_idle(self) -> bool:
+        return self.playout.idle
+
+    def _on_sent(self, sent_ms: float) -> None:
+        self.playout.confirm_sent()
+
+    def _on_data_channel(self, channel: RTCDataChannel) -> None:
+        if channel.label != LABEL or self._has_channel:
+            self._events.dropped_in += 1
+            channel.close()
+            return
+        self._has_channel = True
+        self._events.attach(channel)
+        channel.on("close", lambda: self._end("hangup"))
+
+    def _on_connection_state(self) -> None:
+        state = self._peer.connectionState
+        if state == "connected":
+            self._last_packet_s = self._loop.time()
+            self._connected.set()
+        elif state == "failed":
+            self._end("lost")
+
+    def _on_transport_state(self) -> None:
+        # The peer's DTLS close_notify, or the end of ICE's consent (RFC 7675): aiortc's connectionState stays "connected".
+        transport = self._peer.getTransceivers()[0].receiver.transport
+        if transport.state == "closed":
+            self._end("hangup" if was_closed_by_peer(transport) else "lost")
+
+    def _on_abuse(self) -> None:
+        self._end("abuse")
+
+    def _on_watch(self) -> None:
+        now_s = self._loop.time()
+        packets = aiortc_hooks.packets_received(self._peer.getTransceivers()[0].receiver.transport)
+        if packets != self._packets:
+            self._packets = packets
+            self._last_packet_s = now_s
+        if self._receiver.allowance.exhausted:
+            self._end("abuse")
+            return
+        # Until the leg is connected, incoming data extends no deadline: half a handshake is no caller.
+        is_up = self._connected.is_set()
+        limit_s, since_s = (self._silence_timeout_s, self._last_packet_s) if is_up else (self._connect_timeout_s, self._offered_s)
+        if now_s - since_s >= limit_s:
+            self._end("lost")
+            return
+        self._watch = self._loop.call_later(WATCH_INTERVAL_S, self._on_watch)

@@ -1,0 +1,1 @@
+"""The calls of a server: admission, quotas, readiness, draining."""

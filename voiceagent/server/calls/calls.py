@@ -1,0 +1,214 @@
+"""The calls that are up. Each runs in a task that this owner awaits. However a call ends, its leg is closed, its place is given
+back and its end is counted."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from voiceagent.errors import MediaError, VoiceAgentError
+from voiceagent.media.leg import Leg
+from voiceagent.media.webrtc.ports import NoPortError
+from voiceagent.server.calls.admission import RETRY_AFTER_S, YOUNG_S, Admission
+from voiceagent.server.calls.clients import NOBODY, Client
+from voiceagent.server.calls.quotas import Place, Quotas
+from voiceagent.server.http.problems import Problem
+from voiceagent.server.monitoring.metrics import Metrics
+
+log = logging.getLogger(__name__)
+
+ANSWER_TIMEOUT_S = 10.0
+MINUTES_CHECKED_S = 5.0
+"""How often a call is charged to its client's minutes."""
+NO_PORT = "This server has no port left for another call's audio; call again in a moment."
+QUOTA_USED = "quota_used"
+"""The reason of the end of a call whose client has no minutes left."""
+
+
+class CallHandle(Protocol):
+    """A call that was answered."""
+
+    async def run(self) -> str:
+        """Carry the call to its end; returns why it ended, as a slug."""
+        ...
+
+    def hang_up(self, reason: str) -> None:
+        """Ask the call to end soon. May be called at any time, also twice."""
+        ...
+
+
+Answer = Callable[[str], Awaitable[tuple[Leg, str]]]
+"""Answers an SDP offer: the leg and the SDP answer. Raises MediaError for an offer that cannot be used."""
+
+StartCall = Callable[[Leg, str, dict[str, object]], CallHandle]
+"""Makes the call of a leg, from its id and the session settings that came with the offer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Up:
+    """A call that is up."""
+
+    handle: CallHandle
+    leg: Leg
+    place: Place
+
+
+class Calls:
+    """Answers, keeps and ends calls."""
+
+    def __init__(self, answer: Answer, admission: Admission, quotas: Quotas, metrics: Metrics) -> None:
+        self.metrics = metrics
+        self._admission = admission
+        self._quotas = quotas
+        self._answer = answer
+        self._up: dict[str, _Up] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._up)
+
+    async def answer(
+        self,
+        offer: str,
+        session: dict[str, object],
+        start_call: StartCall,
+        client: Client = NOBODY,
+        is_there: Callable[[], bool] = lambda: True,
+    ) -> tuple[str, str]:
+        """Answer a client's offer and start its call: the call's id and the SDP answer. Raises Problem."""
+        sdp = ""
+
+        async def make_leg() -> Leg:
+            nonlocal sdp
+            leg, sdp = await self._leg(offer)
+            return leg
+
+        call_id = await self.begin(make_leg, session, start_call, client, is_there)
+        return call_id, sdp
+
+    async def begin(
+        self,
+        make_leg: Callable[[], Awaitable[Leg]],
+        session: dict[str, object],
+        start_call: StartCall,
+        client: Client = NOBODY,
+        is_there: Callable[[], bool] = lambda: True,
+    ) -> str:
+        """Take a place for a client's call, perhaps after a wait, during which `is_there` says whether the caller still is, make
+        its leg and start it: the call's id. Raises Problem, also what `make_leg` raises."""
+        place = self._quotas.take(client)
+        try:
+            await self._admission.admit(is_there, self._connected, self._settled)
+        except BaseException:
+            place.release()
+            raise
+        try:
+            await place.connect()
+            if not is_there():
+                raise Problem(503, "gone", "Nobody waits for this call any more, or the server has begun to drain.")
+            leg = await make_leg()
+            call_id = f"rtc_{secrets.token_hex(12)}"
+            try:
+                handle = start_call(leg, call_id, session)
+            except BaseException:
+                await leg.close()
+                raise
+        except BaseException:
+            self._admission.release()
+            place.release()
+            raise
+        up = self._up[call_id] = _Up(handle, leg, place)
+        self.metrics.call_started(leg.kind)
+        task = asyncio.create_task(self._run(call_id, up), name=f"call {call_id}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return call_id
+
+    def _connected(self) -> int:
+        """How many calls are connected. A half-open call costs nothing."""
+        return sum(up.place.is_connected for up in self._up.values())
+
+    def _settled(self) -> int:
+        """How many calls have lasted long enough to show what they cost."""
+        return sum(up.place.is_older_than(YOUNG_S) for up in self._up.values())
+
+    def hang_up(self, call_id: str, client: Client = NOBODY) -> None:
+        """End a call of this client. Raises Problem (404) when the client has no such call."""
+        up = self._up.get(call_id)
+        if up is None or up.place.client != client:
+            raise Problem(404, "call_not_found", f"There is no call {call_id[:40]!r}; it is over or never was.", param="id")
+        up.handle.hang_up("hangup")
+
+    def hang_up_all(self) -> None:
+        """Tell every caller that the server stops, and let the calls end."""
+        for up in list(self._up.values()):
+            up.handle.hang_up("server_stopping")
+
+    async def over(self) -> None:
+        """Return once no call is up."""
+        while self._tasks:
+            await asyncio.wait(set(self._tasks))
+
+    async def close(self, grace_s: float) -> None:
+        """Hang up all calls and wait for them; those that have not ended after `grace_s` are cancelled."""
+        self.hang_up_all()
+        tasks = set(self._tasks)
+        if not tasks:
+            return
+        _, late = await asyncio.wait(tasks, timeout=grace_s)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+
+    async def _leg(self, offer: str) -> tuple[Leg, str]:
+        try:
+            async with asyncio.timeout(ANSWER_TIMEOUT_S):
+                return await self._answer(offer)
+        except NoPortError as error:
+            log.warning("a call was refused: %s", error)
+            raise Problem(503, "no_media_port", NO_PORT, retry_after_s=RETRY_AFTER_S) from error
+        except MediaError as error:
+            raise Problem(400, "invalid_offer", str(error), param="sdp") from error
+        except TimeoutError as error:
+            raise Problem(504, "answer_timeout", f"The offer was not answered within {ANSWER_TIMEOUT_S:.0f} s.") from error
+
+    async def _watch(self, up: _Up) -> None:
+        """Wait until the call is connected, then charge its client's minutes."""
+        if not await up.leg.wait_connected():
+            return
+        up.place.connected()
+        while self._quotas.has_minutes:
+            await asyncio.sleep(MINUTES_CHECKED_S)
+            if not up.place.has_time_left():
+                up.handle.hang_up(QUOTA_USED)
+                return
+
+    async def _run(self, call_id: str, up: _Up) -> None:
+        reason = "failed"
+        watch = asyncio.create_task(self._watch(up), name=f"watch of call {call_id}")
+        try:
+            reason = await up.handle.run()
+        except asyncio.CancelledError:
+            reason = "server_stopping"
+            raise
+        except VoiceAgentError as error:
+            log.error("call %s failed: %s", call_id, error)
+        except Exception:
+            log.exception("call %s failed", call_id)
+        finally:
+            watch.cancel()
+            await asyncio.gather(watch, return_exceptions=True)
+            self._up.pop(call_id, None)
+            self._admission.release()
+            up.place.release()
+            self.metrics.call_ended(reason)
+            self.metrics.leg_ended(up.leg.counters, up.leg.drops)
+            log.info("call %s is over: %s", call_id, reason)
+            try:
+                await up.leg.close()
+            except Exception:
+                log.exception("call %s: its connection broke as it was closed", call_id)

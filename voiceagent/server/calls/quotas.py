@@ -1,0 +1,146 @@
+"""What one client may take of the server, so that others get their share: calls, calls that are not connected yet, offers a
+second, minutes a day. A client is a key, or an address where there are no keys."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from voiceagent.capacity.settings import QuotaSettings
+from voiceagent.server.calls.clients import Client
+from voiceagent.server.http.problems import Problem
+from voiceagent.token_bucket import TokenBucket
+
+CONNECT_WAIT_S = 3.0
+"""How long an offer waits until another of its client's calls is connected, so that many can call at the same moment."""
+DAY_S = 86_400.0
+UNLIMITED_S = 1e12
+NO_LIMIT = 1_000_000
+MAX_CLIENTS = 1024
+
+
+@dataclass(eq=False)
+class _Used:
+    """What one client has taken."""
+
+    offers: TokenBucket
+    seconds: TokenBucket
+    calls: int = 0
+    connecting: int = 0
+    freed: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set whenever one of its calls is connected or over."""
+
+
+@dataclass(eq=False)
+class Place:
+    """What a call has taken of its client's quota: `release` it at its end."""
+
+    client: Client
+    _used: _Used
+    _clock: Callable[[], float]
+    _limit: int
+    _is_connecting: bool = False
+    _connected_s: float | None = None
+    _charged_s: float = 0.0
+
+    async def connect(self) -> None:
+        """The call is about to be answered; it is half-open until it is `connected`. Waits for a while if too many of the
+        client's calls are half-open; raises Problem (429) if they still are then."""
+        used = self._used
+        try:
+            async with asyncio.timeout(CONNECT_WAIT_S):
+                while used.connecting >= self._limit:
+                    used.freed.clear()
+                    await used.freed.wait()
+        except TimeoutError:
+            message = f"{used.connecting} of your calls are answered but not connected, as many as may be; connect those first."
+            raise _refusal("too_many_connecting", message, 5) from None
+        self._is_connecting = True
+        used.connecting += 1
+
+    def connected(self) -> None:
+        """Media flow: the call is not half-open any more."""
+        self._stop_connecting()
+        self._connected_s = self._charged_s = self._clock()
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether media flow."""
+        return self._connected_s is not None
+
+    def is_older_than(self, seconds: float) -> bool:
+        """Whether the call was connected at least that long ago."""
+        return self._connected_s is not None and self._clock() - self._connected_s >= seconds
+
+    def has_time_left(self) -> bool:
+        """Charge the time since the last charge; returns whether its client may go on."""
+        now_s = self._clock()
+        if self.is_connected:
+            self._used.seconds.charge(now_s - self._charged_s, now_s)
+            self._charged_s = now_s
+        return self._used.seconds.left(now_s) > 0
+
+    def release(self) -> None:
+        """The call is over, or never began. Call it once."""
+        self.has_time_left()
+        self._stop_connecting()
+        self._used.calls -= 1
+
+    def _stop_connecting(self) -> None:
+        if self._is_connecting:
+            self._is_connecting = False
+            self._used.connecting -= 1
+            self._used.freed.set()
+
+
+class Quotas:
+    """Counts what each client has taken."""
+
+    def __init__(
+        self, settings: QuotaSettings, max_calls: int, *, keys: int = 0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`keys` is how many keys the server has. With several keys, none may take all places."""
+        self.calls = settings.calls or (max(1, max_calls * 3 // 4) if keys > 1 else NO_LIMIT)
+        self.connecting = settings.connecting or max(4, max_calls // (4 if keys > 1 else 2))
+        self.has_minutes = settings.minutes_a_day > 0
+        self._settings = settings
+        self._offers_at_once = max(10.0, 2.0 * max_calls)
+        self._clock = clock
+        self._by_client: dict[str, _Used] = {}
+
+    def take(self, client: Client) -> Place:
+        """Take what a call needs. Raises Problem (429) when the client has had its share."""
+        now_s = self._clock()
+        used = self._of(client)
+        if not used.offers.take(1.0, now_s):
+            raise _refusal(
+                "too_many_offers",
+                f"More than {self._settings.offers_per_s:g} calls a second were offered; wait between them.",
+                used.offers.wait_s(1.0, now_s),
+            )
+        if used.calls >= self.calls:
+            raise _refusal(
+                "too_many_calls", f"You have {used.calls} calls, as many as you may; end one, or call again later.", 15
+            )
+        if used.seconds.left(now_s) <= 0:
+            minutes = self._settings.minutes_a_day
+            raise _refusal("minutes_used", f"Your {minutes:g} minutes of calls a day are used; call again later.", 600)
+        used.calls += 1
+        return Place(client, used, self._clock, self.connecting)
+
+    def _of(self, client: Client) -> _Used:
+        known = self._by_client.get(client.name)
+        if known is not None:
+            return known
+        if len(self._by_client) >= MAX_CLIENTS:
+            self._by_client = {name: used for name, used in self._by_client.items() if used.calls}
+        seconds = self._settings.minutes_a_day * 60.0 if self.has_minutes else UNLIMITED_S
+        offers = TokenBucket(self._settings.offers_per_s, self._offers_at_once)
+        used = self._by_client[client.name] = _Used(offers, TokenBucket(seconds / DAY_S, seconds))
+        return used
+
+
+def _refusal(code: str, message: str, retry_after_s: float) -> Problem:
+    return Problem(429, code, message, retry_after_s=max(1, round(retry_after_s)))

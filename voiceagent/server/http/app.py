@@ -1,0 +1,246 @@
+"""The HTTP application: its routes, and what lives and ends with it (engines, calls). Signalling follows OpenAI Realtime:
+`POST /v1/realtime/calls` takes an SDP offer and gives 201, a Location and the SDP answer."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from aiohttp import hdrs, web
+from aiohttp.typedefs import Handler, Middleware
+
+from voiceagent import __version__
+from voiceagent.latency.budgets import Limits
+from voiceagent.latency.spans import WHOLES, Stage
+from voiceagent.media.webrtc.ice import NO_ICE_SERVERS, IceServers
+from voiceagent.resources import web_dir
+from voiceagent.server.calls.admission import Admission
+from voiceagent.server.calls.calls import Answer, Calls, StartCall
+from voiceagent.server.calls.clients import CLIENT
+from voiceagent.server.calls.draining import DRAIN_TIMEOUT_S, Draining
+from voiceagent.server.calls.quotas import Quotas
+from voiceagent.server.calls.readiness import Load, Readiness
+from voiceagent.server.http.auth import OPERATOR_KEYS_VARIABLE, Gate
+from voiceagent.server.http.connection import AIOHTTP_OPTIONS
+from voiceagent.server.http.encodings import refuse_encodings
+from voiceagent.server.http.offer import read_offer
+from voiceagent.server.http.page import serve_page
+from voiceagent.server.http.problems import Problem, answer_problems
+from voiceagent.server.monitoring.loop_monitor import LoopMonitor
+from voiceagent.server.monitoring.metrics import Metrics
+
+MAX_BODY_BYTES = 131_072
+HANG_UP_GRACE_S = 2.0
+
+
+class Part(Protocol):
+    """What another room adds to the application."""
+
+    def add_routes(self, app: web.Application) -> None:
+        """Add its routes."""
+        ...
+
+    def open(self, app: web.Application) -> AbstractAsyncContextManager[None]:
+        """What lives from the start of the server until its calls have ended."""
+        ...
+
+    def listen(self, app: web.Application) -> AbstractAsyncContextManager[None]:
+        """What brings calls. It ends before they are hung up. Raises ConfigError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What the application needs to serve calls."""
+
+    answer: Answer
+    load: Load
+    profile: str
+    limits: Mapping[Stage, Limits]
+    """The profile's latency budget."""
+    metrics: Metrics
+    admission: Admission
+    keys: tuple[str, ...] = ()
+    operator_keys: tuple[str, ...] = ()
+    ice: IceServers = NO_ICE_SERVERS
+    """The STUN and TURN servers for callers."""
+    parts: tuple[Part, ...] = ()
+    """What other rooms add."""
+    web_folder: Path | None = None
+    """The page; the shipped one when None."""
+    drain_timeout_s: float = DRAIN_TIMEOUT_S
+    about: Callable[[], dict[str, object]] = dict
+    """Which models answer, and what they cannot do."""
+
+
+READINESS = web.AppKey("readiness", Readiness)
+CALLS = web.AppKey("calls", Calls)
+DRAINING = web.AppKey("draining", Draining)
+
+
+def make_app(service: Service) -> web.Application:
+    """The application. Starting it begins to load the engines; cleaning it up hangs up every call and frees them."""
+    gate = Gate(service.keys, service.metrics, service.operator_keys)
+    quotas = Quotas(
+        service.admission.settings.per_client,
+        service.admission.settings.max_calls,
+        keys=len(set(service.keys) - set(service.operator_keys)),
+    )
+    app = web.Application(
+        middlewares=[_headers(gate), answer_problems, refuse_encodings, gate.middleware()],
+        client_max_size=MAX_BODY_BYTES,
+        handler_args=AIOHTTP_OPTIONS,
+    )
+    app[CALLS] = Calls(service.answer, service.admission, quotas, service.metrics)
+
+    async def lifetime(app: web.Application) -> AsyncIterator[None]:
+        app[DRAINING] = Draining(app[CALLS], service.drain_timeout_s)
+        app[READINESS] = Readiness(service.load)
+        app[READINESS].open()
+        with LoopMonitor(service.metrics, pressure=service.admission.pressure):
+            async with _all(service.parts, lambda part: part.open(app)):
+                async with _all(service.parts, lambda part: part.listen(app)):
+                    yield
+                await app[CALLS].close(HANG_UP_GRACE_S)
+            await app[READINESS].close()
+
+    async def tell_callers(app: web.Application) -> None:
+        app[CALLS].hang_up_all()
+        await service.admission.close()
+
+    app.cleanup_ctx.append(lifetime)
+    app.on_shutdown.append(tell_callers)  # before open requests are waited for: a caller who waits for a place is one of them
+    _add_routes(app, service)
+    return app
+
+
+@asynccontextmanager
+async def _all(parts: Sequence[Part], enter: Callable[[Part], AbstractAsyncContextManager[None]]) -> AsyncIterator[None]:
+    async with AsyncExitStack() as stack:
+        for part in parts:
+            await stack.enter_async_context(enter(part))
+        yield
+
+
+def start_call(app: web.Application) -> StartCall:
+    """What starts a call that comes by no request. Raises Problem."""
+    with app[DRAINING].offer():
+        return app[READINESS].start_call()
+
+
+def _add_routes(app: web.Application, service: Service) -> None:
+    async def metrics(_: web.Request) -> web.Response:
+        service.metrics.tasks = len(asyncio.all_tasks())
+        return web.Response(text=service.metrics.render(), headers={hdrs.CONTENT_TYPE: "text/plain; version=0.0.4"})
+
+    async def budgets(_: web.Request) -> web.Response:
+        return web.json_response(_budgets(service.profile, service.limits))
+
+    async def about(_: web.Request) -> web.Response:
+        return web.json_response(service.about())
+
+    async def ice_servers(_: web.Request) -> web.Response:
+        servers = service.ice.for_caller(secrets.token_hex(6), time.time())
+        return web.json_response({"iceServers": servers}, headers={hdrs.CACHE_CONTROL: "no-store"})
+
+    page = serve_page(service.web_folder or web_dir())
+    app.router.add_get("/healthz", _healthz)
+    app.router.add_get("/readyz", _readyz)
+    app.router.add_get("/metrics", metrics)
+    app.router.add_get("/v1/voiceagent/budgets", budgets)
+    app.router.add_get("/v1/voiceagent/about", about)
+    app.router.add_get("/v1/voiceagent/ice_servers", ice_servers)
+    app.router.add_post("/v1/voiceagent/drain", _drain)
+    app.router.add_post("/v1/realtime/calls", _offer)
+    app.router.add_post("/v1/realtime/calls/{id}/hangup", _hang_up)
+    app.router.add_delete("/v1/realtime/calls/{id}", _hang_up)
+    for part in service.parts:
+        part.add_routes(app)
+    app.router.add_get("/", page)
+    app.router.add_get(r"/{path:(?!v1/).+}", page)
+
+
+def _headers(gate: Gate) -> Middleware:
+    """The outermost middleware: headers of every answer."""
+
+    @web.middleware
+    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+        response = await handler(request)
+        if not response.prepared:
+            response.headers.update(gate.cors(request))
+            response.headers.setdefault("X-Content-Type-Options", "nosniff")
+            response.headers["Server"] = f"voiceagent/{__version__}"
+        return response
+
+    return middleware
+
+
+async def _healthz(_: web.Request) -> web.Response:
+    return web.json_response({"status": "ok"})
+
+
+async def _readyz(request: web.Request) -> web.Response:
+    app = request.app
+    reason = app[DRAINING].reason or app[READINESS].reason or app[CALLS].metrics.health.reason
+    return web.json_response({"ready": not reason, "reason": reason}, status=503 if reason else 200)
+
+
+async def _offer(request: web.Request) -> web.Response:
+    calls = request.app[CALLS]
+    try:
+        draining = request.app[DRAINING]
+        with draining.offer():
+            start_call = request.app[READINESS].start_call()
+            offer, session = await read_offer(request)
+            call_id, sdp = await calls.answer(
+                offer, session, start_call, request[CLIENT], lambda: is_connected(request) and not draining.reason
+            )
+    except Problem as problem:
+        calls.metrics.call_refused(problem.code)
+        raise
+    headers = {"Location": f"/v1/realtime/calls/{call_id}", hdrs.CONTENT_TYPE: "application/sdp"}
+    return web.Response(status=201, body=sdp.encode(), headers=headers)
+
+
+def is_connected(request: web.Request) -> bool:
+    """Whether whoever sent the request is still there."""
+    return request.transport is not None and not request.transport.is_closing()
+
+
+async def _drain(request: web.Request) -> web.Response:
+    if not request[CLIENT].is_operator:
+        raise Problem(
+            403,
+            "operator_only",
+            f"Only the operator may drain the server; send a key of {OPERATOR_KEYS_VARIABLE}, or the signal SIGUSR1.",
+        )
+    draining = request.app[DRAINING]
+    draining.begin()
+    calls = len(request.app[CALLS])
+    return web.json_response({"draining": True, "calls": calls, "timeout_s": draining.timeout_s}, status=202)
+
+
+async def _hang_up(request: web.Request) -> web.Response:
+    request.app[CALLS].hang_up(request.match_info["id"], request[CLIENT])
+    return web.Response(status=200)
+
+
+def _budgets(profile: str, limits: Mapping[Stage, Limits]) -> dict[str, object]:
+    stages = [
+        {
+            "stage": stage.value,
+            "whole": stage in WHOLES,
+            "p50_ms": limits[stage].p50_ms,
+            "p95_ms": limits[stage].p95_ms,
+            "p99_ms": limits[stage].p99_ms,
+        }
+        for stage in Stage
+        if stage in limits
+    ]
+    return {"profile": profile, "stages": stages}

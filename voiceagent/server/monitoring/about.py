@@ -1,0 +1,57 @@
+"""Which models answer here and what they cannot do, for the page: the profile's models, their limits from the registry, and
+whether the language model was made for the agent at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from voiceagent.llm.engine import ToolSchema
+from voiceagent.models.choice import registry_of
+from voiceagent.models.fitness import answering, unfit
+from voiceagent.models.languages import LANGUAGE_NAMES, foreign_models
+from voiceagent.models.model import MULTILINGUAL, Model
+from voiceagent.models.profile import Profile
+from voiceagent.models.registry import Registry
+from voiceagent.settings.agent import AgentConfig
+
+
+def about(agent: AgentConfig, tools: Sequence[ToolSchema]) -> dict[str, object]:
+    """The agent, its profile's models by part, and their limits; `tools` are the agent's as OpenAI function objects."""
+    known = registry_of(agent)
+    profile = answering(agent, known)
+    models = _models(agent, profile, known)
+    found = unfit(agent, tools)
+    limits = [line for part, (name, model) in models.items() if model for line in _limits(part, name, model)]
+    return {
+        "agent": agent.name,
+        "language": agent.language,
+        "profile": profile.name,
+        "description": profile.description,
+        "models": [{"part": part, "name": name} for part, (name, _) in models.items()],
+        "limits": [*limits, *foreign_models(agent, profile, known)],
+        "unfit": {"problem": found.problem, "advice": found.advice} if found else None,
+    }
+
+
+def _models(agent: AgentConfig, profile: Profile, known: Registry) -> dict[str, tuple[str, Model | None]]:
+    """The models by part, with their names and what the registry knows. Nothing is known of a model of the agent's own, or at a
+    server that it names."""
+    parts: dict[str, tuple[str, Model | None]] = {}
+    for part, spec in profile.specs.items():
+        model = known.model(spec.model) if spec.model else None
+        parts[part] = (model.name if model else Path(spec.path).name or spec.engine, model)
+    if agent.llm.base_url:
+        parts["llm"] = (agent.llm.model or "a model of another server", None)
+    return parts
+
+
+def _limits(part: str, name: str, model: Model) -> list[str]:
+    """What a part cannot do."""
+    found = []
+    languages = [LANGUAGE_NAMES.get(code, code) for code in model.languages]
+    if part == "stt" and languages and MULTILINGUAL not in languages:
+        found.append(f"understands {' and '.join(languages)} only")
+    if model.limits.says:
+        found.append(f"{name} {model.limits.says}")
+    return found

@@ -1,0 +1,287 @@
+"""Counters of a running server, and their text for Prometheus (exposition format 0.0.4)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from voiceagent.latency.spans import LegKind, Stage, TurnReport
+from voiceagent.llm.engine import LlmEngine
+from voiceagent.server.monitoring.engine_health import NAMES, EngineHealth
+from voiceagent.store.losses import Losses
+from voiceagent.stt.engine import SttEngine
+from voiceagent.turn_judges.judge import TurnJudge
+
+BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0)
+LAG_BUCKETS_MS = (1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 100.0, 500.0)
+MAX_LABEL_VALUES = 64
+
+
+class Histogram:
+    """Values counted in buckets."""
+
+    def __init__(self, bounds: tuple[float, ...]) -> None:
+        """`bounds` are the buckets' upper limits, in rising order."""
+        self.bounds = bounds
+        self.counts = [0] * (len(bounds) + 1)
+        self.sum = 0.0
+
+    def add(self, value: float) -> None:
+        """Count one value."""
+        index = next((i for i, bound in enumerate(self.bounds) if value <= bound), len(self.bounds))
+        self.counts[index] += 1
+        self.sum += value
+
+    def lines(self, name: str, label: str = "") -> list[str]:
+        """Its text for Prometheus, without the header lines; `label` is such as `stage="vad"`."""
+        total = 0
+        lines = []
+        for bound, count in zip((*map(str, self.bounds), "+Inf"), self.counts, strict=True):
+            total += count
+            lines.append(f'{name}_bucket{{{label}{"," if label else ""}le="{bound}"}} {total}')
+        labels = f"{{{label}}}" if label else ""
+        return [*lines, f"{name}_sum{labels} {self.sum:.6f}", f"{name}_count{labels} {total}"]
+
+
+class Metrics:
+    """Counters since the server started. Only the event loop's thread writes."""
+
+    def __init__(self) -> None:
+        self.calls_active = 0
+        self.calls_total = 0
+        self.calls_by_leg: Counter[str] = Counter()
+        self.turns_by_leg: Counter[str] = Counter()
+        self.misses_by_leg: Counter[str] = Counter()
+        self.calls_waiting = 0
+        self.call_places = 0
+        """The most calls that are carried."""
+        self.tasks = 0
+        """Tasks of the event loop."""
+        self.wrong_keys = 0
+        self.vendors_refused: Counter[str] = Counter()
+        self.pressure = 0.0
+        """See `Pressure.level`."""
+        self.calls_refused: Counter[str] = Counter()
+        self.calls_ended: Counter[str] = Counter()
+        self.connections = 0
+        self.connections_let_go: Counter[str] = Counter()
+        self.log_lines_left_out = 0
+        self.turns_total = 0
+        self.budget_misses: Counter[str] = Counter()
+        self.queue_drops: Counter[str] = Counter()
+        self.losses = Losses()
+        """What the disk did not take."""
+        self.media: Counter[str] = Counter()
+        self.speculative_replies: Counter[str] = Counter()
+        self.speculative_tokens: Counter[str] = Counter()
+        self.tools: Counter[str] = Counter()
+        self.speculative_calls: Counter[str] = Counter()
+        self.speculative_tools_saved_s = 0.0
+        self.context: Counter[str] = Counter()
+        self.judgements: Counter[str] = Counter()
+        self.guarded: Counter[str] = Counter()
+        self.blocked: Counter[str] = Counter()
+        self.failed_replies: Counter[str] = Counter()
+        self.not_understood: Counter[str] = Counter()
+        self.health = EngineHealth()
+        self.llm: LlmEngine | None = None
+        self.stt: SttEngine | None = None
+        self.judges: Sequence[TurnJudge] = ()
+        """The turn judges, which are asked for their problems whenever the metrics are read."""
+        self._lag_ms = Histogram(LAG_BUCKETS_MS)
+        self._stages: dict[Stage, Histogram] = {}
+
+    def call_started(self, leg: LegKind = LegKind.WEBRTC) -> None:
+        """A call is up."""
+        self.calls_by_leg[leg] += 1
+        self.calls_active += 1
+        self.calls_total += 1
+
+    def call_ended(self, reason: str) -> None:
+        """A call is over; `reason` is a slug."""
+        self.calls_active -= 1
+        _count(self.calls_ended, reason)
+
+    def call_refused(self, code: str) -> None:
+        """An offer was refused; `code` is the error's."""
+        _count(self.calls_refused, code)
+
+    def vendor_refused(self, reason: str) -> None:
+        """A webhook or a stream of a telephone vendor was refused; `reason` is a slug."""
+        _count(self.vendors_refused, reason)
+
+    def connection_let_go(self, reason: str) -> None:
+        """A client's connection was closed against its will; `reason` is a slug."""
+        _count(self.connections_let_go, reason)
+
+    def log_left_out(self, lines: int) -> None:
+        """That many log lines were left out."""
+        self.log_lines_left_out += lines
+
+    def turn(self, report: TurnReport, missed: Iterable[Stage]) -> None:
+        """A turn was measured; `missed` are the stages over budget."""
+        self.turns_total += 1
+        self.turns_by_leg[report.leg] += 1
+        missed = tuple(missed)
+        if missed:
+            self.misses_by_leg[report.leg] += 1
+        for stage in missed:
+            _count(self.budget_misses, stage.value)
+        for stage, durations_ms in report.durations_ms().items():
+            histogram = self._stages.setdefault(stage, Histogram(BUCKETS_S))
+            for duration_ms in durations_ms:
+                histogram.add(duration_ms / 1000)
+
+    def speculation_ended(self, outcome: str, tokens: int) -> None:
+        """A speculative reply ended: kept, or why not. `tokens` is what it had cost until then."""
+        _count(self.speculative_replies, outcome)
+        _count(self.speculative_tokens, outcome, tokens)
+
+    def reply_failed(self, code: str) -> None:
+        """A reply failed, and the caller heard the apology or nothing; `code` is the error's."""
+        _count(self.failed_replies, code)
+
+    def turn_not_understood(self, answer: str) -> None:
+        """A turn was heard, and no word of it understood. `answer` is what the agent said: see `actions.NotUnderstood`."""
+        _count(self.not_understood, answer)
+
+    def tool_ended(self, outcome: str) -> None:
+        """A tool's run is over: ok, failed, wrong_arguments, too_slow, too_many or cancelled."""
+        _count(self.tools, outcome)
+
+    def speculative_tool_ended(self, *, used: bool, saved_ms: float) -> None:
+        """A speculative tool call ended: it was used and saved that much time, or it was wasted."""
+        _count(self.speculative_calls, "used" if used else "wasted")
+        self.speculative_tools_saved_s += saved_ms / 1000
+
+    def context_asked(self, outcome: str) -> None:
+        """A source of context was asked: found, nothing, late, failed or busy."""
+        _count(self.context, outcome)
+
+    def turn_judged(self, outcome: str) -> None:
+        """A turn judge was asked: told, unknown, failed or too_late."""
+        _count(self.judgements, outcome)
+
+    def withheld(self, direction: str, rule: str) -> None:
+        """A guard's line was said instead; `direction` is input or output."""
+        _count(self.guarded, f"{direction}: {rule}")
+
+    def queue_dropped(self, queue: str, count: int = 1) -> None:
+        """A bounded queue was full and dropped something."""
+        if count > 0:
+            _count(self.queue_drops, queue, count)
+
+    def leg_ended(self, counters: Mapping[str, int], drops: Mapping[str, int]) -> None:
+        """A call's connection is over: see `Leg.counters` and `Leg.drops`."""
+        for event, count in counters.items():
+            _count(self.media, event, count)
+        for queue, count in drops.items():
+            self.queue_dropped(queue, count)
+
+    def loop_blocked(self, where: str) -> None:
+        """Something ran on the event loop for too long; `where` names it."""
+        _count(self.blocked, where)
+
+    def loop_lag(self, lag_ms: float) -> None:
+        """How late the event loop ran a timer."""
+        self._lag_ms.add(lag_ms)
+
+    def render(self) -> str:
+        """Everything, as Prometheus reads it."""
+        lines = [
+            *_one("voiceagent_calls_active", "gauge", "Calls that are up.", self.calls_active),
+            *_one("voiceagent_calls_total", "counter", "Calls that were answered.", self.calls_total),
+            *_by("voiceagent_leg_calls_total", "Calls that were answered, by what they came by.", "leg", self.calls_by_leg),
+            *_by("voiceagent_leg_turns_total", "Turns that were measured, by leg.", "leg", self.turns_by_leg),
+            *_by("voiceagent_leg_turns_missed_total", "Turns with a stage over budget, by leg.", "leg", self.misses_by_leg),
+            *_one("voiceagent_calls_waiting", "gauge", "Callers who wait for a place.", self.calls_waiting),
+            *_one("voiceagent_call_places", "gauge", "Calls that are carried at most.", self.call_places),
+            *_by("voiceagent_calls_refused_total", "Offers that were refused.", "reason", self.calls_refused),
+            *_one("voiceagent_wrong_keys_total", "counter", "Requests with a wrong key or none.", self.wrong_keys),
+            *_by("voiceagent_vendors_refused_total", "Webhooks and streams of vendors refused.", "reason", self.vendors_refused),
+            *_one("voiceagent_tasks", "gauge", "Tasks of the event loop.", self.tasks),
+            *_one("voiceagent_pressure", "gauge", "From 1 on, no more calls are taken.", round(self.pressure, 3)),
+            *_by("voiceagent_calls_ended_total", "Calls that are over.", "reason", self.calls_ended),
+            *_one("voiceagent_connections", "gauge", "Connections of HTTP clients that are open.", self.connections),
+            *_by("voiceagent_connections_let_go_total", "Those that were closed, by why.", "reason", self.connections_let_go),
+            *_one("voiceagent_log_lines_left_out_total", "counter", "Lines of a kind too many.", self.log_lines_left_out),
+            *_one("voiceagent_turns_total", "counter", "Turns that were measured.", self.turns_total),
+            *_by("voiceagent_budget_misses_total", "Stages of turns that were over budget.", "stage", self.budget_misses),
+            *_by("voiceagent_queue_drops_total", "Items that a full queue let go of.", "queue", self._drops()),
+            *_by("voiceagent_store_losses_total", "What the disk did not take.", "what", self.losses.counts),
+            *_by("voiceagent_media_total", "What became of packets and frames, as calls ended.", "event", self.media),
+            *_by(
+                "voiceagent_speculative_replies_total",
+                "Speculative replies, by what became of them.",
+                "outcome",
+                self.speculative_replies,
+            ),
+            *_by(
+                "voiceagent_speculative_tokens_total",
+                "Tokens of speculative replies until then.",
+                "outcome",
+                self.speculative_tokens,
+            ),
+            *_by("voiceagent_guard_hits_total", "What guards kept from being said or read.", "rule", self.guarded),
+            *_by("voiceagent_loop_blocked_total", "What held the event loop for over 5 ms.", "where", self.blocked),
+            "# HELP voiceagent_loop_lag_ms How late the event loop ran a timer.",
+            "# TYPE voiceagent_loop_lag_ms histogram",
+            *self._lag_ms.lines("voiceagent_loop_lag_ms"),
+            *_by("voiceagent_tool_runs_total", "Runs of tools, by what became of them.", "outcome", self.tools),
+            *_by(
+                "voiceagent_speculative_tool_calls_total",
+                "Tools that ran speculatively of the commit.",
+                "outcome",
+                self.speculative_calls,
+            ),
+            *_one(
+                "voiceagent_speculative_tool_saved_seconds_total",
+                "counter",
+                "Waiting that they saved.",
+                round(self.speculative_tools_saved_s, 3),
+            ),
+            *_by("voiceagent_context_queries_total", "Questions to sources of context.", "outcome", self.context),
+            *_by("voiceagent_judgements_total", "Questions to turn judges.", "outcome", self.judgements),
+            *_one("voiceagent_llm_load", "gauge", "From 1 on, language model requests wait.", self.llm.load if self.llm else 0.0),
+            *_by("voiceagent_failed_replies_total", "Replies that failed.", "code", self.failed_replies),
+            *_by("voiceagent_not_understood_total", "Turns heard and not understood.", "answer", self.not_understood),
+            *_by("voiceagent_llm_problems_total", "Failures, and what was made good.", "problem", self._llm_problems()),
+            *_by("voiceagent_stt_problems_total", "Failures of speech recognition.", "problem", self.health.problems["stt"]),
+            *_by("voiceagent_tts_problems_total", "Failures of the voice.", "problem", self.health.problems["tts"]),
+            "# HELP voiceagent_engine_up Whether an engine works: stt, llm or tts.",
+            "# TYPE voiceagent_engine_up gauge",
+            *(f'voiceagent_engine_up{{engine="{name}"}} {int(name not in self.health.down)}' for name in sorted(NAMES)),
+            "# HELP voiceagent_stage_seconds How long the stages of turns took.",
+            "# TYPE voiceagent_stage_seconds histogram",
+        ]
+        for stage, histogram in self._stages.items():
+            lines += histogram.lines("voiceagent_stage_seconds", f'stage="{stage.value}"')
+        return "\n".join(lines) + "\n"
+
+    def _llm_problems(self) -> dict[str, int]:
+        made_good = self.llm.problems if self.llm else {}
+        return {**made_good, **self.health.problems["llm"]}
+
+    def _drops(self) -> dict[str, int]:
+        partials = self.stt.dropped_partials if self.stt else 0
+        judgements = sum(count for judge in self.judges for count in judge.problems.values())
+        full = {"partial decodes": partials, "judgements": judgements}
+        return {**self.queue_drops, **{queue: count for queue, count in full.items() if count}}
+
+
+def _count(counter: Counter[str], label: str, count: int = 1) -> None:
+    known = label in counter or len(counter) < MAX_LABEL_VALUES
+    counter[label if known else "other"] += count
+
+
+def _one(name: str, kind: str, about: str, value: float) -> list[str]:
+    return [f"# HELP {name} {about}", f"# TYPE {name} {kind}", f"{name} {value}"]
+
+
+def _by(name: str, about: str, label: str, values: Mapping[str, int]) -> list[str]:
+    head = [f"# HELP {name} {about}", f"# TYPE {name} counter"]
+    return head + [f'{name}{{{label}="{_escape(key)}"}} {value}' for key, value in sorted(values.items())]
+
+
+def _escape(value: str) -> str:
+    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")

@@ -1,0 +1,323 @@
+"""Settings: `agent.yaml` and environment variables as typed, frozen objects. Every mistake is one line that names the file, the
+key and what was expected."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from voiceagent.addresses import check_address
+from voiceagent.capacity.settings import AdmissionSettings
+from voiceagent.context.settings import ContextEntry
+from voiceagent.conversation.rules import Rules
+from voiceagent.guard.settings import GuardSettings
+from voiceagent.media.webrtc.ice import IceSettings
+from voiceagent.media.webrtc.ports import MediaSettings
+from voiceagent.redaction import keep_secrets_of
+from voiceagent.settings.telephone import TelephonySettings
+from voiceagent.settings_file import SettingsFile
+from voiceagent.text_normalization.settings import SpeechSettings
+from voiceagent.tools.settings import ToolEntry
+from voiceagent.turn_taking.endpoint_weights import ENDPOINTING_MANNERS
+from voiceagent.turn_taking.endpointing_manner import EndpointingManner, Manner
+from voiceagent.turn_taking.spoken_language import AUTO, agents_languages, check_languages
+
+Seconds = Annotated[float, msgspec.Meta(ge=0)]
+Timeout = Annotated[float, msgspec.Meta(gt=0)]
+"""A time-out in seconds; there is always one."""
+Milliseconds = Annotated[int, msgspec.Meta(ge=0)]
+RULES = Rules()
+"""The turn engine's rules, whose defaults are the settings' defaults: each stands only there."""
+
+
+class OwnJudge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A turn judge in place of the profile's."""
+
+    engine: str = ""
+    """Empty: `smart-turn`, which runs what `model` or `path` names."""
+    model: str = ""
+    """A model of the registry."""
+    path: str = ""
+    """A model named by path (relative to agent.yaml): a Smart Turn's `.onnx`."""
+    options: dict[str, object] = {}
+
+
+class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How turns are taken."""
+
+    fixed_endpointing_delay_ms: Milliseconds | None = None
+    """A fixed silence that ends an utterance. Without it, the delay is predicted from words and voice."""
+    manner: Manner | None = None
+    """How a quick answer is weighed against a caller who is cut off. None: `balanced`, or as the file in
+    `endpointing` says, or as it suits an agent without turn judges."""
+    endpointing: str = ""
+    """A file with the agent's own endpointing weights (relative to agent.yaml). It is used unless there are turn judges that it
+    does not weigh."""
+    min_endpointing_delay_ms: Milliseconds | None = None
+    """The silence that ends an utterance which is plainly complete. None: the manner's."""
+    max_endpointing_delay_ms: Milliseconds | None = None
+    """The silence that ends any utterance. None: the manner's."""
+    interruption_endpointing_delay_ms: Milliseconds = int(RULES.endpointing.interruption_delay_ms)
+    """The shortest silence that ends an utterance which interrupted the agent; no longer than `max_endpointing_delay_ms`."""
+    max_speculative_replies: Annotated[int, msgspec.Meta(ge=0, le=10)] = RULES.speculation.max_replies
+    """How many replies a turn may begin before it is known that the caller has finished. 0: none, and no prefill."""
+    max_speculative_tool_calls: Annotated[int, msgspec.Meta(ge=0, le=16)] = RULES.speculation.max_tool_calls
+    """How many tools without effect a turn may run before it is known that the caller has finished. 0: none."""
+    overlap: Literal["eager", "duck", "wait"] = "eager"
+    """What the agent does as soon as somebody speaks over it: speaks softly and is soon silent for a moment, speaks softly, or
+    goes on. With the last two, sounds that are no interruption cause the fewest gaps; with the first, an interruption stops the
+    agent soonest."""
+    min_speech_ms: Milliseconds = 100
+    """Speech shorter than this is not an utterance."""
+    partial_interval_ms: Milliseconds = 300
+    """How often the open utterance is decoded again; less often if a decode takes more than three tenths of that."""
+    silence_timeout_s: Seconds = RULES.limits.silence_timeout_ms / 1000
+    """Silence of both sides before the agent asks whether the caller is there; the same again ends the call. 0: never."""
+    max_call_s: Seconds = RULES.limits.max_call_ms / 1000
+    """The longest call. 0: no limit."""
+    reply_timeout_s: Seconds = RULES.limits.reply_timeout_ms / 1000
+    """A reply of which nothing came for this long, not even thoughts, is given up with an apology. 0: never."""
+    thinking_timeout_s: Seconds = RULES.limits.thinking_timeout_ms / 1000
+    """A language model that thinks for longer without an answer is given up with an apology. 0: never."""
+    reply_filler_after_ms: Milliseconds = int(RULES.limits.reply_filler_after_ms)
+    """A language model that gave no text for this long is bridged with one of `phrases.fillers`. 0: never."""
+    filler_after_ms: Milliseconds = int(RULES.limits.filler_after_ms)
+    """A tool without a result after this time is bridged with one of `phrases.fillers` or of its own. 0: never."""
+    tool_timeout_s: Timeout = 10.0
+    """A tool that runs longer is ended, and the model is told so."""
+    max_chunks: Annotated[int, msgspec.Meta(ge=0, le=50)] = RULES.memory.max_chunks
+    """How many pieces of documents a turn's prompt may take in."""
+    max_chunk_characters: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = RULES.memory.max_chunk_characters
+    """How many characters they may have together."""
+    context_timeout_ms: Milliseconds = 30
+    """How long an answer may wait for what documents say about the last words."""
+    max_tool_rounds: Annotated[int, msgspec.Meta(ge=0, le=32)] = RULES.limits.max_tool_rounds
+    """How often one reply may go back to the model with tool results."""
+    judges: Annotated[tuple[OwnJudge, ...], msgspec.Meta(max_length=8)] | None = None
+    """What judges whether a pause is the end of the caller's turn, in place of the profile's judges; `[]`: words and voice
+    alone."""
+
+    def __post_init__(self) -> None:
+        shortest_ms, longest_ms = self.endpointing_delays_ms
+        if shortest_ms > longest_ms:
+            raise ValueError(
+                f"min_endpointing_delay_ms is {shortest_ms:g}, max_endpointing_delay_ms "
+                f"{longest_ms:g}; expected no more than that"
+            )
+
+    @property
+    def endpointing_manner(self) -> EndpointingManner:
+        """The manner's values."""
+        return ENDPOINTING_MANNERS[self.manner or "balanced"]
+
+    @property
+    def endpointing_delays_ms(self) -> tuple[float, float]:
+        """The shortest and the longest endpointing delay: the settings, or the manner's."""
+        shortest, longest, manner = self.min_endpointing_delay_ms, self.max_endpointing_delay_ms, self.endpointing_manner
+        return (
+            manner.min_delay_ms if shortest is None else float(shortest),
+            manner.max_delay_ms if longest is None else float(longest),
+        )
+
+
+class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the agent says by itself."""
+
+    greeting: str = ""
+    check_in: str | None = None
+    """If this and the following ones are left out, the agent's language supplies them."""
+    farewell: str | None = None
+    apology: str | None = None
+    not_understood: str | None = None
+    """Said to a caller of whom no word was understood; empty: such speech gets no answer."""
+    offer_person: str | None = None
+    """Said to such a caller the third time, if they can be put through to a person."""
+    transfer: str | None = None
+    """Said to a caller who asked for a person and is put through."""
+    transfer_failed: str | None = None
+    """Said when nobody has taken that call over."""
+    fillers: tuple[str, ...] | None = None
+    """What may be said, in turn, while a tool takes its time; a tool may have its own."""
+
+
+class PromptSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the language model is told besides the instructions; if left out, the agent's language supplies it."""
+
+    summary: str | None = None
+    """Put in front of the summary of the earlier conversation."""
+    sum_up: str | None = None
+    """Asks for that summary."""
+    context: str | None = None
+    """Put in front of what documents say."""
+    tool_interrupted: str | None = None
+    """In place of a tool's result: it was ended with its reply."""
+    tool_pending: str | None = None
+    """In place of a result that the reply does not wait for."""
+    tool_running: str | None = None
+    """In place of a result: the tool goes on after its reply was cancelled."""
+    tool_not_confirmed: str | None = None
+    """In place of a result: the caller is asked first."""
+    tool_other_unconfirmed: str | None = None
+    """In place of a result: the caller is asked about another one first."""
+    tool_not_asked_for: str | None = None
+    """In place of a result: the caller's words asked for nothing, so the tool did not run."""
+
+
+KEY_GOES = "put the key into an environment variable and name that with api_key_env"
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class LlmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Overrides of the profile's language model: name `base_url` to use any OpenAI-compatible server."""
+
+    engine: str = ""
+    """The engine of a language model of your own; empty: the engine that fits the files at `path`."""
+    path: str = ""
+    """A language model of your own in place of the profile's, such as an onnxruntime-genai folder (relative to agent.yaml)."""
+    base_url: str = ""
+    """Such as http://127.0.0.1:8000/v1; several servers of the same model, separated by commas."""
+    model: str = ""
+    """The model to ask for there, or at the profile's server."""
+    api_key_env: str = "VOICEAGENT_LLM_API_KEY"
+    """The environment variable that holds the server's key."""
+    temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] = 0.0
+    max_tokens: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 200
+    first_token_timeout_s: Timeout = 10.0
+    """A server that has sent nothing for this long is given up; another server is asked if there is one."""
+    inactivity_timeout_s: Timeout = 3.0
+    """A reply that pauses for this long after its beginning is given up: the fallback continues it, or the apology is said."""
+    total_timeout_s: Timeout = 60.0
+    """A reply that takes longer is ended at the server."""
+    fallback: str = ""
+    """The profile whose language model answers while the server does not; empty: none does."""
+    long_history_tokens: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    """A conversation of more, by estimate, instructions and tools not counted, loses its older half between turns. 0: only where
+    the model's context is full. None: what the profile's language model names, else 6000."""
+    summarise: bool = RULES.memory.summarise
+    """Whether the language model sums that half up."""
+
+    def __post_init__(self) -> None:
+        for url in filter(None, map(str.strip, self.base_url.split(","))):
+            try:
+                check_address(url, query=False, secrets_go=KEY_GOES)
+            except ValueError as error:
+                raise ValueError(f"base_url {error}") from error
+        if not _VARIABLE.fullmatch(self.api_key_env):  # the name may be the key itself
+            raise ValueError(f"api_key_env names no environment variable; {KEY_GOES}")
+
+
+class OwnModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A model of your own in place of the profile's; its options are under `options`."""
+
+    engine: str = ""
+    """Empty: the engine that fits the files at `path`."""
+    path: str = ""
+    """Its file or folder (relative to agent.yaml): a Whisper in CTranslate2 format, a Piper voice's `.onnx`."""
+
+
+class EngineOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Options of the engines, which override the profile's; each engine checks their names and values."""
+
+    stt: dict[str, object] = {}
+    llm: dict[str, object] = {}
+    tts: dict[str, object] = {}
+
+
+class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One agent: `agent.yaml`."""
+
+    name: str = "Agent"
+    instructions: str = "You are a friendly voice assistant. Answer in one or two short sentences."
+    language: str = "en"
+    """The spoken language: a code such as `de`, or `auto`: one of `languages`. It sets the recogniser, how written forms are
+    read, the guards' number words, turn-taking and what the agent says by itself."""
+    languages: Annotated[tuple[str, ...], msgspec.Meta(max_length=32)] = ()
+    """The languages that `auto` chooses among; the call begins in the first. Empty: English and those of `voices`, or without
+    `voices` all that have a file."""
+    profile: str = "embedded"
+    """An agent that names none has `auto`: see `models.choice`."""
+    models: str = ""
+    """A file with models and profiles of your own, beside the shipped registry (relative to this file)."""
+    stt: OwnModel = OwnModel()
+    tts: OwnModel = OwnModel()
+    voices: Mapping[str, str] = {}
+    """Piper voices by the code of the language that they speak (relative to this file), in place of the one voice."""
+    tools: tuple[str | ToolEntry, ...] = ()
+    """Python files (relative to this file) or importable modules that hold `@tool` functions, MCP servers, webhooks."""
+    context: Annotated[tuple[ContextEntry, ...], msgspec.Meta(max_length=16)] = ()
+    """Folders of documents (relative to this file) and other sources, asked while the caller speaks."""
+    phrases: Phrases = Phrases()
+    prompts: PromptSettings = PromptSettings()
+    turn: TurnSettings = TurnSettings()
+    llm: LlmSettings = LlmSettings()
+    options: EngineOptions = EngineOptions()
+    guard: GuardSettings = GuardSettings()
+    speech: SpeechSettings = SpeechSettings()
+    admission: AdmissionSettings = AdmissionSettings()
+    ice: IceSettings = IceSettings()
+    media: MediaSettings = MediaSettings()
+    telephony: TelephonySettings = TelephonySettings()
+    base_dir: str = "."
+    """Where relative paths start: set to the file's folder when loaded."""
+
+    def __post_init__(self) -> None:
+        check_languages(self.language, self.languages, self.voices)
+
+    @property
+    def spoken_languages(self) -> tuple[str, ...]:
+        """The codes of the languages that a caller may speak, that of a call's beginning first."""
+        return agents_languages(self.languages, self.voices) if self.language == AUTO else (self.language,)
+
+
+RENAMED = {
+    ("options", "llm", "long_tokens"): "long_history_tokens",
+    ("turn", "endpoint_hold_ms"): "fixed_endpointing_delay_ms",
+    ("turn", "shortest_hold_ms"): "min_endpointing_delay_ms",
+    ("turn", "longest_hold_ms"): "max_endpointing_delay_ms",
+    ("turn", "max_guesses"): "max_speculative_replies",
+    ("turn", "max_lookups"): "max_speculative_tool_calls",
+}
+"""Renamed settings, by their old names."""
+
+
+def load_agent(path: Path) -> AgentConfig:
+    """Read `agent.yaml`. Raises ConfigError, which names the file, the line and the setting that is wrong."""
+    file = SettingsFile(path, "see docs/agent.md for the settings", "`name: My agent`")
+    keep_secrets_of(file.data, os.environ)
+    _check_renamed(file)
+    if "base_dir" in file.data:
+        raise file.error("base_dir is no setting: relative paths start in the file's folder; leave it out", "base_dir")
+    file.data.setdefault("profile", "auto")
+    return msgspec.structs.replace(file.converted(AgentConfig), base_dir=str(path.resolve().parent))
+
+
+def _check_renamed(file: SettingsFile) -> None:
+    """Raises ConfigError naming the new name of a setting that had another one in an earlier version."""
+    for (*parts, old), new in RENAMED.items():
+        part: object = file.data
+        for name in parts:
+            part = part.get(name) if isinstance(part, dict) else None
+        if isinstance(part, dict) and old in part:
+            where = ".".join(parts)
+            raise file.error(f"{where}.{old} is called {where}.{new} now; write that instead", *parts, old)
+
+
+def data_dir() -> Path:
+    """Where turn measurements are kept: `$VOICEAGENT_DATA`, else the user's data folder."""
+    chosen = os.environ.get("VOICEAGENT_DATA")
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "voiceagent"
+
+
+def models_cache_dir() -> Path:
+    """Where pulled models are kept: `$VOICEAGENT_MODELS`, else the user's cache folder."""
+    chosen = os.environ.get("VOICEAGENT_MODELS")
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "voiceagent" / "models"

@@ -1,0 +1,213 @@
+"""The `telephony:` part of `agent.yaml`: which vendors bring telephone calls, at which address they reach us, and what happens in
+a call."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import msgspec
+
+from voiceagent.addresses import check_address
+from voiceagent.settings.sip import NAME, SipSettings, check_uri
+
+VENDORS = ("twilio", "signalwire", "telnyx", "plivo", "exotel", "vonage", "jambonz", "asterisk")
+WITHOUT_WEBHOOK = frozenset({"asterisk"})
+"""The vendors whose streams come at once."""
+TRANSFERRING = ("twilio", "signalwire", "telnyx", "plivo", "jambonz")
+"""The vendors that ask what follows a stream, so that their calls can be transferred."""
+MAX_PORT = 65_535
+VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
+NUMBER = re.compile(r"\+[1-9][0-9]{6,14}")
+"""A telephone number as E.164 writes it, with its plus sign."""
+EXAMPLE = "+15550100 or sip:200@pbx.example.org"
+
+
+class VoicemailSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What happens if an answering machine takes a call that we made."""
+
+    action: Literal["none", "hang_up", "leave_message"] = "none"
+    """`none`: nothing looks for machines."""
+    message: str = ""
+    """The message that is left, word for word."""
+    wait_for_beep_s: Annotated[float, msgspec.Meta(ge=1, le=120)] = 25.0
+    """A machine that neither beeps nor falls silent for so long gets its message anyway."""
+
+    def __post_init__(self) -> None:
+        if self.action == "leave_message" and not self.message.strip():
+            raise ValueError("message is empty, expected what is to be left after the beep")
+
+
+class HumanSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A caller who asks for a person is put through to one, without the language model."""
+
+    transfer: str = ""
+    """To whom, by a name of `telephony.transfers` or `telephony.sip.transfers`; empty: nobody is put through."""
+    key: Annotated[str, msgspec.Meta(pattern="^[0-9*]?$")] = "0"
+    """The key that asks for a person when it is pressed alone; empty: no key does."""
+
+
+class RecordingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Telephone calls are recorded. The operator must know the law that they do so under."""
+
+    folder: str = ""
+    """Where recordings are kept (relative to agent.yaml); empty: nothing is recorded."""
+    announcement: str = ""
+    """What the caller is told first, such as "This call is recorded."."""
+    format: Literal["wav", "opus"] = "wav"
+    """`opus` takes a tenth of the room."""
+    keep_days: Annotated[int, msgspec.Meta(ge=1, le=3650)] = 30
+    """Older ones are deleted when the server starts, and daily."""
+    max_minutes: Annotated[int, msgspec.Meta(ge=1, le=1440)] = 120
+    """The rest of a longer call is not recorded."""
+    min_free_mb: Annotated[int, msgspec.Meta(ge=1)] = 500
+    """Nothing is recorded while the disk has less room."""
+    may_refuse: bool = False
+    """Whether the caller may have the recording deleted: by the key, or by saying so where the language model can call tools."""
+    refuse_key: Annotated[str, msgspec.Meta(pattern="^[0-9*]$")] = "9"
+    """The key that does it when it is pressed alone."""
+
+    def __post_init__(self) -> None:
+        if self.folder and not self.announcement.strip():
+            raise ValueError("announcement is empty, expected what callers are told before they are recorded")
+
+
+class ResultSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Who is told how a telephone call went."""
+
+    url: str = ""
+    """The address that gets a POST once a call is over; empty: none."""
+    secret_env: Annotated[str, msgspec.Meta(pattern=VARIABLE)] = "VOICEAGENT_RESULTS_SECRET"
+    """The environment variable that holds the secret by which a result is signed."""
+    transcript: bool = False
+    """Whether the result holds the transcript."""
+
+    def __post_init__(self) -> None:
+        if self.url:
+            try:
+                check_address(self.url, secrets_go="results are signed by a secret that secret_env names")
+            except ValueError as error:
+                raise ValueError(f"url {error}") from error
+
+
+class TelephonySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """No telephone unless configured."""
+
+    vendors: tuple[str, ...] = ()
+    """Some of `twilio`, `signalwire`, `telnyx`, `plivo`, `exotel`, `vonage`, `jambonz`, `asterisk`."""
+    url: str = ""
+    """Where the vendors reach this server, such as https://voice.example.org. Their signatures cover it."""
+    own_numbers: tuple[str, ...] = ()
+    """Your own telephone numbers. A call from one of them is a call that you made."""
+    sip: SipSettings | None = None
+    """A trunk or PBX, reached through Janus."""
+
+    audiosocket: str = ""
+    """Where to listen for Asterisk's AudioSocket, such as 127.0.0.1:9092. Empty: nowhere."""
+    audiosocket_peers: tuple[str, ...] = ()
+    """The addresses that may connect there; required unless it is loopback."""
+    transfers: Mapping[str, str] = {}
+    """To whom calls may be transferred, by the name that the agent is told: `sales: "+15550100"`, or a SIP address. This works
+    for `sip` and for some vendors; see docs/phone-calls.md."""
+    send_keys: bool = False
+    """Whether the agent may press keys, as a tool, on SIP and Plivo: for menus of those whom it calls."""
+    human: HumanSettings = HumanSettings()
+    """To whom a caller is put through who asks for a person."""
+    recording: RecordingSettings = RecordingSettings()
+    """Whether calls are recorded, and how."""
+    gain_db: Annotated[float, msgspec.Meta(ge=-30, le=20)] = 0.0
+    """By how much the agent's voice is louder on telephones than it was synthesised. Its peaks stay below full scale. 0: as it
+    was synthesised."""
+    collect_digits: bool = False
+    """Whether the agent has the tool of that name, which says how the number that it asks for ends."""
+    voicemail: VoicemailSettings = VoicemailSettings()
+    """What happens if an answering machine takes a call that we made."""
+    results: ResultSettings = ResultSettings()
+    """Who is told how a call went."""
+
+    def __post_init__(self) -> None:
+        audiosocket_of(self)
+        self._check_transfers()
+        unknown = next((name for name in self.vendors if name not in VENDORS), None)
+        if unknown is not None:
+            raise ValueError(f"vendors has {unknown[:40]!r}, expected some of {', '.join(VENDORS)}")
+        if not self.url and any(name not in WITHOUT_WEBHOOK for name in self.vendors):
+            raise ValueError("url is empty, expected where the vendors reach this server, such as https://voice.example.org")
+        if self.url:
+            try:
+                check_address(self.url, query=False, secrets_go="a vendor's secret goes into its environment variable")
+            except ValueError as error:
+                raise ValueError(f"url {error}") from error
+
+    @property
+    def sip_line(self) -> SipSettings | None:
+        """`sip`, with what all lines share."""
+        return None if self.sip is None else with_shared(self.sip, self.transfers, send_keys=self.send_keys)
+
+    def _check_transfers(self) -> None:
+        check_transfers(self.transfers)
+        name, known = self.human.transfer, {**self.transfers, **(self.sip.transfers if self.sip is not None else {})}
+        if name and name not in known:
+            raise ValueError(
+                f"human.transfer is {name[:60]!r}, expected one of transfers: {', '.join(known) or 'there are none'}"
+            )
+        if name and self.recording.may_refuse and self.human.key == self.recording.refuse_key:
+            raise ValueError(f"recording.refuse_key is {self.human.key!r}, and so is human.key; expected another one")
+        able = [vendor for vendor in self.vendors if vendor in TRANSFERRING]
+        if name and able and name not in self.transfers:
+            raise ValueError(f"human.transfer is {name[:60]!r}, which only sip knows; expected one of transfers")
+        if (self.transfers or name) and self.sip is None and not able:
+            raise ValueError(f"transfers needs a line that can transfer: sip, or a vendor of {', '.join(TRANSFERRING)}")
+
+
+@dataclass(frozen=True, slots=True)
+class AudioSocket:
+    """A listener."""
+
+    host: str
+    port: int
+    peers: tuple[str, ...] = ()
+
+
+def audiosocket_of(settings: TelephonySettings) -> AudioSocket | None:
+    """The listener that is configured. Raises ValueError, whose text begins with the setting's name."""
+    if not settings.audiosocket:
+        return None
+    host, _, port = settings.audiosocket.rpartition(":")
+    try:
+        address = ipaddress.ip_address(host.strip("[]"))
+        peers = tuple(str(ipaddress.ip_address(peer)) for peer in settings.audiosocket_peers)
+        listener = AudioSocket(str(address), int(port), peers)
+        if not 0 <= listener.port <= MAX_PORT:
+            raise ValueError(f"no port {listener.port}")
+    except ValueError as error:
+        raise ValueError(
+            f"audiosocket is {settings.audiosocket[:60]!r} for {', '.join(settings.audiosocket_peers)[:60] or 'all'}, "
+            "expected an IP address with a port such as 127.0.0.1:9092, and IP addresses as audiosocket_peers"
+        ) from error
+    if not address.is_loopback and not peers:
+        raise ValueError(
+            f"audiosocket is {settings.audiosocket[:60]!r}, where any machine could call; name Asterisk's in audiosocket_peers"
+        )
+    return listener
+
+
+def check_transfers(transfers: Mapping[str, str]) -> None:
+    """Raises ValueError, whose text begins with the setting's name."""
+    for name, target in transfers.items():
+        if not NAME.fullmatch(name):
+            raise ValueError(f"transfers has {name[:60]!r}, expected a name of at most 40 letters, digits and spaces")
+        if not NUMBER.fullmatch(target):
+            check_uri(target, f"transfers.{name}", EXAMPLE)
+
+
+def with_shared(settings: SipSettings, shared: Mapping[str, str], *, send_keys: bool) -> SipSettings:
+    """A SIP line's settings with what all lines may do: press keys, and transfer to these. Its own go before; a number is one
+    of the account's host."""
+    host = re.split("[;?]", settings.account.rpartition("@")[2])[0]
+    uris = {name: f"sip:{target}@{host}" if NUMBER.fullmatch(target) else target for name, target in shared.items()}
+    own = {**uris, **settings.transfers}
+    return msgspec.structs.replace(settings, transfers=own, send_keys=settings.send_keys or send_keys)

@@ -1,0 +1,116 @@
+"""Hands a call's caller over to a colleague: sums the conversation up by the language model and says it in the agent's voice.
+What the colleague hears is not part of the conversation: the history holds only what the caller heard."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import aclosing
+
+import numpy as np
+
+from voiceagent.audio.resample import StreamResampler
+from voiceagent.call.agent_parts import AgentParts
+from voiceagent.call.call import Call
+from voiceagent.conversation import events as ev
+from voiceagent.conversation.history import Message
+from voiceagent.errors import EngineError
+from voiceagent.llm.engine import GeneratedText, Urgency
+from voiceagent.media.playout import RATE_HZ, Playout
+from voiceagent.telephone.handover import TRANSFERRED
+from voiceagent.text_normalization.prose import Prose
+from voiceagent.turn_taking.handover_words import HandoverWords
+from voiceagent.turn_taking.languages import language
+
+SUMMARY_TIMEOUT_S = 15.0
+MAX_SUMMARY_CHARACTERS = 400
+"""Half a minute of speech; the rest is left out, from the end of a sentence on."""
+REPLY, GONE_REPLY = 0, 1
+NOTHING = np.zeros(0, np.int16)
+
+log = logging.getLogger(__name__)
+
+
+class AgentHandover:
+    """Implements `Handover`."""
+
+    def __init__(self, call: Call, parts: AgentParts) -> None:
+        self._call = call
+        self._parts = parts
+
+    @property
+    def _code(self) -> str:
+        return self._call.state.spoken.code
+
+    @property
+    def _words(self) -> HandoverWords:
+        return language(self._code).handover
+
+    async def summary(self) -> str:
+        """See `Handover`."""
+        try:
+            async with asyncio.timeout(SUMMARY_TIMEOUT_S):
+                text = shortened(await self._summed_up())
+        except (EngineError, TimeoutError) as error:
+            log.warning("call %s: summing it up for a colleague failed (%s)", self._call.call_id, error or "timeout")
+            text = ""
+        checks = self._parts.guards.output
+        if text and checks and (await checks.output("", text, last=True)).blocked:
+            log.warning("call %s: its summary for a colleague was withheld by a guard", self._call.call_id)
+            text = ""
+        return text or self._words.unknown
+
+    async def _summed_up(self) -> str:
+        memory = self._call.state.memory
+        earlier = (Message("system", memory.summary),) if memory.summary else ()
+        messages = (*earlier, *memory.history, Message("user", self._words.ask))
+        session, prose, text = self._parts.engines.llm.open(f"{self._call.call_id} handover"), self._prose(), ""
+        try:
+            async with aclosing(session.generate(messages, (), Urgency.REPLY)) as stream:
+                async for piece in stream:
+                    if isinstance(piece, GeneratedText):
+                        text += prose.feed(piece.text)
+                    if len(text) > MAX_SUMMARY_CHARACTERS:
+                        return text
+        finally:
+            await session.close()
+        return text + prose.finish()
+
+    def _prose(self) -> Prose:
+        return self._parts.speech.prose(self._code)
+
+    async def tell(self, playout: Playout, summary: str, key: str) -> None:
+        """See `Handover`."""
+        words = self._words
+        asks = words.press.format(key=key) if key else ""
+        await self._say(playout, REPLY, words.opening, summary, asks)
+
+    async def tell_gone(self, playout: Playout) -> None:
+        """See `Handover`."""
+        await self._say(playout, GONE_REPLY, self._words.gone)
+
+    async def _say(self, playout: Playout, reply_id: int, *texts: str) -> None:
+        voice = self._parts.speech.voice(self._code)
+        for clause, text in enumerate(filter(None, texts)):
+            resampler = StreamResampler(voice.sample_rate_hz, RATE_HZ)
+            try:
+                async with aclosing(voice.synthesise(text)) as chunks:
+                    async for chunk in chunks:
+                        playout.push(reply_id, clause, resampler.process(chunk.pcm), complete=False)
+            except EngineError as error:
+                log.warning("call %s: a colleague was not told all (%s)", self._call.call_id, error)
+            playout.push(reply_id, clause, resampler.process(NOTHING, last=True), complete=True)
+
+    def leave(self) -> None:
+        """See `Handover`."""
+        self._call.feed(ev.LastWords(self._call.now_ms(), self._words.joined, TRANSFERRED))
+
+
+def shortened(text: str) -> str:
+    """On one line, of at most `MAX_SUMMARY_CHARACTERS`, cut at the end of a sentence where there is one."""
+    line = " ".join(text.split())
+    if len(line) <= MAX_SUMMARY_CHARACTERS:
+        return line
+    kept = line[:MAX_SUMMARY_CHARACTERS]
+    end = max(kept.rfind(mark) for mark in ".!?")
+    return kept[: end + 1] if end > 0 else kept.rsplit(" ", 1)[0]

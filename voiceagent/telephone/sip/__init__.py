@@ -1,0 +1,1 @@
+"""Telephone calls over SIP, through the gateway Janus."""

@@ -1,0 +1,123 @@
+"""The audio of a SIP call in both directions. RTP packets of G.711 and of keys become frames and keys. Frames become G.711."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from aiortc.rtp import RtpPacket
+from numpy.typing import NDArray
+
+from voiceagent.audio import g711
+from voiceagent.audio.jitter_buffer import CLOCK_HZ as BUFFER_HZ
+from voiceagent.audio.short_resampler import ShortResampler
+from voiceagent.media.audio_receiver import AudioReceiver, Deliver
+from voiceagent.media.playout import RATE_HZ
+from voiceagent.telephone.codec import PhoneDecoder
+from voiceagent.telephone.messages import AudioFormat, Encoding
+from voiceagent.telephone.sip.description import ENCODINGS, PCMA, PhoneAudio
+from voiceagent.telephone.telephone_events import CLOCK_HZ, KeyReader
+
+HEARD_RATE_HZ = 16_000
+_SCALE = BUFFER_HZ // CLOCK_HZ
+
+
+class LateEncoder:
+    """Makes payloads, once it is known of what kind: nothing is sent before. All mixing is done here, at the telephone's rate."""
+
+    def __init__(self, beside: Callable[[NDArray[np.int16]], NDArray[np.int16] | None]) -> None:
+        """`beside` is asked for each frame, with the agent's voice in it, what else is to be heard: mono 8 kHz, shape (160,)."""
+        self._beside = beside
+        self._resampler = ShortResampler(RATE_HZ, CLOCK_HZ)
+        self._is_alaw = False
+
+    def use(self, encoding: Encoding) -> None:
+        """It is settled."""
+        self._is_alaw = encoding is Encoding.ALAW
+
+    def encode(self, pcm: NDArray[np.int16]) -> bytes:
+        """A frame's payload, from the agent's voice: mono 24 kHz, shape (480,)."""
+        voice = self._resampler.process(pcm)
+        beside = self._beside(voice)
+        return g711.encode(voice if beside is None else mixed(voice, beside), alaw=self._is_alaw)
+
+
+def mixed(one: NDArray[np.int16], other: NDArray[np.int16]) -> NDArray[np.int16]:
+    """Both at once, of the same shape; what is too loud together is cut off."""
+    both: NDArray[np.int16] = np.clip(one.astype(np.int32) + other, -32_768, 32_767).astype(np.int16)
+    return both
+
+
+class GatewayReceiver:
+    """Takes the RTP packets of a call. Keys come in the same sequence as audio (RFC 4733 §2.1): they are counted out of it, so
+    that the jitter buffer misses nothing where they were."""
+
+    def __init__(
+        self,
+        audio: PhoneAudio,
+        deliver: Deliver,
+        press: Callable[[str], None],
+        rate_hz: int = HEARD_RATE_HZ,
+        keys: KeyReader | None = None,
+    ) -> None:
+        """`keys` is the reader of the receiver before it: a key may be held meanwhile."""
+        self._audio = audio
+        self._press = press
+        self._reader = keys or KeyReader()
+        self._receiver = AudioReceiver(rate_hz, deliver, decoder=PhoneDecoder(AudioFormat(audio.encoding), rate_hz))
+        self._others = 0
+        """Packets of the sequence that hold no audio."""
+        self._sequence = 0
+        """The number of the packet that arrived last, without its wrap."""
+        self._timestamp: int | None = None
+        self._long_timestamp = 0
+
+    def receive(self, packet: RtpPacket) -> None:
+        """Take a packet that arrived now."""
+        self._sequence += (packet.sequence_number - self._sequence + 0x8000 & 0xFFFF) - 0x8000
+        if packet.payload_type in ENCODINGS:
+            self._reader.pass_audio(self._sequence)
+            sequence = packet.sequence_number - self._others & 0xFFFF
+            timestamp = self._unwrapped(packet.timestamp) * _SCALE & 0xFFFF_FFFF
+            self._receiver.receive(RtpPacket(0, 0, sequence, timestamp, packet.ssrc, self._in_our_law(packet)))
+            return
+        self._others += 1
+        if packet.payload_type == self._audio.keys_type:
+            key = self._reader.read(packet.payload, packet.timestamp, self._sequence, is_marked=bool(packet.marker))
+            if key:
+                self._press(key)
+
+    def _in_our_law(self, packet: RtpPacket) -> bytes:
+        """The payload, in the code that was settled: some phones go over to the other one in the middle of a call."""
+        if packet.payload_type == self._audio.payload_type:
+            return packet.payload
+        samples = g711.decode(packet.payload, alaw=packet.payload_type == PCMA)
+        return g711.encode(samples, alaw=self._audio.payload_type == PCMA)
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """See `Leg.counters`."""
+        jitter = self._receiver.jitter.stats
+        return {
+            "packets_received": jitter.received,
+            "packets_lost": jitter.lost,
+            "packets_late": jitter.late,
+            "packets_duplicate": jitter.duplicate,
+            "packets_reordered": jitter.reordered,
+            "packets_ignored": self._receiver.ignored,
+            "stream_resets": jitter.resets,
+            "stream_stalls": jitter.stalls,
+            "audio_ms_refused": round(self._receiver.allowance.refused * 1000.0),
+        }
+
+    def close(self) -> None:
+        """Stop delivering audio."""
+        self._receiver.close()
+
+    def _unwrapped(self, timestamp: int) -> int:
+        """The timestamp without its wrap, which comes at another time on the buffer's clock."""
+        if self._timestamp is not None:
+            ahead = (timestamp - self._timestamp + 0x8000_0000 & 0xFFFF_FFFF) - 0x8000_0000
+            self._long_timestamp += ahead
+        self._timestamp = timestamp
+        return self._long_timestamp

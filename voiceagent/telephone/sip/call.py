@@ -1,0 +1,256 @@
+"""One handle at the gateway. It carries one call at a time, and passes the gateway's events on to the call's leg."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine
+from functools import partial
+
+from voiceagent.audio.comfort_noise import ComfortNoise
+from voiceagent.errors import MediaError
+from voiceagent.media.webrtc.ports import MediaPorts
+from voiceagent.settings.sip import SipSettings
+from voiceagent.telephone.handover import TRANSFERRED
+from voiceagent.telephone.messages import CallFacts
+from voiceagent.telephone.sip import janus_messages as janus
+from voiceagent.telephone.sip.causes import call_cause
+from voiceagent.telephone.sip.janus_client import GatewayError, JanusHandle
+from voiceagent.telephone.sip.leg import GatewayLeg
+from voiceagent.telephone.sip.transfers import SipTransfers
+from voiceagent.telephone.telephone_events import CLOCK_HZ
+
+ANSWER_TIMEOUT_S = 10.0
+RINGS_S = 0.2
+"""How long a call rings at least. Janus reports a call before it can send an answer to it. It loses an answer that comes sooner,
+but reports that the call is up."""
+FIRST_ERROR = 300
+"""SIP's statuses from here on are no success."""
+SETTLES_S = 1.0
+"""By then Janus has freed a call's connection, should it not tell."""
+
+log = logging.getLogger(__name__)
+
+
+class CallRefused(MediaError):
+    """A call that we made did not come about; `code` is SIP's."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class SipCall:
+    """A handle. `leg` is there while it carries a call."""
+
+    def __init__(self, settings: SipSettings, ports: MediaPorts) -> None:
+        self.handle: JanusHandle | None = None
+        self.leg: GatewayLeg | None = None
+        self.is_busy = False
+        self.places = False
+        """Whether it was reserved for a call that we make."""
+        self.freed_s = float("-inf")  # when its last call was over, on the loop's clock
+        self.on_idle: Callable[[], None] = lambda: None
+        self.transfers = SipTransfers(settings.targets, self._refer)
+        self._settings = settings
+        level = settings.comfort_noise_dbov
+        self._comfort_noise = ComfortNoise(level, CLOCK_HZ) if level is not None else None
+        self._ports = ports
+        self._outcome: asyncio.Future[None] | None = None
+        self._updates: set[asyncio.Task[object]] = set()
+        self._is_up = False
+        self._has_media = False
+        """Whether Janus has a connection on this handle."""
+        self._settling: asyncio.TimerHandle | None = None
+        self._is_over = False
+        """Whether the other side, or the gateway, has ended the call."""
+
+    def reserve(self, *, places: bool = False) -> None:
+        """A call is about to be made on this handle (`places`), or rings on it."""
+        self.is_busy, self.places, self._is_over = True, places, False
+
+    @property
+    def rings(self) -> bool:
+        """Whether a call waits to be taken."""
+        return self.is_busy and not self._is_over and self.leg is None
+
+    def free(self) -> None:
+        """The call that was to be made is over, or was never begun."""
+        if self.leg is None and self._settling is None:
+            self._settled()
+
+    async def take(self, incoming: janus.Incoming) -> GatewayLeg:
+        """Take the call that rings. Raises CallRefused where the caller has given up, MediaError, GatewayError."""
+        ready_s = (loop := asyncio.get_running_loop()).time() + RINGS_S
+        leg, answer = await GatewayLeg.answer(incoming.offer, incoming.facts, self._released, self._ports)
+        self._attach(leg)
+        try:
+            await asyncio.sleep(ready_s - loop.time())
+            if self._is_over:
+                raise CallRefused(f"{incoming.facts.caller} gave up before the call was taken", 487)
+            self._outcome = loop.create_future()
+            await self._send(janus.accept(answer))
+            async with asyncio.timeout(ANSWER_TIMEOUT_S):
+                await self._outcome
+        except TimeoutError as error:
+            await leg.close()
+            raise MediaError(f"the call of {incoming.facts.caller} did not come about: nobody acknowledged its answer") from error
+        except BaseException:
+            await leg.close()
+            raise
+        leg.taken()
+        return leg
+
+    async def dial(self, uri: str, ring_timeout_s: float) -> GatewayLeg:
+        """Call somebody, and wait until they take the call. Raises CallRefused, MediaError, GatewayError."""
+        facts = CallFacts(self._settings.account, uri, outbound=True)
+        leg, offer = await GatewayLeg.offer(facts, self._released, self._ports)
+        self._attach(leg)
+        self._outcome = asyncio.get_running_loop().create_future()
+        self._is_over = False  # a caller who was refused in favour of this call may have ended meanwhile
+        try:
+            await self._send(janus.call(uri, offer))
+            async with asyncio.timeout(ring_timeout_s):
+                await self._outcome
+        except TimeoutError as error:
+            await leg.close()
+            raise CallRefused(f"{uri} did not answer within {ring_timeout_s:g} s", 408) from error
+        except BaseException:
+            await leg.close()
+            raise
+        leg.taken()
+        return leg
+
+    async def decline(self, code: int) -> None:
+        """Refuse the call that rings."""
+        try:
+            await self._send(janus.decline(code))
+        except GatewayError as error:
+            log.warning("%s", error)
+
+    def on_event(self, event: janus.Event) -> None:
+        """What the gateway tells of the call."""
+        match event:
+            case janus.EarlyMedia(answer):
+                self._start(self._settle(answer, is_up=False))
+            case janus.Answered(answer):
+                self._start(self._settle(answer, is_up=True))
+            case janus.Updating(offer):
+                self._start(self._update(offer))
+            case janus.Ended():
+                self._ended(event)
+            case janus.TransferProgress(code, reason):
+                self.transfers.told(code, reason)
+            case janus.Failed(code, reason):
+                self._failed(code, reason)
+            case janus.MediaLost():
+                self._media_lost()
+
+    def lost(self) -> None:
+        """The gateway has gone, and the call with it."""
+        self.handle, self._is_over = None, True
+        self._fail(GatewayError("the connection to Janus was lost"))
+        if self.leg is not None:
+            self.leg.end("lost")
+
+    def _attach(self, leg: GatewayLeg) -> None:
+        self.leg = leg
+        self._has_media = True
+        leg.comfort_noise = self._comfort_noise
+        if self._settings.transfers:
+            leg.put_through = partial(self.transfers.put_through, leg)
+
+    async def _settle(self, answer: str, *, is_up: bool) -> None:
+        leg = self.leg
+        if leg is None:
+            return
+        try:
+            await leg.settle(answer)
+        except MediaError as error:
+            self._fail(error)
+            return
+        if is_up:
+            self._is_up = True
+            if self._outcome is not None and not self._outcome.done():
+                self._outcome.set_result(None)
+
+    async def _update(self, offer: str) -> None:
+        if self.leg is None:
+            return
+        if not offer:
+            log.warning("a re-INVITE without an offer was not answered: voiceagent takes none")
+            return
+        try:
+            await self._send(janus.update(self.leg.update(offer)))
+        except GatewayError as error:
+            log.warning("a re-INVITE was not answered: %s", error)
+
+    def _media_lost(self) -> None:
+        self._has_media = False
+        if self._settling is not None:
+            self._settled()
+        elif self.leg is not None and self._is_up:
+            self.leg.closed_by_gateway()
+
+    def _ended(self, event: janus.Ended) -> None:
+        self._is_over = True
+        leg, called = self.leg, self.leg.facts.called if self.leg is not None else ""
+        is_transferred = self.transfers.left()
+        broke = self._is_up and event.code >= FIRST_ERROR and not is_transferred
+        if broke:
+            log.warning("a call broke off: the other side reports %d %s", event.code, event.reason)
+        self._fail(CallRefused(call_cause(called, event.code, event.reason), event.code))
+        if leg is not None:
+            leg.end(TRANSFERRED if is_transferred else "lost" if broke else "hangup")
+
+    def _failed(self, code: int, reason: str) -> None:
+        if self.transfers.refused(reason):
+            return
+        if self._outcome is not None and not self._outcome.done():
+            self._fail(GatewayError(f"Janus refused the call: {reason} ({code})"))
+        else:
+            log.warning("Janus refused a request of a call: %s (%d)", reason, code)
+
+    def _fail(self, error: Exception) -> None:
+        if self._outcome is not None and not self._outcome.done():
+            self._outcome.set_exception(error)
+            self._outcome.exception()
+
+    async def _released(self) -> None:
+        """The leg was closed: end the call at the gateway."""
+        try:
+            if self.handle is not None and not self._is_over:
+                await self._send(janus.hang_up())
+        except GatewayError as error:
+            log.warning("a call was not hung up: %s", error)
+        self.leg = None
+        self._idle()
+
+    def _idle(self) -> None:
+        """The call is over; Janus may take a moment to free its connection, and until then the handle carries no other."""
+        self._outcome, self._is_up = None, False
+        if self._has_media and self.handle is not None:
+            self._settling = asyncio.get_running_loop().call_later(SETTLES_S, self._settled)
+        else:
+            self._settled()
+
+    def _settled(self) -> None:
+        if self._settling is not None:
+            self._settling.cancel()
+        self._settling = None
+        self.is_busy = self.places = self._has_media = False
+        self.freed_s = asyncio.get_running_loop().time()
+        self.on_idle()
+
+    async def _refer(self, uri: str) -> None:
+        await self._send(janus.transfer(uri))
+
+    async def _send(self, request: janus.Request) -> None:
+        if self.handle is None:
+            raise GatewayError("there is no connection to Janus; the log says why")
+        await self.handle.send(request)
+
+    def _start(self, work: Coroutine[object, None, None]) -> None:
+        task = asyncio.create_task(work, name="sip event")
+        self._updates.add(task)
+        task.add_done_callback(self._updates.discard)

@@ -1,0 +1,92 @@
+"""Session descriptions between us and a SIP gateway: which telephone codec both sides support, the keys, and the answer to a
+re-INVITE, which changes only who sends."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from aiortc import RTCRtpCodecCapability, RTCRtpSender
+
+from voiceagent.errors import MediaError
+from voiceagent.media.webrtc.session_description import MAX_SDP_CHARS
+from voiceagent.telephone.messages import Encoding
+
+PCMU, PCMA = 0, 8
+ENCODINGS = {PCMU: Encoding.MULAW, PCMA: Encoding.ALAW}
+NAMES = {PCMU: "audio/pcmu", PCMA: "audio/pcma"}
+KEYS_TYPE = 101
+"""The payload type of keys, if we choose it."""
+_ANSWERS = {"sendrecv": "sendrecv", "sendonly": "recvonly", "recvonly": "sendonly", "inactive": "inactive"}
+"""The direction that answers each direction (RFC 3264 §6.1)."""
+_DIRECTIONS = tuple(f"a={name}" for name in _ANSWERS)
+_AUDIO = re.compile(r"m=audio (?P<port>\d+) \S+ (?P<types>[\d ]+)")
+_RTPMAP = re.compile(r"a=rtpmap:(\d+) (\S+)")
+
+
+@dataclass(frozen=True, slots=True)
+class PhoneAudio:
+    """What a description settles for the call."""
+
+    payload_type: int
+    keys_type: int | None
+    """The payload type of keys; None if the other side takes no keys."""
+
+    @property
+    def encoding(self) -> Encoding:
+        """Of the samples."""
+        return ENCODINGS[self.payload_type]
+
+
+def phone_codecs(*payload_types: int) -> list[RTCRtpCodecCapability]:
+    """Codec preferences that leave only these."""
+    capabilities = RTCRtpSender.getCapabilities("audio").codecs
+    return [codec for each in payload_types for codec in capabilities if codec.mimeType.lower() == NAMES[each]]
+
+
+def read_audio(text: str) -> PhoneAudio:
+    """The codec that its side likes best of those that we speak, and its keys. Raises MediaError."""
+    if len(text) > MAX_SDP_CHARS:
+        raise MediaError(f"the gateway's SDP is {len(text)} characters long; expected at most {MAX_SDP_CHARS}")
+    lines = text.splitlines()
+    found = next(filter(None, map(_AUDIO.match, lines)), None)
+    if found is None or found["port"] == "0":
+        raise MediaError("the call has no audio; expected an m=audio section")
+    types = [int(each) for each in found["types"].split()]
+    ours = next((each for each in types if each in ENCODINGS), None)
+    if ours is None:
+        raise MediaError(f"the call speaks neither PCMU nor PCMA (it offers {found['types']}); expected one of them")
+    maps = {int(each[1]): each[2].lower() for each in map(_RTPMAP.match, lines) if each}
+    keys = next((each for each in types if maps.get(each) == "telephone-event/8000"), None)
+    return PhoneAudio(ours, keys)
+
+
+def with_keys(text: str, keys_type: int | None) -> str:
+    """Our description with keys, which aiortc does not know."""
+    if keys_type is None:
+        return text
+    lines: list[str] = []
+    for line in text.splitlines():
+        if _AUDIO.match(line):
+            line = f"{line.rstrip()} {keys_type}"
+        lines.append(line)
+        if line.startswith("a=rtcp-mux"):  # there is one, and codecs may stand anywhere in their section
+            lines += [f"a=rtpmap:{keys_type} telephone-event/8000", f"a=fmtp:{keys_type} 0-15"]
+    return "\r\n".join(lines) + "\r\n"
+
+
+def direction(text: str) -> str:
+    """Who sends audio, as the description says."""
+    return next((line.strip()[2:] for line in text.splitlines() if line.strip() in _DIRECTIONS), "sendrecv")
+
+
+def is_hold(text: str) -> bool:
+    """Whether an offer holds the call: its side does not want to hear us (RFC 3264 §8.4), also in the old way, by the address
+    0.0.0.0 (RFC 2543)."""
+    return direction(text) in ("sendonly", "inactive") or "c=IN IP4 0.0.0.0" in text
+
+
+def updated(ours: str, offer: str) -> str:
+    """Our description as the answer to a re-INVITE."""
+    answer = f"a={_ANSWERS[direction(offer)]}"
+    return "\r\n".join(answer if line in _DIRECTIONS else line for line in ours.splitlines()) + "\r\n"

@@ -1,0 +1,63 @@
+"""The server's SIP line as a part of the application, and the route through which the operator lets the agent call somebody."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import msgspec
+from aiohttp import web
+
+from voiceagent.server.calls.calls import Calls
+from voiceagent.server.calls.clients import CLIENT, Client
+from voiceagent.server.http.auth import OPERATOR_KEYS_VARIABLE
+from voiceagent.server.http.problems import Problem
+from voiceagent.telephone.sip.line import GetStartCall, SipLine, SipService
+
+LINE = web.AppKey("sip line", SipLine)
+
+
+class Dial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whom to call, and with which instructions."""
+
+    to: str
+    """A SIP address."""
+    instructions: str = ""
+    """Instructions for this call, in place of the agent's own."""
+
+
+@asynccontextmanager
+async def kept_line(
+    app: web.Application, service: SipService | None, calls: Calls, start_call: GetStartCall
+) -> AsyncIterator[None]:
+    """Keep the line up, if one is configured."""
+    if service is None:
+        yield
+        return
+    line = app[LINE] = SipLine(service, calls, start_call)
+    task = asyncio.create_task(line.run(), name="sip line")
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def dial(request: web.Request) -> web.Response:
+    """Call somebody. The answer comes once they have taken the call, or have not."""
+    client = request[CLIENT]
+    if not client.is_operator:
+        raise Problem(
+            403, "operator_only", f"Only the operator may have the agent call somebody; send a key of {OPERATOR_KEYS_VARIABLE}."
+        )
+    line = request.app.get(LINE)
+    if line is None:
+        raise Problem(404, "no_sip", "No SIP trunk or PBX is configured: set telephony.sip in agent.yaml; see docs/telephony.md.")
+    try:
+        asked = msgspec.json.decode(await request.read(), type=Dial)
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        raise Problem(400, "invalid_body", f'The body cannot be read ({error}); expected {{"to": "sip:…"}}.') from error
+    session = {"instructions": asked.instructions} if asked.instructions else {}
+    call_id = await line.dial(asked.to, session, Client(f"telephone sip, {client.name}"))
+    return web.json_response({"id": call_id, "to": asked.to}, status=201)

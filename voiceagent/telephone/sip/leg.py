@@ -1,0 +1,347 @@
+"""The leg of a SIP call: a WebRTC connection to the gateway (Janus) that carries the telephone's own audio, PCMU or PCMA, and its
+keys. What happens to the call itself (hold, hang-up, transfer) comes from the gateway's API, through whoever made the leg."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import numpy as np
+from aiortc import RTCConfiguration, RTCPeerConnection, RTCRtpTransceiver, RTCSessionDescription
+from aiortc.exceptions import InternalError, InvalidStateError, OperationError
+from numpy.typing import NDArray
+
+from voiceagent.audio.comfort_noise import ComfortNoise
+from voiceagent.errors import MediaError
+from voiceagent.json_types import JsonObject
+from voiceagent.latency.spans import LegKind
+from voiceagent.media.audio_cleaner import AudioCleaner
+from voiceagent.media.leg import InboundFrame
+from voiceagent.media.paced_track import PacedTrack
+from voiceagent.media.playout import Playout
+from voiceagent.media.webrtc import aiortc_hooks
+from voiceagent.media.webrtc.datagram_gate import Budget, Gate, GateCounters
+from voiceagent.media.webrtc.ports import ANY_PORT, MediaPorts
+from voiceagent.media.webrtc.session_description import with_address
+from voiceagent.media.webrtc.transport_hooks import ignore_retransmission_requests
+from voiceagent.telephone.handover import Handover
+from voiceagent.telephone.messages import CallFacts
+from voiceagent.telephone.phone_client import PhoneClient
+from voiceagent.telephone.sip import description as gateway_description
+from voiceagent.telephone.sip import key_hooks
+from voiceagent.telephone.sip.audio import LateEncoder
+from voiceagent.telephone.sip.description import KEYS_TYPE, PCMA, PCMU, PhoneAudio
+from voiceagent.telephone.sip.ears import Aside, GatewayEars
+from voiceagent.telephone.streams.follow_ups import PutThrough
+from voiceagent.telephone.telephone_events import CLOCK_HZ, KeyWriter
+
+CONNECT_TIMEOUT_S = 10.0
+"""From the moment that the call is taken."""
+CLOSE_TIMEOUT_S = 5.0
+WORD_TIMEOUT_S = 1.0
+"""When the gateway has closed the connection, its word that the other side has hung up may still be under way."""
+SILENCE_TIMEOUT_S = 20.0
+"""Telephones send silence too: when no packet comes for so long, and nobody holds the call, the other side has vanished."""
+WATCH_S = 0.5
+OFFER_BYTES = 4096
+"""What an offer of the gateway's is counted as, for what may be sent before it has answered."""
+
+log = logging.getLogger(__name__)
+
+Release = Callable[[], Awaitable[None]]
+"""Ends the call at the gateway; must not raise."""
+
+
+class GatewayLeg:
+    """Implements `Leg`. Made by `answer` or `offer`; `close` frees it, and ends the call."""
+
+    def __init__(self, facts: CallFacts, release: Release, ports: MediaPorts) -> None:
+        self.kind = LegKind.TELEPHONE
+        self.cleaner = AudioCleaner()
+        self.facts = facts
+        self.playout = Playout()
+        self.client = PhoneClient()
+        self.comfort_noise: ComfortNoise | None = None
+        """What is heard while nobody speaks, at 8 kHz; None: silence."""
+        self.put_through: PutThrough | None = None
+        """Transfers the call, where the line knows somebody."""
+        self.handover: Handover | None = None
+        """By what the call's agent hands the caller over."""
+        self.local_sdp = ""
+        self.over: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        """Done once the connection has ended: why."""
+        self._release = release
+        self._ports = ports
+        self._loop = asyncio.get_running_loop()
+        self._peer = RTCPeerConnection(RTCConfiguration(iceServers=[]))
+        self._keys = KeyWriter()
+        self._encoder = LateEncoder(self._beside)
+        self._track = PacedTrack(self._next_frame, sent=self._on_sent, encoder=self._encoder, plays=self.cleaner.played)
+        self._pace = aiortc_hooks.RtpPace(self._on_abuse)
+        self._gate = GateCounters()
+        self._audio: PhoneAudio | None = None
+        self._ears = GatewayEars(self.client.keys.press, self.cleaner)
+        self.is_kept = False
+        """Whether whoever stands aside for the call keeps the leg after the call's end."""
+        self.awaits_colleague = False
+        """Whether the other side waits to be joined with a colleague, or waited at its end."""
+        self._is_left = False
+        self._connected = asyncio.Event()
+        self._end_reason = ""
+        self._late: asyncio.TimerHandle | None = None
+        self._watch: asyncio.TimerHandle | None = None
+        self._closing: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def answer(cls, offer: str, facts: CallFacts, release: Release, ports: MediaPorts = ANY_PORT) -> tuple[GatewayLeg, str]:
+        """Take the gateway's offer of a call that rings; the leg, and the answer. Raises MediaError in one line; NoPortError when
+        `ports` has none left."""
+        audio = gateway_description.read_audio(offer)
+        leg = cls(facts, release, ports)
+        try:
+            return leg, await leg._negotiated(leg._answered(offer, audio))
+        except BaseException:
+            await leg.close()
+            raise
+
+    @classmethod
+    async def offer(cls, facts: CallFacts, release: Release, ports: MediaPorts = ANY_PORT) -> tuple[GatewayLeg, str]:
+        """A leg for a call that we make, and its offer; `settle` it with the answer."""
+        leg = cls(facts, release, ports)
+        try:
+            return leg, await leg._negotiated(leg._offered())
+        except BaseException:
+            await leg.close()
+            raise
+
+    async def settle(self, answer: str) -> None:
+        """The other side has answered our offer. Raises MediaError."""
+        if self._audio is None and answer:
+            audio = gateway_description.read_audio(answer)
+            await self._negotiated(self._settled(answer, audio))
+
+    async def _negotiated(self, work: Awaitable[str]) -> str:
+        aiortc_hooks.prepare(key_hooks.moved)
+        try:
+            self.local_sdp = await work or self.local_sdp
+        except (OperationError, InternalError, InvalidStateError, ValueError, KeyError, IndexError, AttributeError) as error:
+            raise MediaError(f"the gateway's SDP cannot be used: {str(error) or type(error).__name__}") from error
+        return self.local_sdp
+
+    async def _answered(self, offer: str, audio: PhoneAudio) -> str:
+        await self._peer.setRemoteDescription(RTCSessionDescription(sdp=offer, type="offer"))
+        transceiver = self._transceiver(audio.payload_type)
+        self._guard()
+        await self._peer.setLocalDescription(await self._peer.createAnswer())
+        self._begin(transceiver, audio)
+        return gateway_description.with_keys(with_address(self._peer.localDescription.sdp, self._ports.address), audio.keys_type)
+
+    async def _offered(self) -> str:
+        self._transceiver(PCMU, PCMA)
+        offer = await self._peer.createOffer()
+        self._guard()
+        await self._peer.setLocalDescription(offer)
+        return gateway_description.with_keys(with_address(self._peer.localDescription.sdp, self._ports.address), KEYS_TYPE)
+
+    async def _settled(self, answer: str, audio: PhoneAudio) -> str:
+        await self._peer.setRemoteDescription(RTCSessionDescription(sdp=answer, type="answer"))
+        self._begin(self._peer.getTransceivers()[0], audio)
+        return ""
+
+    def _transceiver(self, *payload_types: int) -> RTCRtpTransceiver:
+        transceiver = next(iter(self._peer.getTransceivers()), None)
+        if transceiver is None:
+            transceiver = self._peer.addTransceiver(self._track, direction="sendrecv")
+        else:
+            transceiver.sender.replaceTrack(self._track)
+            transceiver.direction = "sendrecv"
+        transceiver.setCodecPreferences(gateway_description.phone_codecs(*payload_types))
+        self._peer.on("connectionstatechange", self._on_connection_state)
+        return transceiver
+
+    def _guard(self) -> None:
+        aiortc_hooks.guard_sockets(self._peer, lambda: Gate(Budget(OFFER_BYTES), self._gate), self._ports)
+        aiortc_hooks.repeat_flights(self._peer)
+
+    def _begin(self, transceiver: RTCRtpTransceiver, audio: PhoneAudio) -> None:
+        """Both descriptions are set: audio goes by our own ways from now on."""
+        self._audio = audio
+        self._encoder.use(audio.encoding)
+        self._ears.begin(audio)
+        aiortc_hooks.take_rtp(transceiver.receiver, self._ears.receive, CLOCK_HZ, self._pace)
+        ignore_retransmission_requests(transceiver.sender)
+        key_hooks.send_keys(transceiver.sender, self._keys, lambda: audio.keys_type)
+
+    def taken(self) -> None:
+        """The call is up, on both sides: audio must come now. What was heard before was ring-back."""
+        self._ears.inbound.clear()
+        if not self._connected.is_set() and not self._end_reason:
+            self._late = self._loop.call_later(CONNECT_TIMEOUT_S, self.end, "lost")
+        if not self._end_reason:
+            self._ears.last_s = self._loop.time()
+            self._watch_packets()
+
+    def _watch_packets(self) -> None:
+        now_s = self._loop.time()
+        if self._ears.is_held:
+            self._ears.last_s = now_s
+        if now_s - self._ears.last_s >= SILENCE_TIMEOUT_S:
+            log.warning("a call with %s is lost: no audio came for %g s", self._other_side, SILENCE_TIMEOUT_S)
+            self.end("lost")
+            return
+        self._watch = self._loop.call_later(WATCH_S, self._watch_packets)
+
+    @property
+    def _other_side(self) -> str:
+        return self.facts.called if self.facts.outbound else self.facts.caller
+
+    def update(self, offer: str) -> str:
+        """The other side holds the call, or takes it up again, or moves its audio, which is the gateway's business: our answer. A
+        reply that is held in the middle goes on from there."""
+        held = gateway_description.is_hold(offer)
+        if held != self._ears.is_held:
+            self._ears.is_held = held
+            log.info("a call with %s %s", self._other_side, "is on hold" if held else "goes on")
+        return gateway_description.updated(self.local_sdp, offer)
+
+    def stand_aside(self, aside: Aside | None) -> None:
+        """Have somebody else than the call hear and speak to the other side, or the call again (None). The agent's voice is heard
+        all the same."""
+        self._ears.stand_aside(aside)
+
+    def keep(self) -> None:
+        """See `is_kept`: `close` ends only what the call has of the leg, until `give_up`."""
+        self.is_kept = True
+
+    async def give_up(self) -> None:
+        """Close a leg that was kept."""
+        self.is_kept = False
+        await self.close()
+
+    @property
+    def has_hung_up_waiting(self) -> bool:
+        """Whether the other side went before it was joined with the colleague it waited for."""
+        return self.awaits_colleague and not self.is_kept and self._end_reason in ("hangup", "lost")
+
+    def leave(self) -> None:
+        """No call reads this leg any more. May be called twice."""
+        self._is_left = True
+        self.client.end()
+        self._ears.inbound.end()
+
+    def press(self, keys: str) -> None:
+        """Press keys. Raises ValueError for what no telephone has, and MediaError where the other side takes none."""
+        if self._audio is None or self._audio.keys_type is None:
+            raise MediaError("the other side takes no keys (it did not offer telephone-event)")
+        self._keys.press(keys)
+
+    def frames(self) -> AsyncIterator[InboundFrame]:
+        """See `Leg.frames`."""
+        return self._ears.inbound.read()
+
+    def client_events(self) -> AsyncIterator[str]:
+        """What the caller keyed in."""
+        return self.client.events()
+
+    def send_event(self, event: JsonObject) -> None:
+        """A telephone shows no events."""
+
+    @property
+    def end_reason(self) -> str:
+        """Why the connection ended: hangup (by the other side), transferred, closed (by us), lost, abuse. Empty while it is
+        up."""
+        return self._end_reason
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """See `Leg.counters`."""
+        return {
+            **self._ears.counters,
+            "heard_frames_dropped": self._ears.inbound.dropped,
+            "cleaning_failed": self.cleaner.failures,
+            "packets_refused": self._pace.unopened + self._pace.meter.refusals,
+            "events_dropped_in": self.client.dropped,
+            "frames_skipped": self._track.skipped_frames,
+            "datagrams_foreign": self._gate.foreign,
+        }
+
+    @property
+    def drops(self) -> dict[str, int]:
+        """See `Leg.drops`."""
+        return {"heard frames": self._ears.inbound.dropped, "client events": self.client.dropped}
+
+    async def wait_connected(self) -> bool:
+        """Wait until media can flow; False when the leg ended first."""
+        await self._connected.wait()
+        return not self._end_reason
+
+    def end(self, reason: str) -> None:
+        """The call is over; see `end_reason`. What comes later changes nothing."""
+        if self._end_reason:
+            return
+        self._end_reason = reason
+        for timer in (self._late, self._watch):
+            if timer is not None:
+                timer.cancel()
+        self._track.stop()
+        self._ears.close()
+        self._connected.set()
+        self.over.set_result(reason)
+        self.leave()
+
+    def closed_by_gateway(self) -> None:
+        """The gateway has closed the connection: the call is lost, if no word comes why."""
+        if not self._end_reason:
+            if self._late is not None:
+                self._late.cancel()
+            self._late = self._loop.call_later(WORD_TIMEOUT_S, self.end, "lost")
+
+    async def close(self) -> None:
+        """End the call and free its sockets and tasks. May be called twice."""
+        if self.is_kept:
+            self.leave()
+            return
+        self.end("closed")
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._free())
+        await asyncio.shield(self._closing)
+
+    async def _free(self) -> None:
+        await self._release()
+        try:
+            await asyncio.wait_for(self._peer.close(), CLOSE_TIMEOUT_S)
+        except TimeoutError:
+            log.warning("a connection to the gateway did not close within %s s", CLOSE_TIMEOUT_S)
+
+    def _next_frame(self) -> NDArray[np.int16] | None:
+        if not self._is_left and (self._ears.is_held or self._ears.aside is not None):
+            self._ears.inbound.put_silence(time.monotonic() * 1000.0)
+        return None if self._ears.is_held else self.playout.take_frame()
+
+    def _beside(self, voice: NDArray[np.int16]) -> NDArray[np.int16] | None:
+        """What somebody says who stands aside for the call, or else noise in a silence: neither is the agent's voice."""
+        said = None if self._ears.aside is None else self._ears.aside.say(voice)
+        if self._ears.is_held:
+            return None
+        if said is None and self.comfort_noise is not None and not voice.any():
+            return self.comfort_noise.take(len(voice))
+        return said
+
+    def _on_sent(self, sent_ms: float) -> None:
+        self.playout.confirm_sent()
+
+    def _on_connection_state(self) -> None:
+        state = self._peer.connectionState
+        if state == "connected":
+            if self._late is not None:
+                self._late.cancel()
+            self._connected.set()
+        elif state == "failed":
+            self.end("lost")
+        elif state == "closed":
+            self.closed_by_gateway()
+
+    def _on_abuse(self) -> None:
+        self.end("abuse")

@@ -1,0 +1,278 @@
+"""The server's line to a SIP trunk or PBX, through Janus. It is kept up as long as the server runs. If Janus or the trunk goes
+away, one line in the log says so, and the line is tried again until it is back."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from voiceagent.errors import MediaError
+from voiceagent.json_types import JsonObject
+from voiceagent.media.webrtc.ports import ANY_PORT, MediaPorts, NoPortError
+from voiceagent.server.calls.admission import RETRY_AFTER_S
+from voiceagent.server.calls.calls import NO_PORT, Calls, StartCall
+from voiceagent.server.calls.clients import Client
+from voiceagent.server.http.problems import Problem
+from voiceagent.settings.sip import TransferTarget, check_uri
+from voiceagent.telephone.sip import janus_messages as janus
+from voiceagent.telephone.sip.call import SETTLES_S, CallRefused, SipCall
+from voiceagent.telephone.sip.causes import CREDENTIALS, registration_cause
+from voiceagent.telephone.sip.janus_client import GatewayError, JanusClient
+from voiceagent.telephone.sip.leg import GatewayLeg
+from voiceagent.telephone.sip.trunk import Trunk
+
+FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 30.0
+"""Before Janus, or the trunk, is tried again: each wait is twice the one before."""
+REFUSED_WAIT_S = 300.0
+"""After wrong credentials: trunks shut out who goes on with them."""
+REGISTER_TIMEOUT_S = 40.0
+"""Longer than SIP waits for an answer (32 s by RFC 3261 §17.1.1.2)."""
+STABLE_S = 30.0
+"""A session that lasted so long was no failure. The next one is tried at once."""
+FORGETS_S = 0.2
+"""After a call Janus still resets its line. An invitation sent by that line meanwhile has no audio, and phones reject it."""
+PROBLEMS = {404: "unknown_number", 410: "unknown_number", 484: "unknown_number", 604: "unknown_number"} | {
+    486: "busy",
+    600: "busy",
+    603: "declined",
+    408: "no_answer",
+    480: "no_answer",
+    487: "no_answer",
+}
+
+CLIENT = Client("telephone sip")
+
+log = logging.getLogger(__name__)
+
+GetStartCall = Callable[[], StartCall]
+"""Starts a call. Raises Problem while no call can be taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class SipService:
+    """What a line needs from the agent."""
+
+    trunk: Trunk
+    ports: MediaPorts = ANY_PORT
+
+
+def soonest(free: Sequence[SipCall], master: SipCall, now_s: float) -> SipCall:
+    """The line for a call that we make: whose last call Janus will have forgotten first. Of several not the master, to which
+    Janus gives the next call that comes in. `now_s` is the loop's clock."""
+    return min(free, key=lambda line: (max(line.freed_s + FORGETS_S, now_s), line is master))
+
+
+class SipLine:
+    """Made inside the event loop; `run` is a task of the server."""
+
+    def __init__(self, service: SipService, calls: Calls, start_call: GetStartCall) -> None:
+        self.trunk = service.trunk
+        self.registered = asyncio.Event()
+        self._calls = calls
+        self._start_call = start_call
+        self._lines = [SipCall(self.trunk.settings, service.ports) for _ in range(self.trunk.settings.calls)]
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._registration: asyncio.Future[janus.Registered | janus.RegistrationFailed] | None = None
+        self._unregistered = asyncio.Event()
+        self._freed = asyncio.Event()
+        for line in self._lines:
+            line.on_idle = self._freed.set
+            line.transfers.consult = self._consult
+        self._told = ""
+
+    async def run(self) -> None:
+        """Keep the line up until cancelled."""
+        loop = asyncio.get_running_loop()
+        wait_s = FIRST_WAIT_S
+        try:
+            while True:
+                began_s = loop.time()
+                try:
+                    await self._session()
+                except GatewayError as error:
+                    self._tell(str(error))
+                if loop.time() - began_s >= STABLE_S:
+                    wait_s = FIRST_WAIT_S
+                await asyncio.sleep(wait_s)
+                wait_s = min(2 * wait_s, LONGEST_WAIT_S)
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def dial(self, uri: str, session: JsonObject, client: Client) -> str:
+        """Call somebody. Returns the call's id once they have taken the call. Raises Problem."""
+        try:
+            check_uri(uri, "to", "sip:200@pbx.example.org")
+        except ValueError as error:
+            raise Problem(400, "invalid_address", f"{error}.", param="to") from error
+        return await self._place(uri, session, self._start_call(), client, self.trunk.settings.ring_timeout_s)
+
+    async def _consult(self, target: TransferTarget, start_call: StartCall) -> str:
+        """See `warm_transfer.Consult`."""
+        return await self._place(target.to, {}, start_call, CLIENT, target.ring_timeout_s)
+
+    async def _place(self, uri: str, session: JsonObject, start_call: StartCall, client: Client, ring_timeout_s: float) -> str:
+        line = await self._free()
+        if line is None:
+            raise Problem(503, "no_line", f"All {len(self._lines)} lines are busy, or the trunk is not there; see the log.")
+
+        async def make_leg() -> GatewayLeg:
+            try:
+                return await line.dial(uri, ring_timeout_s)
+            except CallRefused as error:
+                status = 404 if PROBLEMS.get(error.code) == "unknown_number" else 409
+                raise Problem(status, PROBLEMS.get(error.code, "call_failed"), f"{error}.") from error
+            except NoPortError as error:
+                raise Problem(503, "no_media_port", NO_PORT, retry_after_s=RETRY_AFTER_S) from error
+            except (MediaError, GatewayError) as error:
+                raise Problem(502, "call_failed", f"{error}.") from error
+
+        line.reserve(places=True)
+        try:
+            return await self._calls.begin(make_leg, session, start_call, client)
+        finally:
+            line.free()
+
+    async def _free(self) -> SipCall | None:
+        """A handle that carries no call, perhaps in a moment; None where there is none."""
+        try:
+            async with asyncio.timeout(2 * SETTLES_S):
+                while any(line.handle is not None for line in self._lines):
+                    self._freed.clear()
+                    free = [line for line in self._lines if line.handle is not None and not line.is_busy]
+                    if not free:
+                        await self._freed.wait()
+                        continue
+                    now_s = asyncio.get_running_loop().time()
+                    line = soonest(free, self._lines[0], now_s)
+                    wait_s = line.freed_s + FORGETS_S - now_s
+                    if wait_s <= 0:
+                        return line
+                    await asyncio.sleep(wait_s)
+        except TimeoutError:
+            pass
+        return None
+
+    async def _session(self) -> None:
+        """Run one session at Janus, from its beginning to its end. Raises GatewayError."""
+        settings = self.trunk.settings
+        async with JanusClient(settings.gateway, self.trunk.gateway_secret) as client:
+            try:
+                for line in self._lines:
+                    line.handle = await client.attach(partial(self._on_event, line))
+                registering = asyncio.create_task(self._stay_registered(), name="sip registration")
+                lost = asyncio.create_task(client.lost(), name="janus lost")
+                try:
+                    await asyncio.wait((registering, lost), return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    for task in (registering, lost):
+                        task.cancel()
+                    ended = await asyncio.gather(registering, lost, return_exceptions=True)
+                problem = next((each for each in ended if isinstance(each, Exception)), None)
+                raise problem if problem is not None else GatewayError(str(ended[1]))
+            finally:
+                self.registered.clear()
+                for line in self._lines:
+                    line.lost()
+
+    async def _stay_registered(self) -> None:
+        """Register; Janus renews that. Begin anew whenever it failed to. Raises GatewayError."""
+        wait_s = FIRST_WAIT_S
+        while True:
+            outcome = await self._register()
+            if isinstance(outcome, janus.Registered):
+                wait_s = FIRST_WAIT_S
+                await self._add_helpers(outcome.master_id)
+                self._now_registered()
+                self._unregistered.clear()
+                await self._unregistered.wait()
+                self.registered.clear()
+            else:
+                account = self.trunk.account
+                variable = self.trunk.settings.password_env
+                self._tell(registration_cause(account.uri, outcome.code, outcome.reason, variable))
+                wait_s = REFUSED_WAIT_S if outcome.code in CREDENTIALS else wait_s
+            await asyncio.sleep(wait_s)
+            wait_s = min(2 * wait_s, LONGEST_WAIT_S)
+
+    async def _register(self) -> janus.Registered | janus.RegistrationFailed:
+        self._registration = asyncio.get_running_loop().create_future()
+        master = self._lines[0].handle
+        if master is None:
+            raise GatewayError("the connection to Janus was lost")
+        await master.send(janus.register(self.trunk.account))
+        try:
+            async with asyncio.timeout(REGISTER_TIMEOUT_S):
+                return await self._registration
+        except TimeoutError:
+            return janus.RegistrationFailed(408, "no answer")
+        finally:
+            self._registration = None
+
+    async def _add_helpers(self, master_id: int) -> None:
+        for line in self._lines[1:]:
+            if line.handle is not None:
+                await line.handle.send(janus.register_helper(self.trunk.account, master_id))
+
+    def _now_registered(self) -> None:
+        self.registered.set()
+        account = self.trunk.account
+        how = "is registered" if account.registers else "makes calls without a registration"
+        log.log(logging.WARNING if self._told else logging.INFO, "%s %s%s", account.uri, how, " again" if self._told else "")
+        self._told = ""
+
+    def _tell(self, problem: str) -> None:
+        """Log one line for each new problem, and none while it lasts."""
+        if problem != self._told:
+            log.error("%s; it is tried again", problem)
+        self._told = problem
+
+    def _on_event(self, line: SipCall, event: janus.Event) -> None:
+        match event:
+            case janus.Registered() if line is self._lines[0]:
+                self._settle(event)
+            case janus.RegistrationFailed():
+                self._settle(event)
+            case janus.Failed(code, reason) if self._registration is not None and line is self._lines[0]:
+                self._settle(janus.RegistrationFailed(code, reason))
+            case janus.Incoming():
+                task = asyncio.create_task(self._answer(line, event), name="sip call")
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+            case _:
+                line.on_event(event)
+
+    def _settle(self, event: janus.Registered | janus.RegistrationFailed) -> None:
+        if self._registration is not None:
+            if not self._registration.done():
+                self._registration.set_result(event)
+        elif isinstance(event, janus.RegistrationFailed):
+            variable = self.trunk.settings.password_env
+            self._tell(registration_cause(self.trunk.account.uri, event.code, event.reason, variable))
+            self._unregistered.set()
+
+    async def _answer(self, line: SipCall, incoming: janus.Incoming) -> None:
+        caller = incoming.facts.caller
+        if line.places:  # Janus does not know yet that we are about to call somebody on it
+            self._calls.metrics.call_refused("no_line")
+            log.warning("a call of %s was refused: its line was just taken for a call that is being made", caller)
+            await line.decline(janus.BUSY)
+            return
+        line.reserve()
+
+        async def make_leg() -> GatewayLeg:
+            return await line.take(incoming)
+
+        try:
+            await self._calls.begin(make_leg, {}, self._start_call(), CLIENT, lambda: line.rings)
+        except (Problem, MediaError, GatewayError) as error:
+            code = error.code if isinstance(error, Problem) else "call_failed"
+            self._calls.metrics.call_refused(code)
+            log.warning("a call of %s was refused: %s", caller, error)
+            if line.rings:
+                await line.decline(janus.BUSY if isinstance(error, Problem) and error.status == 429 else janus.UNAVAILABLE)
+            line.free()

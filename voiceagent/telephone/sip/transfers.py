@@ -1,0 +1,104 @@
+"""Transfers of a SIP call. A blind one has the other side call somebody themselves (REFER, RFC 3515); a warm one is
+`warm_transfer`'s."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+
+from voiceagent.settings.sip import SipSettings, TransferTarget
+from voiceagent.telephone.handover import TRANSFERRED
+from voiceagent.telephone.sip.janus_client import GatewayError
+from voiceagent.telephone.sip.leg import GatewayLeg
+from voiceagent.telephone.sip.warm_transfer import LONGEST_S, Consult, transfer_warmly
+
+REFERRED_TIMEOUT_S = 45.0
+"""So long the other side may try, and say nothing of how it went."""
+MARGIN_S = 5.0
+
+log = logging.getLogger(__name__)
+
+
+def longest_transfer_s(settings: SipSettings) -> float:
+    """By then a transfer has come to its end."""
+    warm_s = settings.longest_ring_s + LONGEST_S if settings.longest_ring_s else 0.0
+    return max(REFERRED_TIMEOUT_S, warm_s) + MARGIN_S
+
+
+class SipTransfers:
+    """Of one call at a time."""
+
+    def __init__(self, targets: Mapping[str, TransferTarget], refer: Callable[[str], Awaitable[None]]) -> None:
+        """`refer` asks the other side to call an address; raises GatewayError."""
+        self.consult: Consult
+        """Calls a colleague on another handle; the line sets it."""
+        self._targets = targets
+        self._refer = refer
+        self._running: asyncio.Task[str] | None = None
+        self._referred: asyncio.Future[str] | None = None
+        """What became of the REFER: empty, or why it failed."""
+
+    async def put_through(self, leg: GatewayLeg, name: str) -> str:
+        """Transfer a leg's call to somebody of the settings; why that failed, or nothing. Where one transfer runs already, what
+        comes of that: a caller may ask for a person while the agent connects them."""
+        target = self._targets.get(name)
+        if target is None:
+            return f"there is nobody called {name!r}"
+        if self._running is not None:
+            await asyncio.wait((running := self._running,))
+            return "it was given up" if running.cancelled() else running.result()
+        running = self._running = asyncio.create_task(self._transfer(leg, name, target), name="transfer")
+        try:
+            return await running
+        finally:
+            self._running = None
+
+    def told(self, code: int, reason: str) -> None:
+        """The other side tells how its call to the new callee goes (NOTIFY)."""
+        if self._is_referring and code >= 200:
+            self._settle("" if code < 300 else f"{code} {reason}")
+
+    def refused(self, reason: str) -> bool:
+        """The gateway refused a request; whether that was the REFER."""
+        is_ours = self._is_referring
+        self._settle(reason)
+        return is_ours
+
+    def left(self) -> bool:
+        """The other side has left the call; whether for somebody whom we sent them to. They need not tell how that went on."""
+        is_transferred = self._referred is not None and (not self._referred.done() or not self._referred.result())
+        self._settle("")
+        return is_transferred
+
+    @property
+    def _is_referring(self) -> bool:
+        return self._referred is not None and not self._referred.done()
+
+    def _settle(self, why: str) -> None:
+        if self._referred is not None and not self._referred.done():
+            self._referred.set_result(why)
+
+    async def _transfer(self, leg: GatewayLeg, name: str, target: TransferTarget) -> str:
+        why = await (transfer_warmly(leg, target, self.consult) if target.kind == "warm" else self._blindly(leg, target.to))
+        if why:
+            log.warning("the transfer of a call to %s failed: %s", name, why)
+        else:
+            log.info("a call was transferred to %s", name)
+        return why
+
+    async def _blindly(self, leg: GatewayLeg, uri: str) -> str:
+        self._referred = asyncio.get_running_loop().create_future()
+        try:
+            await self._refer(uri)
+            async with asyncio.timeout(REFERRED_TIMEOUT_S):
+                why = await self._referred
+        except TimeoutError:
+            why = f"{uri} did not answer"
+        except GatewayError as error:
+            why = str(error)
+        finally:
+            self._referred = None
+        if not why:
+            leg.end(TRANSFERRED)
+        return why

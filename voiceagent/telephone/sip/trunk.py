@@ -1,0 +1,41 @@
+"""The account at a trunk or PBX, with the secrets of the environment."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from voiceagent.errors import ConfigError
+from voiceagent.settings.sip import SipSettings
+from voiceagent.telephone.sip.janus_messages import Account
+
+
+@dataclass(frozen=True, slots=True)
+class Trunk:
+    """What the settings and the environment say together."""
+
+    settings: SipSettings
+    account: Account
+    gateway_secret: str = field(repr=False)
+
+    @classmethod
+    def from_settings(cls, settings: SipSettings, environment: Mapping[str, str] = os.environ) -> Trunk:
+        """Raises ConfigError where a registration has no password."""
+        password = environment.get(settings.password_env, "").strip()
+        if settings.register and not password:
+            raise ConfigError(
+                f"telephony.sip: {settings.account} needs ${settings.password_env}, its password; see docs/telephony.md"
+            )
+        user = settings.user or re.split("[:@]", settings.account)[1]
+        account = Account(
+            settings.account,
+            user,
+            password,
+            settings.proxy,
+            settings.display_name,
+            settings.expires_s,
+            settings.register,
+        )
+        return cls(settings, account, environment.get(settings.gateway_secret_env, "").strip())

@@ -1,0 +1,224 @@
+"""Twilio's dialect of media streams: JSON messages with the audio in Base64. Other vendors' dialects differ only in names. Each
+vendor has a field map with its names."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+
+import msgspec
+
+from voiceagent.errors import MediaError
+from voiceagent.json_types import JsonObject
+from voiceagent.telephone.messages import (
+    MAX_PARAMETERS,
+    RATES_HZ,
+    Audio,
+    AudioFormat,
+    CallFacts,
+    Digit,
+    Encoding,
+    MarkReached,
+    Message,
+    Other,
+    Started,
+    Stopped,
+)
+
+MAX_TEXT = 256
+"""The most characters of a number, an id, a parameter's name or its value. The rest is left out."""
+MULAW_8K = AudioFormat()
+_CONTROL = dict.fromkeys((*range(0x20), *range(0x7F, 0xA0)))
+"""Control characters of terminals, because what is read here is logged."""
+KEYS = frozenset("0123456789*#ABCD")
+_ENCODINGS = {
+    "audio/x-mulaw": Encoding.MULAW,
+    "pcmu": Encoding.MULAW,
+    "mulaw": Encoding.MULAW,
+    "audio/x-alaw": Encoding.ALAW,
+    "pcma": Encoding.ALAW,
+    "alaw": Encoding.ALAW,
+    "audio/x-l16": Encoding.L16,
+    "audio/l16": Encoding.L16,
+    "l16": Encoding.L16,
+    "audio/x-raw": Encoding.L16,
+    "raw/slin": Encoding.L16,
+    "base64": Encoding.L16,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldMap:
+    """The names of one vendor. Where there are several, they are tried in order, because vendors rename fields."""
+
+    stream_id: str = "streamSid"
+    names_stream: bool = True
+    """Whether the messages that we send hold the stream's id."""
+    call_id: tuple[str, ...] = ("callSid",)
+    media_format: str = "mediaFormat"
+    rate: str = "sampleRate"
+    parameters: str = "customParameters"
+    usual: AudioFormat = MULAW_8K
+    """The audio format if the start message names none."""
+    play: str = "media"
+    """The event that plays audio."""
+    play_tells_format: bool = False
+    mark: str = "mark"
+    mark_name_inside: bool = True
+    """Whether a mark's name is in an object of its own."""
+    marks_reached: tuple[str, ...] = ("mark",)
+    clear: str = "clear"
+    send_keys: str = ""
+    """The event that presses keys; empty where the vendor's streams press none."""
+    tracks: tuple[str, ...] = ("", "inbound", "inbound_track")
+    """The names of the caller's track."""
+
+
+class JsonStream:
+    """One call's messages. Pure."""
+
+    def __init__(self, fields: FieldMap) -> None:
+        self._fields = fields
+        self._started = False
+        self._stream_id = ""
+        self._format = fields.usual
+
+    def read(self, message: str | bytes) -> Message:
+        """What a message says. Raises MediaError, in one line, for a message that cannot be read."""
+        if isinstance(message, bytes):
+            raise MediaError(f"a binary message of {len(message)} bytes; expected JSON text")
+        data = decoded(message)
+        fields, event = self._fields, data.get("event")
+        if event == "media":
+            return self._audio(_inner(data, "media"))
+        if event == "start" and not self._started:
+            return self._start(data, _inner(data, "start"))
+        if event == "dtmf":
+            return digit(_inner(data, "dtmf").get("digit"))
+        if event == "stop":
+            return Stopped()
+        if event in fields.marks_reached:
+            return MarkReached(str((_inner(data, "mark") if fields.mark_name_inside else data).get("name", "")))
+        return Other()
+
+    def audio(self, payload: bytes) -> str | bytes:
+        """The message that plays audio of the call's format."""
+        media: JsonObject = {"payload": base64.b64encode(payload).decode("ascii")}
+        if self._fields.play_tells_format:
+            content_type = "audio/x-mulaw" if self._format.encoding is Encoding.MULAW else "audio/x-l16"
+            media = {"contentType": content_type, "sampleRate": self._format.rate_hz, **media}
+        return self._message(self._fields.play, media=media)
+
+    def mark(self, name: str) -> tuple[str, ...]:
+        """The messages that ask for a report once everything sent before them was played."""
+        named = {"mark": {"name": name}} if self._fields.mark_name_inside else {"name": name}
+        return (self._message(self._fields.mark, **named),)
+
+    def clear(self) -> tuple[str, ...]:
+        """The messages that drop the audio that was not played yet."""
+        return (self._message(self._fields.clear),)
+
+    @property
+    def presses_keys(self) -> bool:
+        """Whether `keys` can be sent."""
+        return bool(self._fields.send_keys)
+
+    def keys(self, keys: str) -> str:
+        """The message that presses keys of the telephone."""
+        return self._message(self._fields.send_keys, dtmf=keys)
+
+    def hang_up(self) -> tuple[str, ...]:
+        """Nothing: the vendor ends the call when its stream ends."""
+        return ()
+
+    def _message(self, event: str, **rest: object) -> str:
+        stream = {self._fields.stream_id: self._stream_id} if self._fields.names_stream else {}
+        return msgspec.json.encode({"event": event, **stream, **rest}).decode()
+
+    def _start(self, data: JsonObject, start: JsonObject) -> Started:
+        fields = self._fields
+        self._stream_id = text(start.get(fields.stream_id) or data.get(fields.stream_id))
+        media_format = start.get(fields.media_format)
+        if isinstance(media_format, dict):
+            self._format = audio_format(media_format.get("encoding"), media_format.get(fields.rate), fields.usual)
+        given = start.get(fields.parameters) or data.get(fields.parameters)
+        facts = CallFacts(
+            text(start.get("from")),
+            text(start.get("to")),
+            next((text(start[name]) for name in fields.call_id if start.get(name)), ""),
+            parameters_of(given),
+        )
+        self._started = True
+        return Started(self._format, facts)
+
+    def _audio(self, media: JsonObject) -> Message:
+        if text(media.get("track")) not in self._fields.tracks:
+            return Other()
+        payload, chunk = media.get("payload"), media.get("chunk")
+        if not isinstance(payload, str):
+            raise MediaError("media without a payload; expected audio in Base64")
+        try:
+            return Audio(base64.b64decode(payload, validate=True), None if chunk is None else int(chunk))
+        except (binascii.Error, ValueError, TypeError, OverflowError) as error:
+            raise MediaError(f"media that cannot be read ({error}); expected audio in Base64 and a number as chunk") from error
+
+
+def decoded(message: str) -> JsonObject:
+    """Decode a JSON object. Raises MediaError."""
+    try:
+        data = msgspec.json.decode(message)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise MediaError(f"a message that is no JSON ({error}), of {len(message)} characters") from error
+    if not isinstance(data, dict):
+        raise MediaError(f"a message that is {type(data).__name__}; expected a JSON object")
+    return data
+
+
+def text(value: object) -> str:
+    """A value as a short text without line breaks and control characters; empty for anything but text and numbers."""
+    return " ".join(str(value).split()).translate(_CONTROL)[:MAX_TEXT] if isinstance(value, str | int | float) else ""
+
+
+def digit(value: object) -> Message:
+    """A key of the telephone. Raises MediaError for anything else."""
+    key = text(value).upper()
+    if key not in KEYS or not key:
+        raise MediaError(f"a key of {len(key)} characters; expected one of 0 to 9, *, #, A to D")
+    return Digit(key)
+
+
+def parameters_of(given: object) -> Mapping[str, str]:
+    """The operator's own parameters: an object, or `name=value` pairs between commas or semicolons."""
+    if isinstance(given, str):
+        pairs = (pair.partition("=") for pair in given.replace(";", ",").split(",") if "=" in pair)
+        given = {name.strip(): value.strip() for name, _, value in pairs}
+    if not isinstance(given, dict):
+        return {}
+    found = {text(name): text(value) for name, value in given.items()}
+    return dict([pair for pair in found.items() if all(pair)][:MAX_PARAMETERS])
+
+
+def audio_format(encoding: object, rate_hz: object, usual: AudioFormat) -> AudioFormat:
+    """The audio that a start message announces. Raises MediaError for an unsupported format."""
+    name, _, _ = text(encoding).lower().partition(";")
+    found = _ENCODINGS.get(name) if name else usual.encoding
+    rate = usual.rate_hz if rate_hz is None else 0
+    with suppress(ValueError, OverflowError):
+        rate = int(rate_hz) if isinstance(rate_hz, str | int | float) else rate
+    if found is None or rate not in RATES_HZ or (found is not Encoding.L16 and rate != 8_000):
+        rates = ", ".join(map(str, RATES_HZ))
+        raise MediaError(
+            f"audio as {name[:40] or 'nothing'} at {text(rate_hz)[:20]} Hz; expected mulaw or alaw at 8000 Hz, "
+            f"or l16 at {rates} Hz"
+        )
+    return AudioFormat(found, rate)
+
+
+def _inner(data: JsonObject, name: str) -> JsonObject:
+    inner = data.get(name)
+    if not isinstance(inner, dict):
+        raise MediaError(f"a {name} message without its {name!r}; expected an object of that name")
+    return inner

@@ -1,0 +1,286 @@
+"""The telephone leg: one call's WebSocket to a vendor. The vendor's messages come in through `receive`. Audio goes out at the
+pace of the clock, and counts as heard when the vendor's marks say that it was played."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import re
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from aiortc.rtp import RtpPacket
+
+from voiceagent.audio.jitter_buffer import CLOCK_HZ
+from voiceagent.errors import MediaError
+from voiceagent.json_types import JsonObject
+from voiceagent.latency.spans import LegKind
+from voiceagent.media.audio_cleaner import AudioCleaner
+from voiceagent.media.audio_receiver import AudioReceiver
+from voiceagent.media.inbound_frames import InboundFrames
+from voiceagent.media.leg import InboundFrame
+from voiceagent.media.playout import RATE_HZ, Playout
+from voiceagent.telephone.codec import PhoneDecoder, PhoneEncoder
+from voiceagent.telephone.messages import Audio, Digit, Flow, MarkReached, Started, Stopped
+from voiceagent.telephone.phone_client import PhoneClient
+from voiceagent.telephone.streams.follow_ups import PutThrough
+from voiceagent.telephone.streams.json_stream import JsonStream
+from voiceagent.telephone.streams.marks import Marks
+from voiceagent.telephone.streams.player import StreamPlayer
+from voiceagent.telephone.streams.vendors import Stream
+from voiceagent.telephone.telephone_events import check_keys
+from voiceagent.token_bucket import Meter, TokenBucket
+
+log = logging.getLogger(__name__)
+
+HEARD_RATE_HZ = 16_000
+SILENCE_TIMEOUT_S = 20.0
+"""Vendors send silence too. If nothing comes for so long, the call is lost."""
+SEND_TIMEOUT_S = 8.0
+"""A vendor that reads nothing for so long is gone."""
+HOLD_TIMEOUT_S = 30.0
+"""A peer that takes no audio for so long has forgotten to say that it does again: its queue is shorter."""
+WATCH_S = 0.5
+PAUSE_S = 0.5
+"""That `w` among keys stands for."""
+MAX_MALFORMED = 20
+MALFORMED_FORGIVEN_PER_S = 0.1
+"""Messages that cannot be read are left out. More than 20 at once, or in the long run more than one in 10 s, end the call."""
+
+
+class Wire(Protocol):
+    """The WebSocket."""
+
+    async def send(self, message: str | bytes) -> None:
+        """Send one message; waits where the peer does not read. Raises ConnectionError when it is closed."""
+        ...
+
+    async def close(self) -> None:
+        """Close it. May be called twice."""
+        ...
+
+
+def messages_meter() -> Meter:
+    """The limits of one call, in messages. Audio is 50 messages a second. A network that stalled for 5 s delivers another 250."""
+    return Meter(TokenBucket(200.0, 500.0), TokenBucket(100.0, 500.0))
+
+
+class StreamLeg:
+    """Implements `Leg`. Made when the vendor's start message has come; `close` frees it."""
+
+    def __init__(self, wire: Wire, stream: Stream, started: Started, *, chunk_frames: int = 1, has_marks: bool = True) -> None:
+        """`chunk_frames` of 20 ms go out together. Without marks, audio counts as heard when its time is over."""
+        self.playout = Playout()
+        self.kind = LegKind.TELEPHONE
+        self.cleaner = AudioCleaner()
+        self.malformed = 0
+        self.facts = started.facts
+        self.client = PhoneClient()
+        self.put_through: PutThrough | None = None
+        """Transfers the call, where the vendor can."""
+        self._wire = wire
+        self._stream = stream
+        self._loop = asyncio.get_running_loop()
+        decoder = PhoneDecoder(started.format, HEARD_RATE_HZ)
+        self._inbound = InboundFrames(self.cleaner, is_telephone=True)
+        self._receiver = AudioReceiver(HEARD_RATE_HZ, self._inbound.put, decoder=decoder)
+        self._numbers = _Numbers(decoder)
+        encoder = PhoneEncoder(started.format, RATE_HZ)
+        marks = Marks(come_back=has_marks)
+        self._player = StreamPlayer(self.playout, stream, encoder, self._send, marks, chunk_frames)
+        self._player.cleaner = self.cleaner
+        self._meter = messages_meter()
+        self._malformed_left = TokenBucket(MALFORMED_FORGIVEN_PER_S, MAX_MALFORMED)
+        self._end_reason = ""
+        self._last_s = self._loop.time()
+        self._held_s: float | None = None
+        """Since when the peer takes no audio."""
+        self._playing = asyncio.create_task(self._play(), name="telephone stream")
+        self._watch = self._loop.call_later(WATCH_S, self._on_watch)
+
+    def receive(self, message: str | bytes) -> None:
+        """Take a message of the vendor. A message that cannot be read is counted, and the first one is logged."""
+        if self._end_reason:
+            return
+        self._last_s = self._loop.time()
+        if not self._meter.admit(1.0, self._last_s):
+            if self._meter.exhausted:
+                self._end("abuse")
+            return
+        try:
+            self._take(message)
+        except MediaError as error:
+            self._on_malformed(error)
+
+    @property
+    def presses_keys(self) -> bool:
+        """Whether `press` can work."""
+        return isinstance(self._stream, JsonStream) and self._stream.presses_keys
+
+    async def press(self, keys: str) -> None:
+        """Press keys of the telephone; `w` waits half a second. Raises ValueError for what is none, ConnectionError."""
+        check_keys(keys)
+        if not isinstance(self._stream, JsonStream):
+            return
+        for part in re.findall("[wW]|[^wW]+", keys):
+            if part in "wW":
+                await asyncio.sleep(PAUSE_S)
+            else:
+                await self._send(self._stream.keys(part))
+
+    def end(self, reason: str) -> None:
+        """The call goes on elsewhere; see `end_reason`."""
+        self._end(reason)
+
+    def gone(self, *, is_closed: bool = True) -> None:
+        """The connection has ended; `is_closed`: the peer closed it, in place of losing it."""
+        if not is_closed and not self._end_reason:
+            log.warning("a telephone stream broke off: its connection was lost")
+        self._end("hangup" if is_closed else "lost")
+
+    def frames(self) -> AsyncIterator[InboundFrame]:
+        """See `Leg.frames`."""
+        return self._inbound.read()
+
+    def client_events(self) -> AsyncIterator[str]:
+        """What the caller keyed in."""
+        return self.client.events()
+
+    def send_event(self, event: JsonObject) -> None:
+        """A telephone shows no events."""
+
+    @property
+    def end_reason(self) -> str:
+        """Why the connection ended: hangup (the peer closed it), closed (we did), lost (it broke, or the peer tells of an error),
+        abuse, transferred. Empty while it is up."""
+        return self._end_reason
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """See `Leg.counters`."""
+        jitter, marks = self._receiver.jitter.stats, self._player.marks
+        return {
+            "packets_received": jitter.received,
+            "heard_frames_dropped": self._inbound.dropped,
+            "cleaning_failed": self.cleaner.failures,
+            "packets_lost": jitter.lost,
+            "packets_late": jitter.late,
+            "packets_duplicate": jitter.duplicate,
+            "packets_reordered": jitter.reordered,
+            "packets_ignored": self._receiver.ignored,
+            "packets_refused": self._meter.refusals,
+            "audio_ms_refused": round(self._receiver.allowance.refused * 1000.0),
+            "stream_resets": jitter.resets,
+            "stream_stalls": jitter.stalls,
+            "events_dropped_in": self.client.dropped,
+            "packets_malformed": self.malformed,
+            "marks_stale": marks.stale,
+            "marks_missing": marks.missing,
+        }
+
+    @property
+    def drops(self) -> dict[str, int]:
+        """See `Leg.drops`."""
+        return {"heard frames": self._inbound.dropped, "client events": self.client.dropped}
+
+    async def wait_connected(self) -> bool:
+        """It is from the start."""
+        return not self._end_reason
+
+    async def close(self) -> None:
+        """End the connection and free its tasks. May be called twice."""
+        self._end("closed")
+        self._playing.cancel()
+        await asyncio.gather(self._playing, return_exceptions=True)
+        if self._end_reason == "closed":
+            with contextlib.suppress(ConnectionError, TimeoutError):
+                for message in self._stream.hang_up():
+                    await self._send(message)
+        await self._wire.close()
+
+    def _take(self, message: str | bytes) -> None:
+        said = self._stream.read(message)
+        match said:
+            case Audio():
+                packet = self._numbers.packet(said)
+                if packet is None:
+                    raise MediaError(f"audio of {len(said.payload)} bytes; expected whole samples of at most a second")
+                self._receiver.receive(packet)
+                if self._receiver.allowance.exhausted:
+                    self._end("abuse")
+            case MarkReached(name):
+                self._player.reached(name)
+            case Flow(may_send):
+                self._held_s = None if may_send else self._held_s or self._loop.time()
+                self._player.hold(held=not may_send)
+            case Digit(key):
+                self.client.keys.press(key)
+            case Stopped(problem):
+                if problem:
+                    log.warning("a telephone call was ended by its peer: %s", problem)
+                self._end("lost" if problem else "hangup")
+
+    def _on_malformed(self, error: MediaError) -> None:
+        self.malformed += 1
+        if self.malformed == 1:
+            log.warning("a telephone stream sent %s; it is left out", error)
+        if not self._malformed_left.take(1.0, self._last_s):
+            self._end("abuse")
+
+    async def _send(self, message: str | bytes) -> None:
+        async with asyncio.timeout(SEND_TIMEOUT_S):
+            await self._wire.send(message)
+
+    async def _play(self) -> None:
+        try:
+            await self._player.run()
+        except (ConnectionError, TimeoutError):
+            self._end("lost")
+        except Exception:
+            log.exception("a telephone stream broke")
+            self._end("lost")
+
+    def _on_watch(self) -> None:
+        now_s = self._loop.time()
+        if now_s - self._last_s >= SILENCE_TIMEOUT_S:
+            self._end("lost")
+        if self._held_s is not None and now_s - self._held_s >= HOLD_TIMEOUT_S:
+            log.warning("a telephone stream was ended: its peer has taken no audio for %.0f s", HOLD_TIMEOUT_S)
+            self._end("lost")
+        if not self._end_reason:
+            self._watch = self._loop.call_later(WATCH_S, self._on_watch)
+
+    def _end(self, reason: str) -> None:
+        if self._end_reason:
+            return
+        self._end_reason = reason
+        self._watch.cancel()
+        self.client.end()
+        self._receiver.close()
+        self._inbound.end()
+
+
+class _Numbers:
+    """Gives a stream's pieces the numbers and times by which the jitter buffer orders them. It uses the vendor's numbers, if
+    there are any. If not, the pieces come in order."""
+
+    def __init__(self, decoder: PhoneDecoder) -> None:
+        self._decoder = decoder
+        self._last: int | None = None
+        self._next_timestamp = 0
+        self._samples = CLOCK_HZ // 50
+
+    def packet(self, audio: Audio) -> RtpPacket | None:
+        """The packet of a piece; None if it holds no audio."""
+        samples = self._decoder.packet_samples(audio.payload)
+        if not samples:
+            return None
+        last = self._last
+        chunk = audio.chunk if audio.chunk is not None else (0 if last is None else last + 1)
+        ahead = 1 if last is None else chunk - last
+        timestamp = self._next_timestamp + (ahead - 1) * self._samples
+        if ahead > 0:
+            self._last, self._samples = chunk, samples
+            self._next_timestamp = timestamp + samples
+        return RtpPacket(0, 0, chunk & 0xFFFF, timestamp & 0xFFFF_FFFF, 0, audio.payload)

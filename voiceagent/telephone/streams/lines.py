@@ -1,0 +1,67 @@
+"""The vendors that are configured, each with its secret."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from voiceagent.errors import ConfigError
+from voiceagent.settings.telephone import AudioSocket, TelephonySettings, audiosocket_of
+from voiceagent.telephone.streams.vendors import VENDORS, Vendor
+
+MIN_PASSWORD_CHARACTERS = 16
+"""The shortest password that any machine may try, as for a server's key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A vendor that is configured."""
+
+    name: str
+    vendor: Vendor
+    secret: str
+
+
+@dataclass(frozen=True, slots=True)
+class Telephone:
+    """All lines, and the address at which vendors reach us."""
+
+    lines: Mapping[str, Line]
+    url: str
+    """The server's address, without a slash at its end."""
+    audiosocket: AudioSocket | None = None
+    own_numbers: tuple[str, ...] = ()
+    transfers: Mapping[str, str] = field(default_factory=dict)
+    """To whom calls may be transferred: a number or a SIP address, by name."""
+
+    @classmethod
+    def from_settings(cls, settings: TelephonySettings, environment: Mapping[str, str] = os.environ) -> Telephone:
+        """Raises ConfigError for a vendor without its secret."""
+        lines: dict[str, Line] = {}
+        for name in settings.vendors:
+            vendor = VENDORS[name]
+            secret = environment.get(vendor.secret, "").strip()
+            if not secret:
+                checked = "webhooks" if vendor.answer else "streams"
+                raise ConfigError(
+                    f"telephony.vendors: {name} needs ${vendor.secret}, by which its {checked} are checked; see docs/telephony.md"
+                )
+            if vendor.is_password and len(secret.partition(":")[2]) < MIN_PASSWORD_CHARACTERS:
+                raise ConfigError(
+                    f"${vendor.secret} could be guessed, or is not user:password; expected a password of at least "
+                    f"{MIN_PASSWORD_CHARACTERS} characters, such as from: openssl rand -hex 24"
+                )
+            lines[name] = Line(name, vendor, secret)
+        own_numbers, transfers = settings.own_numbers, settings.transfers
+        return cls(lines, settings.url.rstrip("/"), audiosocket_of(settings), own_numbers, transfers)
+
+    def stream_url(self, path: str) -> str:
+        """The WebSocket address of a path of ours."""
+        parts = urlsplit(self.url)
+        scheme = "wss" if parts.scheme == "https" else "ws"
+        return f"{scheme}://{parts.netloc}{parts.path}{path}"
+
+
+NO_TELEPHONE = Telephone({}, "")

@@ -1,0 +1,171 @@
+"""The vendors that carry telephone calls to us over a WebSocket, as data: their dialect, their webhook and how they sign it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Protocol
+
+from voiceagent.telephone.messages import AudioFormat, Encoding, Message
+from voiceagent.telephone.streams import answers, signatures
+from voiceagent.telephone.streams.asterisk_stream import AsteriskStream
+from voiceagent.telephone.streams.binary_stream import JambonzStream, VonageStream
+from voiceagent.telephone.streams.follow_up_answers import JAMBONZ, PLIVO, TWIML, FollowUpAnswers
+from voiceagent.telephone.streams.json_stream import FieldMap, JsonStream
+
+
+class Stream(Protocol):
+    """One call's messages, read and written. Pure."""
+
+    def read(self, message: str | bytes) -> Message:
+        """What a message says. Raises MediaError, in one line, for a message that cannot be read."""
+        ...
+
+    def audio(self, payload: bytes) -> str | bytes:
+        """The message that plays audio of the call's format."""
+        ...
+
+    def mark(self, name: str) -> tuple[str, ...]:
+        """The messages that ask for a report once everything sent before them was played."""
+        ...
+
+    def clear(self) -> tuple[str, ...]:
+        """The messages that drop the audio that was not played yet."""
+        ...
+
+    def hang_up(self) -> tuple[str, ...]:
+        """The messages that end the call, if closing its stream is not enough."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Vendor:
+    """One of them."""
+
+    secret: str
+    """The environment variable with the secret that signs its webhooks."""
+    check: signatures.Check
+    answer: answers.Answer | None
+    """The answer to its webhook; None if it has none. Then its stream comes at once, and the stream's request is checked."""
+    new_stream: Callable[[], Stream]
+    caller: str = "From"
+    """The names of the webhook's fields."""
+    called: str = "To"
+    call_id: str = "CallSid"
+    chunk_frames: int = 1
+    """How many frames of 20 ms the vendor wants in a message."""
+    protocols: tuple[str, ...] = ()
+    """WebSocket subprotocols."""
+    follow_up: FollowUpAnswers | None = None
+    """What answers the question what follows a stream; None where the vendor does not ask: its calls cannot be transferred."""
+    is_password: bool = False
+    """Whether the secret is `user:password`, which the operator chose. If not, the vendor made it."""
+    signs_query: bool = True
+    """Whether the query of the webhook's address is signed with a POST, or comes with a password. If not, anybody who has
+    captured a webhook may send it to another query."""
+    signs_nonce: bool = False
+    """Whether each webhook is signed with a nonce of its own, also where the vendor sends it again."""
+
+
+_TWILIO = FieldMap()
+_TELNYX = FieldMap(
+    stream_id="stream_id",
+    names_stream=False,
+    call_id=("call_control_id", "call_session_id"),
+    media_format="media_format",
+    rate="sample_rate",
+    parameters="custom_parameters",
+)
+_PLIVO = FieldMap(
+    stream_id="streamId",
+    call_id=("callId",),
+    parameters="extra_headers",
+    play="playAudio",
+    play_tells_format=True,
+    mark="checkpoint",
+    mark_name_inside=False,
+    marks_reached=("playedStream", "played"),
+    clear="clearAudio",
+    send_keys="sendDTMF",
+)
+_EXOTEL = FieldMap(
+    stream_id="stream_sid",
+    call_id=("call_sid",),
+    media_format="media_format",
+    rate="sample_rate",
+    parameters="custom_parameters",
+    usual=AudioFormat(Encoding.L16, 8_000),
+)
+
+VENDORS: Mapping[str, Vendor] = MappingProxyType(
+    {
+        "twilio": Vendor(
+            "VOICEAGENT_TWILIO_TOKEN", signatures.twilio, answers.twiml, lambda: JsonStream(_TWILIO), follow_up=TWIML
+        ),
+        "signalwire": Vendor(
+            "VOICEAGENT_SIGNALWIRE_KEY", signatures.signalwire, answers.twiml, lambda: JsonStream(_TWILIO), follow_up=TWIML
+        ),
+        "telnyx": Vendor(
+            "VOICEAGENT_TELNYX_PUBLIC_KEY",
+            signatures.telnyx,
+            answers.texml,
+            lambda: JsonStream(_TELNYX),
+            signs_query=False,
+            follow_up=TWIML,
+        ),
+        "plivo": Vendor(
+            "VOICEAGENT_PLIVO_TOKEN",
+            signatures.plivo,
+            answers.plivo_xml,
+            lambda: JsonStream(_PLIVO),
+            call_id="CallUUID",
+            follow_up=PLIVO,
+            signs_nonce=True,
+        ),
+        "exotel": Vendor(
+            "VOICEAGENT_EXOTEL_PASSWORD",
+            signatures.basic,
+            answers.exotel_url,
+            lambda: JsonStream(_EXOTEL),
+            caller="CallFrom",
+            called="CallTo",
+            chunk_frames=5,
+            is_password=True,
+        ),
+        "vonage": Vendor(
+            "VOICEAGENT_VONAGE_SECRET",
+            signatures.vonage,
+            answers.ncco,
+            VonageStream,
+            caller="from",
+            called="to",
+            call_id="uuid",
+            signs_query=False,
+        ),
+        "jambonz": Vendor(
+            "VOICEAGENT_JAMBONZ_SECRET",
+            signatures.jambonz,
+            answers.listen,
+            JambonzStream,
+            caller="from",
+            called="to",
+            call_id="call_sid",
+            protocols=("audio.jambonz.org",),
+            follow_up=JAMBONZ,
+            signs_query=False,
+        ),
+        "asterisk": Vendor(
+            "VOICEAGENT_ASTERISK_PASSWORD",
+            signatures.basic,
+            None,
+            AsteriskStream,
+            caller="caller",
+            called="called",
+            call_id="call_id",
+            protocols=("media",),
+            is_password=True,
+        ),
+    }
+)
+"""The vendors by name. The name stands in the settings and in the paths of the routes."""
