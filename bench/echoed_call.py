@@ -15,7 +15,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.media.audio_cleaner import AudioCleaner, AudioCleaning
 from voiceagent.media.leg import InboundFrame
-from voiceagent.simulation.playout import Clause
+from voiceagent.simulation.playout import VirtualClause
 from voiceagent.stt.engine import SttEngine
 
 SENT_SAMPLES = SENT_HZ // 50
@@ -106,7 +106,7 @@ class EchoedCall(SpokenOver):
         spoken = tuple(ev.SpokenWord(word, at * each_ms, (at + 1) * each_ms) for at, word in enumerate(words))
         self.synthesised(action.reply_id, action.clause, spoken, duration_ms)
 
-    def sent(self, clause: Clause) -> None:
+    def sent(self, clause: VirtualClause) -> None:
         """See `VirtualCall.sent`."""
         super().sent(clause)
         end = round(clause.sent_ms * SENT_HZ / 1000)

@@ -13,7 +13,7 @@ import msgspec
 from voiceagent.evaluation.figures import Figure, at_most
 from voiceagent.guard.checks import Guards, load_guards
 from voiceagent.guard.settings import GuardSettings, OutputRules
-from voiceagent.guard.window import Checked, OutputWindow
+from voiceagent.guard.window import OutputWindow, WindowCheck
 from voiceagent.latency.percentiles import percentile
 
 CLAUSES = 20_000
@@ -36,7 +36,7 @@ async def measure(options: argparse.Namespace) -> Iterable[Figure]:
     guards = load_guards(GuardSettings(output=_rules()))
     replies = _replies()
     refused = sum([(await _spoken(guards, reply))[-1].verdict.blocked for reply in replies])
-    checks: list[Checked] = []
+    checks: list[WindowCheck] = []
     while len(checks) < CLAUSES:
         for reply in replies:
             checks += await _spoken(guards, reply)
@@ -67,7 +67,7 @@ def _replies() -> list[str]:
     return sorted({message["content"] for message in messages if message["role"] in ("assistant", "user") and message["content"]})
 
 
-async def _spoken(guards: Guards, reply: str) -> list[Checked]:
+async def _spoken(guards: Guards, reply: str) -> list[WindowCheck]:
     """A reply token by token; what came of each check."""
     window = OutputWindow(guards.output, guards.window_tokens)
     checks = []

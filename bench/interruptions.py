@@ -21,7 +21,7 @@ from bench.marked_server import RATE_HZ, TONES_HZ
 from bench.server import Server, running
 from voiceagent.audio.levels import dbfs
 from voiceagent.client.caller import AgentFrame, Caller
-from voiceagent.client.impairment import Impairment, Relay
+from voiceagent.client.impairment import ImpairedRelay, Impairment
 from voiceagent.errors import MediaError
 from voiceagent.evaluation.check_speech import held_out
 from voiceagent.evaluation.espeak import Espeak
@@ -194,7 +194,7 @@ async def _call(server: Server, measured: Measured, utterances: Sequence[Speech]
     tries = done = 0
     while done < count and tries < MAX_CONNECTIONS:
         listener.told.clear()
-        relay = Relay(Impairment(loss=loss, seed=seed + 1000 * tries)) if loss else None
+        relay = ImpairedRelay(Impairment(loss=loss, seed=seed + 1000 * tries)) if loss else None
         tries += 1
         try:
             async with Caller(server.url, relay=relay) as caller, asyncio.TaskGroup() as group:

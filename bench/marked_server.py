@@ -25,7 +25,7 @@ from voiceagent.guard.settings import GuardSettings, OutputRules
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.llm.engine import Generated, GeneratedText, HistoryLimits, KvCapacity, ToolSchema, Urgency
 from voiceagent.media.leg import Leg
-from voiceagent.media.webrtc.leg import WebRtcLeg
+from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg
 from voiceagent.models.registry import profile
 from voiceagent.resources import default_budgets_file
 from voiceagent.server.calls.admission import Admission
@@ -38,7 +38,7 @@ from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.tts.engine import SpeechChunk
-from voiceagent.tts.spoken_voice import Speech
+from voiceagent.tts.spoken_voice import AgentSpeech
 
 RATE_HZ = 24_000
 TONES_HZ = tuple(range(400, 3200, 200))
@@ -140,7 +140,7 @@ def service(max_calls: int) -> Service:
         engines = Engines(await asyncio.to_thread(load_stt, profile(PROFILE).stt), Numbered(), Tones())
         await engines.stt.transcribe(np.zeros(RATE_HZ, np.float32), final=True)
 
-        speech = Speech(SpeechSettings(written_forms=False), {}, ".", engines.tts)
+        speech = AgentSpeech(SpeechSettings(written_forms=False), {}, ".", engines.tts)
 
         def start_call(leg: Leg, call_id: str, session: dict[str, Any]) -> Call:
             return Call(call_id, leg, AgentParts(agent, engines, unguarded, speech, budgets), CallTools(ToolSet()))

@@ -14,7 +14,7 @@ from voiceagent.audio.resample import resample
 from voiceagent.errors import MediaError
 from voiceagent.evaluation.espeak import Espeak
 from voiceagent.media.playout import RATE_HZ
-from voiceagent.media.webrtc.leg import WebRtcLeg
+from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg
 
 SPEECH = "I can look up your order, tell you the weather, or book a table for you. What would you like me to do first?"
 SPEECH_RATE_HZ = 16_000

@@ -16,7 +16,7 @@ from bench.quiet import quiet_machine
 from bench.server import Server, running
 from voiceagent.evaluation.figures import Figure, at_least, at_most, plain
 from voiceagent.latency.budget_file import load_budgets
-from voiceagent.latency.budgets import Limits
+from voiceagent.latency.budgets import StageLimits
 from voiceagent.latency.percentiles import distribution, percentile
 from voiceagent.latency.spans import Stage
 from voiceagent.resources import default_budgets_file
@@ -130,7 +130,7 @@ def _rows(name: str, found: Profiled) -> Iterator[Figure]:
     yield at_most(f"{name}: calls that failed, one at a time", len(problems), 0, "")
 
 
-def _ladder_rows(name: str, at_once: dict[int, Asked], limits: Limits) -> Iterator[Figure]:
+def _ladder_rows(name: str, at_once: dict[int, Asked], limits: StageLimits) -> Iterator[Figure]:
     within: list[int] = []
     for calls, asked in at_once.items():
         label = f"{name}, {calls} at once"

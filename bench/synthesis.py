@@ -24,7 +24,7 @@ from voiceagent.errors import ModelError
 from voiceagent.evaluation.figures import Figure, at_least, at_most
 from voiceagent.latency.percentiles import percentile
 from voiceagent.resources import bundled_models_dir
-from voiceagent.tts.chunks import ChunkedVoice, Sentence, signal_to_noise_db
+from voiceagent.tts.chunks import ChunkedSentence, ChunkedVoice, signal_to_noise_db
 from voiceagent.tts.piper import PiperEngine, PiperOptions
 from voiceagent.tts.split import split
 
@@ -213,13 +213,13 @@ def likeness_rows(name: str, path: Path) -> list[Figure]:
         silent = inputs(0.0, 0.0)
         still.append(signal_to_noise_db(uncut.run(None, silent)[0].reshape(-1), joined(chunked.begin(silent))))
         tensors = chunked.begin(inputs(config.noise_scale, config.noise_w_scale)).tensors
-        noisy.append(signal_to_noise_db(Sentence(chunked, tensors).whole(), joined(Sentence(chunked, tensors))))
+        noisy.append(signal_to_noise_db(ChunkedSentence(chunked, tensors).whole(), joined(ChunkedSentence(chunked, tensors))))
     return [
         at_least(f"{name}: joined chunks against the uncut voice, lowest SNR", min(still), 40, "dB"),
         at_least(f"{name}: joined chunks against one latent decoded at once, lowest SNR", min(noisy), 40, "dB"),
     ]
 
 
-def joined(sentence: Sentence) -> NDArray[np.float32]:
+def joined(sentence: ChunkedSentence) -> NDArray[np.float32]:
     """All chunks of a sentence, shape (samples,)."""
     return np.concatenate(list(sentence.chunks()))

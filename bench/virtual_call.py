@@ -27,8 +27,8 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.guard.checks import load_guards
 from voiceagent.media.leg import InboundFrame
-from voiceagent.settings.agent import AgentConfig, Phrases
-from voiceagent.simulation.playout import Clause
+from voiceagent.settings.agent import AgentConfig, PhraseSettings
+from voiceagent.simulation.playout import VirtualClause
 from voiceagent.simulation.virtual_call import VirtualCall
 from voiceagent.stt.engine import SttEngine
 from voiceagent.stt.hypothesis import Hypothesis
@@ -168,7 +168,7 @@ class SpokenOver(VirtualCall):
     def __init__(self, engine: SttEngine, manners: Manners | None = None, *, reply: str = REPLY) -> None:
         """`manners`: the agent's, where they are not the default."""
         self._engine = engine
-        self._agent = AgentConfig(phrases=Phrases(greeting=reply))
+        self._agent = AgentConfig(phrases=PhraseSettings(greeting=reply))
         rules = rules_of(self._agent, ToolSet())
         super().__init__(rules if manners is None else msgspec.structs.replace(rules, manners=manners))
         self._checks = load_guards(self._agent.guard).input
@@ -248,7 +248,7 @@ class SpokenOver(VirtualCall):
             case act.DiscardUtterance(utterance_id):
                 self._hearing.discard(utterance_id)
 
-    def sent(self, clause: Clause) -> None:
+    def sent(self, clause: VirtualClause) -> None:
         """See `VirtualCall.sent`."""
         self._levels[-1] = self._level
 

@@ -16,7 +16,7 @@ from voiceagent.evaluation.figures import Figure, at_least, at_most
 from voiceagent.latency.percentiles import percentile
 from voiceagent.models.registry import resolve
 from voiceagent.stt.whisper import WhisperEngine, create
-from voiceagent.telephone.features.answering_machine import AnsweringMachine, Verdict
+from voiceagent.telephone.features.answering_machine import AnsweringMachine, MachineVerdict
 from voiceagent.turn_taking.languages import language
 from voiceagent.vad.detector import DetectorOptions, SpeechDetector
 
@@ -43,7 +43,7 @@ class Heard:
     """What became of one greeting."""
 
     greeting: Greeting
-    verdict: Verdict
+    verdict: MachineVerdict
     reason: str
     told_ms: float = 0.0
     records_ms: float = 0.0
@@ -53,7 +53,7 @@ class Heard:
     @property
     def is_right(self) -> bool:
         """Whether a machine, and nobody else, was taken for one."""
-        return self.greeting.is_machine == (self.verdict is Verdict.MACHINE)
+        return self.greeting.is_machine == (self.verdict is MachineVerdict.MACHINE)
 
 
 async def measure(options: argparse.Namespace) -> Iterable[Figure]:
@@ -73,7 +73,7 @@ async def hear(engine: WhisperEngine, greeting: Greeting) -> Heard:
     """One greeting in virtual time: words are there as soon as they are decoded."""
     machine = AnsweringMachine((language(greeting.language).phone,))
     detector = SpeechDetector(DetectorOptions(preroll_ms=400.0))
-    heard = Heard(greeting, Verdict.UNDECIDED, "")
+    heard = Heard(greeting, MachineVerdict.UNDECIDED, "")
     utterance: list[np.ndarray] = []
     number, since, paused, first_ms = 0, 0, True, 0.0
     for at, frame in enumerate(greeting.audio.reshape(-1, 320)):
@@ -101,7 +101,7 @@ async def hear(engine: WhisperEngine, greeting: Greeting) -> Heard:
         began = time.perf_counter()
         machine.listen(frame)
         heard.frame_us.append((time.perf_counter() - began) * 1e6)
-        if machine.verdict is Verdict.MACHINE and not heard.told_ms:
+        if machine.verdict is MachineVerdict.MACHINE and not heard.told_ms:
             heard.told_ms = now_ms - first_ms
         if machine.records and not heard.records_ms:
             heard.records_ms = now_ms

@@ -31,8 +31,8 @@ from voiceagent.media.audio_cleaner import check_cleaning
 from voiceagent.media.leg import Leg
 from voiceagent.media.webrtc import first_call
 from voiceagent.media.webrtc.ice import IceServers
-from voiceagent.media.webrtc.leg import WebRtcLeg
 from voiceagent.media.webrtc.ports import MediaPorts
+from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg
 from voiceagent.models.choice import profile_of, registry_of
 from voiceagent.models.fitness import unfit
 from voiceagent.models.languages import foreign_models
@@ -70,7 +70,7 @@ from voiceagent.telephone.streams.lines import Telephone
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.tool import Tool
 from voiceagent.tools.toolset import ToolSet
-from voiceagent.tts.spoken_voice import Speech
+from voiceagent.tts.spoken_voice import AgentSpeech
 from voiceagent.turn_taking.languages import LANGUAGES, language
 from voiceagent.turn_taking.spoken_language import AUTO
 
@@ -294,7 +294,7 @@ def _call_tools(agents: ToolSet, session: dict[str, object], legs: Sequence[Tool
     return tools
 
 
-def _speech(agent: AgentConfig, engines: Engines) -> Speech:
+def _speech(agent: AgentConfig, engines: Engines) -> AgentSpeech:
     """How the agent speaks. Raises ConfigError."""
     first = agent.spoken_languages[0]
     phrases, own = agent.phrases, language(first).sayings
@@ -303,7 +303,7 @@ def _speech(agent: AgentConfig, engines: Engines) -> Speech:
         said = getattr(phrases, name)
         by_name[name] = getattr(own, name) if said is None else said
     by_name.update((filler, filler) for filler in (own.fillers if phrases.fillers is None else phrases.fillers))
-    return Speech(agent.speech, by_name, agent.base_dir, engines.tts, first, engines.voices)
+    return AgentSpeech(agent.speech, by_name, agent.base_dir, engines.tts, first, engines.voices)
 
 
 def _require_words_for_yes(code: str, tools: ToolSet) -> None:

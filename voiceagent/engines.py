@@ -33,7 +33,7 @@ SERVER_VARIABLE = "VOICEAGENT_LLM_URL"
 OURS = {
     "stt": {"faster-whisper": "voiceagent.stt.whisper"},
     "llm": {
-        "embedded": "voiceagent.llm.embedded.engine",
+        "embedded": "voiceagent.llm.embedded.embedded",
         "openai": "voiceagent.llm.servers.openai",
         "vllm": "voiceagent.llm.servers.vllm",
     },

@@ -6,14 +6,14 @@ from __future__ import annotations
 import aiohttp
 
 from voiceagent.client.caller import Caller
-from voiceagent.client.signalling import Answered
+from voiceagent.client.signalling import SignallingAnswer
 from voiceagent.errors import MediaError
 
 
 class SmallWebRtcCaller(Caller):
     """Calls a Pipecat bot: the offer goes as JSON to `/api/offer`, no candidate follows it."""
 
-    async def _answer_to(self, offer: str) -> Answered:
+    async def _answer_to(self, offer: str) -> SignallingAnswer:
         target = f"{self.url}/api/offer"
         try:
             async with (
@@ -22,6 +22,6 @@ class SmallWebRtcCaller(Caller):
             ):
                 if response.status != 200:
                     raise MediaError(f"{target}: the server refused the call ({response.status}): {await response.text():.200}")
-                return Answered(response.status, str((await response.json())["sdp"]), "")
+                return SignallingAnswer(response.status, str((await response.json())["sdp"]), "")
         except (aiohttp.ClientError, KeyError, ValueError) as error:
             raise MediaError(f"{target}: no answer ({error or type(error).__name__}); expected a JSON object with SDP") from error

@@ -23,7 +23,7 @@ from models.train.turns.draw import BASE_RATE, Word, hesitation_factor
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.engines import grounded
 from voiceagent.errors import EngineError
-from voiceagent.llm.embedded.engine import EmbeddedEngine
+from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.embedded.options import EmbeddedOptions
 from voiceagent.llm.engine import LlmEngine
 from voiceagent.models.registry import profile, resolve

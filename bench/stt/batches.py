@@ -18,7 +18,7 @@ from bench.stt.shapes import END_OF_TEXT, MEL_BANDS, SHAPES, START, random_whisp
 from bench.stt.speech import Spoken
 from bench.stt.streaming import Listener
 from voiceagent.evaluation.figures import Figure
-from voiceagent.stt.hypothesis import Hypothesis, Window
+from voiceagent.stt.hypothesis import DecodeWindow, Hypothesis
 from voiceagent.stt.whisper import WhisperEngine
 
 RATE_HZ = 16_000
@@ -31,7 +31,7 @@ SHAPE_TOKENS = 12
 def cost_of_eight(engine: WhisperEngine, audios: Sequence[NDArray[np.int16]]) -> list[Figure]:
     """One run of eight windows of two seconds against eight runs, in CPU time: the bundled model, and the base shape."""
     windows = [
-        Window(audio[: 2 * RATE_HZ].astype(np.float32) / np.float32(32768)) for audio in audios if len(audio) >= 2 * RATE_HZ
+        DecodeWindow(audio[: 2 * RATE_HZ].astype(np.float32) / np.float32(32768)) for audio in audios if len(audio) >= 2 * RATE_HZ
     ][:WINDOWS]
     together = _cpu_ms(lambda: engine.decoder.decode(windows))
     alone = _cpu_ms(lambda: [engine.decoder.decode([window]) for window in windows])
@@ -52,7 +52,7 @@ async def streams_at_once(engine: WhisperEngine, utterances: Sequence[Spoken]) -
     sizes: list[int] = []
     decode = engine.decoder.decode
 
-    def counted(windows: Sequence[Window]) -> list[Hypothesis]:
+    def counted(windows: Sequence[DecodeWindow]) -> list[Hypothesis]:
         sizes.append(len(windows))
         return decode(windows)
 

@@ -13,7 +13,7 @@ import numpy as np
 from bench.stt.speech import RATE_HZ, Spoken
 from bench.stt.spelling import word_errors
 from voiceagent.stt.decoder import BatchDecoder
-from voiceagent.stt.hypothesis import Window
+from voiceagent.stt.hypothesis import DecodeWindow
 from voiceagent.stt.short_whisper import MAX_FRAMES, MICRO_MIN_FRAMES, Fill, ShortWhisper
 
 LEAD_S, TAIL_S = 0.1, 0.2
@@ -66,7 +66,7 @@ def heard(
             model.margin_frames, model.margin_fill = setting.margin_frames, setting.margin_fill
             model.min_frames, model.step_frames = setting.min_frames, setting.step_frames
             began_s = time.process_time()
-            (hypothesis,) = decoder.decode([Window(audio)])
+            (hypothesis,) = decoder.decode([DecodeWindow(audio)])
             result = found[setting.name]
             result.cpu_ms.append((time.process_time() - began_s) * 1000)
             result.pairs.append((spoken.text, hypothesis.text))

@@ -14,7 +14,7 @@ from bench.stt.speech import RATE_HZ, Spoken
 from voiceagent.evaluation import not_speech, sudden_sounds
 from voiceagent.stt.decoder import BatchDecoder
 from voiceagent.stt.gates import GateLimits, rejection
-from voiceagent.stt.hypothesis import Hypothesis, Window
+from voiceagent.stt.hypothesis import DecodeWindow, Hypothesis
 
 LEVELS_DB = (-40.0, -20.0)
 SECONDS = (1.0, 3.0)
@@ -44,7 +44,7 @@ def sounds(seed: int, each: int) -> Iterator[NDArray[np.float32]]:
 
 def of_sounds(decoder: BatchDecoder, audios: Sequence[NDArray[np.float32]]) -> list[Judged]:
     """The transcripts of sounds, those without a word left out."""
-    judged = [Judged(decoder.decode([Window(audio)])[0], len(audio) * 1000 / RATE_HZ) for audio in audios]
+    judged = [Judged(decoder.decode([DecodeWindow(audio)])[0], len(audio) * 1000 / RATE_HZ) for audio in audios]
     return [each for each in judged if each.hypothesis.words]
 
 
@@ -52,6 +52,6 @@ def of_speech(decoder: BatchDecoder, utterances: Sequence[Spoken]) -> list[Judge
     """The transcripts of speech."""
     audios = [np.pad(spoken.audio.astype(np.float32) / np.float32(32768), (RATE_HZ // 10, RATE_HZ // 5)) for spoken in utterances]
     return [
-        Judged(decoder.decode([Window(audio)])[0], len(spoken.audio) * 1000 / RATE_HZ)
+        Judged(decoder.decode([DecodeWindow(audio)])[0], len(spoken.audio) * 1000 / RATE_HZ)
         for audio, spoken in zip(audios, utterances, strict=True)
     ]

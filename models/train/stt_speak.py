@@ -30,7 +30,7 @@ from models.train.domain import Unit
 from models.train.general_english import plain_sentence, word_salad
 from models.train.short_turns import short_turn
 from models.train.stt_corpus import SAMPLE_RATE_HZ, Clip, Label, write_shard
-from voiceagent.evaluation.espeak import Espeak, Speech, variants
+from voiceagent.evaluation.espeak import Espeak, SynthesisedText, variants
 
 HELD_OUT_VARIANTS = ("f4", "m5", "Alicia", "Michael", "victor", "steph2")
 _UNFIT = {"whisper", "whisperf", "croak", "UniRobot", "Demonic", "kaukovalta", "fast", "anikaRobot", "Tweaky", "Storm"}
@@ -102,7 +102,7 @@ def through_opus(rng: random.Random, audio: npt.NDArray[np.int16]) -> npt.NDArra
     return np.pad(joined, (0, len(audio) - len(joined)))
 
 
-def unit_spans(speech: Speech, text: str, owners: list[int], scale: float) -> tuple[tuple[int, int], ...]:
+def unit_spans(speech: SynthesisedText, text: str, owners: list[int], scale: float) -> tuple[tuple[int, int], ...]:
     """When each unit is said, from espeak-ng's word events; `scale` takes its samples to ours."""
     offsets = np.cumsum([0, *[len(word) + 1 for word in text.split(" ")]])[:-1]
     speech_end = len(speech.samples)

@@ -22,8 +22,8 @@ from tests.attacks.figures import at_most, hold
 from tests.attacks.packets import serving, short_log, unhandled_errors
 from tests.media.conftest import listen, tone
 from voiceagent.client.caller import Caller
-from voiceagent.media.webrtc.leg import WebRtcLeg
 from voiceagent.media.webrtc.sctp_screen import MAX_STREAMS, MAX_TSNS_AHEAD
+from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg
 
 LIMITED_WITHIN_S = 2.0
 

@@ -17,7 +17,7 @@ from tests.attacks.packets import FORGED_RECORDS, Foreigners, foreign_packet, se
 from tests.media.conftest import echo, listen, tone
 from tests.server_process import running_server
 from voiceagent.client.caller import AgentFrame, Caller
-from voiceagent.client.impairment import Address, Impairment, Relay
+from voiceagent.client.impairment import Address, ImpairedRelay, Impairment
 
 
 async def echoed_frames(caller: Caller) -> int:
@@ -49,7 +49,7 @@ async def test_a_call_comes_up_and_goes_on_among_foreign_packets(seed: int) -> N
     assert errors == []
 
 
-class SpoofingRelay(Relay):
+class SpoofingRelay(ImpairedRelay):
     """Sends `forged` from the caller's own address, after each packet of the first `packets`."""
 
     def __init__(self, forged: bytes, packets: int) -> None:
@@ -81,7 +81,7 @@ async def test_noise_from_the_callers_own_address_does_not_end_the_call() -> Non
     """RTP and RTCP that no key opens, DTLS that none made, malformed STUN: after the set-up, thousands of them."""
     chance = random.Random(7)
     errors = await unhandled_errors()
-    relay = Relay(Impairment())
+    relay = ImpairedRelay(Impairment())
     async with asyncio.timeout(30), serving(echo) as server:
         with short_log():
             async with Caller(server.url, relay=relay) as caller:

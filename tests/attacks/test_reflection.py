@@ -15,11 +15,11 @@ from tests.attacks.packets import serving, short_log, stun_request
 from tests.media.conftest import tone
 from tests.media.test_connections import offer_of
 from voiceagent.client.caller import Caller
-from voiceagent.client.impairment import Address, Impairment, Relay, _Side
+from voiceagent.client.impairment import Address, ImpairedRelay, Impairment, _Side
 from voiceagent.errors import MediaError
-from voiceagent.media.webrtc.datagram_gate import AMPLIFICATION, MAX_ADDRESSES, Budget, Gate
-from voiceagent.media.webrtc.leg import WebRtcLeg
+from voiceagent.media.webrtc.datagram_gate import AMPLIFICATION, MAX_ADDRESSES, Budget, DatagramGate
 from voiceagent.media.webrtc.session_description import MAX_CANDIDATES, is_usable_host, read_offer
+from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg
 
 UFRAGS = ("abcd", "u" * 64, "u" * 256)
 
@@ -198,7 +198,7 @@ async def test_credentials_keep_to_the_standard(name: str, value: str, said: str
 
 def test_silent_addresses_leave_two_thirds_for_those_that_called() -> None:
     budget = Budget(1000)
-    gate = Gate(budget)
+    gate = DatagramGate(budget)
     for port in range(1, 100):
         gate.may_send(("192.0.2.1", port), 100)
     assert budget.sent_bytes == 1000
@@ -212,7 +212,7 @@ def test_silent_addresses_leave_two_thirds_for_those_that_called() -> None:
 
 
 def test_addresses_that_called_are_forgotten_but_not_the_one_in_use() -> None:
-    gate = Gate(Budget(1000))
+    gate = DatagramGate(Budget(1000))
     in_use = ("192.0.2.1", 1)
     forgotten = [gate.check_received(("192.0.2.1", port), 80, {in_use}) for port in range(1, 1000)]
     assert forgotten[MAX_ADDRESSES] == ("192.0.2.1", 2)
@@ -220,7 +220,7 @@ def test_addresses_that_called_are_forgotten_but_not_the_one_in_use() -> None:
     assert sum(gate.knows(("192.0.2.1", port)) for port in range(1, 1000)) == MAX_ADDRESSES
 
 
-class LossyChecks(Relay):
+class LossyChecks(ImpairedRelay):
     """Loses only STUN."""
 
     def _impair(self, direction: str, side: _Side, data: bytes, to: Address) -> None:

@@ -16,7 +16,7 @@ from tests.attacks.loop_time import LIMIT_MS, loop_time
 from tests.llm.faulty_server import faulty_server
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
-from voiceagent.llm.embedded.engine import EmbeddedEngine
+from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.engine import LlmEngine
 from voiceagent.llm.servers.openai import OpenAiEngine
 from voiceagent.llm.servers.openai_options import OpenAiOptions

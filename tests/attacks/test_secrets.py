@@ -24,7 +24,7 @@ from voiceagent.addresses import shown
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.context.retrieval import Retrieval
-from voiceagent.context.sources import Asked, Sources
+from voiceagent.context.sources import LimitedSource, Sources
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Chunk
 from voiceagent.logs import Redacting
@@ -237,7 +237,7 @@ async def test_a_source_of_context_that_fails_is_logged_without_its_secrets(
             raise OSError(f"{url} says no to planted-model-key")
             yield Chunk("", "")
 
-    sources = Sources([Asked("search", Failing(), 3, 500.0)])
+    sources = Sources([LimitedSource("search", Failing(), 3, 500.0)])
     async with asyncio.TaskGroup() as group:
         start = lambda owner, work: group.create_task(work)  # noqa: E731
         retrieval = Retrieval(sources, 5000.0, lambda: 0.0, start, lambda event: None)

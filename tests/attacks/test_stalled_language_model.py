@@ -24,8 +24,8 @@ from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
-from voiceagent.llm.embedded.engine import EmbeddedEngine
-from voiceagent.llm.embedded.jobs import Conversation, KvCache
+from voiceagent.llm.embedded.embedded import EmbeddedEngine
+from voiceagent.llm.embedded.jobs import KvCache, WorkerConversation
 from voiceagent.llm.engine import Generated, GeneratedText, LlmEngine, ToolSchema, Urgency
 from voiceagent.llm.servers.fallback import FallbackEngine
 from voiceagent.llm.servers.openai import OpenAiEngine
@@ -140,7 +140,7 @@ async def test_an_embedded_model_that_hangs_says_so_and_still_ends(monkeypatch: 
                 woken.wait(20)
             self._generator.generate_next_token()
 
-    def hanging(conversation: Conversation) -> KvCache:
+    def hanging(conversation: WorkerConversation) -> KvCache:
         cache = make(conversation)
         cache.generator = Hanging(cache.generator)  # type: ignore[assignment]  # it has all that is used of a Generator
         return cache

@@ -20,7 +20,7 @@ import pytest
 from tests.attacks.figures import at_most, hold
 from tests.attacks.raw_http import address_of, connected, guarded_server, readiness
 from tests.server_process import ServerProcess, running_server
-from voiceagent.client.caller import Caller, ServerEvent
+from voiceagent.client.caller import Caller, ReceivedEvent
 from voiceagent.errors import MediaError
 
 CALLS = 16
@@ -47,7 +47,7 @@ def slow_clients(url: str) -> list[socket.socket]:
 
 
 @asynccontextmanager
-async def calls_up(url: str, count: int) -> AsyncIterator[list[asyncio.Task[ServerEvent]]]:
+async def calls_up(url: str, count: int) -> AsyncIterator[list[asyncio.Task[ReceivedEvent]]]:
     """So many calls; of each, the event with which it ends."""
     async with AsyncExitStack() as stack:
         ends = []
@@ -73,7 +73,7 @@ async def connected_caller(url: str) -> Caller:
                 return caller
 
 
-async def end_of(caller: Caller, began: asyncio.Event) -> ServerEvent:
+async def end_of(caller: Caller, began: asyncio.Event) -> ReceivedEvent:
     async for event in caller.events():
         began.set()
         if event.type == "voiceagent.call_ended":

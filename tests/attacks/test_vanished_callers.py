@@ -16,7 +16,7 @@ from tests.attacks.packets import record, serving
 from tests.media.conftest import MediaServer, tone
 from tests.media.test_connections import offer_of, settled
 from voiceagent.client.caller import Caller
-from voiceagent.client.impairment import Address, Impairment, Relay, _Side
+from voiceagent.client.impairment import Address, ImpairedRelay, Impairment, _Side
 from voiceagent.client.signalling import answer_to
 from voiceagent.errors import MediaError
 
@@ -24,7 +24,7 @@ CONNECT_S = 5.0
 FREED_S = 10.0
 
 
-class Filter(Relay):
+class Filter(ImpairedRelay):
     """Lets through only what `passes` says, by a packet's first byte."""
 
     def __init__(self, passes: Callable[[int], bool] = lambda first: True) -> None:

@@ -17,7 +17,7 @@ from openai.types.chat import ChatCompletionToolParam, ChatCompletionUserMessage
 from bench.llm_server import MODEL, Slots, listening, read_messages
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import ProtocolError
-from voiceagent.llm.embedded.engine import EmbeddedEngine
+from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.engine import GeneratedText, ToolSchema
 from voiceagent.llm.servers.openai import OpenAiEngine
 from voiceagent.llm.servers.openai_options import OpenAiOptions

@@ -10,7 +10,7 @@ from bench.starter.judging import judge_absent, judge_calls, judge_fact, same, v
 from bench.starter.normal import heard_as, words
 from bench.starter.talk import Talk
 from bench.starter.transcript import transcript
-from voiceagent.llm.embedded.engine import EmbeddedEngine
+from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.models.registry import resolve
 
 SPLITS = ("dev", "held_out")

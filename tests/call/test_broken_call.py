@@ -22,7 +22,7 @@ from voiceagent.settings.agent import AgentConfig
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
-from voiceagent.tts.spoken_voice import Speech
+from voiceagent.tts.spoken_voice import AgentSpeech
 
 
 class BreakingLeg(SilentLeg):
@@ -70,7 +70,7 @@ class StuckLeg(BreakingLeg):
 
 
 def call_on(leg: SilentLeg, engine: Any) -> Call:
-    guards, speech = load_guards(GuardSettings()), Speech(SpeechSettings(), {}, ".", engine)
+    guards, speech = load_guards(GuardSettings()), AgentSpeech(SpeechSettings(), {}, ".", engine)
     budgets = load_budgets(default_budgets_file())
     parts = AgentParts(AgentConfig(), Engines(engine, engine, engine), guards, speech, budgets)
     return Call("rtc_1", leg, parts, CallTools(ToolSet()))

@@ -21,11 +21,11 @@ from voiceagent.latency.budget_file import load_budgets
 from voiceagent.media.audio_cleaner import AudioCleaning
 from voiceagent.media.webrtc.ports import MediaSettings
 from voiceagent.resources import default_budgets_file
-from voiceagent.settings.agent import AgentConfig, Phrases
+from voiceagent.settings.agent import AgentConfig, PhraseSettings
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
-from voiceagent.tts.spoken_voice import Speech
+from voiceagent.tts.spoken_voice import AgentSpeech
 
 
 class HastyLeg(SilentLeg):
@@ -64,7 +64,7 @@ class NoisyLeg(SilentLeg):
 
 def call_of(leg: SilentLeg, agent: AgentConfig, asked: JsonObject | None = None) -> Call:
     engine = cast(Any, IdleEngine())
-    speech = Speech(SpeechSettings(), {}, ".", engine)
+    speech = AgentSpeech(SpeechSettings(), {}, ".", engine)
     engines, guards = Engines(engine, engine, engine), load_guards(GuardSettings())
     budgets = load_budgets(default_budgets_file())
     return Call("rtc_1", leg, AgentParts(agent, engines, guards, speech, budgets), CallTools(ToolSet()), asked=asked)
@@ -72,7 +72,7 @@ def call_of(leg: SilentLeg, agent: AgentConfig, asked: JsonObject | None = None)
 
 async def test_a_leg_is_cleaned_as_its_kind_is_set_and_as_its_client_asks() -> None:
     leg = NoisyLeg()
-    agent = AgentConfig(phrases=Phrases(greeting=""), media=MediaSettings(webrtc=AudioCleaning(echo_cancellation=True)))
+    agent = AgentConfig(phrases=PhraseSettings(greeting=""), media=MediaSettings(webrtc=AudioCleaning(echo_cancellation=True)))
     assert await call_of(leg, agent).run() == "closed"
     assert leg.began == AudioCleaning(echo_cancellation=True)
     assert leg.cleaner.settings == AudioCleaning(echo_cancellation=True, noise_suppression=True)
@@ -99,13 +99,13 @@ async def test_noise_reduction_that_comes_with_an_offer_is_shown_and_done(wanted
     leg = ToldLeg()
     media = MediaSettings(webrtc=AudioCleaning(echo_cancellation=True, noise_suppression=wanted is None))
     asked = {"audio": {"input": {"noise_reduction": wanted}}}
-    await call_of(leg, AgentConfig(phrases=Phrases(greeting=""), media=media), asked).run()
+    await call_of(leg, AgentConfig(phrases=PhraseSettings(greeting=""), media=media), asked).run()
     assert leg.told[0]["session"]["audio"]["input"]["noise_reduction"] == wanted
     assert leg.cleaner.settings == AudioCleaning(echo_cancellation=True, noise_suppression=wanted is not None)
 
 
 async def test_messages_that_come_together_are_answered_one_a_turn_of_the_event_loop() -> None:
     leg = HastyLeg()
-    assert await call_of(leg, AgentConfig(phrases=Phrases(greeting=""))).run() == "closed"
+    assert await call_of(leg, AgentConfig(phrases=PhraseSettings(greeting=""))).run() == "closed"
     assert len(leg.answered) == 20
     assert all(earlier < later for earlier, later in itertools.pairwise(leg.answered))

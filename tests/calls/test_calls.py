@@ -12,7 +12,7 @@ from tests.calls.conftest import Said
 from tests.server_process import ServerProcess
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
-from voiceagent.client.impairment import Impairment, Relay
+from voiceagent.client.impairment import ImpairedRelay, Impairment
 from voiceagent.conversation.actions import End
 from voiceagent.conversation.replay import replay
 from voiceagent.store.event_log import event_logs_dir, find_log, read_log
@@ -30,7 +30,7 @@ NETWORKS = {
 @pytest.mark.parametrize("network", NETWORKS)
 async def test_a_spoken_request_runs_a_tool_and_is_answered_aloud(server: ServerProcess, said: Said, network: str) -> None:
     impairment = NETWORKS[network]
-    caller = Caller(server.url, relay=Relay(impairment) if impairment else None)
+    caller = Caller(server.url, relay=ImpairedRelay(impairment) if impairment else None)
     async with caller, Dialogue(caller) as dialogue:
         assert await dialogue.wait_greeting() == "Hello, how can I help you?"
         (turn,) = await dialogue.turn(WEATHER, *await said(WEATHER))
@@ -49,7 +49,7 @@ async def test_an_interruption_stops_the_reply_and_history_keeps_what_was_heard(
     server: ServerProcess, said: Said, network: str
 ) -> None:
     impairment = NETWORKS[network]
-    caller = Caller(server.url, relay=Relay(impairment) if impairment else None)
+    caller = Caller(server.url, relay=ImpairedRelay(impairment) if impairment else None)
     async with caller, Dialogue(caller) as dialogue:
         await dialogue.wait_greeting()
         pcm, rate_hz = await said(LONG)

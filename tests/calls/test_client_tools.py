@@ -12,7 +12,7 @@ from aiortc import RTCConfiguration, RTCPeerConnection
 
 from tests.calls.conftest import Said
 from tests.server_process import ServerProcess, running_server
-from voiceagent.client.caller import Caller, ServerEvent
+from voiceagent.client.caller import Caller, ReceivedEvent
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.resources import demo_agent_file
 from voiceagent.settings.agent import load_agent
@@ -38,11 +38,11 @@ def offered() -> list[dict[str, Any]]:
     return [{"type": "function", **schema["function"]} for schema in ToolSet.from_config(agent.tools, agent.base_dir).schemas()]
 
 
-def asked_for(event: ServerEvent) -> bool:
+def asked_for(event: ReceivedEvent) -> bool:
     return event.type == "response.output_item.done" and event.data["item"]["type"] == "function_call"
 
 
-async def offer(dialogue: Dialogue, tools: list[dict[str, Any]]) -> ServerEvent:
+async def offer(dialogue: Dialogue, tools: list[dict[str, Any]]) -> ReceivedEvent:
     since = dialogue.event_count
     dialogue.caller.send_event({"type": "session.update", "session": {"tools": tools}})
     return await dialogue.wait_event(lambda event: event.type == "session.updated", since, "the new session")

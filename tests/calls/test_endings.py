@@ -13,7 +13,7 @@ from tests.calls.conftest import Said
 from tests.server_process import ServerProcess, running_server
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
-from voiceagent.client.impairment import Impairment, Relay
+from voiceagent.client.impairment import ImpairedRelay, Impairment
 from voiceagent.errors import MediaError
 
 
@@ -39,7 +39,7 @@ async def test_a_closed_tab_frees_the_call(server: ServerProcess) -> None:
 
 
 async def test_a_lost_network_frees_the_call(server: ServerProcess) -> None:
-    relay = Relay(Impairment())
+    relay = ImpairedRelay(Impairment())
     caller = Caller(server.url, relay=relay)
     async with caller, Dialogue(caller) as dialogue:
         await dialogue.wait_greeting()

@@ -8,22 +8,24 @@ import pytest
 
 from voiceagent.capacity.accelerators import Accelerator, accelerator, accelerators
 from voiceagent.capacity.models import find_model
-from voiceagent.capacity.plan import Behaviour, Limit, Machine, Plan, SpeechCost, check_behaviour, plan
+from voiceagent.capacity.plan import Behaviour, CapacityPlan, Limit, Machine, SpeechCost, check_behaviour, plan
 from voiceagent.errors import ConfigError
-from voiceagent.latency.budgets import Limits
+from voiceagent.latency.budgets import StageLimits
 from voiceagent.latency.spans import Stage
 
-BUDGET = {Stage.LLM_INTER_TOKEN: Limits(15, 40, 80), Stage.LLM_TTFT: Limits(80, 200, 500)}
+BUDGET = {Stage.LLM_INTER_TOKEN: StageLimits(15, 40, 80), Stage.LLM_TTFT: StageLimits(80, 200, 500)}
 LLAMA = find_model("llama-3.1-8b").shape
 SPEECH = SpeechCost(0.1, 0.1)
 L40S = accelerators()["l40s"]
 
 
-def planned(card: Accelerator = L40S, behaviour: Behaviour | None = None, speech: SpeechCost = SPEECH, **machine: float) -> Plan:
+def planned(
+    card: Accelerator = L40S, behaviour: Behaviour | None = None, speech: SpeechCost = SPEECH, **machine: float
+) -> CapacityPlan:
     return plan(LLAMA, Machine(card, **machine), behaviour or Behaviour(), BUDGET, speech)  # type: ignore[arg-type]  # fields of several types
 
 
-def limit(made: Plan, name: str) -> Limit:
+def limit(made: CapacityPlan, name: str) -> Limit:
     return next(limit for limit in made.limits if limit.name == name)
 
 
@@ -102,7 +104,7 @@ def test_what_is_not_measured_binds_nothing_and_says_so() -> None:
 def test_a_wider_budget_never_fits_fewer_calls() -> None:
     counts = []
     for factor in (0.5, 1, 2, 4):
-        budget = {stage: Limits(a.p50_ms * factor, a.p95_ms * factor, a.p99_ms * factor) for stage, a in BUDGET.items()}
+        budget = {stage: StageLimits(a.p50_ms * factor, a.p95_ms * factor, a.p99_ms * factor) for stage, a in BUDGET.items()}
         made = plan(LLAMA, Machine(L40S), Behaviour(), budget, SPEECH)
         counts.append([limit(made, name).calls or 0 for name in ("memory", "prefill")])
     assert counts == sorted(counts)

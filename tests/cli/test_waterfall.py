@@ -10,7 +10,7 @@ from rich.console import Console
 from voiceagent.cli.waterfall import waterfall
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.spans import Span, Stage, TurnReport
-from voiceagent.latency.wait import Part, Wait, Work, split
+from voiceagent.latency.wait import Wait, WaitCause, WaitInterval, split
 from voiceagent.realtime.turn import turn_measured
 
 LIMITS = {Stage.LLM_TTFT: 100.0, Stage.VOICE_TO_VOICE: 1000.0, Stage.BARGE_IN_STOP: 180.0}
@@ -20,12 +20,12 @@ WAIT = Wait(
         5000.0,
         6430.0,
         [
-            Work(Part.ENDPOINT, 5000.0, 5200.004),
-            Work(Part.LLM_TTFT, 5100.0, 5500.0),
-            Work(Part.TOOL, 5500.0, 5800.0),
-            Work(Part.LLM_TTFT, 5800.0, 6100.0),
-            Work(Part.LLM_WRITING, 6100.0, 6250.0),
-            Work(Part.TTS_FIRST_AUDIO, 6250.0, 6400.0),
+            WaitInterval(WaitCause.ENDPOINT, 5000.0, 5200.004),
+            WaitInterval(WaitCause.LLM_TTFT, 5100.0, 5500.0),
+            WaitInterval(WaitCause.TOOL, 5500.0, 5800.0),
+            WaitInterval(WaitCause.LLM_TTFT, 5800.0, 6100.0),
+            WaitInterval(WaitCause.LLM_WRITING, 6100.0, 6250.0),
+            WaitInterval(WaitCause.TTS_FIRST_AUDIO, 6250.0, 6400.0),
         ],
     ),
 )

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 import pytest
 
-from voiceagent.client.impairment import MAX_FLOWS, Impairment, Relay
+from voiceagent.client.impairment import MAX_FLOWS, ImpairedRelay, Impairment
 from voiceagent.errors import MediaError
 
 PACKETS = 60
@@ -29,9 +29,9 @@ def udp_socket() -> Iterator[socket.socket]:
 
 
 @asynccontextmanager
-async def relayed(impairment: Impairment) -> AsyncIterator[tuple[Relay, socket.socket, socket.socket]]:
+async def relayed(impairment: Impairment) -> AsyncIterator[tuple[ImpairedRelay, socket.socket, socket.socket]]:
     """A relay with a flow that is open, its caller's socket and its server's."""
-    loop, relay = asyncio.get_running_loop(), Relay(impairment)
+    loop, relay = asyncio.get_running_loop(), ImpairedRelay(impairment)
     with udp_socket() as server, udp_socket() as caller:
         answer = await relay.rewrite_answer(ANSWER.format(port=server.getsockname()[1]))
         caller.connect(("127.0.0.1", port_of(answer)))
@@ -96,7 +96,7 @@ async def test_the_servers_packets_come_back_to_the_caller_who_began_the_flow() 
 
 
 async def test_the_relay_stands_in_the_answer_in_place_of_the_server_and_in_no_offer() -> None:
-    relay = Relay(Impairment())
+    relay = ImpairedRelay(Impairment())
     try:
         answer = await relay.rewrite_answer(ANSWER.format(port=4567))
         assert "4567" not in answer
@@ -108,7 +108,7 @@ async def test_the_relay_stands_in_the_answer_in_place_of_the_server_and_in_no_o
 
 async def test_an_answer_without_an_address_is_one_clear_line() -> None:
     with pytest.raises(MediaError, match="no IPv4 host candidate"):
-        await Relay(Impairment()).rewrite_answer("v=0\r\nm=audio 9 UDP/TLS/RTP/SAVPF 96\r\n")
+        await ImpairedRelay(Impairment()).rewrite_answer("v=0\r\nm=audio 9 UDP/TLS/RTP/SAVPF 96\r\n")
 
 
 async def test_flows_are_bounded() -> None:
@@ -124,4 +124,4 @@ async def test_flows_are_bounded() -> None:
 )
 def test_what_no_network_does_is_refused(wrong: Impairment) -> None:
     with pytest.raises(MediaError, match="expected"):
-        Relay(wrong)
+        ImpairedRelay(wrong)

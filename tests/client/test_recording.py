@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from voiceagent.client.recording import MAX_S, Lane, Recording
+from voiceagent.client.recording import MAX_S, Lane, StereoRecording
 from voiceagent.errors import MediaError
 
 RATE_HZ = 8000
@@ -46,7 +46,7 @@ def test_a_recording_is_bounded() -> None:
 
 
 def test_the_caller_is_left_and_the_agent_right(tmp_path: Path) -> None:
-    recording = Recording(RATE_HZ)
+    recording = StereoRecording(RATE_HZ)
     recording.caller.add(tone(20, 111), 0.0)
     recording.agent.add(tone(40, 222), 0.0)
     recording.write(tmp_path / "call.wav")
@@ -59,4 +59,4 @@ def test_the_caller_is_left_and_the_agent_right(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
     with pytest.raises(MediaError, match="cannot be written"):
-        Recording(RATE_HZ).write(tmp_path / "no" / "call.wav")
+        StereoRecording(RATE_HZ).write(tmp_path / "no" / "call.wav")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from voiceagent.client.turns import Turn, TurnReader
+from voiceagent.client.turns import HeardTurn, TurnReader
 from voiceagent.conversation import actions as act
 from voiceagent.latency.spans import TurnReport
 from voiceagent.realtime.session import RealtimeSession
@@ -52,7 +52,7 @@ def told() -> Told:
     return Told()
 
 
-def seen(turn: Turn) -> tuple[str, str, str]:
+def seen(turn: HeardTurn) -> tuple[str, str, str]:
     return turn.caption, turn.heard, turn.unheard
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from voiceagent.context.retrieval import Retrieval
 from voiceagent.context.settings import ContextEntry
-from voiceagent.context.sources import Asked, Sources
+from voiceagent.context.sources import LimitedSource, Sources
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Chunk
 from voiceagent.errors import ConfigError
@@ -58,7 +58,7 @@ async def asking() -> AsyncIterator[Asking]:
     def make(*sources: Any, timeout_ms: float = 30, deadline_ms: float = 5000) -> tuple[Retrieval, list[ev.Event], list[str]]:
         events: list[ev.Event] = []
         counted: list[str] = []
-        asked = [Asked("test", source, 2, deadline_ms) for source in sources]
+        asked = [LimitedSource("test", source, 2, deadline_ms) for source in sources]
         return Retrieval(Sources(asked, counted.append), timeout_ms, lambda: 1.0, start, events.append), events, counted
 
     yield make

@@ -8,11 +8,11 @@ from tests.conversation.world import World
 from voiceagent.conversation import actions as act
 from voiceagent.conversation.rules import Phrases, Rules, ToolRule
 from voiceagent.turn_taking.expected_value import ExpectedValue
-from voiceagent.turn_taking.patience import Shape
+from voiceagent.turn_taking.patience import ValueShape
 
-PEOPLE = Shape("number", hints=frozenset({"people"}))
-CODE = Shape("digits", 5, 5, frozenset({"order", "number"}))
-NAME = Shape("characters", 2, 64, frozenset({"name"}))
+PEOPLE = ValueShape("number", hints=frozenset({"people"}))
+CODE = ValueShape("digits", 5, 5, frozenset({"order", "number"}))
+NAME = ValueShape("characters", 2, 64, frozenset({"name"}))
 
 
 def expected_after(greeting: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.rules import Rules
-from voiceagent.simulation.playout import FRAME_MS, Clause
+from voiceagent.simulation.playout import FRAME_MS, VirtualClause
 from voiceagent.simulation.virtual_call import Record, VirtualCall
 from voiceagent.turn_taking.pause import Prosody
 
@@ -90,7 +90,7 @@ class World(VirtualCall):
     def stopping(self, reply_id: int, clause: int, sent_ms: float) -> None:
         self.drops[reply_id] = (clause, sent_ms)
 
-    def sent(self, clause: Clause) -> None:
+    def sent(self, clause: VirtualClause) -> None:
         assert clause.reply_id in self.announced(), "a frame of a reply that nobody was told of was sent"
         assert clause.reply_id not in self.dropped, "a frame of a dropped reply was sent"
         heard = self.played.setdefault(clause.reply_id, [])

@@ -100,7 +100,7 @@ def test_every_event_is_told() -> None:
 
 
 def test_every_refusal_is_told() -> None:
-    sources = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "voiceagent" / "server").glob("*.py"))
+    sources = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "voiceagent").rglob("*.py"))
     codes = set(re.findall(r'Problem\(\s*\d{3},\s*"(\w+)"', sources)) | {"server_full", "memory_full"}
     assert len(codes) > 8
     assert {code for code in codes if f"`{code}`" not in text_of("docs/protocol.md")} == set()

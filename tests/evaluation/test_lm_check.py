@@ -5,8 +5,8 @@ import random
 from models.train import domain
 from models.train.lm_dialogues import train_conversation
 from models.train.lm_replies import TOOLS
-from voiceagent.evaluation.check_lm import Entry, demo_tools, held_out, history, score
-from voiceagent.llm.embedded.engine import EmbeddedEngine
+from voiceagent.evaluation.check_lm import RequestEntry, demo_tools, held_out, history, score
+from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.models.registry import resolve
 
 TRAINED_SENTENCES = 200_000
@@ -14,7 +14,7 @@ TOOLS_WITH_VALUES = {name for name, (_, parameters) in TOOLS.items() if paramete
 """The others' requests hold no value that could be held out."""
 
 
-def last_words(entry: Entry) -> str:
+def last_words(entry: RequestEntry) -> str:
     return str(entry.messages[-1]["content"])
 
 

@@ -18,7 +18,7 @@ from voiceagent.client.caller import Caller
 from voiceagent.media.inbound_frames import MAX_FRAMES
 from voiceagent.media.webrtc import aiortc_hooks
 from voiceagent.media.webrtc.event_channel import MAX_WAITING
-from voiceagent.media.webrtc.leg import WebRtcLeg
+from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg
 
 STRANGER = ("127.0.0.1", 9)
 """An address that is not the peer's."""

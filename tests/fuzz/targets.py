@@ -15,8 +15,8 @@ from tests.fuzz.target import Finding, Target, corpus, words
 from tests.media.conftest import MediaServer
 from voiceagent.client.caller import Caller
 from voiceagent.errors import MediaError
-from voiceagent.media.webrtc.leg import WebRtcLeg
 from voiceagent.media.webrtc.session_description import read_offer
+from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg
 
 
 class ReadOffer(Target):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from voiceagent.guard.checks import Guards, load_guards
 from voiceagent.guard.settings import GuardSettings, OutputRules
-from voiceagent.guard.window import Checked, OutputWindow
+from voiceagent.guard.window import OutputWindow, WindowCheck
 
 
 def guards(tokens: int = 12, **rules: Any) -> Guards:
@@ -18,7 +18,7 @@ def guards(tokens: int = 12, **rules: Any) -> Guards:
     return load_guards(GuardSettings(output=chosen, window_tokens=tokens))
 
 
-async def through(loaded: Guards, pieces: list[str]) -> list[Checked]:
+async def through(loaded: Guards, pieces: list[str]) -> list[WindowCheck]:
     window = OutputWindow(loaded.output, loaded.window_tokens)
     checked = []
     for piece in pieces:
@@ -34,7 +34,7 @@ def pieces_of(text: str) -> list[str]:
     return re.findall(r"\s*\S+", text)
 
 
-def texts(checked: list[Checked]) -> list[str]:
+def texts(checked: list[WindowCheck]) -> list[str]:
     return [check.text for check in checked if check.text]
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from voiceagent.errors import ConfigError
 from voiceagent.latency.budget_file import load_budgets, parse_budgets
-from voiceagent.latency.budgets import Limits, check_turn
+from voiceagent.latency.budgets import StageLimits, check_turn
 from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport
 from voiceagent.models.registry import registry
 from voiceagent.resources import default_budgets_file
@@ -37,7 +37,7 @@ def test_the_shipped_budgets_limit_every_stage_of_every_profile() -> None:
     assert {name.partition("/")[0] for name in budgets.profiles} == set(registry().profiles)
     assert all(set(limits) == set(Stage) for limits in budgets.profiles.values())
     embedded = budgets.of("embedded")
-    assert embedded[Stage.VOICE_TO_VOICE] == Limits(350, 950, 1700)
+    assert embedded[Stage.VOICE_TO_VOICE] == StageLimits(350, 950, 1700)
     assert embedded[Stage.BARGE_IN_STOP].p95_ms == 350
     assert budgets.of("gpu")[Stage.TOOL].p99_ms == 2000
 
@@ -60,7 +60,7 @@ def test_a_profile_takes_the_limits_of_the_one_it_extends_where_it_names_none(tm
     mine = tmp_path / "mine.yaml"
     mine.write_text("mine:\n  vad: {p50: 1 ms, p95: 2 ms, p99: 3 ms}\n  extends: cpu\nsame: {extends: mine}\n")
     budgets = load_budgets(mine)
-    assert budgets.of("mine") == {**shipped.of("cpu"), Stage.VAD: Limits(1, 2, 3)}
+    assert budgets.of("mine") == {**shipped.of("cpu"), Stage.VAD: StageLimits(1, 2, 3)}
     assert budgets.of("same") == budgets.of("mine")
     assert budgets.of("embedded") == shipped.of("embedded")
 
@@ -75,7 +75,7 @@ def test_a_leg_takes_its_profiles_limits_where_it_names_none_and_none_is_the_pro
     mine.write_text("embedded: {extends: cpu}\nmine: {extends: cpu}\nmine/telephone: {vad: {p50: 1 ms, p95: 2 ms, p99: 3 ms}}\n")
     budgets = load_budgets(mine)
     assert budgets.of("embedded", LegKind.TELEPHONE) == shipped.of("cpu"), "what replaces a shipped profile replaces its legs"
-    assert budgets.of("mine", LegKind.TELEPHONE) == {**shipped.of("cpu"), Stage.VAD: Limits(1, 2, 3)}
+    assert budgets.of("mine", LegKind.TELEPHONE) == {**shipped.of("cpu"), Stage.VAD: StageLimits(1, 2, 3)}
     assert budgets.of("mine", LegKind.WEBRTC) == shipped.of("cpu")
     assert shipped.extended("other", "embedded").of("other", LegKind.TELEPHONE) == telephone
 

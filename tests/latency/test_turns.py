@@ -7,7 +7,7 @@ from voiceagent.conversation import machine
 from voiceagent.conversation.rules import EndpointingRules, Rules
 from voiceagent.latency.spans import LegKind, Stage, TurnReport
 from voiceagent.latency.turns import TurnMeter
-from voiceagent.latency.wait import Part
+from voiceagent.latency.wait import WaitCause
 from voiceagent.turn_taking.endpointing import EndpointModel
 from voiceagent.turn_taking.pause import Prosody
 
@@ -225,10 +225,10 @@ def test_a_typed_message_after_a_cough_waits_from_its_own_request() -> None:
     assert report.wait is not None
     assert report.wait.typed
     assert report.wait.totals_ms() == {
-        Part.LLM_TTFT: 30.0,
-        Part.LLM_WRITING: 10.0,
-        Part.TTS_FIRST_AUDIO: 20.0,
-        Part.PLAYOUT: 10.0,
+        WaitCause.LLM_TTFT: 30.0,
+        WaitCause.LLM_WRITING: 10.0,
+        WaitCause.TTS_FIRST_AUDIO: 20.0,
+        WaitCause.PLAYOUT: 10.0,
     }
     assert Stage.ENDPOINT not in report.durations_ms()
 
@@ -242,7 +242,7 @@ def test_a_reply_that_the_callers_cough_held_back_says_so() -> None:
         ev.Played(3000, 1, 0, 600.0),
     )
     assert report.wait is not None
-    assert report.wait.totals_ms()[Part.HELD] == 400.0
+    assert report.wait.totals_ms()[WaitCause.HELD] == 400.0
     assert report.wait.duration_ms == report.voice_to_voice_ms == 1000.0
 
 

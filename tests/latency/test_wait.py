@@ -13,7 +13,7 @@ from voiceagent.conversation import events as ev
 from voiceagent.conversation.rules import EndpointingRules, Phrases, Rules
 from voiceagent.latency.spans import TurnReport
 from voiceagent.latency.turns import TurnMeter
-from voiceagent.latency.wait import Contribution, Part, Wait, Work, split
+from voiceagent.latency.wait import Contribution, Wait, WaitCause, WaitInterval, split
 from voiceagent.simulation.run import simulate_one
 from voiceagent.turn_taking.endpointing import EndpointModel
 
@@ -24,7 +24,9 @@ RULES = Rules(
     endpointing=EndpointingRules(model=EndpointModel()),
 )
 times_ms = st.floats(0, 5000)
-works = st.lists(st.builds(Work, st.sampled_from([part for part in Part if part is not Part.OTHER]), times_ms, times_ms))
+works = st.lists(
+    st.builds(WaitInterval, st.sampled_from([part for part in WaitCause if part is not WaitCause.OTHER]), times_ms, times_ms)
+)
 
 
 def check(contributions: tuple[Contribution, ...], whole_ms: float) -> None:
@@ -37,34 +39,41 @@ def check(contributions: tuple[Contribution, ...], whole_ms: float) -> None:
 
 
 @given(times_ms, times_ms, works)
-def test_whatever_ran_the_contributions_follow_one_another_and_add_up(one_ms: float, other_ms: float, work: list[Work]) -> None:
+def test_whatever_ran_the_contributions_follow_one_another_and_add_up(
+    one_ms: float, other_ms: float, work: list[WaitInterval]
+) -> None:
     began_ms, heard_ms = sorted((one_ms, other_ms))
     check(split(began_ms, heard_ms, work), heard_ms - began_ms)
 
 
 def test_work_beside_other_work_counts_only_where_it_held_the_reply_up() -> None:
     work = [
-        Work(Part.ENDPOINT, 0, 300),
-        Work(Part.LLM_TTFT, 100, 350),
-        Work(Part.LLM_WRITING, 350, 900),
-        Work(Part.TTS_FIRST_AUDIO, 400, 450),
-        Work(Part.PLAYOUT, 450, 460),
+        WaitInterval(WaitCause.ENDPOINT, 0, 300),
+        WaitInterval(WaitCause.LLM_TTFT, 100, 350),
+        WaitInterval(WaitCause.LLM_WRITING, 350, 900),
+        WaitInterval(WaitCause.TTS_FIRST_AUDIO, 400, 450),
+        WaitInterval(WaitCause.PLAYOUT, 450, 460),
     ]
     got = split(0, 460, work)
     assert [(piece.part, piece.duration_ms) for piece in got] == [
-        (Part.ENDPOINT, 300),
-        (Part.LLM_TTFT, 50),
-        (Part.LLM_WRITING, 50),
-        (Part.TTS_FIRST_AUDIO, 50),
-        (Part.PLAYOUT, 10),
+        (WaitCause.ENDPOINT, 300),
+        (WaitCause.LLM_TTFT, 50),
+        (WaitCause.LLM_WRITING, 50),
+        (WaitCause.TTS_FIRST_AUDIO, 50),
+        (WaitCause.PLAYOUT, 10),
     ]
 
 
 def test_both_rounds_of_thinking_count_and_what_nothing_explains_is_told() -> None:
-    work = [Work(Part.LLM_TTFT, 0, 100), Work(Part.TOOL, 100, 150), Work(Part.LLM_TTFT, 150, 400), Work(Part.PLAYOUT, 450, 460)]
+    work = [
+        WaitInterval(WaitCause.LLM_TTFT, 0, 100),
+        WaitInterval(WaitCause.TOOL, 100, 150),
+        WaitInterval(WaitCause.LLM_TTFT, 150, 400),
+        WaitInterval(WaitCause.PLAYOUT, 450, 460),
+    ]
     totals = Wait(0.0, split(0, 460, work)).totals_ms()
-    assert totals == {Part.LLM_TTFT: 350, Part.TOOL: 50, Part.PLAYOUT: 10, Part.OTHER: 50}
-    assert list(totals) == [part for part in Part if part in totals]
+    assert totals == {WaitCause.LLM_TTFT: 350, WaitCause.TOOL: 50, WaitCause.PLAYOUT: 10, WaitCause.OTHER: 50}
+    assert list(totals) == [part for part in WaitCause if part in totals]
 
 
 def test_in_simulated_calls_every_wait_adds_up_and_no_time_is_longer_than_since_its_cause() -> None:
@@ -84,7 +93,14 @@ def test_in_simulated_calls_every_wait_adds_up_and_no_time_is_longer_than_since_
     assert sum(report.wait is not None for report in reports) > 500
     assert sum(report.barge_in_stop_ms is not None for report in reports) > 50
     parts = {part for report in reports if report.wait for part in report.wait.totals_ms()}
-    assert {Part.ENDPOINT, Part.LLM_TTFT, Part.LLM_WRITING, Part.TOOL, Part.TTS_FIRST_AUDIO, Part.PLAYOUT} <= parts
+    assert {
+        WaitCause.ENDPOINT,
+        WaitCause.LLM_TTFT,
+        WaitCause.LLM_WRITING,
+        WaitCause.TOOL,
+        WaitCause.TTS_FIRST_AUDIO,
+        WaitCause.PLAYOUT,
+    } <= parts
 
 
 def _holds(report: TurnReport, ended_ms: float, onset_ms: float) -> None:
@@ -93,7 +109,7 @@ def _holds(report: TurnReport, ended_ms: float, onset_ms: float) -> None:
     if report.wait is not None:
         assert report.voice_to_voice_ms is not None
         check(report.wait.contributions, report.voice_to_voice_ms)
-        unexplained_ms = report.wait.totals_ms().get(Part.OTHER, 0.0)
+        unexplained_ms = report.wait.totals_ms().get(WaitCause.OTHER, 0.0)
         assert unexplained_ms <= 0.2 * report.voice_to_voice_ms + 50, report
     if report.barge_in_stop_ms is not None:
         assert report.barge_in_stop_ms <= ended_ms - onset_ms + 2000

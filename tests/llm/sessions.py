@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from weakref import WeakKeyDictionary
 
 from voiceagent.conversation.history import Message
-from voiceagent.llm.embedded.engine import EmbeddedEngine
+from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.embedded.jobs import Job, KvCache
 from voiceagent.llm.embedded.session import EmbeddedSession
 from voiceagent.llm.engine import ToolSchema, Urgency

@@ -13,7 +13,7 @@ from tests.llm.sessions import cache_of, session_of, tokens_of
 from tests.llm.telling import telling
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.llm.embedded.drafts import Drafts
-from voiceagent.llm.embedded.engine import EmbeddedEngine
+from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.embedded.jobs import KvCache
 from voiceagent.llm.embedded.options import EmbeddedOptions
 from voiceagent.models.registry import resolve

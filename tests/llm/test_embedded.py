@@ -17,8 +17,8 @@ from tests.llm.sessions import cache_of, session_of, tokens_of
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError, ModelError
 from voiceagent.llm.chat.tool_constraint import ToolConstraint
-from voiceagent.llm.embedded.engine import EmbeddedEngine
-from voiceagent.llm.embedded.jobs import Conversation
+from voiceagent.llm.embedded.embedded import EmbeddedEngine
+from voiceagent.llm.embedded.jobs import WorkerConversation
 from voiceagent.llm.embedded.options import EmbeddedOptions
 from voiceagent.llm.embedded.session import BUSY_JOBS
 from voiceagent.llm.engine import GeneratedText
@@ -261,6 +261,6 @@ async def test_what_is_forced_is_read_behind_the_token_before_it(engine: Embedde
     monkeypatch.setattr(engine._model.constraints, "of", lambda tools: Forcing(tokens[1:6]))
     async for _ in tokens_of(session_of(engine, "b"), prompt, TOOLS, 6):
         pass
-    forced, fresh = cache_of(engine, "b"), engine.worker.cache(Conversation())
+    forced, fresh = cache_of(engine, "b"), engine.worker.cache(WorkerConversation())
     fresh.generator.append_tokens(forced.ids)
     np.testing.assert_allclose(forced.generator.get_logits(), fresh.generator.get_logits(), atol=0.01)

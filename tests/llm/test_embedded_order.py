@@ -8,8 +8,8 @@ import pytest
 
 from tests.llm.sessions import session_of
 from voiceagent.conversation.history import Message
-from voiceagent.llm.embedded.engine import EmbeddedEngine
-from voiceagent.llm.embedded.jobs import AHEAD_S, FIRST_PIECES, PIECE_S, Conversation, Job
+from voiceagent.llm.embedded.embedded import EmbeddedEngine
+from voiceagent.llm.embedded.jobs import AHEAD_S, FIRST_PIECES, PIECE_S, Job, WorkerConversation
 from voiceagent.llm.embedded.options import EmbeddedOptions
 from voiceagent.llm.embedded.worker import EmbeddedWorker
 from voiceagent.llm.engine import Urgency
@@ -42,7 +42,7 @@ def order(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
 
 
 def job(engine: EmbeddedEngine, messages: tuple[Message, ...], *, ahead: bool = False) -> Job:
-    made = Job(Conversation(), 0 if ahead else 40, None, Urgency.AHEAD if ahead else Urgency.REPLY)
+    made = Job(WorkerConversation(), 0 if ahead else 40, None, Urgency.AHEAD if ahead else Urgency.REPLY)
     made.ids = session_of(engine, "any").prompt.ids(messages, ())
     return made
 

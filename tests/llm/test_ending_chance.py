@@ -14,7 +14,7 @@ from tests.llm.sessions import session_of
 from tests.llm.telling import telling
 from tests.llm.test_embedded import SYSTEM, TOOLS, WEATHER, answer
 from voiceagent.conversation.history import Chunk, Message
-from voiceagent.llm.embedded.engine import EmbeddedEngine
+from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.embedded.options import EmbeddedOptions
 from voiceagent.llm.embedded.session import BUSY_JOBS
 from voiceagent.llm.embedded.worker import PREFILL_TOKENS

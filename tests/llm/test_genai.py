@@ -10,17 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from voiceagent.llm.embedded.genai import Generator, Model
+from voiceagent.llm.embedded.genai import Generator, LoadedModel
 from voiceagent.models.registry import resolve
 
 
 @pytest.fixture(scope="module")
-def model() -> Model:
-    return Model(resolve("micro-lm"), "{}")
+def model() -> LoadedModel:
+    return LoadedModel(resolve("micro-lm"), "{}")
 
 
 @pytest.fixture
-def generator(model: Model) -> Generator:
+def generator(model: LoadedModel) -> Generator:
     return model.generator({"max_length": 1024, "do_sample": False})
 
 
@@ -69,7 +69,7 @@ def test_two_models_may_compute_at_the_same_time() -> None:
     """As a fallback does beside the model that it replaces. Each has a thread, as its engine has."""
     prompt = list(range(5, 205))
 
-    def answered(model: Model) -> list[int]:
+    def answered(model: LoadedModel) -> list[int]:
         generator = model.generator({"max_length": 1024, "do_sample": False})
         picked = []
         for _ in range(3):
@@ -80,13 +80,13 @@ def test_two_models_may_compute_at_the_same_time() -> None:
                 picked += generator.get_next_tokens()
         return picked
 
-    models = [Model(resolve("micro-lm"), "{}") for _ in range(2)]
+    models = [LoadedModel(resolve("micro-lm"), "{}") for _ in range(2)]
     alone = [answered(model) for model in models]
     with ThreadPoolExecutor(2) as threads:
         assert list(threads.map(answered, models)) == alone
 
 
-def test_errors_are_told(model: Model, generator: Generator, tmp_path: Path) -> None:
+def test_errors_are_told(model: LoadedModel, generator: Generator, tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="nothing_like_that"):
         generator.get_output("nothing_like_that")
     with pytest.raises(RuntimeError):
@@ -94,4 +94,4 @@ def test_errors_are_told(model: Model, generator: Generator, tmp_path: Path) -> 
     with pytest.raises(RuntimeError):
         model.generator({"no_such_option": 1.0})
     with pytest.raises(RuntimeError):
-        Model(tmp_path, "{}")
+        LoadedModel(tmp_path, "{}")

@@ -14,7 +14,7 @@ from aiohttp import web
 from voiceagent.audio.resample import StreamResampler
 from voiceagent.errors import MediaError
 from voiceagent.media.leg import InboundFrame
-from voiceagent.media.webrtc.leg import WebRtcLeg
+from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg
 
 Behaviour = Callable[[WebRtcLeg], Awaitable[None]]
 

@@ -26,8 +26,8 @@ from voiceagent.media.audio_cleaner import AudioCleaner, AudioCleaning, check_cl
 from voiceagent.media.caller_clock import MAX_LATE_MS, WATCHED_FRAMES, CallerClock
 from voiceagent.media.echo_reference import EchoReference
 from voiceagent.media.inbound_frames import InboundFrames
-from voiceagent.media.webrtc.leg import WebRtcLeg
 from voiceagent.media.webrtc.ports import MediaSettings
+from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg
 from voiceagent.settings.agent import AgentConfig
 from voiceagent.vad.detector import SpeechDetector, SpeechOnset
 

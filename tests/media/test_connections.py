@@ -28,12 +28,12 @@ from aiortc.rtp import HeaderExtensionsMap, RtpPacket
 
 from tests.media.conftest import MediaServer, echo, listen, tone
 from voiceagent.client.caller import Caller
-from voiceagent.client.impairment import Impairment, Relay
+from voiceagent.client.impairment import ImpairedRelay, Impairment
 from voiceagent.errors import MediaError
 from voiceagent.media.ticker import Ticker
 from voiceagent.media.webrtc import aiortc_hooks
-from voiceagent.media.webrtc.leg import WebRtcLeg, opus_only
 from voiceagent.media.webrtc.session_description import read_offer
+from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg, opus_only
 
 
 async def offer_of(*, audio: bool = True, data: bool = True, video_line: bool = False) -> tuple[RTCPeerConnection, str]:
@@ -193,7 +193,7 @@ async def test_the_leg_ends_when_the_event_channel_is_closed(media_server: Media
 
 async def test_the_leg_is_lost_when_nothing_comes_any_more(media_server: MediaServer) -> None:
     media_server.options = {"silence_timeout_s": 1.0}
-    relay = Relay(Impairment())
+    relay = ImpairedRelay(Impairment())
     async with asyncio.timeout(20), Caller(media_server.url, relay=relay) as caller:
         caller.say(tone(0.2))
         await caller.wait_said()

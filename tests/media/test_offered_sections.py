@@ -15,9 +15,9 @@ from tests.media.test_connections import offer_of
 from voiceagent.errors import MediaError
 from voiceagent.media.paced_track import PacedTrack
 from voiceagent.media.playout import Playout
-from voiceagent.media.webrtc.leg import WebRtcLeg, opus_only
 from voiceagent.media.webrtc.offered_sections import MAX_SECTIONS, read_sections
 from voiceagent.media.webrtc.session_description import read_offer
+from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg, opus_only
 
 KEYS = ["a=ice-ufrag:abcd", "a=ice-pwd:abcdefghijklmnopqrstuvwx", "a=setup:actpass", "a=rtcp-mux"]
 

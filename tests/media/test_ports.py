@@ -21,9 +21,9 @@ from voiceagent.agent_service import AgentService
 from voiceagent.client.caller import Caller
 from voiceagent.errors import ConfigError, MediaError
 from voiceagent.media.leg import Leg
-from voiceagent.media.webrtc.leg import WebRtcLeg
 from voiceagent.media.webrtc.ports import MediaPorts, MediaSettings
 from voiceagent.media.webrtc.session_description import with_address
+from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg
 from voiceagent.server.http.app import READINESS, make_app
 from voiceagent.settings.agent import AgentConfig, load_agent
 

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from voiceagent.errors import MediaError
 from voiceagent.media.webrtc import aiortc_hooks, dtls_screen
-from voiceagent.media.webrtc.datagram_gate import Kind, classify, is_stun
+from voiceagent.media.webrtc.datagram_gate import DatagramKind, classify, is_stun
 from voiceagent.media.webrtc.sctp_screen import (
     MAX_STREAMS,
     MAX_TSNS_AHEAD,
     MAX_WAITING_BYTES,
     Association,
-    Verdict,
+    SctpVerdict,
     chunks_of,
     judge,
 )
@@ -37,7 +37,7 @@ UP = Association(
 )
 
 
-def verdict_on(*chunks: Chunk, association: Association = UP) -> Verdict:
+def verdict_on(*chunks: Chunk, association: Association = UP) -> SctpVerdict:
     packet = serialize_packet(5000, 5000, 1, chunks[0])
     return judge(chunks_of(packet + b"".join(map(bytes, chunks[1:]))), association)
 
@@ -63,23 +63,23 @@ def skip(tsn: int, streams: int) -> ForwardTsnChunk:
 @pytest.mark.parametrize(
     ("chunk", "expected"),
     [
-        (data(1001), Verdict.TAKE),
-        (data(1000), Verdict.TAKE),
-        (data(1000 + MAX_TSNS_AHEAD), Verdict.TAKE),
-        (data(1001 + MAX_TSNS_AHEAD), Verdict.EXCESS),
-        (sack(4990), Verdict.TAKE),
-        (sack(4990, (2, 3), (5, 9)), Verdict.TAKE),
-        (sack(4990, (2, 3), (3, 9)), Verdict.MALFORMED),
-        (sack(4990, (2, 10)), Verdict.MALFORMED),
-        (sack(5000), Verdict.MALFORMED),
-        (sack(4000, (1, 60_000)), Verdict.TAKE),  # out of date: not looked at
-        (skip(1010, MAX_STREAMS - 1), Verdict.TAKE),
-        (skip(1010, MAX_STREAMS + 1), Verdict.MALFORMED),
-        (InitChunk(), Verdict.MALFORMED),
-        (HeartbeatChunk(), Verdict.TAKE),
+        (data(1001), SctpVerdict.TAKE),
+        (data(1000), SctpVerdict.TAKE),
+        (data(1000 + MAX_TSNS_AHEAD), SctpVerdict.TAKE),
+        (data(1001 + MAX_TSNS_AHEAD), SctpVerdict.EXCESS),
+        (sack(4990), SctpVerdict.TAKE),
+        (sack(4990, (2, 3), (5, 9)), SctpVerdict.TAKE),
+        (sack(4990, (2, 3), (3, 9)), SctpVerdict.MALFORMED),
+        (sack(4990, (2, 10)), SctpVerdict.MALFORMED),
+        (sack(5000), SctpVerdict.MALFORMED),
+        (sack(4000, (1, 60_000)), SctpVerdict.TAKE),  # out of date: not looked at
+        (skip(1010, MAX_STREAMS - 1), SctpVerdict.TAKE),
+        (skip(1010, MAX_STREAMS + 1), SctpVerdict.MALFORMED),
+        (InitChunk(), SctpVerdict.MALFORMED),
+        (HeartbeatChunk(), SctpVerdict.TAKE),
     ],
 )
-def test_sctp_is_taken_as_far_as_it_is_possible(chunk: Chunk, expected: Verdict) -> None:
+def test_sctp_is_taken_as_far_as_it_is_possible(chunk: Chunk, expected: SctpVerdict) -> None:
     assert verdict_on(chunk) is expected
 
 
@@ -87,10 +87,10 @@ def test_a_message_that_does_not_end_is_told_from_one_that_misses_a_piece() -> N
     in_order = replace(UP, waiting_bytes=MAX_WAITING_BYTES, waiting_chunks=300)
     with_a_gap = replace(in_order, misordered=40)
     beyond = replace(with_a_gap, waiting_bytes=2 * MAX_WAITING_BYTES)
-    assert verdict_on(data(1001), association=in_order) is Verdict.ENDLESS
-    assert verdict_on(data(1001), association=with_a_gap) is Verdict.TAKE
-    assert verdict_on(data(1002), association=with_a_gap) is Verdict.EXCESS
-    assert verdict_on(data(1001), association=beyond) is Verdict.ENDLESS
+    assert verdict_on(data(1001), association=in_order) is SctpVerdict.ENDLESS
+    assert verdict_on(data(1001), association=with_a_gap) is SctpVerdict.TAKE
+    assert verdict_on(data(1002), association=with_a_gap) is SctpVerdict.EXCESS
+    assert verdict_on(data(1001), association=beyond) is SctpVerdict.ENDLESS
 
 
 @given(st.binary(max_size=300), st.binary(max_size=40))
@@ -100,14 +100,14 @@ def test_any_packet_is_judged(packet: bytes, tail: bytes) -> None:
             chunks = chunks_of(candidate)
         except ValueError:
             continue
-        assert judge(chunks, UP) in Verdict
+        assert judge(chunks, UP) in SctpVerdict
 
 
 @given(st.binary(max_size=300))
 def test_any_datagram_is_classified_and_screened(datagram: bytes) -> None:
     kind = classify(datagram)
-    assert not datagram or kind in Kind
-    assert not is_stun(datagram) or kind is Kind.STUN or datagram[0] > 3
+    assert not datagram or kind in DatagramKind
+    assert not is_stun(datagram) or kind is DatagramKind.STUN or datagram[0] > 3
     for start in (b"", b"\x16\xfe\xfd" + bytes(8)):
         assert dtls_screen.passes(start + datagram, dtls_screen.FROM_SERVER) in (True, False)
 

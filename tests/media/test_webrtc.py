@@ -15,10 +15,10 @@ from aiortc.rtp import RtpPacket
 from tests.media.conftest import MediaServer, collect, echo, listen, tone
 from voiceagent.audio.levels import dbfs
 from voiceagent.client.caller import Caller
-from voiceagent.client.impairment import Impairment, Relay
+from voiceagent.client.impairment import ImpairedRelay, Impairment
 from voiceagent.errors import MediaError
 from voiceagent.media.webrtc import event_channel
-from voiceagent.media.webrtc.leg import HEARD_RATE_HZ, WebRtcLeg
+from voiceagent.media.webrtc.webrtc_leg import HEARD_RATE_HZ, WebRtcLeg
 
 
 def peak_hz(pcm: np.ndarray, rate_hz: int) -> float:
@@ -73,7 +73,7 @@ async def clicks_heard(server: MediaServer, impairment: Impairment, seconds: int
 
     server.behaviour = hear
     beep = np.concatenate([tone(0.1), np.zeros(9600, dtype=np.int16)])
-    async with Caller(server.url, relay=Relay(impairment)) as caller:
+    async with Caller(server.url, relay=ImpairedRelay(impairment)) as caller:
         caller.said._join_ms = 50.0
         for _ in range(2 * seconds):
             caller.say(beep)

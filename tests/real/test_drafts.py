@@ -15,7 +15,7 @@ from tests.real.models import published
 from tests.real.test_language_model import MODEL, ODD, SYSTEM, tool
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
-from voiceagent.llm.embedded.engine import EmbeddedEngine
+from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.embedded.jobs import Job
 from voiceagent.llm.embedded.options import EmbeddedOptions
 from voiceagent.llm.embedded.recent_logits import RECENT

@@ -9,7 +9,7 @@ import jiwer
 
 from tests.real.conftest import Said
 from tests.server_process import ServerProcess
-from voiceagent.client.caller import Caller, ServerEvent
+from voiceagent.client.caller import Caller, ReceivedEvent
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.evaluation.check_speech import normalised
 
@@ -43,7 +43,7 @@ MOST_ERRORS = 0.05
 """Of words."""
 
 
-def has_words(event: ServerEvent) -> bool:
+def has_words(event: ReceivedEvent) -> bool:
     """A soft first word over the agent's may be an utterance of its own, which had none, and be heard with what follows it."""
     return event.type == "conversation.item.input_audio_transcription.completed" and bool(event.data["transcript"])
 

@@ -16,7 +16,7 @@ import pytest_asyncio
 from tests.llm.sessions import cache_of, end, session_of
 from tests.real.models import published
 from voiceagent.conversation.history import Message, ToolCall
-from voiceagent.llm.embedded.engine import EmbeddedEngine
+from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.embedded.jobs import KvCache
 from voiceagent.llm.embedded.options import EmbeddedOptions
 from voiceagent.llm.engine import GeneratedText, ToolSchema

@@ -14,7 +14,7 @@ from tests.people.muffled import muffled
 from tests.people.people import RATE_HZ, recordings
 from tests.real.conftest import PROFILE
 from tests.server_process import ServerProcess, running_server
-from voiceagent.client.caller import Caller, ServerEvent
+from voiceagent.client.caller import Caller, ReceivedEvent
 from voiceagent.client.dialogue import QUIET_MS, Dialogue
 from voiceagent.conversation.replay import replay
 from voiceagent.evaluation.sudden_sounds import KINDS, sudden_sound
@@ -50,7 +50,7 @@ def utterance(name: str) -> NDArray[np.int16]:
     return next(each for each in recordings("utterances") if each.path.stem == name).audio()
 
 
-def is_reply(event: ServerEvent) -> bool:
+def is_reply(event: ReceivedEvent) -> bool:
     return event.type == "response.done" and event.data["response"]["status"] == "completed"
 
 

@@ -16,9 +16,9 @@ from tests.real.models import published
 from voiceagent.conversation.events import SpokenWord
 from voiceagent.evaluation.check_speech import normalised
 from voiceagent.stt.decoder import BatchDecoder
-from voiceagent.stt.hypothesis import Window
+from voiceagent.stt.hypothesis import DecodeWindow
 from voiceagent.stt.short_whisper import ShortWhisper
-from voiceagent.tts.chunks import FIRST_FRAMES, ChunkedVoice, Sentence, signal_to_noise_db
+from voiceagent.tts.chunks import FIRST_FRAMES, ChunkedSentence, ChunkedVoice, signal_to_noise_db
 from voiceagent.tts.piper import PiperEngine, PiperOptions
 from voiceagent.tts.split import split
 
@@ -48,7 +48,7 @@ def test_the_joined_chunks_are_the_audio_of_the_uncut_voice(noise: float) -> Non
     inputs = {"input": ids, "input_lengths": np.array([60]), "scales": np.array([noise, 1.0, noise], np.float32)}
     sentence = cut.begin(inputs)
     if noise:
-        wanted = Sentence(cut, sentence.tensors).whole()
+        wanted = ChunkedSentence(cut, sentence.tensors).whole()
     else:
         wanted = onnxruntime.InferenceSession(str(path), options).run(None, inputs)[0].reshape(-1)
     assert signal_to_noise_db(wanted, np.concatenate(list(sentence.chunks()))) >= 60
@@ -72,7 +72,7 @@ async def test_the_audio_up_to_the_end_of_a_word_holds_the_words_up_to_it(voice:
     for count in (3, 6, 11):
         part = pcm[: int(words[count - 1].end_ms * voice.sample_rate_hz / 1000)]
         audio = np.pad(np.asarray(soxr.resample(part, voice.sample_rate_hz, RATE_HZ), np.float32), RATE_HZ // 5)
-        heard = normalised(decoder.decode([Window(audio)])[0].text).split()
+        heard = normalised(decoder.decode([DecodeWindow(audio)])[0].text).split()
         assert (len(heard), heard[-1]) == (count, normalised(words[count - 1].text))
 
 

@@ -19,7 +19,7 @@ from voiceagent.evaluation.check_speech import word_error_rate
 from voiceagent.evaluation.not_speech import not_speech
 from voiceagent.models.registry import profile
 from voiceagent.stt.decoder import SHORTEST_LIMIT_TOKENS, BatchDecoder
-from voiceagent.stt.hypothesis import Window
+from voiceagent.stt.hypothesis import DecodeWindow
 from voiceagent.stt.loops import ends_in_a_loop
 from voiceagent.stt.short_whisper import MAX_FRAMES, ShortWhisper
 from voiceagent.stt.stream import UtteranceTranscriber
@@ -84,7 +84,7 @@ async def test_the_audio_there_is_and_a_margin_are_heard_as_well_as_thirty_secon
     for audio in utterances:
         for name, decoder in (("padded", padded), ("short", short)):
             began_s = time.process_time()
-            heard[name].append(decoder.decode([Window(audio)])[0].text)
+            heard[name].append(decoder.decode([DecodeWindow(audio)])[0].text)
             cpu_s[name] += time.process_time() - began_s
     errors = {name: word_error_rate(list(zip(SENTENCES, texts, strict=True))) for name, texts in heard.items()}
     assert errors["short"] <= max(5.0, errors["padded"] + 2.0), heard
@@ -94,10 +94,10 @@ async def test_the_audio_there_is_and_a_margin_are_heard_as_well_as_thirty_secon
 def test_what_goes_round_in_circles_is_written_again(model: ShortWhisper, utterances: list[NDArray[np.float32]]) -> None:
     model.margin_frames, model.step_frames = 10, 2  # too little: it does not find its end
     alone, again = BatchDecoder(model), BatchDecoder(model, loop_penalty=1.1)
-    looped = [audio for audio in utterances if ends_in_a_loop(alone.decode([Window(audio)])[0].text.split())]
+    looped = [audio for audio in utterances if ends_in_a_loop(alone.decode([DecodeWindow(audio)])[0].text.split())]
     assert looped
     for audio in looped:
-        assert not ends_in_a_loop(again.decode([Window(audio)])[0].text.split())
+        assert not ends_in_a_loop(again.decode([DecodeWindow(audio)])[0].text.split())
     assert again.written_again >= len(looped)
 
 
@@ -105,7 +105,7 @@ def test_a_loop_ends_at_its_limit(model: ShortWhisper, utterances: list[NDArray[
     model.margin_frames, model.step_frames = 10, 2
     decoder = BatchDecoder(model)
     for audio in utterances:
-        (hypothesis,) = decoder.decode([Window(audio)])
+        (hypothesis,) = decoder.decode([DecodeWindow(audio)])
         assert len(hypothesis.words) <= SHORTEST_LIMIT_TOKENS + 12 * len(audio) / RATE_HZ
 
 
@@ -114,7 +114,7 @@ async def test_windows_of_one_length_share_a_run_and_loop_apart(
 ) -> None:
     model.margin_frames, model.step_frames = 10, 2
     longest = max(map(len, utterances))
-    windows = [Window(np.pad(audio, (0, longest - len(audio)))) for audio in utterances[:4]]
+    windows = [DecodeWindow(np.pad(audio, (0, longest - len(audio)))) for audio in utterances[:4]]
     decoder = BatchDecoder(model, loop_penalty=1.1)
     assert [h.text for h in decoder.decode(windows)] == [decoder.decode([window])[0].text for window in windows]
 

@@ -14,7 +14,7 @@ from voiceagent.conversation.events import ReplyCancelled, ReplyRequested, TextR
 from voiceagent.errors import ProtocolError
 from voiceagent.latency.spans import Span, Stage, TurnReport
 from voiceagent.realtime.noise_reduction import NoiseReduction
-from voiceagent.realtime.session import FOLLOW_UP_MS, Outcome, RealtimeSession
+from voiceagent.realtime.session import FOLLOW_UP_MS, EventOutcome, RealtimeSession
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def on_the_wire(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(json.loads(json.dumps(events)))
 
 
-def say(session: RealtimeSession, /, **event: Any) -> Outcome:
+def say(session: RealtimeSession, /, **event: Any) -> EventOutcome:
     return session.on_client(json.dumps(event), 1000.0)
 
 
@@ -44,7 +44,7 @@ def only(events: list[dict[str, Any]], name: str) -> dict[str, Any]:
     return event
 
 
-def error_of(outcome: Outcome) -> dict[str, Any]:
+def error_of(outcome: EventOutcome) -> dict[str, Any]:
     assert outcome.events == ()
     (event,) = outcome.replies
     assert event["type"] == "error"
@@ -181,7 +181,7 @@ def test_the_end_of_a_call_ends_the_open_response_and_is_the_last_event(session:
     assert events[-1]["reason"] == "hangup"
     assert session.on_end("hangup", 3000.0) == []
     assert tell(session, actions.ReplyStarted(2, 1)) == []
-    assert session.on_client("{", 1.0) == Outcome()
+    assert session.on_client("{", 1.0) == EventOutcome()
 
 
 def test_a_dropped_reply_that_was_never_announced_leaves_no_trace(session: RealtimeSession) -> None:
@@ -227,10 +227,10 @@ def test_a_typed_message_may_be_answered_while_the_agent_speaks(session: Realtim
 
 def test_cancelling_is_asked_for_once(session: RealtimeSession) -> None:
     assert error_of(say(session, type="response.cancel"))["code"] == "response_cancel_not_active"
-    assert say(session, type="output_audio_buffer.clear") == Outcome()
+    assert say(session, type="output_audio_buffer.clear") == EventOutcome()
     tell(session, actions.ReplyStarted(1, 1))
     assert say(session, type="response.cancel").events == (ReplyCancelled(1000.0),)
-    assert say(session, type="output_audio_buffer.clear") == Outcome()
+    assert say(session, type="output_audio_buffer.clear") == EventOutcome()
 
 
 def test_a_session_update_is_merged_and_its_instructions_are_exposed(session: RealtimeSession) -> None:
@@ -247,12 +247,12 @@ def test_a_session_update_is_merged_and_its_instructions_are_exposed(session: Re
 NEAR, FAR = {"type": "near_field"}, {"type": "far_field"}
 
 
-def ask_noise_reduction(session: RealtimeSession, wanted: Any) -> Outcome:
+def ask_noise_reduction(session: RealtimeSession, wanted: Any) -> EventOutcome:
     audio = {"input": {"noise_reduction": wanted}}
     return say(session, type="session.update", session={"instructions": "Be kind.", "audio": audio})
 
 
-def noise_reduction_of(outcome: Outcome) -> Any:
+def noise_reduction_of(outcome: EventOutcome) -> Any:
     return only(list(outcome.replies), "session.updated")["session"]["audio"]["input"]["noise_reduction"]
 
 
@@ -314,7 +314,7 @@ def painter() -> RealtimeSession:
     return session
 
 
-def result_of(session: RealtimeSession, call_id: str, output: str = "{}") -> Outcome:
+def result_of(session: RealtimeSession, call_id: str, output: str = "{}") -> EventOutcome:
     item = {"type": "function_call_output", "call_id": call_id, "output": output}
     return say(session, type="conversation.item.create", item=item)
 
@@ -338,7 +338,7 @@ def test_a_tool_of_the_client_ends_a_response_and_its_result_begins_another(pain
     outcome = result_of(painter, "c1", '{"ok":true}')
     assert outcome.tool_results == (("c1", '{"ok":true}'),)
     assert outcome.events == ()
-    assert say(painter, type="response.create") == Outcome()
+    assert say(painter, type="response.create") == EventOutcome()
     more = list(outcome.replies)
     more += tell(painter, actions.ReplyHeard(1, "Red it is."), actions.ToolEnded(1, "c1", "paint", '{"ok":true}', True))
     more += tell(painter, actions.ReplyText(1, 1, "It is painted."), actions.ReplyHeard(1, "Red it is. It is"))
@@ -360,7 +360,7 @@ def test_two_tools_of_the_client_are_two_responses_and_want_no_answers_of_their_
     assert types(events).count("response.done") == 2
     for call_id in ("c1", "c2"):
         assert result_of(painter, call_id).tool_results == ((call_id, "{}"),)
-    assert say(painter, type="response.create") == Outcome()
+    assert say(painter, type="response.create") == EventOutcome()
     tell(painter, actions.ReplyText(1, 0, "Done."), actions.ReplyEnded(1, "completed", "Done.", ""))
     late = say(painter, type="response.create")
     assert late.events == ()

@@ -10,7 +10,7 @@ from aiohttp.test_utils import TestServer, make_mocked_request
 
 from tests.server.conftest import MakeService
 from voiceagent.server.http.app import make_app
-from voiceagent.server.http.auth import Gate
+from voiceagent.server.http.auth import KeyGate
 from voiceagent.server.http.problems import Problem
 from voiceagent.server.monitoring.metrics import Metrics
 
@@ -21,7 +21,7 @@ async def answered(_: web.Request) -> web.StreamResponse:
 
 @pytest.mark.parametrize("headers", [{"Host": "["}, {"Host": "localhost", "Origin": "http://["}])
 async def test_a_host_that_cannot_be_read_is_not_this_machine(headers: dict[str, str]) -> None:
-    gate = Gate((), Metrics())
+    gate = KeyGate((), Metrics())
     request = make_mocked_request("GET", "/readyz", headers)
     with pytest.raises(Problem) as refused:
         await gate.middleware()(request, answered)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport
-from voiceagent.latency.wait import Contribution, Part, Wait
+from voiceagent.latency.wait import Contribution, Wait, WaitCause
 from voiceagent.store import losses, turns
 from voiceagent.store.turns import StoreError, TurnStore, read_turns
 
@@ -196,6 +196,6 @@ def test_the_file_holds_times_and_no_words(tmp_path: Path) -> None:
 
 
 def test_what_a_caller_waited_for_is_read_back(tmp_path: Path) -> None:
-    wait = Wait(1000.5, (Contribution(Part.ENDPOINT, 0.0, 200.25), Contribution(Part.TOOL, 200.25, 500.25)), typed=True)
+    wait = Wait(1000.5, (Contribution(WaitCause.ENDPOINT, 0.0, 200.25), Contribution(WaitCause.TOOL, 200.25, 500.25)), typed=True)
     stored(tmp_path / "t.sqlite3", replace(turn(1), wait=wait))
     assert read_turns(tmp_path / "t.sqlite3") == (replace(turn(1), wait=wait),)

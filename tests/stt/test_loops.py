@@ -11,7 +11,7 @@ import pytest
 from tests.speech import said
 from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.decoder import BatchDecoder
-from voiceagent.stt.hypothesis import Window
+from voiceagent.stt.hypothesis import DecodeWindow
 from voiceagent.stt.loops import ends_in_a_loop, says_all_twice
 from voiceagent.stt.short_whisper import ShortWhisper
 
@@ -85,7 +85,7 @@ def model() -> ShortWhisper:
     return ShortWhisper(str(path), device="cpu", compute_type="int8", cpu_threads=1, local_files_only=True)
 
 
-WINDOW = Window(said("What time is it in Paris?").astype(np.float32) / np.float32(32768))
+WINDOW = DecodeWindow(said("What time is it in Paris?").astype(np.float32) / np.float32(32768))
 
 
 def test_what_ends_in_a_loop_is_written_again(model: ShortWhisper, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from models.train import domain
 from tests.speech import frames, noise, said, silence
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.models.registry import profile, resolve
-from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord, Window
+from voiceagent.stt.hypothesis import DecodeWindow, Hypothesis, RecognisedWord
 from voiceagent.stt.stream import UtteranceTranscriber
 from voiceagent.stt.whisper import WhisperEngine, create
 
@@ -126,7 +126,7 @@ async def test_windows_of_several_calls_are_decoded_in_one_run_to_the_same_words
     runs: list[int] = []
     decode = engine.decoder.decode
 
-    def counted(windows: Sequence[Window]) -> list[Hypothesis]:
+    def counted(windows: Sequence[DecodeWindow]) -> list[Hypothesis]:
         runs.append(len(windows))
         return decode(windows)
 
@@ -151,7 +151,7 @@ async def test_a_final_in_doubt_is_decoded_once_more_and_the_likelier_is_taken(m
     engine = create(resolve(spec.model), {**spec.options, **doubts})
     decode, decoded = engine._decode, list[tuple[bool, Hypothesis]]()
 
-    def seen(windows: Sequence[Window]) -> list[Hypothesis]:
+    def seen(windows: Sequence[DecodeWindow]) -> list[Hypothesis]:
         found = decode(windows)
         decoded.extend(zip([window.thorough for window in windows], found, strict=True))
         return found
@@ -177,7 +177,7 @@ async def test_what_is_decoded_early_is_not_decoded_again_in_doubt_before_it_is_
     first_done = asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def seen(windows: Sequence[Window]) -> list[Hypothesis]:
+    def seen(windows: Sequence[DecodeWindow]) -> list[Hypothesis]:
         found = decode(windows)
         decoded.extend(window.thorough for window in windows)
         loop.call_soon_threadsafe(first_done.set)
@@ -226,10 +226,10 @@ async def test_a_final_that_is_refused_anyway_is_not_decoded_again() -> None:
 
 async def test_windows_with_prompts_of_other_lengths_share_no_run(engine: WhisperEngine) -> None:
     audio = np.zeros(16000, np.float32)
-    short, long = (engine.decoder.shape(Window(audio, "a table for two " * count)) for count in (1, 8))
+    short, long = (engine.decoder.shape(DecodeWindow(audio, "a table for two " * count)) for count in (1, 8))
     assert (short.frames, short.prompt_tokens < long.prompt_tokens) == (long.frames, True)
-    assert engine.decoder.shape(Window(audio, "a table for two " * 80)).prompt_tokens <= 200
-    texts = [hypothesis.text for hypothesis in engine.decoder.decode([Window(audio, "a table for two " * 8)] * 2)]
+    assert engine.decoder.shape(DecodeWindow(audio, "a table for two " * 80)).prompt_tokens <= 200
+    texts = [hypothesis.text for hypothesis in engine.decoder.decode([DecodeWindow(audio, "a table for two " * 8)] * 2)]
     assert texts == ["", ""]
 
 

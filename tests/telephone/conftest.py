@@ -23,8 +23,8 @@ from voiceagent.media.playout import Position
 from voiceagent.server.calls.calls import CallHandle, StartCall
 from voiceagent.server.http.app import READINESS, make_app
 from voiceagent.settings.telephone import TelephonySettings
-from voiceagent.telephone.streams.leg import StreamLeg
 from voiceagent.telephone.streams.lines import Telephone
+from voiceagent.telephone.streams.stream_leg import StreamLeg
 
 PROGRAM_LOGS = ("janus.log", "baresip.log")
 LAST_LINES = 30

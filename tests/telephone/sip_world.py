@@ -29,8 +29,8 @@ from voiceagent.server.http.app import READINESS, make_app
 from voiceagent.settings.sip import SipSettings
 from voiceagent.telephone.handover import TRANSFERRED
 from voiceagent.telephone.sip.dialling import LINE
-from voiceagent.telephone.sip.leg import GatewayLeg
 from voiceagent.telephone.sip.line import SipLine, SipService
+from voiceagent.telephone.sip.sip_leg import GatewayLeg
 from voiceagent.telephone.sip.trunk import Trunk
 
 LAST_REPLY = 9

@@ -11,7 +11,7 @@ import yaml
 
 from tests.telephone.line_tones import CADENCES, line
 from voiceagent.audio.single_beep import AFTER_MS
-from voiceagent.telephone.features.answering_machine import LIMITS, AnsweringMachine, Verdict
+from voiceagent.telephone.features.answering_machine import LIMITS, AnsweringMachine, MachineVerdict
 from voiceagent.turn_taking.languages import LANGUAGES, language
 
 FRAME = 320
@@ -48,10 +48,10 @@ def test_somebody_who_says_a_few_words_and_waits_is_a_person() -> None:
     assert detector.verdict.value == "undecided"
     detector.says(1, "Hello, this is Peter.")
     be_silent(detector, LIMITS.joined / 1000)
-    assert detector.verdict is Verdict.PERSON
+    assert detector.verdict is MachineVerdict.PERSON
     speak(detector, 12.0)
     detector.says(2, "He is not available, he is out of the office, can I take something down for him")
-    assert detector.verdict is Verdict.PERSON, "who has waited once may talk at length"
+    assert detector.verdict is MachineVerdict.PERSON, "who has waited once may talk at length"
 
 
 @pytest.mark.parametrize(
@@ -70,18 +70,18 @@ def test_what_only_a_machine_says_tells_it_in_its_language_and_among_all(code: s
     for detector in (machine(code), machine(*LANGUAGES)):
         speak(detector, 1.5)
         detector.says(1, words)
-        assert (detector.verdict, detector.reason) == (Verdict.MACHINE, "words")
+        assert (detector.verdict, detector.reason) == (MachineVerdict.MACHINE, "words")
 
 
 def test_a_misheard_word_still_tells_and_a_short_one_does_not() -> None:
     detector = machine()
     speak(detector, 1.0)
     detector.says(1, "leave a massage")
-    assert detector.verdict is Verdict.MACHINE
+    assert detector.verdict is MachineVerdict.MACHINE
     other = machine()
     speak(other, 1.0)
     other.says(1, "after the bee")
-    assert other.verdict is Verdict.UNDECIDED
+    assert other.verdict is MachineVerdict.UNDECIDED
 
 
 def test_what_people_say_too_tells_a_machine_only_after_a_longer_stretch() -> None:
@@ -91,7 +91,7 @@ def test_what_people_say_too_tells_a_machine_only_after_a_longer_stretch() -> No
     assert detector.verdict.value == "undecided"
     speak(detector, 1.5)
     detector.says(1, "We are not available, we are very sorry")
-    assert detector.verdict is Verdict.MACHINE
+    assert detector.verdict is MachineVerdict.MACHINE
 
 
 def test_a_stretch_without_a_pause_tells_and_pauses_for_breath_are_none() -> None:
@@ -99,7 +99,7 @@ def test_a_stretch_without_a_pause_tells_and_pauses_for_breath_are_none() -> Non
     for _ in range(4):
         speak(detector, 1.2)
         be_silent(detector, 0.5)
-    assert (detector.verdict, detector.reason) == (Verdict.MACHINE, "length")
+    assert (detector.verdict, detector.reason) == (MachineVerdict.MACHINE, "length")
 
 
 def test_a_voice_in_the_background_makes_no_stretch() -> None:
@@ -108,7 +108,7 @@ def test_a_voice_in_the_background_makes_no_stretch() -> None:
     detector.speaks(True)
     for _ in range(500):
         detector.listen(RNG.normal(0, 200, FRAME).astype(np.int16))
-    assert detector.verdict is Verdict.PERSON
+    assert detector.verdict is MachineVerdict.PERSON
 
 
 def test_a_beep_tells_and_recording_begins_when_it_ends() -> None:
@@ -118,7 +118,7 @@ def test_a_beep_tells_and_recording_begins_when_it_ends() -> None:
     beep(detector)
     assert not detector.records, "the line may go on with other tones"
     be_silent(detector, AFTER_MS / 1000)
-    assert (detector.verdict, detector.reason) == (Verdict.MACHINE, "beep")
+    assert (detector.verdict, detector.reason) == (MachineVerdict.MACHINE, "beep")
     assert detector.records
 
 
@@ -131,7 +131,7 @@ def test_the_tones_of_a_line_after_somebody_has_spoken_are_no_beep(name: str, pa
     be_silent(detector, pause_s)
     for frame in line(name, 20.0).reshape(-1, FRAME):
         detector.listen(frame)
-    assert detector.verdict is Verdict.PERSON
+    assert detector.verdict is MachineVerdict.PERSON
 
 
 @pytest.mark.parametrize("name", [name for name in CADENCES if name.startswith("ring-back")])
@@ -151,14 +151,14 @@ def test_a_second_tone_of_the_same_pitch_takes_back_the_first() -> None:
     for _ in range(5):
         beep(detector, 0.3)
         be_silent(detector, 0.3)
-    assert detector.verdict is not Verdict.MACHINE
+    assert detector.verdict is not MachineVerdict.MACHINE
 
 
 def test_a_tone_before_the_first_word_is_a_ringing_line() -> None:
     detector = machine()
     beep(detector, 1.0)
     be_silent(detector, 1.0)
-    assert detector.verdict is Verdict.UNDECIDED
+    assert detector.verdict is MachineVerdict.UNDECIDED
 
 
 def test_a_machine_without_a_beep_records_once_it_is_silent() -> None:
@@ -177,7 +177,7 @@ def test_nothing_makes_a_machine_of_whom_we_have_talked_with_for_long() -> None:
     be_silent(detector, LIMITS.watched / 1000)
     detector.says(9, "I will leave a message after the tone")
     beep(detector)
-    assert detector.verdict is Verdict.PERSON
+    assert detector.verdict is MachineVerdict.PERSON
 
 
 def test_words_are_searched_in_less_than_the_event_loop_may_wait() -> None:
@@ -189,7 +189,7 @@ def test_words_are_searched_in_less_than_the_event_loop_may_wait() -> None:
     for _ in range(10):
         detector.says(1, talk)
     assert (time.perf_counter() - began) / 10 < 0.005
-    assert detector.verdict is Verdict.UNDECIDED
+    assert detector.verdict is MachineVerdict.UNDECIDED
 
 
 def greeted(code: str, text: str, *, after_hello: bool, in_pieces: bool) -> AnsweringMachine:
@@ -222,12 +222,12 @@ MACHINES = [
 @pytest.mark.parametrize(("code", "text"), PEOPLE)
 @pytest.mark.parametrize("after_hello", [False, True])
 def test_a_person_who_offers_asks_or_speaks_for_another_is_no_machine(code: str, text: str, after_hello: bool) -> None:
-    assert greeted(code, text, after_hello=after_hello, in_pieces=True).verdict is Verdict.PERSON
+    assert greeted(code, text, after_hello=after_hello, in_pieces=True).verdict is MachineVerdict.PERSON
 
 
 @pytest.mark.parametrize(("code", "text"), MACHINES)
 def test_a_machine_is_told_by_its_words_or_its_length(code: str, text: str) -> None:
-    assert greeted(code, text, after_hello=False, in_pieces=True).verdict is Verdict.MACHINE
+    assert greeted(code, text, after_hello=False, in_pieces=True).verdict is MachineVerdict.MACHINE
 
 
 @pytest.mark.parametrize(("code", "text"), MACHINES)
@@ -236,7 +236,7 @@ def test_words_alone_make_no_machine_of_who_has_waited_and_a_beep_after_them_doe
     assert detector.verdict.value == "person"
     beep(detector)
     be_silent(detector, 0.5)
-    assert detector.verdict is Verdict.MACHINE
+    assert detector.verdict is MachineVerdict.MACHINE
 
 
 def test_a_beep_of_the_switchboard_makes_no_machine_of_who_puts_us_through() -> None:
@@ -260,7 +260,7 @@ def test_a_service_that_screens_calls_is_no_machine_not_even_with_its_beep(code:
     detector = greeted(code, text, after_hello=False, in_pieces=True)
     beep(detector)
     be_silent(detector, 5.0)
-    assert detector.verdict is Verdict.PERSON
+    assert detector.verdict is MachineVerdict.PERSON
 
 
 @pytest.mark.parametrize("code", LANGUAGES)

@@ -31,8 +31,8 @@ from voiceagent.settings.agent import load_agent
 from voiceagent.settings.telephone import TelephonySettings
 from voiceagent.telephone.messages import Digit, Flow, MarkReached, Started
 from voiceagent.telephone.streams.asterisk_stream import FORMATS, AsteriskStream
-from voiceagent.telephone.streams.leg import StreamLeg
 from voiceagent.telephone.streams.lines import Telephone
+from voiceagent.telephone.streams.stream_leg import StreamLeg
 
 BOTH = pytest.mark.parametrize("is_json", [True, False], ids=["json", "plain"])
 
@@ -159,7 +159,7 @@ async def test_a_reply_is_flushed_also_while_asterisk_takes_nothing(pbx: EchoSer
 async def test_an_asterisk_that_never_takes_audio_again_is_let_go(
     pbx: EchoServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("voiceagent.telephone.streams.leg.HOLD_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("voiceagent.telephone.streams.stream_leg.HOLD_TIMEOUT_S", 0.1)
     pbx.echoes = False
     async with AsteriskPeer(pbx.session, pbx.url, xoff_frames=8, xon_frames=3) as peer:
         await pbx.begun.wait()

@@ -25,7 +25,7 @@ from voiceagent.settings.telephone import AudioSocket
 from voiceagent.telephone.application import ASTERISK
 from voiceagent.telephone.streams import audiosocket as audiosocket_server
 from voiceagent.telephone.streams.audiosocket import AudioSocketServer
-from voiceagent.telephone.streams.audiosocket_frames import AudioSocketStream, Kind
+from voiceagent.telephone.streams.audiosocket_frames import AudioSocketStream, FrameKind
 
 CALL = uuid.UUID("12345678-1234-5678-1234-567812345678")
 
@@ -249,7 +249,7 @@ async def test_a_connection_that_begins_wrong_is_closed_in_one_line(
 
 
 async def test_a_connection_that_is_not_read_is_closed_all_the_same(echo: EchoServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("voiceagent.telephone.streams.leg.SEND_TIMEOUT_S", 0.3)
+    monkeypatch.setattr("voiceagent.telephone.streams.stream_leg.SEND_TIMEOUT_S", 0.3)
     monkeypatch.setattr("voiceagent.telephone.streams.audiosocket.CLOSE_S", 0.3, raising=False)
     _, writer = await asyncio.open_connection("127.0.0.1", echo.app[ASTERISK].port, limit=1024)
     writer.write(frame(1, CALL.bytes) + frame(0x10, bytes(320)))
@@ -357,7 +357,7 @@ async def test_a_busy_port_is_one_clear_line(echo: EchoServer) -> None:
 
 
 def test_another_rate_in_the_middle_of_a_call_is_no_audio() -> None:
-    stream = AudioSocketStream(Kind.AUDIO_8K)
+    stream = AudioSocketStream(FrameKind.AUDIO_8K)
     with pytest.raises(MediaError, match=r"a frame of type 0x12 in a call of 0x10"):
         stream.read(frame(0x12, bytes(640)))
 

@@ -28,7 +28,7 @@ from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.tts.engine import SpeechChunk
-from voiceagent.tts.spoken_voice import Speech
+from voiceagent.tts.spoken_voice import AgentSpeech
 from voiceagent.turn_taking.languages import LANGUAGES
 from voiceagent.turn_taking.languages.de import GERMAN
 from voiceagent.turn_taking.languages.en import ENGLISH
@@ -52,7 +52,7 @@ class NotingVoice:
 def handover_at(server: FaultyServer, voice: NotingVoice, agent: AgentConfig, *, phrases: tuple[str, ...] = ()) -> AgentHandover:
     llm, mouth = OpenAiEngine(OpenAiOptions(base_url=server.url)), cast(Any, voice)
     guards = load_guards(GuardSettings(output=OutputRules(phrases=phrases)))
-    speech = Speech(SpeechSettings(), {}, ".", mouth, agent.language)
+    speech = AgentSpeech(SpeechSettings(), {}, ".", mouth, agent.language)
     parts = AgentParts(agent, Engines(mouth, llm, mouth), guards, speech, load_budgets(default_budgets_file()))
     return AgentHandover(Call("rtc_1", SilentLeg(), parts, CallTools(ToolSet())), parts)
 

@@ -19,7 +19,7 @@ import pytest
 from tests.telephone.peers import PUBLIC_URL, SECRETS, Peer, Request, webhook
 from voiceagent.telephone.codec import PhoneDecoder, PhoneEncoder
 from voiceagent.telephone.messages import Audio, Digit, Started
-from voiceagent.telephone.streams.signatures import Webhook
+from voiceagent.telephone.streams.signatures import SignedRequest
 from voiceagent.telephone.streams.vendors import VENDORS
 
 PYTHON = os.environ.get("TELEPHONY_PEERS", "")
@@ -30,10 +30,10 @@ SIGNED = [("twilio", ""), ("twilio", "shop=Bonn&a=2"), ("plivo", ""), ("plivo", 
 STREAMED = ["twilio", "telnyx", "plivo", "exotel", "vonage"]
 
 
-def received(request: Request) -> Webhook:
+def received(request: Request) -> SignedRequest:
     """As the server has it."""
     headers = {name.lower(): value for name, value in request.headers.items()}
-    return Webhook(request.method, PUBLIC_URL + request.path, headers, request.body, 0.0)
+    return SignedRequest(request.method, PUBLIC_URL + request.path, headers, request.body, 0.0)
 
 
 @functools.cache
@@ -106,7 +106,7 @@ def test_the_vendors_own_library_signs_as_we_check(index: int) -> None:
     assert answer["taken"] is True
     name = "x-twilio-signature" if vendor == "twilio" else "x-plivo-signature-v3"
     found = received(request)
-    theirs = Webhook(found.method, found.url, {**found.headers, name: answer["made"]}, found.body, 0.0)
+    theirs = SignedRequest(found.method, found.url, {**found.headers, name: answer["made"]}, found.body, 0.0)
     assert VENDORS[vendor].check(theirs, SECRETS[vendor])
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from voiceagent.media.playout import FRAME_SAMPLES, RATE_HZ, Playout, Position
-from voiceagent.telephone.streams.marks import FORGIVEN, GRACE_S, Marks
+from voiceagent.telephone.streams.marks import FORGIVEN, GRACE_S, MarkLedger
 
 
 def ramp(samples: int, start: int = 1) -> np.ndarray:
@@ -19,14 +19,14 @@ def ramp(samples: int, start: int = 1) -> np.ndarray:
 
 
 def test_a_mark_that_comes_back_tells_all_that_was_before_it() -> None:
-    marks = Marks()
+    marks = MarkLedger()
     names = [marks.put([(1, 0, 100.0 * step)], 5, step / 10) for step in range(1, 4)]
     assert marks.reached(names[1], 0.5) == [(1, 0, 100.0), (1, 0, 200.0)]
     assert (marks.frames, marks.stale) == (5, 0)
 
 
 def test_a_mark_of_what_was_dropped_is_stale_and_tells_nothing() -> None:
-    marks = Marks()
+    marks = MarkLedger()
     name = marks.put([(1, 0, 100.0)], 5, 0.1)
     marks.forget()
     fresh = marks.put([(2, 0, 20.0)], 1, 0.2)
@@ -37,7 +37,7 @@ def test_a_mark_of_what_was_dropped_is_stale_and_tells_nothing() -> None:
 
 
 def test_a_peer_that_never_sends_marks_is_believed_by_the_clock_after_a_few() -> None:
-    marks = Marks()
+    marks = MarkLedger()
     for number in range(FORGIVEN):
         marks.put([(1, number, 20.0)], 1, 1.0)
         assert marks.overdue(1.0 + GRACE_S - 0.01) == []
@@ -53,7 +53,7 @@ def test_a_peer_that_never_sends_marks_is_believed_by_the_clock_after_a_few() ->
 
 
 def test_a_peer_whose_marks_come_in_time_again_is_waited_for_after_a_stall() -> None:
-    marks = Marks()
+    marks = MarkLedger()
     stalled = [marks.put([(1, number, 20.0)], 1, 1.0) for number in range(FORGIVEN)]
     assert len(marks.overdue(1.0 + GRACE_S)) == FORGIVEN
     for name in stalled:
@@ -66,7 +66,7 @@ def test_a_peer_whose_marks_come_in_time_again_is_waited_for_after_a_stall() -> 
 
 
 def test_a_peer_that_never_sends_marks_may_send_any_names() -> None:
-    marks = Marks(come_back=False)
+    marks = MarkLedger(come_back=False)
     for number in range(1000):
         name = marks.put([(1, number, 20.0)], 1, 1.0 + number)
         assert marks.overdue(1.0 + number) == [(1, number, 20.0)]

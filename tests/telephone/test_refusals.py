@@ -27,8 +27,8 @@ from voiceagent.telephone.features.parts import on_telephone
 from voiceagent.telephone.keypad import MAX_KEYS, PAUSE_S, Keypad
 from voiceagent.telephone.messages import MAX_PARAMETERS, AudioFormat, CallFacts, Other, Started
 from voiceagent.telephone.streams.json_stream import MAX_TEXT
-from voiceagent.telephone.streams.leg import MAX_MALFORMED, StreamLeg
 from voiceagent.telephone.streams.lines import Telephone
+from voiceagent.telephone.streams.stream_leg import MAX_MALFORMED, StreamLeg
 from voiceagent.telephone.streams.tickets import MAX_OPEN, VALID_S, Tickets
 from voiceagent.telephone.streams.vendors import VENDORS, Stream
 

@@ -10,7 +10,15 @@ from voiceagent.audio import g711
 from voiceagent.telephone.messages import Encoding
 from voiceagent.telephone.sip.audio import GatewayReceiver, LateEncoder, mixed
 from voiceagent.telephone.sip.description import PCMA, PCMU, PhoneAudio
-from voiceagent.telephone.sip.relay import FIRST_FRAMES, FRAME_SAMPLES, MAX_FRAMES, PERIOD_FRAMES, TONE_FRAMES, Relay, WaitingTone
+from voiceagent.telephone.sip.relay import (
+    FIRST_FRAMES,
+    FRAME_SAMPLES,
+    MAX_FRAMES,
+    PERIOD_FRAMES,
+    TONE_FRAMES,
+    AudioRelay,
+    WaitingTone,
+)
 
 
 def frame(value: int) -> NDArray[np.int16]:
@@ -18,7 +26,7 @@ def frame(value: int) -> NDArray[np.int16]:
 
 
 def test_a_relay_gathers_frames_first_and_again_when_it_has_run_dry() -> None:
-    relay = Relay()
+    relay = AudioRelay()
     for _ in range(2):
         for number in range(FIRST_FRAMES):
             assert relay.take() is None
@@ -29,7 +37,7 @@ def test_a_relay_gathers_frames_first_and_again_when_it_has_run_dry() -> None:
 
 
 def test_a_relay_that_fills_up_drops_its_oldest_frames() -> None:
-    relay = Relay()
+    relay = AudioRelay()
     for number in range(MAX_FRAMES + 1):
         relay.put(frame(number))
     assert relay.dropped == MAX_FRAMES + 1 - FIRST_FRAMES

@@ -31,8 +31,8 @@ from voiceagent.settings.sip import SipSettings
 from voiceagent.settings.telephone import TelephonySettings
 from voiceagent.telephone.features.parts import phone_tools
 from voiceagent.telephone.sip.call import SipCall
-from voiceagent.telephone.sip.leg import GatewayLeg
 from voiceagent.telephone.sip.line import soonest
+from voiceagent.telephone.sip.sip_leg import GatewayLeg
 from voiceagent.tools.threads import Threads
 from voiceagent.tools.tool import ToolError
 from voiceagent.turn_taking.languages import LANGUAGES

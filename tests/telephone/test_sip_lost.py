@@ -15,7 +15,7 @@ from tests.telephone.sip_parts import phone
 from tests.telephone.sip_world import SipWorld, sip_world
 from tests.telephone.tones import is_loud, tone
 from voiceagent.telephone.sip import janus_client
-from voiceagent.telephone.sip import leg as gateway_leg
+from voiceagent.telephone.sip import sip_leg as gateway_leg
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from voiceagent.audio.levels import dbfs
 from voiceagent.audio.resample import resample
 from voiceagent.media.audio_cleaner import AudioCleaning
 from voiceagent.server.http.app import CALLS
-from voiceagent.telephone.streams.leg import StreamLeg
+from voiceagent.telephone.streams.stream_leg import StreamLeg
 
 REPLY = "Your order left our warehouse on Monday morning, and the driver tried to deliver it twice in the afternoon."
 
@@ -202,7 +202,7 @@ async def fill(leg: StreamLeg) -> None:
 
 
 async def test_a_stream_that_is_not_read_ends_as_lost(echo: EchoServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("voiceagent.telephone.streams.leg.SEND_TIMEOUT_S", 0.3)
+    monkeypatch.setattr("voiceagent.telephone.streams.stream_leg.SEND_TIMEOUT_S", 0.3)
     _, answer = await ask(echo.session, echo.url, webhook("jambonz"))
     socket = await echo.session.ws_connect(echo.url.replace("http", "ws") + stream_path(answer), max_msg_size=0)
     await socket.send_str(json.dumps({"callSid": "c", "sampleRate": 16_000}))
@@ -237,7 +237,7 @@ async def test_a_stream_whose_connection_breaks_ends_as_lost_and_says_so(
 
 
 async def test_a_stream_that_is_not_read_is_closed_all_the_same(echo: EchoServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("voiceagent.telephone.streams.leg.SEND_TIMEOUT_S", 0.3)
+    monkeypatch.setattr("voiceagent.telephone.streams.stream_leg.SEND_TIMEOUT_S", 0.3)
     monkeypatch.setattr("voiceagent.telephone.streams.routes.CLOSE_S", 0.3)
     _, answer = await ask(echo.session, echo.url, webhook("jambonz"))
     socket = await echo.session.ws_connect(echo.url.replace("http", "ws") + stream_path(answer), max_msg_size=0)

@@ -33,8 +33,8 @@ from voiceagent.telephone.features.press_keys import PressKeys
 from voiceagent.telephone.features.recording_folder import Recordings
 from voiceagent.telephone.messages import CallFacts
 from voiceagent.telephone.streams.follow_ups import DIALLED_S, MAX_OPEN, VALID_S, FollowUps
-from voiceagent.telephone.streams.leg import StreamLeg
 from voiceagent.telephone.streams.lines import Telephone
+from voiceagent.telephone.streams.stream_leg import StreamLeg
 from voiceagent.telephone.streams.vendors import VENDORS
 from voiceagent.tools.threads import Threads
 from voiceagent.tools.tool import ToolError

@@ -19,7 +19,7 @@ from voiceagent.server.http.slowing import AT_ONCE
 from voiceagent.telephone.messages import CallFacts
 from voiceagent.telephone.streams import answered
 from voiceagent.telephone.streams.answered import REMEMBERED_S, AnsweredWebhooks
-from voiceagent.telephone.streams.signatures import Webhook
+from voiceagent.telephone.streams.signatures import SignedRequest
 from voiceagent.telephone.streams.vendors import VENDORS
 from voiceagent.telephone.streams.webhook import facts_of
 
@@ -28,7 +28,7 @@ NO_TIME = ["twilio", "signalwire", "plivo"]
 SIGNING = [vendor for vendor in SECRETS if vendor != "exotel"]
 
 
-def is_signed(vendor: str, found: Webhook) -> bool:
+def is_signed(vendor: str, found: SignedRequest) -> bool:
     return bool(VENDORS[vendor].check(replace(found, now_s=time.time()), SECRETS[vendor]))
 
 

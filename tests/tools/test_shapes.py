@@ -8,10 +8,10 @@ import pytest
 
 from voiceagent.tools import Digits, Email, Phone, Spelled, tool
 from voiceagent.tools.shapes import shapes
-from voiceagent.turn_taking.patience import Shape
+from voiceagent.turn_taking.patience import ValueShape
 
 
-def shape_of(schema: dict[str, Any]) -> Shape | None:
+def shape_of(schema: dict[str, Any]) -> ValueShape | None:
     return next(iter(shapes({"type": "object", "properties": {"code": {"type": "string", **schema}}})), None)
 
 

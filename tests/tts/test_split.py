@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.tts.vits import HOP_SAMPLES, Shape, write_voice
-from voiceagent.tts.chunks import FIRST_FRAMES, MOST_FRAMES, ChunkedVoice, Sentence, signal_to_noise_db, spans
+from voiceagent.tts.chunks import FIRST_FRAMES, MOST_FRAMES, ChunkedSentence, ChunkedVoice, signal_to_noise_db, spans
 from voiceagent.tts.receptive_field import Margin, NotSplittableError
 from voiceagent.tts.split import split, with_durations
 
@@ -72,8 +72,8 @@ def test_speakers_differ(tmp_path: Path) -> None:
 def test_noise_is_drawn_once_a_sentence(voice: ChunkedVoice) -> None:
     feeds = inputs(scales=(0.7, 1.0, 0.8))
     tensors = voice.begin(feeds).tensors
-    chunks = np.concatenate(list(Sentence(voice, tensors).chunks()))
-    assert signal_to_noise_db(Sentence(voice, tensors).whole(), chunks) >= 100
+    chunks = np.concatenate(list(ChunkedSentence(voice, tensors).chunks()))
+    assert signal_to_noise_db(ChunkedSentence(voice, tensors).whole(), chunks) >= 100
     assert signal_to_noise_db(chunks, joined(voice, feeds)) < 40
 
 

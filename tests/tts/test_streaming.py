@@ -15,7 +15,7 @@ from piper import PiperVoice, SynthesisConfig
 from tests.tts.vits import HOP_SAMPLES, PLAIN, RATE_HZ, Shape, write_voice
 from voiceagent.errors import ConfigError
 from voiceagent.resources import bundled_models_dir
-from voiceagent.tts.chunks import FIRST_FRAMES, ChunkedVoice, Sentence
+from voiceagent.tts.chunks import FIRST_FRAMES, ChunkedSentence, ChunkedVoice
 from voiceagent.tts.engine import SpeechChunk
 from voiceagent.tts.piper import PiperEngine, PiperOptions
 from voiceagent.tts.split import with_durations
@@ -150,7 +150,7 @@ async def test_a_reply_that_is_dropped_ends_between_two_chunks(make: Make, monke
     engine, decoded = make(), list[int]()
     decode = ChunkedVoice.decode
 
-    def counted(voice: ChunkedVoice, sentence: Sentence, start: int, end: int) -> np.ndarray:
+    def counted(voice: ChunkedVoice, sentence: ChunkedSentence, start: int, end: int) -> np.ndarray:
         decoded.append(start)
         return decode(voice, sentence, start, end)
 

@@ -13,11 +13,11 @@ from voiceagent.conversation.events import SpokenWord
 from voiceagent.errors import ConfigError
 from voiceagent.resources import bundled_models_dir
 from voiceagent.settings.agent import load_agent
-from voiceagent.text_normalization.reading import Piece, SpokenText
+from voiceagent.text_normalization.reading import ReadPiece, SpokenText
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tts.engine import SpeechChunk, TtsEngine
 from voiceagent.tts.piper import PiperEngine
-from voiceagent.tts.spoken_voice import MOST_VERBATIM, Speech, SpokenVoice, WrittenWords
+from voiceagent.tts.spoken_voice import MOST_VERBATIM, AgentSpeech, SpokenVoice, WrittenWords
 
 LEXICON = {"xqzt": "həlˈoʊ"}
 
@@ -30,7 +30,7 @@ async def engine() -> AsyncIterator[PiperEngine]:
 
 
 def voice_of(engine: TtsEngine, phrases: dict[str, str] | None = None, **settings: object) -> SpokenVoice:
-    return Speech(SpeechSettings(**settings), phrases or {}, ".", engine).voice()  # type: ignore[arg-type]  # fields of several types
+    return AgentSpeech(SpeechSettings(**settings), phrases or {}, ".", engine).voice()  # type: ignore[arg-type]  # fields of several types
 
 
 async def speak(voice: TtsEngine, text: str) -> tuple[int, tuple[SpokenWord, ...]]:
@@ -78,7 +78,7 @@ async def test_a_call_remembers_so_many_marks_and_forgets_the_oldest(engine: Pip
 async def test_a_clip_is_played_instead_of_the_voice(engine: PiperEngine, tmp_path: Path) -> None:
     write(tmp_path / "bye.wav", rate_hz=engine.sample_rate_hz)
     settings = SpeechSettings(clips={"farewell": "bye.wav"})
-    voice = Speech(settings, {"farewell": "Goodbye, <verbatim>Jo</verbatim>."}, str(tmp_path), engine).voice()
+    voice = AgentSpeech(settings, {"farewell": "Goodbye, <verbatim>Jo</verbatim>."}, str(tmp_path), engine).voice()
     (chunk,) = [chunk async for chunk in voice.synthesise("Goodbye, Jo.")]
     assert len(chunk.pcm) == pytest.approx(1.8 * 16_000)
     assert np.abs(chunk.pcm[:1000]).max() > 5000
@@ -86,7 +86,7 @@ async def test_a_clip_is_played_instead_of_the_voice(engine: PiperEngine, tmp_pa
 
 
 def test_a_written_word_is_told_with_the_last_of_its_spoken_words() -> None:
-    words = WrittenWords(SpokenText((Piece(("$12.50",), "twelve dollars fifty"), Piece(("Nov", "3"), "November third"))))
+    words = WrittenWords(SpokenText((ReadPiece(("$12.50",), "twelve dollars fifty"), ReadPiece(("Nov", "3"), "November third"))))
     said = ["twelve", "dollars", "fifty", "November", "third"]
     times = [SpokenWord(word, at * 100.0, at * 100.0 + 100) for at, word in enumerate(said)]
     assert words.of(tuple(times[:2])) == ()

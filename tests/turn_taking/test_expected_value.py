@@ -6,11 +6,13 @@ import pytest
 
 from voiceagent.turn_taking.expected_value import ExpectedValue, expected_value
 from voiceagent.turn_taking.languages import language
-from voiceagent.turn_taking.patience import Shape
+from voiceagent.turn_taking.patience import ValueShape
 
-PEOPLE = Shape("number", hints=frozenset({"people", "the", "number", "of"}))
-SIZE = Shape("choice", hints=frozenset({"size"}), choices=("small", "extra large"))
-DAY = Shape("choice", hints=frozenset({"day"}), choices=("mon", "tue", "wed", "thu", "fri", "sat", "sun", "today", "tomorrow"))
+PEOPLE = ValueShape("number", hints=frozenset({"people", "the", "number", "of"}))
+SIZE = ValueShape("choice", hints=frozenset({"size"}), choices=("small", "extra large"))
+DAY = ValueShape(
+    "choice", hints=frozenset({"day"}), choices=("mon", "tue", "wed", "thu", "fri", "sat", "sun", "today", "tomorrow")
+)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from voiceagent.turn_taking.languages import language
-from voiceagent.turn_taking.manners import MANNERS, Heard, Manners
+from voiceagent.turn_taking.manners import MANNERS, Manners, Overheard
 from voiceagent.turn_taking.overlap import Overlap, leaning
 
 PATIENT = Manners("duck", pause_after_ms=300, patience_ms=800, hush_after_ms=100, hush_ms=180)
@@ -30,47 +30,47 @@ def test_a_few_words_in_a_sound_that_is_unlike_words_look_like_nothing() -> None
 
 
 def test_long_speech_pauses_the_reply_and_short_speech_does_not() -> None:
-    assert PATIENT.pauses(Heard(300, 0, "unknown"))
-    assert not PATIENT.pauses(Heard(280, 0, "unknown"))
+    assert PATIENT.pauses(Overheard(300, 0, "unknown"))
+    assert not PATIENT.pauses(Overheard(280, 0, "unknown"))
 
 
 def test_a_sound_that_is_unlike_words_pauses_and_hushes_nothing_however_long_it_is() -> None:
-    assert not PATIENT.pauses(Heard(1900, 0, "unknown", 0.05))
-    assert not PATIENT.hushes(Heard(1900, 0, "unknown", 0.05))
-    assert PATIENT.pauses(Heard(300, 0, "unknown", 0.9))
+    assert not PATIENT.pauses(Overheard(1900, 0, "unknown", 0.05))
+    assert not PATIENT.hushes(Overheard(1900, 0, "unknown", 0.05))
+    assert PATIENT.pauses(Overheard(300, 0, "unknown", 0.9))
 
 
 def test_what_is_over_pauses_nothing_however_long_it_was() -> None:
-    assert not PATIENT.pauses(Heard(320, 60, "unknown"))
+    assert not PATIENT.pauses(Overheard(320, 60, "unknown"))
 
 
 def test_backchannels_get_more_time() -> None:
-    assert not PATIENT.pauses(Heard(700, 0, "listening"))
-    assert PATIENT.pauses(Heard(800, 0, "listening"))
+    assert not PATIENT.pauses(Overheard(700, 0, "listening"))
+    assert PATIENT.pauses(Overheard(800, 0, "listening"))
 
 
 def test_other_words_pause_the_reply_at_once() -> None:
-    assert PATIENT.pauses(Heard(120, 60, "taking"))
+    assert PATIENT.pauses(Overheard(120, 60, "taking"))
 
 
 def test_a_little_sound_hushes_the_reply() -> None:
-    assert PATIENT.hushes(Heard(100, 0, "unknown"))
-    assert not PATIENT.hushes(Heard(80, 0, "unknown"))
-    assert PATIENT.hushes(Heard(100, 0, "unknown", 0.2)), "the judgement of so little sound is unsure"
-    assert not MANNERS["duck"].hushes(Heard(300, 0, "unknown"))
+    assert PATIENT.hushes(Overheard(100, 0, "unknown"))
+    assert not PATIENT.hushes(Overheard(80, 0, "unknown"))
+    assert PATIENT.hushes(Overheard(100, 0, "unknown", 0.2)), "the judgement of so little sound is unsure"
+    assert not MANNERS["duck"].hushes(Overheard(300, 0, "unknown"))
 
 
 @pytest.mark.parametrize(
     ("heard", "silent"),
     [
-        (Heard(200, 0, "unknown", 0.9), True),
-        (Heard(200, 60, "unknown", 0.9), False),
-        (Heard(300, 0, "unknown", 0.2), False),
-        (Heard(300, 0, "listening", 0.9), False),
+        (Overheard(200, 0, "unknown", 0.9), True),
+        (Overheard(200, 60, "unknown", 0.9), False),
+        (Overheard(300, 0, "unknown", 0.2), False),
+        (Overheard(300, 0, "listening", 0.9), False),
     ],
     ids=["still said", "over", "unlike words", "a backchannel"],
 )
-def test_a_hushed_reply_stays_silent_for_what_is_still_said_and_sounds_like_words(heard: Heard, silent: bool) -> None:
+def test_a_hushed_reply_stays_silent_for_what_is_still_said_and_sounds_like_words(heard: Overheard, silent: bool) -> None:
     assert PATIENT.stays_hushed(heard) == silent
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from voiceagent.turn_taking.languages import language
-from voiceagent.turn_taking.patience import Shape, pending, progress
+from voiceagent.turn_taking.patience import ValueShape, pending, progress
 
-CODE = Shape("digits", 5, 5, frozenset({"order", "number"}))
-MAIL = Shape("email", hints=frozenset({"email", "address"}))
-PHONE = Shape("phone", hints=frozenset({"phone", "number"}))
-PLATE = Shape("characters", 6, 6, frozenset({"plate"}))
-NAME = Shape("characters", 2, 64, frozenset({"name"}))
-RANGE = Shape("digits", 4, 6)
-SIZE = Shape("choice", hints=frozenset({"size"}), choices=("small", "extra large"))
+CODE = ValueShape("digits", 5, 5, frozenset({"order", "number"}))
+MAIL = ValueShape("email", hints=frozenset({"email", "address"}))
+PHONE = ValueShape("phone", hints=frozenset({"phone", "number"}))
+PLATE = ValueShape("characters", 6, 6, frozenset({"plate"}))
+NAME = ValueShape("characters", 2, 64, frozenset({"name"}))
+RANGE = ValueShape("digits", 4, 6)
+SIZE = ValueShape("choice", hints=frozenset({"size"}), choices=("small", "extra large"))
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ SIZE = Shape("choice", hints=frozenset({"size"}), choices=("small", "extra large
         (SIZE, "Extra large.", "whole"),
     ],
 )
-def test_a_value_is_open_until_it_is_whole(shape: Shape, words: str, expected: str) -> None:
+def test_a_value_is_open_until_it_is_whole(shape: ValueShape, words: str, expected: str) -> None:
     assert progress(words, (shape,), language("en")) == expected
 
 
@@ -74,9 +74,9 @@ def test_without_a_question_only_what_is_dictated_tells() -> None:
 
 
 def test_what_may_be_one_of_several_values_is_open_while_one_of_them_is() -> None:
-    assert progress("four eight two seven one", (CODE, Shape("digits", 8, 8)), language("en")) == "open"
+    assert progress("four eight two seven one", (CODE, ValueShape("digits", 8, 8)), language("en")) == "open"
 
 
 def test_nothing_tells_how_much_of_a_number_has_been_said() -> None:
-    people = Shape("number", hints=frozenset({"people"}))
+    people = ValueShape("number", hints=frozenset({"people"}))
     assert pending((people, CODE), "For how many people?") == (CODE,)

@@ -16,7 +16,7 @@ from tests.unmarked_process import output
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
 from voiceagent.evaluation.check_lm import demo_tools
-from voiceagent.llm.embedded.engine import EmbeddedEngine
+from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.engine import Generated, GeneratedText, Urgency
 from voiceagent.llm.servers.vllm import VllmEngine
 from voiceagent.llm.servers.vllm_options import VllmOptions

@@ -14,7 +14,7 @@ from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
 from voiceagent.evaluation.check_lm import demo_tools
 from voiceagent.llm.chat.prompt import ChatPrompt
-from voiceagent.llm.embedded.engine import EmbeddedEngine
+from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.engine import Generated, GeneratedText
 from voiceagent.llm.servers import openai_session
 from voiceagent.llm.servers.chat_wire import wire_message

@@ -10,7 +10,7 @@ from voiceagent.engines import Engines
 from voiceagent.guard.checks import Guards
 from voiceagent.latency.budgets import Budgets
 from voiceagent.settings.agent import AgentConfig
-from voiceagent.tts.spoken_voice import Speech
+from voiceagent.tts.spoken_voice import AgentSpeech
 
 NO_SOURCES = Sources()
 
@@ -27,7 +27,7 @@ class AgentParts:
     agent: AgentConfig
     engines: Engines
     guards: Guards
-    speech: Speech
+    speech: AgentSpeech
     budgets: Budgets
     sources: Sources = NO_SOURCES
     pressure: Callable[[], float] = no_pressure

@@ -33,7 +33,7 @@ from voiceagent.latency.budgets import check_turn
 from voiceagent.latency.spans import TurnReport
 from voiceagent.latency.turns import TurnMeter
 from voiceagent.media.leg import Leg
-from voiceagent.realtime.event_allowance import EventAllowance, Verdict
+from voiceagent.realtime.event_allowance import AllowanceVerdict, EventAllowance
 from voiceagent.realtime.session import RealtimeSession
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tts.spoken_voice import SpokenVoice
@@ -207,12 +207,12 @@ class Call:
     def _may_send(self, size_bytes: int) -> bool:
         """Whether to read this client event. A client that sends too many is told once, and is hung up if it goes on."""
         verdict = self._allowance.take(size_bytes, self._clock.now_ms())
-        if verdict is Verdict.TAKEN:
+        if verdict is AllowanceVerdict.TAKEN:
             return True
         self._observers.event_refused()
-        if verdict is Verdict.TOLD:
+        if verdict is AllowanceVerdict.TOLD:
             self._send(self._session.too_many_events())
-        elif verdict is Verdict.ABUSED:
+        elif verdict is AllowanceVerdict.ABUSED:
             self.hang_up(ABUSE)
         return False
 

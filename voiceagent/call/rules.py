@@ -68,7 +68,7 @@ def rules_of(
     )
 
 
-def _phrases(phrases: config.Phrases) -> Phrases:
+def _phrases(phrases: config.PhraseSettings) -> Phrases:
     return Phrases(
         greeting=unmarked(phrases.greeting),
         check_in=_plain(phrases.check_in),

@@ -14,7 +14,7 @@ from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
 from voiceagent.guard.checks import Guards
-from voiceagent.guard.window import Checked, OutputWindow
+from voiceagent.guard.window import OutputWindow, WindowCheck
 from voiceagent.llm.engine import Generated, GeneratedText, LlmEngine, Lull, Thought, Urgency
 from voiceagent.text_normalization.prose import Prose
 from voiceagent.tools.call_tools import CallTools
@@ -157,7 +157,7 @@ class Thinking:
             return False
         return self._pass_on(made.reply_id, await made.window.pause())
 
-    def _pass_on(self, reply_id: int, checked: Checked | None) -> bool:
+    def _pass_on(self, reply_id: int, checked: WindowCheck | None) -> bool:
         """Post text that the guard let pass. Returns False if it stopped the generation, which is then closed."""
         if checked is None:
             return True

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from voiceagent.capacity.accelerators import Accelerator
 from voiceagent.capacity.shape import ModelShape, kv_bits
 from voiceagent.errors import ConfigError
-from voiceagent.latency.budgets import Limits
+from voiceagent.latency.budgets import StageLimits
 from voiceagent.latency.spans import Stage
 
 BANDWIDTH_REACHED = 0.7
@@ -93,7 +93,7 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CapacityPlan:
     """The result of planning."""
 
     weight_bytes: int
@@ -113,12 +113,12 @@ def plan(
     shape: ModelShape,
     machine: Machine,
     behaviour: Behaviour,
-    budget: Mapping[Stage, Limits],
+    budget: Mapping[Stage, StageLimits],
     speech: SpeechCost,
     *,
     kv_dtype: str = "auto",
     file_bytes: int = 0,
-) -> Plan:
+) -> CapacityPlan:
     """How many calls fit. `file_bytes`, the size of the weights' files, is used instead of the formula where it is known."""
     bits = kv_bits(shape, kv_dtype)
     copies = _kv_copies(shape, machine.count)
@@ -134,7 +134,7 @@ def plan(
         *_speech(machine, behaviour, speech),
     )
     kv_tokens = _whole(available / per_call * behaviour.context_tokens)
-    return Plan(weight_bytes, shape.kv_bytes_per_token(bits), per_call, kv_tokens, limits)
+    return CapacityPlan(weight_bytes, shape.kv_bytes_per_token(bits), per_call, kv_tokens, limits)
 
 
 def _available_bytes(machine: Machine) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voiceagent.audio.resample import resample
-from voiceagent.cli.call_report import STDOUT, Outcome, Report, write
+from voiceagent.cli.call_report import STDOUT, CallSoFar, Report, write
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.client.signalling import about
@@ -33,7 +33,7 @@ FILE_RATE_HZ = 48_000
 INTERRUPTED = 130
 
 
-class Speech:
+class SpeechToSay:
     """Speech to say: its words, or the name of its file, and mono int16 audio."""
 
     def __init__(self, text: str, pcm: NDArray[np.int16], rate_hz: int) -> None:
@@ -42,13 +42,13 @@ class Speech:
         self.rate_hz = rate_hz
 
 
-def read_speech(path: Path) -> Speech:
+def read_speech(path: Path) -> SpeechToSay:
     """A WAV file in which somebody speaks. Raises ConfigError."""
     pcm = read_wav(path, FILE_RATE_HZ, MAX_SPEECH_S)
     if not has_speech(pcm, FILE_RATE_HZ):
         seconds = len(pcm) / FILE_RATE_HZ
         raise ConfigError(f"{path}: no speech is heard in its {seconds:.1f} s; expected a recording of somebody who speaks")
-    return Speech(path.name, pcm, FILE_RATE_HZ)
+    return SpeechToSay(path.name, pcm, FILE_RATE_HZ)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Script:
     url: str
     token: str
     texts: tuple[str, ...]
-    wavs: Mapping[str, Speech]
+    wavs: Mapping[str, SpeechToSay]
     """The texts that are files, read."""
     voice: ChosenVoice | None
     """None: the best for the server."""
@@ -69,12 +69,12 @@ class Script:
     timeout_s: float
 
 
-def read_wavs(texts: tuple[str, ...]) -> dict[str, Speech]:
+def read_wavs(texts: tuple[str, ...]) -> dict[str, SpeechToSay]:
     """Each `--say` that names a file: one that ends in .wav. Raises ConfigError."""
     return {text: read_speech(Path(text)) for text in texts if text.lower().endswith(".wav")}
 
 
-async def speak(script: Script, voice: ChosenVoice) -> list[Speech]:
+async def speak(script: Script, voice: ChosenVoice) -> list[SpeechToSay]:
     """Each `--say` as audio: text is spoken by the voice. Raises ConfigError."""
     engine = load_tts(voice.spec)
     try:
@@ -83,7 +83,7 @@ async def speak(script: Script, voice: ChosenVoice) -> list[Speech]:
             speech = script.wavs.get(text)
             if speech is None:
                 parts = [chunk.pcm async for chunk in engine.synthesise(text)]
-                speech = Speech(text, np.concatenate([*parts, np.zeros(0, np.int16)]), engine.sample_rate_hz)
+                speech = SpeechToSay(text, np.concatenate([*parts, np.zeros(0, np.int16)]), engine.sample_rate_hz)
                 if len(speech.pcm) > MAX_SPEECH_S * speech.rate_hz:
                     took_s = len(speech.pcm) / speech.rate_hz
                     raise ConfigError(f"--say {text[:40]!r} …: lasts {took_s:.0f} s; expected at most {MAX_SPEECH_S} s")
@@ -95,7 +95,7 @@ async def speak(script: Script, voice: ChosenVoice) -> list[Speech]:
         await engine.close()
 
 
-async def converse(script: Script, outcome: Outcome, shown: Callable[[Outcome], None]) -> None:
+async def converse(script: Script, outcome: CallSoFar, shown: Callable[[CallSoFar], None]) -> None:
     """Make the call, and say everything in order. `shown` is called whenever there is more to show."""
     if (task := asyncio.current_task()) is not None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
@@ -125,7 +125,7 @@ async def converse(script: Script, outcome: Outcome, shown: Callable[[Outcome], 
             shown(outcome)
 
 
-def carry_out(script: Script, outcome: Outcome, shown: Callable[[Outcome], None]) -> int:
+def carry_out(script: Script, outcome: CallSoFar, shown: Callable[[CallSoFar], None]) -> int:
     """Make the call; what breaks it off once it is up is noted. Returns the exit code. Raises VoiceAgentError when it did not
     come about."""
     try:
@@ -224,7 +224,7 @@ def call(
         raise click.UsageError(str(error)) from error
     script = Script(url, token, texts, read_wavs(texts), voice, barge_in_s, greeting, timeout_s)
     caller = Caller(url, token or None)
-    outcome = Outcome(caller, Dialogue(caller, timeout_s=timeout_s))
+    outcome = CallSoFar(caller, Dialogue(caller, timeout_s=timeout_s))
     report = Report(to_stderr=str(json_path) == STDOUT)
     code = carry_out(script, outcome, report.show)
     report.show(outcome)

@@ -14,7 +14,7 @@ from rich.text import Text
 from voiceagent.cli.waterfall import waterfall
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue, Exchange
-from voiceagent.client.turns import Turn
+from voiceagent.client.turns import HeardTurn
 from voiceagent.client.voices import ChosenVoice
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
@@ -23,7 +23,7 @@ STDOUT = "-"
 
 
 @dataclass(slots=True)
-class Outcome:
+class CallSoFar:
     """A call so far."""
 
     caller: Caller
@@ -55,7 +55,7 @@ class Outcome:
 
 def _turns(exchange: Exchange) -> list[JsonObject]:
     """The server's turns that answered an utterance. What the agent said unasked belongs to the turn beside it."""
-    groups: list[list[Turn]] = [[]]
+    groups: list[list[HeardTurn]] = [[]]
     for turn in exchange.turns:
         if _is_asked(turn) and any(map(_is_asked, groups[-1])):
             groups.append([])
@@ -79,7 +79,7 @@ def _turns(exchange: Exchange) -> list[JsonObject]:
     ]
 
 
-def _is_asked(turn: Turn) -> bool:
+def _is_asked(turn: HeardTurn) -> bool:
     return turn.measured is not None or bool(turn.caption)
 
 
@@ -96,7 +96,7 @@ class Report:
         """How many exchanges."""
         self._has_begun = self._has_greeted = False
 
-    def show(self, outcome: Outcome) -> None:
+    def show(self, outcome: CallSoFar) -> None:
         """What is new."""
         if not self._has_begun and outcome.caller.call_id:
             self._has_begun = True
@@ -137,7 +137,7 @@ class Report:
         if exchange.failure:
             self._note(f"failed: {exchange.failure}", "red")
 
-    def _turn(self, turn: Turn) -> None:
+    def _turn(self, turn: HeardTurn) -> None:
         for tool in turn.tools:
             self._note(f"{tool['name']}({tool['arguments']}) → {tool['output']}", "cyan")
         heard = Text(turn.heard or "(nothing was heard)")
@@ -157,7 +157,7 @@ def _times(exchange: Exchange) -> Iterator[str]:
         yield f"stopped {exchange.barge_in_stop_ms:.0f} ms after the interruption"
 
 
-def write(outcome: Outcome, record: Path | None, json_path: Path | None) -> bool:
+def write(outcome: CallSoFar, record: Path | None, json_path: Path | None) -> bool:
     """Write what was asked for, as far as the call went. Returns whether all could be written; what could not is told."""
     problems = []
     if record is not None:

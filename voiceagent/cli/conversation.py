@@ -12,7 +12,7 @@ from voiceagent.json_types import JsonObject
 from voiceagent.settings.agent import data_dir
 from voiceagent.store.event_log import EventLogError, event_logs_dir, find_log
 from voiceagent.store.kept_call import KeptCall, read_kept
-from voiceagent.store.transcript import Entry, transcript
+from voiceagent.store.transcript import TranscriptEntry, transcript
 
 NO_DATA = 2
 
@@ -77,7 +77,7 @@ def clock(ms: float) -> str:
     return f"{tenths // 600}:{tenths // 10 % 60:02d}.{tenths % 10}"
 
 
-def line(entry: Entry) -> str:
+def line(entry: TranscriptEntry) -> str:
     """An entry in one line."""
     said = entry.text
     if entry.who == "tool":

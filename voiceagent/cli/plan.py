@@ -11,7 +11,7 @@ import click
 
 from voiceagent.capacity.accelerators import Accelerator, accelerator, accelerators
 from voiceagent.capacity.models import FoundModel, find_model, known_models
-from voiceagent.capacity.plan import Behaviour, Machine, Plan, SpeechCost, check_behaviour
+from voiceagent.capacity.plan import Behaviour, CapacityPlan, Machine, SpeechCost, check_behaviour
 from voiceagent.capacity.plan import plan as make_plan
 from voiceagent.capacity.shape import WEIGHT_BITS
 from voiceagent.capacity.speech import SPEECH_COSTS
@@ -116,7 +116,7 @@ def _speech_cost(profile: Profile, stt: float | None, tts: float | None) -> Spee
     return SpeechCost(stt or measured, tts or SPEECH_COSTS.get(profile.tts.model), on_gpu)
 
 
-def _print(made: Plan, found: FoundModel, card: Accelerator, count: int, behaviour: Behaviour) -> None:
+def _print(made: CapacityPlan, found: FoundModel, card: Accelerator, count: int, behaviour: Behaviour) -> None:
     shape = found.shape
     experts = f", {shape.experts.active} of {shape.experts.count} experts a token" if shape.experts else ""
     window = f"; {shape.windowed_layers} of {shape.layers} layers keep {shape.window} tokens at most" if shape.window else ""
@@ -138,7 +138,7 @@ def _print(made: Plan, found: FoundModel, card: Accelerator, count: int, behavio
     click.echo(f"{made.binding.calls} calls: {made.binding.name} is the limit{besides}. An estimate: measure it.")
 
 
-def _as_data(made: Plan, found: FoundModel, machine: Machine, behaviour: Behaviour, profile: str) -> dict[str, object]:
+def _as_data(made: CapacityPlan, found: FoundModel, machine: Machine, behaviour: Behaviour, profile: str) -> dict[str, object]:
     card = machine.accelerator
     return {
         "model": {

@@ -13,7 +13,7 @@ from voiceagent.cli.tables import plain_table, show
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.latency.comparison import StageComparison, compare
 from voiceagent.latency.spans import LegKind, TurnReport
-from voiceagent.latency.wait import Part, Wait
+from voiceagent.latency.wait import Wait, WaitCause
 from voiceagent.resources import default_budgets_file
 from voiceagent.settings.agent import data_dir
 from voiceagent.settings_file import did_you_mean
@@ -100,7 +100,7 @@ def _waits(turns: Sequence[TurnReport]) -> list[Wait]:
 def _means_ms(waits: Sequence[Wait]) -> dict[str, float]:
     """The mean wait by part. Other than percentiles, means add up to the mean of the whole."""
     totals = [wait.totals_ms() for wait in waits]
-    sums = {part.value: sum(total.get(part, 0.0) for total in totals) for part in Part}
+    sums = {part.value: sum(total.get(part, 0.0) for total in totals) for part in WaitCause}
     return {part: ms / len(waits) for part, ms in sums.items() if ms > 0}
 
 

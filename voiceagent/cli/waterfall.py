@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from voiceagent.json_types import JsonObject
-from voiceagent.latency.wait import Part
+from voiceagent.latency.wait import WaitCause
 
 WIDTH = 32
 
@@ -32,7 +32,7 @@ def waterfall(turn: JsonObject) -> Table:
 
 def _add_parts(table: Table, pieces: list[JsonObject], wait_ms: float) -> None:
     told_ms = 0.0
-    for part in Part:
+    for part in WaitCause:
         mine = [piece for piece in pieces if piece["part"] == part]
         if not mine:
             continue

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from voiceagent.audio import opus
 from voiceagent.audio.levels import VoicedTimeline
 from voiceagent.audio.resample import resample
-from voiceagent.client.impairment import Relay
-from voiceagent.client.recording import Recording
-from voiceagent.client.signalling import Answered, answer_to
+from voiceagent.client.impairment import ImpairedRelay
+from voiceagent.client.recording import StereoRecording
+from voiceagent.client.signalling import SignallingAnswer, answer_to
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.media.audio_receiver import AudioReceiver
@@ -30,8 +30,8 @@ from voiceagent.media.paced_track import FRAME_SAMPLES, RATE_HZ, PacedTrack
 from voiceagent.media.ticker import FRAME_MS
 from voiceagent.media.webrtc import aiortc_hooks
 from voiceagent.media.webrtc.event_channel import LABEL, EventChannel
-from voiceagent.media.webrtc.leg import opus_only
 from voiceagent.media.webrtc.session_description import opus_payload_type, read_answer, with_opus_parameters
+from voiceagent.media.webrtc.webrtc_leg import opus_only
 
 MAX_SAY_S = 600
 """How many seconds of speech may wait to be said."""
@@ -54,7 +54,7 @@ class AgentFrame:
 
 
 @dataclass(frozen=True, slots=True)
-class ServerEvent:
+class ReceivedEvent:
     """An event of the server."""
 
     received_ms: float
@@ -75,7 +75,7 @@ class Caller:
         token: str | None = None,
         *,
         ice_servers: Sequence[RTCIceServer] = (),
-        relay: Relay | None = None,
+        relay: ImpairedRelay | None = None,
         connect_timeout_s: float = 15.0,
         threshold_dbfs: float = -45.0,
     ) -> None:
@@ -88,7 +88,7 @@ class Caller:
         """When the caller's speech was spoken: a sample of a packet sent at t was spoken within the 20 ms before t."""
         self.heard = VoicedTimeline(RATE_HZ, threshold_dbfs=threshold_dbfs)
         """When the agent's speech was heard: a packet that arrived at t is heard within the 20 ms after t."""
-        self.recording = Recording(RATE_HZ)
+        self.recording = StereoRecording(RATE_HZ)
         self.started_ms = 0.0
         """When the connection came up: the zero of the recording."""
         self.on_frame: Callable[[AgentFrame], None] | None = None
@@ -172,7 +172,7 @@ class Caller:
         aiortc_hooks.lose_late_data(peer)
         aiortc_hooks.repeat_flights(peer)
 
-    async def _answer_to(self, offer: str) -> Answered:
+    async def _answer_to(self, offer: str) -> SignallingAnswer:
         """The server's answer to an SDP offer. Callers of servers with other signalling have their own."""
         return await answer_to(self.url, self._token, offer)
 
@@ -190,7 +190,7 @@ class Caller:
         """Send one client event."""
         self._events.send(event)
 
-    async def events(self) -> AsyncIterator[ServerEvent]:
+    async def events(self) -> AsyncIterator[ReceivedEvent]:
         """The server's events in order; ends with the call. What is not a JSON object is left out."""
         async for received_ms, text in self._events.messages():
             try:
@@ -198,7 +198,7 @@ class Caller:
             except ValueError:
                 continue
             if isinstance(data, dict):
-                yield ServerEvent(received_ms, data)
+                yield ReceivedEvent(received_ms, data)
 
     async def frames(self) -> AsyncIterator[AgentFrame]:
         """The agent's audio in order; ends with the call."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from voiceagent.client.caller import Caller, ServerEvent
-from voiceagent.client.turns import Turn, TurnReader
+from voiceagent.client.caller import Caller, ReceivedEvent
+from voiceagent.client.turns import HeardTurn, TurnReader
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.media.ticker import FRAME_MS
@@ -30,11 +30,11 @@ class Exchange:
     """One utterance and the agent's turns after it, as the caller's side saw them. Times are of the audio sent and received."""
 
     said: str
-    turns: list[Turn] = field(default_factory=list)
+    turns: list[HeardTurn] = field(default_factory=list)
     """Usually one. An utterance that the agent cut off has more."""
     unanswered: str = ""
     """What was understood of it, and not answered."""
-    spoken_over: Turn | None = None
+    spoken_over: HeardTurn | None = None
     """The agent's turn that this utterance was said over; None when the agent was silent."""
     voice_to_voice_ms: float | None = None
     """From the end of the caller's speech to the first agent audio received after it; None when there was none."""
@@ -91,7 +91,7 @@ class Dialogue:
         self.errors: list[dict[str, object]] = []
         self.call_end_reason = ""
         self._timeout_s = timeout_s
-        self._events: list[ServerEvent] = []
+        self._events: list[ReceivedEvent] = []
         self._turns = TurnReader()
         self._arrived = asyncio.Event()
         self._reader: asyncio.Task[None] | None = None
@@ -117,7 +117,7 @@ class Dialogue:
             self._arrived.set()
         self._arrived.set()
 
-    def events_since(self, start: int) -> list[ServerEvent]:
+    def events_since(self, start: int) -> list[ReceivedEvent]:
         """The events from number `start` on."""
         return self._events[start:]
 
@@ -127,11 +127,11 @@ class Dialogue:
         return len(self._events)
 
     @property
-    def turns(self) -> list[Turn]:
+    def turns(self) -> list[HeardTurn]:
         """All turns and replies of the call so far, the greeting with them."""
         return self._turns.turns
 
-    async def wait_event(self, wanted: Callable[[ServerEvent], bool], since: int, what: str) -> ServerEvent:
+    async def wait_event(self, wanted: Callable[[ReceivedEvent], bool], since: int, what: str) -> ReceivedEvent:
         """The first event from number `since` on that matches. Raises MediaError after the time-out, or when the call ends."""
         try:
             async with asyncio.timeout(self._timeout_s):

@@ -43,7 +43,7 @@ class Impairment:
 class _Side(asyncio.DatagramProtocol):
     """One socket of the relay."""
 
-    def __init__(self, relay: Relay, flow: Address | None) -> None:
+    def __init__(self, relay: ImpairedRelay, flow: Address | None) -> None:
         self.relay = relay
         self.flow = flow
         self.transport: asyncio.DatagramTransport | None = None
@@ -63,7 +63,7 @@ class _Side(asyncio.DatagramProtocol):
             self.transport.sendto(data, to)
 
 
-class Relay:
+class ImpairedRelay:
     """The relay of one `Caller`, which closes it."""
 
     def __init__(self, impairment: Impairment) -> None:

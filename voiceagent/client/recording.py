@@ -42,7 +42,7 @@ class Lane:
         return np.concatenate(self._parts) if self._parts else np.zeros(0, dtype=np.int16)
 
 
-class Recording:
+class StereoRecording:
     """Both sides of a call."""
 
     def __init__(self, rate_hz: int) -> None:

@@ -15,7 +15,7 @@ EXPECTED = "expected a voiceagent server's, such as http://127.0.0.1:8080"
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class SignallingAnswer:
     """A server's answer to a request."""
 
     status: int
@@ -24,7 +24,7 @@ class Answered:
     """The resource that was made; empty when none was."""
 
 
-async def answer_to(url: str, token: str | None, offer: str) -> Answered:
+async def answer_to(url: str, token: str | None, offer: str) -> SignallingAnswer:
     """The server's answer to an SDP offer. Raises MediaError when it is refused."""
     answered = await _request(url, token, "POST", "/v1/realtime/calls", offer.encode())
     if answered.status not in (200, 201):
@@ -45,7 +45,7 @@ async def about(url: str, token: str | None) -> JsonObject:
     return found if isinstance(found, dict) else {}
 
 
-async def _request(url: str, token: str | None, method: str, path: str, body: bytes | None = None) -> Answered:
+async def _request(url: str, token: str | None, method: str, path: str, body: bytes | None = None) -> SignallingAnswer:
     headers = {"Content-Type": "application/sdp"} if body else {}
     if token:
         headers["Authorization"] = f"Bearer {token}"
@@ -54,7 +54,7 @@ async def _request(url: str, token: str | None, method: str, path: str, body: by
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(ANSWER_TIMEOUT_S)) as session,
             session.request(method, f"{url}{path}", data=body, headers=headers) as response,
         ):
-            return Answered(response.status, await response.text(errors="replace"), response.headers.get("Location", ""))
+            return SignallingAnswer(response.status, await response.text(errors="replace"), response.headers.get("Location", ""))
     except aiohttp.InvalidURL as error:
         raise MediaError(f"{url!r} is not a URL; {EXPECTED}") from error
     except TimeoutError as error:
@@ -70,7 +70,7 @@ async def _request(url: str, token: str | None, method: str, path: str, body: by
         raise MediaError(f"{url}: no answer that can be read ({str(error) or type(error).__name__}); {EXPECTED}") from error
 
 
-def _problem(answered: Answered) -> str:
+def _problem(answered: SignallingAnswer) -> str:
     try:
         message = str(json.loads(answered.body)["error"]["message"])
     except (ValueError, KeyError, TypeError):

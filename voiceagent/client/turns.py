@@ -9,7 +9,7 @@ from voiceagent.json_types import JsonObject
 
 
 @dataclass(slots=True)
-class Turn:
+class HeardTurn:
     """A reply, and what the caller said before it."""
 
     caption: str = ""
@@ -59,13 +59,13 @@ class TurnReader:
     """Takes the events of a call in order."""
 
     def __init__(self) -> None:
-        self.turns: list[Turn] = []
+        self.turns: list[HeardTurn] = []
         self.is_hearing = False
         """Whether an utterance is open: it has begun, and its words are not known."""
         self._captions: list[str] = []
         self._open: set[str] = set()
-        self._of_call: dict[str, Turn] = {}
-        self._of_item: dict[str, Turn] = {}
+        self._of_call: dict[str, HeardTurn] = {}
+        self._of_item: dict[str, HeardTurn] = {}
 
     @property
     def is_replying(self) -> bool:
@@ -97,10 +97,10 @@ class TurnReader:
         if last is not None and last.asks_client and last.measured is None and not self._captions:
             last.is_over = last.asks_client = False
             return
-        self.turns.append(Turn(self.pending))
+        self.turns.append(HeardTurn(self.pending))
         self._captions.clear()
 
-    def _take(self, kind: str, event: JsonObject, turn: Turn) -> None:
+    def _take(self, kind: str, event: JsonObject, turn: HeardTurn) -> None:
         if kind == "error":
             if not turn.is_over:
                 turn.errors.append(error_line(event))
@@ -120,14 +120,14 @@ class TurnReader:
         elif kind == "voiceagent.turn":
             turn.measured, turn.is_over = event, True
 
-    def _heard(self, turn: Turn, event: JsonObject) -> None:
+    def _heard(self, turn: HeardTurn, event: JsonObject) -> None:
         item = str(event.get("item_id"))
         before, _ = turn.spoken.get(item, ("", ""))
         heard, unheard = str(event.get("heard", "")), str(event.get("unheard", ""))
         if len(heard) >= len(before):  # the end of a call reports open messages as empty
             turn.spoken[item] = (heard, unheard)
 
-    def _done(self, turn: Turn, response: JsonObject) -> None:
+    def _done(self, turn: HeardTurn, response: JsonObject) -> None:
         turn.is_over = True
         turn.has_failed = turn.has_failed or response.get("status") == "failed"
         turn.is_interrupted = response.get("status") == "cancelled"

@@ -25,7 +25,7 @@ _UNREADABLE = frozenset(("script", "style", "template", "noscript", "svg"))
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class DocumentPiece:
     """A part of a document."""
 
     title: str
@@ -37,7 +37,7 @@ Paragraph = tuple[str, str]
 """The heading above, and the text."""
 
 
-def pieces(text: str, suffix: str) -> list[Piece]:
+def pieces(text: str, suffix: str) -> list[DocumentPiece]:
     """A document's pieces; `suffix` is the suffix of its file, in lower case."""
     paragraphs = _html(text) if suffix in (".html", ".htm") else _markdown(text) if suffix != ".txt" else _plain(text)
     return list(_joined(part for title, text in paragraphs for part in _short(title, text)))
@@ -128,16 +128,16 @@ def _short(title: str, text: str) -> Iterator[Paragraph]:
         yield title, " ".join(words)
 
 
-def _joined(paragraphs: Iterator[Paragraph]) -> Iterator[Piece]:
+def _joined(paragraphs: Iterator[Paragraph]) -> Iterator[DocumentPiece]:
     """Joins short neighbours under one heading."""
     title, parts, count = "", list[str](), 0
     for heading, text in paragraphs:
         words = len(text.split())
         if parts and (heading != title or (count + words > PIECE_WORDS and count >= MIN_PIECE_WORDS)):
-            yield Piece(title, "\n".join(parts))
+            yield DocumentPiece(title, "\n".join(parts))
             parts, count = [], 0
         title = heading
         parts.append(text)
         count += words
     if parts:
-        yield Piece(title, "\n".join(parts))
+        yield DocumentPiece(title, "\n".join(parts))

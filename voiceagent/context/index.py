@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from voiceagent.context.documents import MAX_TITLE_CHARACTERS, SUFFIXES, Piece, pieces
+from voiceagent.context.documents import MAX_TITLE_CHARACTERS, SUFFIXES, DocumentPiece, pieces
 from voiceagent.context.terms import terms
 from voiceagent.conversation.history import Chunk
 from voiceagent.databases import is_locked, open_patiently
@@ -148,7 +148,7 @@ class FolderIndex:
             count += 1
             yield path
 
-    def _keep(self, name: str, seen: tuple[int, int, str], found: list[Piece]) -> None:
+    def _keep(self, name: str, seen: tuple[int, int, str], found: list[DocumentPiece]) -> None:
         (last,) = self._database.execute("SELECT coalesce(max(rowid), 0) FROM pieces").fetchone()
         rows = ((last + 1 + number, piece.title, piece.text, name) for number, piece in enumerate(found))
         self._database.executemany("INSERT INTO pieces (rowid, title, text, path) VALUES (?, ?, ?, ?)", rows)

@@ -8,7 +8,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 
-from voiceagent.context.sources import Asked, Sources
+from voiceagent.context.sources import LimitedSource, Sources
 from voiceagent.context.terms import terms
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Chunk
@@ -86,7 +86,7 @@ class Retrieval:
         finally:
             self._running -= 1
 
-    async def _query_one(self, asked: Asked, words: str, found: Callable[[Chunk], None]) -> None:
+    async def _query_one(self, asked: LimitedSource, words: str, found: Callable[[Chunk], None]) -> None:
         count = 0
         try:
             async with asyncio.timeout(asked.deadline_ms / 1000), _closing(asked.source.chunks(words)) as chunks:

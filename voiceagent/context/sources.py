@@ -74,7 +74,7 @@ class FolderSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class LimitedSource:
     """A source with its limits."""
 
     label: str
@@ -86,7 +86,7 @@ class Asked:
 class Sources:
     """All sources of an agent."""
 
-    def __init__(self, asked: Sequence[Asked] = (), count: Callable[[str], None] = lambda outcome: None) -> None:
+    def __init__(self, asked: Sequence[LimitedSource] = (), count: Callable[[str], None] = lambda outcome: None) -> None:
         """`count` is called with the outcome of each query of a source: found, nothing, late or failed."""
         self.asked = tuple(asked)
         self.count = count
@@ -118,9 +118,9 @@ class Sources:
                 await asked.source.close()
 
 
-def _asked(entry: ContextEntry, base_dir: str, data_dir: Path) -> Asked:
+def _asked(entry: ContextEntry, base_dir: str, data_dir: Path) -> LimitedSource:
     if entry.folder:
         source: Source = FolderSource(Path(base_dir) / entry.folder, data_dir, entry.chunks)
     else:
         source = load_plugin("context", entry.source, "context source")(entry.options, base_dir)
-    return Asked(entry.label, source, entry.chunks, entry.deadline_ms)
+    return LimitedSource(entry.label, source, entry.chunks, entry.deadline_ms)

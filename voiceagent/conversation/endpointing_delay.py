@@ -12,7 +12,7 @@ from voiceagent.conversation.state import Pause
 from voiceagent.conversation.step import Step
 from voiceagent.turn_taking.endpointing import EndpointingDelays
 from voiceagent.turn_taking.expected_value import ExpectedValue, expected_value
-from voiceagent.turn_taking.patience import Shape, pending, progress
+from voiceagent.turn_taking.patience import ValueShape, pending, progress
 from voiceagent.turn_taking.pause import PauseEvidence
 
 NO_WORDS_MS = 1000.0
@@ -39,7 +39,7 @@ def value_asked_for(step: Step) -> ExpectedValue:
     return expected_value(_shapes(step), step.last_said, step.language)
 
 
-def _shapes(step: Step) -> Iterator[Shape]:
+def _shapes(step: Step) -> Iterator[ValueShape]:
     return (shape for rule in step.state.rules.tools.values() for shape in rule.values)
 
 

@@ -10,7 +10,7 @@ from voiceagent.conversation import events as ev
 from voiceagent.conversation.reply_lifecycle import GO_ON, OVERLAP, cancel
 from voiceagent.conversation.state import Phase
 from voiceagent.conversation.step import Step
-from voiceagent.turn_taking.manners import Heard
+from voiceagent.turn_taking.manners import Overheard
 from voiceagent.turn_taking.overlap import Overlap, leaning
 
 SILENT = ("hushed", "paused")
@@ -42,10 +42,10 @@ def overlap_heard(step: Step, event: ev.OverlapHeard) -> None:
 def more_heard(step: Step, words: str, voiced_ms: float, silence_ms: float) -> None:
     """The caller speaks on, or more of the words is known."""
     overlap = overlap_of(step, words, voiced_ms)
-    _react(step, Heard(voiced_ms, silence_ms, leaning(words, overlap, step.language), overlap.words_chance))
+    _react(step, Overheard(voiced_ms, silence_ms, leaning(words, overlap, step.language), overlap.words_chance))
 
 
-def _react(step: Step, heard: Heard) -> None:
+def _react(step: Step, heard: Overheard) -> None:
     """The caller speaks on. The agent falls silent once it is enough for the manners, or is hushed for a moment first."""
     manners, voice, hushed_ms = step.state.rules.manners, step.state.replies.voice, step.state.utterance.hushed_ms
     if voice == "paused":

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from voiceagent.turn_taking.endpointing import EndpointModel
 from voiceagent.turn_taking.manners import EAGER, Manners
-from voiceagent.turn_taking.patience import Shape
+from voiceagent.turn_taking.patience import ValueShape
 from voiceagent.turn_taking.spoken_language import FIRST_LANGUAGE
 
 SLOW_MS = 150.0
@@ -60,7 +60,7 @@ class ToolRule(Struct, frozen=True, forbid_unknown_fields=True):
     """What may be said while the tool runs. Empty: `Phrases.fillers`."""
     confirm: str = ""
     """The question that the caller must answer with yes before the tool runs. `{name}` stands for the argument of that name."""
-    values: tuple[Shape, ...] = ()
+    values: tuple[ValueShape, ...] = ()
     """The shapes of its arguments, as far as they are known."""
     typical_ms: float = 0.0
     """How long its runs took so far; 0: unknown."""

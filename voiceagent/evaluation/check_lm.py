@@ -20,7 +20,7 @@ from voiceagent.grounding.english import ENGLISH
 from voiceagent.grounding.said import Said
 from voiceagent.grounding.said import check as check_arguments
 from voiceagent.json_types import JsonObject
-from voiceagent.llm.embedded.engine import EmbeddedEngine
+from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.engine import ToolSchema
 from voiceagent.models.registry import registry, resolve
 from voiceagent.resources import demo_agent_file
@@ -31,7 +31,7 @@ MODEL = "micro-lm"
 """Its key in the registry."""
 
 
-class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RequestEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One line of the list."""
 
     set: str
@@ -56,10 +56,10 @@ class Score(msgspec.Struct, frozen=True):
     """Calls that are wrong in any way and that it refuses, in per cent."""
 
 
-def held_out(name: str) -> list[Entry]:
+def held_out(name: str) -> list[RequestEntry]:
     """The entries of one set of the list."""
     lines = resources.files("voiceagent.evaluation").joinpath("held_out/lm.jsonl").read_text("utf-8").splitlines()
-    entries = (msgspec.json.decode(line, type=Entry) for line in lines)
+    entries = (msgspec.json.decode(line, type=RequestEntry) for line in lines)
     return [entry for entry in entries if entry.set == name]
 
 
@@ -82,7 +82,7 @@ def history(messages: Sequence[JsonObject]) -> list[Message]:
     return taken
 
 
-async def score(engine: EmbeddedEngine, entries: Sequence[Entry]) -> Score:
+async def score(engine: EmbeddedEngine, entries: Sequence[RequestEntry]) -> Score:
     """Let the engine answer every entry."""
     tools = demo_tools()
     parameters = {tool["function"]["name"]: tool["function"]["parameters"] for tool in tools}

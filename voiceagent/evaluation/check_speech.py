@@ -30,7 +30,7 @@ _LEVEL = np.float32(0.6)
 Audio = npt.NDArray[np.float32]
 
 
-class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SpeechEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One line of the list; which fields are filled depends on `set`."""
 
     set: str
@@ -49,10 +49,10 @@ class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     level_db: float = 0.0
 
 
-def held_out(name: str) -> list[Entry]:
+def held_out(name: str) -> list[SpeechEntry]:
     """The entries of one set of the list."""
     lines = resources.files("voiceagent.evaluation").joinpath("held_out/speech.jsonl").read_text("utf-8").splitlines()
-    entries = (msgspec.json.decode(line, type=Entry) for line in lines)
+    entries = (msgspec.json.decode(line, type=SpeechEntry) for line in lines)
     return [entry for entry in entries if entry.set == name]
 
 
@@ -99,7 +99,7 @@ def _surrounded(audio: Audio) -> Audio:
     return np.pad(audio, int(_SURROUNDING_S * RATE_HZ))
 
 
-def _said(entries: list[Entry]) -> Iterator[tuple[str, Audio]]:
+def _said(entries: list[SpeechEntry]) -> Iterator[tuple[str, Audio]]:
     espeak = Espeak()
     for entry in entries:
         speech = espeak.say(

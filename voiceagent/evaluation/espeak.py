@@ -53,7 +53,7 @@ class PhonemeMark:
 
 
 @dataclass(frozen=True, slots=True)
-class Speech:
+class SynthesisedText:
     """One synthesised text."""
 
     samples: npt.NDArray[np.int16]
@@ -158,7 +158,7 @@ class Espeak:
         pitch: int = 50,
         pitch_range: int = 50,
         word_gap: int = 0,
-    ) -> Speech:
+    ) -> SynthesisedText:
         """Speak a text.
 
         Args:
@@ -182,4 +182,4 @@ class Espeak:
         self._library.espeak_Synth(encoded, len(encoded), 0, 1, 0, _UTF8 | _PHONEMES, None, None)
         self._library.espeak_Synchronize()
         samples = np.concatenate(self._chunks) if self._chunks else np.zeros(0, np.int16)
-        return Speech(samples, self.sample_rate_hz, tuple(self._words), tuple(self._phonemes))
+        return SynthesisedText(samples, self.sample_rate_hz, tuple(self._words), tuple(self._phonemes))

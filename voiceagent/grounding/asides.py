@@ -7,14 +7,14 @@ import re
 from collections.abc import Sequence
 
 from voiceagent.conversation.history import Message, ToolCall, read_arguments
-from voiceagent.grounding.language import Language
+from voiceagent.grounding.language import GroundingWords
 from voiceagent.grounding.said import Said, check
 from voiceagent.grounding.words import words_of
 
 _LAST_QUESTION = re.compile(r"[^.!?…]*\?\s*\Z")
 
 
-def is_aside(call: ToolCall, messages: Sequence[Message], language: Language) -> bool:
+def is_aside(call: ToolCall, messages: Sequence[Message], language: GroundingWords) -> bool:
     """Whether a call that lacks arguments follows a question of the caller's that says none of them, while the agent waits for an
     answer to a question of its own."""
     if not messages or messages[-1].role != "user" or not open_question(messages):

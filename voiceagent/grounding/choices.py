@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from voiceagent.grounding.language import Language
+from voiceagent.grounding.language import GroundingWords
 from voiceagent.grounding.nearest import nearest
 from voiceagent.grounding.words import words_of
 
@@ -65,7 +65,7 @@ def _texts(value: Scalar, one: Mapping[str, object], whole: object) -> Iterator[
             yield from _BETWEEN.split(match[1] or match[2])
 
 
-def was_chosen(value: object, schema: object, said: Said, language: Language) -> bool:
+def was_chosen(value: object, schema: object, said: Said, language: GroundingWords) -> bool:
     """Whether a choice was said: by its words, in whatever form, or by one that no other choice has; or whether a tool was called
     whose name has that word, as `book_table` has "table"."""
     known = choices(schema)
@@ -78,7 +78,7 @@ def was_chosen(value: object, schema: object, said: Said, language: Language) ->
     return any(word in said.called or _was_said(word, said, language) for word in distinct)
 
 
-def _was_said(text: str, said: Said, language: Language) -> bool:
+def _was_said(text: str, said: Said, language: GroundingWords) -> bool:
     words = _words(text, language)
     joined = "".join(words)
     if not words:
@@ -88,7 +88,7 @@ def _was_said(text: str, said: Said, language: Language) -> bool:
     return nearest(text, said.by_caller, language) is not None
 
 
-def _words(text: str, language: Language) -> list[str]:
+def _words(text: str, language: GroundingWords) -> list[str]:
     return [word.text for word in words_of(text, language)]
 
 

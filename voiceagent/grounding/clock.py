@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from voiceagent.grounding.language import Half, Language
+from voiceagent.grounding.language import GroundingWords, Half
 from voiceagent.grounding.words import Word, words_of
 
 OF_DAY, OF_HALF, OF_HOUR = 24, 12, 60
@@ -27,13 +27,13 @@ class Clock:
         """Whether both show the same on a clock's face."""
         return (self.hour, self.minute) == (other.hour, other.minute)
 
-    def written(self, language: Language) -> str:
+    def written(self, language: GroundingWords) -> str:
         """The time in the form that a tool is given."""
         hour = f"{self.hour}:{self.minute:02d}" if self.minute else str(self.hour)
         return language.written_time[self.half].format(hour=hour)
 
 
-def clocks(words: Sequence[Word], language: Language) -> list[Clock]:
+def clocks(words: Sequence[Word], language: GroundingWords) -> list[Clock]:
     """All times that a text's words may mean, with the half of the day if they say it."""
     parts = {language.parts_of_day[word.text] for word in words if word.text in language.parts_of_day}
     part = parts.pop() if len(parts) == 1 else ""
@@ -47,14 +47,14 @@ def clocks(words: Sequence[Word], language: Language) -> list[Clock]:
     return found
 
 
-def one_clock(text: str, language: Language) -> Clock | None:
+def one_clock(text: str, language: GroundingWords) -> Clock | None:
     """The time if the text is a time and nothing else; None if it is no time, or just a number."""
     words = words_of(text, language)
     clock, length = _at(words, 0, language) if words else (None, 0)
     return clock if clock is not None and length == len(words) and clock.is_plain else None
 
 
-def _at(words: Sequence[Word], at: int, language: Language) -> tuple[Clock | None, int]:
+def _at(words: Sequence[Word], at: int, language: GroundingWords) -> tuple[Clock | None, int]:
     """The time that begins there, and how many words it takes."""
     text = words[at].text
     if text in language.times:
@@ -87,7 +87,7 @@ def _at(words: Sequence[Word], at: int, language: Language) -> tuple[Clock | Non
 
 
 @cache
-def _past(language: Language) -> dict[str, list[tuple[list[str], int]]]:
+def _past(language: GroundingWords) -> dict[str, list[tuple[list[str], int]]]:
     """The phrases before an hour and their minutes, by their first words."""
     found: dict[str, list[tuple[list[str], int]]] = {}
     for phrase, minutes in language.past.items():
@@ -111,7 +111,7 @@ def _hour(words: Sequence[Word], at: int) -> int | None:
 
 
 def _with_half(
-    words: Sequence[Word], at: int, length: int, hour: int, minute: int, language: Language
+    words: Sequence[Word], at: int, length: int, hour: int, minute: int, language: GroundingWords
 ) -> tuple[Clock | None, int]:
     """The time with the half of the day that follows at once; None if the numbers are no time."""
     if not -OF_HOUR < minute < OF_HOUR or hour > OF_DAY:

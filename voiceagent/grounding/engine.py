@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from voiceagent.conversation.history import Message, ToolCall, read_arguments
 from voiceagent.grounding.asides import is_aside, open_question
-from voiceagent.grounding.language import Language
+from voiceagent.grounding.language import GroundingWords
 from voiceagent.grounding.limits import ModelLimits, has_all_tools
 from voiceagent.grounding.replies import ReplyCheck, question
 from voiceagent.grounding.said import Said, check
@@ -34,7 +34,7 @@ from voiceagent.llm.engine import check as check_engine
 class GroundedEngine:
     """Implements `LlmEngine` around another engine."""
 
-    def __init__(self, inner: LlmEngine, limits: ModelLimits, language: Language) -> None:
+    def __init__(self, inner: LlmEngine, limits: ModelLimits, language: GroundingWords) -> None:
         self.inner = inner
         self._limits = limits
         self._language = language
@@ -75,7 +75,7 @@ class GroundedEngine:
 class GroundedSession:
     """Implements `LlmSession` by another."""
 
-    def __init__(self, inner: LlmSession, limits: ModelLimits, language: Language, counted: Counter[str]) -> None:
+    def __init__(self, inner: LlmSession, limits: ModelLimits, language: GroundingWords, counted: Counter[str]) -> None:
         """`counted` is told what was asked for, put right or replaced."""
         self._inner = inner
         self._limits = limits

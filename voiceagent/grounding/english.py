@@ -1,8 +1,8 @@
-"""English: see `Language`."""
+"""English: see `GroundingWords`."""
 
 from __future__ import annotations
 
-from voiceagent.grounding.language import Language
+from voiceagent.grounding.language import GroundingWords
 
 _ONES = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
@@ -16,7 +16,7 @@ _FIRST = (
 _QUESTIONS = "what when where who whose which why how do does did is are was were can could will would should have has may"
 _TENTHS = "twentieth thirtieth fortieth fiftieth sixtieth seventieth eightieth ninetieth"
 
-ENGLISH = Language(
+ENGLISH = GroundingWords(
     numbers={
         **{word: value for value, word in enumerate(_ONES.split())},
         **{word: 10 * value for value, word in enumerate(_TENS.split(), 2)},

@@ -11,7 +11,7 @@ Half = Literal["", "AM", "PM"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Language:
+class GroundingWords:
     """The words of one language, in small letters."""
 
     numbers: Mapping[str, int]

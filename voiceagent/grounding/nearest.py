@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from voiceagent.grounding.language import Language
+from voiceagent.grounding.language import GroundingWords
 from voiceagent.grounding.words import Word, words_of
 
 LEAST_COMMON, LEAST_COMMON_SHARE = 3, 0.6
@@ -17,7 +17,7 @@ _SUM = re.compile(r"[\d\s.()]*\d[\d\s.()]*(?:[-+*/][\d\s.()]*\d[\d\s.()]*)+")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
-def nearest(value: object, by_caller: Sequence[Sequence[Word]], language: Language) -> str | None:
+def nearest(value: object, by_caller: Sequence[Sequence[Word]], language: GroundingWords) -> str | None:
     """The argument as the caller said it, `by_caller` being the caller's words, the latest first. None if nothing is near."""
     if not isinstance(value, str):
         return None
@@ -52,7 +52,7 @@ def _is_form_of(word: str, other: str) -> bool:
     return common >= LEAST_COMMON and common >= LEAST_COMMON_SHARE * max(len(word), len(other)) and not word[0].isdigit()
 
 
-def _with_numbers(total: str, words: Sequence[Word], language: Language) -> str | None:
+def _with_numbers(total: str, words: Sequence[Word], language: GroundingWords) -> str | None:
     """The sum with the numbers of the caller's last words, if there are as many and its signs were said."""
     said = [word.text for word in words if word.number is not None]
     meant = {language.signs.get(word.text, word.text) for word in words}

@@ -10,7 +10,7 @@ from itertools import islice
 
 from voiceagent.conversation.history import Message, read_arguments
 from voiceagent.grounding.choices import choices, listed
-from voiceagent.grounding.language import Language
+from voiceagent.grounding.language import GroundingWords
 from voiceagent.grounding.limits import ModelLimits
 from voiceagent.grounding.words import words_of
 from voiceagent.json_types import JsonObject
@@ -31,7 +31,9 @@ MOST_RESULT_CHARACTERS = 3000
 class ReplyCheck:
     """The check of one generation."""
 
-    def __init__(self, limits: ModelLimits, messages: Sequence[Message], language: Language, *, has_all_tools: bool) -> None:
+    def __init__(
+        self, limits: ModelLimits, messages: Sequence[Message], language: GroundingWords, *, has_all_tools: bool
+    ) -> None:
         self._limits = limits
         self._language = language
         self._claims_hold = has_all_tools
@@ -123,7 +125,7 @@ class ReplyCheck:
         return self._language.not_understood if self._limits.sentences else None
 
 
-def read_out(output: str, language: Language) -> str:
+def read_out(output: str, language: GroundingWords) -> str:
     """A tool's result, unchanged, for the ear. For an error, whose text is meant for the model, it says only that there was
     one."""
     told = read_arguments(output)
@@ -149,7 +151,9 @@ def _since_caller(messages: Sequence[Message]) -> list[tuple[str, str]]:
     return [(names.get(m.tool_call_id, ""), m.content) for m in messages[last + 1 :] if m.role == "tool"]
 
 
-def _vocabulary(limits: ModelLimits, messages: Sequence[Message], outputs: Sequence[str], language: Language) -> frozenset[str]:
+def _vocabulary(
+    limits: ModelLimits, messages: Sequence[Message], outputs: Sequence[str], language: GroundingWords
+) -> frozenset[str]:
     """The words that may be said about the results."""
     last = max((index for index, message in enumerate(messages) if message.role == "user"), default=-1)
     asked = (call.arguments for message in messages[last + 1 :] for call in message.tool_calls)
@@ -157,7 +161,7 @@ def _vocabulary(limits: ModelLimits, messages: Sequence[Message], outputs: Seque
     return frozenset(word for text in (limits.answer_words, *told, *asked) for word in _texts(text, language))
 
 
-def _texts(text: str, language: Language) -> set[str]:
+def _texts(text: str, language: GroundingWords) -> set[str]:
     return {word.text for word in words_of(text, language)}
 
 
@@ -165,12 +169,12 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def question(names: Sequence[str], parameters: JsonObject, limits: ModelLimits, language: Language) -> str:
+def question(names: Sequence[str], parameters: JsonObject, limits: ModelLimits, language: GroundingWords) -> str:
     """Asks for arguments that nobody said."""
     return " ".join(_question(name, (parameters.get("properties") or {}).get(name), limits, language) for name in names)
 
 
-def _question(name: str, schema: object, limits: ModelLimits, language: Language) -> str:
+def _question(name: str, schema: object, limits: ModelLimits, language: GroundingWords) -> str:
     if name in limits.asks:
         return limits.asks[name]
     names = [texts[0] for texts in choices(schema).values()]

@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from voiceagent.conversation.history import Message, read_arguments
 from voiceagent.grounding.choices import choices, is_given, was_chosen
 from voiceagent.grounding.clock import Clock, clocks, one_clock
-from voiceagent.grounding.language import Language
+from voiceagent.grounding.language import GroundingWords
 from voiceagent.grounding.nearest import nearest
 from voiceagent.grounding.words import Word, words_of
 from voiceagent.json_types import JsonObject
@@ -37,7 +37,9 @@ REMEMBERED_CHARACTERS = 3000
 class Said:
     """What was said in a call so far, computed on demand."""
 
-    def __init__(self, messages: Sequence[Message], language: Language, means: Mapping[str, Sequence[str]] = NO_MEANINGS) -> None:
+    def __init__(
+        self, messages: Sequence[Message], language: GroundingWords, means: Mapping[str, Sequence[str]] = NO_MEANINGS
+    ) -> None:
         """`means`: further words for a choice, by the choice."""
         self.means = means
         self._language = language
@@ -125,7 +127,7 @@ def _digits(words: Sequence[Word]) -> str:
 
 
 @cache
-def _amounts(language: Language) -> tuple[tuple[str, float], ...]:
+def _amounts(language: GroundingWords) -> tuple[tuple[str, float], ...]:
     """The phrases that mean a number, in the form in which they are searched."""
     return tuple((f" {_text(words_of(phrase, language))} ", value) for phrase, value in language.amounts.items())
 
@@ -156,7 +158,7 @@ class Checked:
         return json.dumps(self.arguments, ensure_ascii=False)
 
 
-def check(arguments: Mapping[str, object], parameters: JsonObject, said: Said, language: Language) -> Checked:
+def check(arguments: Mapping[str, object], parameters: JsonObject, said: Said, language: GroundingWords) -> Checked:
     """Check a tool call's arguments, `parameters` being its JSON schema."""
     properties = parameters.get("properties") or {}
     given, unsaid, hours = dict(arguments), [], {}
@@ -175,7 +177,7 @@ def check(arguments: Mapping[str, object], parameters: JsonObject, said: Said, l
     return Checked(given, tuple(unsaid), given != dict(arguments))
 
 
-def _found(value: object, name: str, schema: object, said: Said, language: Language) -> tuple[object, Clock | None]:
+def _found(value: object, name: str, schema: object, said: Said, language: GroundingWords) -> tuple[object, Clock | None]:
     """A value as it was said, or UNSAID; and the time of day that it is, if it is one."""
     schema = schema if isinstance(schema, Mapping) else {}
     if isinstance(value, list):
@@ -216,7 +218,7 @@ def _is_missing(value: object, schema: object) -> bool:
     return "default" not in schema and not (value is None and "null" in str(schema))
 
 
-def _clock_of(value: object, name: str, schema: object, said: Said, language: Language) -> Clock | None:
+def _clock_of(value: object, name: str, schema: object, said: Said, language: GroundingWords) -> Clock | None:
     """The time of day that a value is: plainly, or in digits where the caller said that time, or the argument is a time."""
     if not isinstance(value, str):
         return None
@@ -248,7 +250,7 @@ def _as_said(clock: Clock, said: Said) -> Clock | None:
     return Clock(only.hour, only.minute, only.half) if only else None
 
 
-def _was_said(value: object, schema: object, said: Said, language: Language) -> bool:
+def _was_said(value: object, schema: object, said: Said, language: GroundingWords) -> bool:
     if value is None or value == "" or isinstance(value, bool) or is_given(value, schema):
         return True
     if choices(schema):
@@ -294,7 +296,7 @@ def _named_twice(
     properties: Mapping[str, object],
     required: Sequence[str],
     said: Said,
-    language: Language,
+    language: GroundingWords,
 ) -> list[str]:
     """Arguments whose words stand in another argument already, and were said only once: those that the tool does not need go
     first."""

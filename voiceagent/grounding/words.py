@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from voiceagent.grounding.language import Language
+from voiceagent.grounding.language import GroundingWords
 
 _WORD = re.compile(r"\d{1,2}:\d{1,2}(?!\d)|\d+|[^\W\d_]+(?:['’][^\W\d_]+)*|[+*/×÷]|(?<![^\W\d_])-(?![^\W\d_])")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
@@ -22,13 +22,13 @@ class Word:
     number: int | None = None
 
 
-def words_of(text: str, language: Language) -> list[Word]:
+def words_of(text: str, language: GroundingWords) -> list[Word]:
     """The text's words, in order."""
     plain = _ABBREVIATED.sub(r"\1\2", _THOUSANDS.sub("", text.replace("’", "'").casefold()))
     return _with_numbers(_WORD.findall(plain), language)
 
 
-def _with_numbers(raw: Sequence[str], language: Language) -> list[Word]:
+def _with_numbers(raw: Sequence[str], language: GroundingWords) -> list[Word]:
     found: list[Word] = []
     at = 0
     while at < len(raw):
@@ -47,7 +47,7 @@ def _with_numbers(raw: Sequence[str], language: Language) -> list[Word]:
     return found
 
 
-def _number_at(raw: Sequence[str], at: int, language: Language) -> tuple[int, int]:
+def _number_at(raw: Sequence[str], at: int, language: GroundingWords) -> tuple[int, int]:
     """A number in words that begins there, and how many words it takes; 0 if there is none."""
     value, length = _below_hundred(raw, at, language)
     if not length and raw[at] in language.multipliers:
@@ -62,7 +62,7 @@ def _number_at(raw: Sequence[str], at: int, language: Language) -> tuple[int, in
     return value, length
 
 
-def _below_hundred(raw: Sequence[str], at: int, language: Language) -> tuple[int, int]:
+def _below_hundred(raw: Sequence[str], at: int, language: GroundingWords) -> tuple[int, int]:
     if at >= len(raw):
         return 0, 0
     word, after = raw[at], raw[at + 1] if at + 1 < len(raw) else ""
@@ -72,7 +72,7 @@ def _below_hundred(raw: Sequence[str], at: int, language: Language) -> tuple[int
     return (0, 0) if value is None else (value, 1)
 
 
-def _bare(word: str, language: Language) -> str:
+def _bare(word: str, language: GroundingWords) -> str:
     """The word without an ending that changes little: "haircuts", "Anna's"."""
     if word in language.full_hour or word in language.signs:
         return word

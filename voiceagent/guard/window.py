@@ -19,7 +19,7 @@ _ENDED = re.compile(r"[.!?…,;:—–][\"')\]”’»]*\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class WindowCheck:
     """The result of a check."""
 
     text: str
@@ -48,7 +48,7 @@ class OutputWindow:
         self._spent_ms = 0.0
         """Time spent on checks after which all text was held."""
 
-    async def add(self, text: str) -> Checked | None:
+    async def add(self, text: str) -> WindowCheck | None:
         """Take a piece of the language model's output; the piece is empty where it was markup. Returns the text that may be
         spoken, or None while the window is open."""
         if not text:
@@ -56,7 +56,7 @@ class OutputWindow:
             return None
         if not self._checks:
             tokens, self._tokens = self._tokens + 1, 0
-            return Checked(text, tokens, 0.0, 0.0, ALLOWED)
+            return WindowCheck(text, tokens, 0.0, 0.0, ALLOWED)
         if not self._held:
             self._since = time.perf_counter()
         waiting = bool(self._held) and self._fresh == 0  # held until the very next piece
@@ -68,16 +68,16 @@ class OutputWindow:
             return await self._check(last=False)
         return None
 
-    async def pause(self) -> Checked | None:
+    async def pause(self) -> WindowCheck | None:
         """No text follows for now. Returns what may be spoken of a clause that has ended. The beginning of a number waits: its
         rest may come."""
         return await self._check(last=False, paused=True) if _ENDED.search(self._held) else None
 
-    async def finish(self) -> Checked | None:
+    async def finish(self) -> WindowCheck | None:
         """No text follows in this generation. Returns what may be spoken of the rest, or None when there is none."""
         return await self._check(last=True) if self._held else None
 
-    async def _check(self, *, last: bool, paused: bool = False) -> Checked:
+    async def _check(self, *, last: bool, paused: bool = False) -> WindowCheck:
         began = time.perf_counter()
         verdict = await self._checks.output(self._said, self._held, last=last)
         now = time.perf_counter()
@@ -85,7 +85,7 @@ class OutputWindow:
         self._fresh = 0
         if verdict.blocked:
             self._held, self._tokens = "", 0
-            return Checked("", 0, held_ms, guard_ms, verdict)
+            return WindowCheck("", 0, held_ms, guard_ms, verdict)
         keep = 0 if last or len(self._held) > MOST_HELD else min(verdict.hold, len(self._held))
         if paused and not any(map(str.isdigit, self._held[len(self._held) - keep :])):
             keep = 0
@@ -94,7 +94,7 @@ class OutputWindow:
         tokens, self._tokens = self._tokens - kept, kept
         self._said = _end_of(self._said + text)
         self._since, self._spent_ms = now, 0.0 if text else guard_ms
-        return Checked(text, tokens, held_ms, guard_ms, verdict)
+        return WindowCheck(text, tokens, held_ms, guard_ms, verdict)
 
 
 def _end_of(said: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 
 from voiceagent.errors import ConfigError
-from voiceagent.latency.budgets import Budgets, Limits
+from voiceagent.latency.budgets import Budgets, StageLimits
 from voiceagent.latency.spans import CRITICAL_PATH, LegKind, Stage
 from voiceagent.resources import default_budgets_file
 from voiceagent.settings_file import compose, did_you_mean
@@ -34,7 +34,7 @@ def load_budgets(path: Path) -> Budgets:
     return parse_budgets(_read(path), str(path), base)
 
 
-def parse_budgets(text: str, source: str, base: Mapping[str, Mapping[Stage, Limits]] | None = None) -> Budgets:
+def parse_budgets(text: str, source: str, base: Mapping[str, Mapping[Stage, StageLimits]] | None = None) -> Budgets:
     """Check the YAML `text` of a budgets file; `source` is its name in messages, `base` are profiles known besides its own.
     Raises ConfigError, and nothing else."""
     root = compose(text, source)
@@ -71,7 +71,7 @@ def _read(path: Path) -> str:
 class _Reader:
     """Walks the YAML nodes, which know their lines. `known` are the profiles that another may extend."""
 
-    def __init__(self, source: str, known: Mapping[str, Mapping[Stage, Limits]]) -> None:
+    def __init__(self, source: str, known: Mapping[str, Mapping[Stage, StageLimits]]) -> None:
         self._source = source
         self._known = known
 
@@ -92,7 +92,7 @@ class _Reader:
             seen[name] = key.start_mark.line + 1
             yield name, key, value
 
-    def profile(self, name: str, key: yaml.Node, node: yaml.Node) -> dict[Stage, Limits]:
+    def profile(self, name: str, key: yaml.Node, node: yaml.Node) -> dict[Stage, StageLimits]:
         """The limits of one profile, complete and consistent."""
         limits = self._of_all_legs(name, key)
         keys = dict.fromkeys(limits, key)
@@ -127,7 +127,7 @@ class _Reader:
             )
         return limits
 
-    def _of_all_legs(self, name: str, key: yaml.Node) -> dict[Stage, Limits]:
+    def _of_all_legs(self, name: str, key: yaml.Node) -> dict[Stage, StageLimits]:
         """Where `name` is a profile and a leg, the profile's; else none."""
         profile, slash, leg = name.partition("/")
         if not _PROFILE.fullmatch(profile):
@@ -140,14 +140,14 @@ class _Reader:
             raise self._error(key, f"{_shown(name)}: profile {_shown(profile)} does not stand above; write its limits first")
         return dict(self._known[profile])
 
-    def _extended(self, name: str, node: yaml.Node) -> Mapping[Stage, Limits]:
+    def _extended(self, name: str, node: yaml.Node) -> Mapping[Stage, StageLimits]:
         wanted = str(node.value) if isinstance(node, yaml.ScalarNode) else ""
         if wanted not in self._known:
             known = ", ".join(self._known) or "no other"
             raise self._error(node, f"{name}: cannot extend {_found(node)}; expected a profile that stands above: {known}")
         return self._known[wanted]
 
-    def _limits(self, what: str, key: yaml.Node, node: yaml.Node) -> Limits:
+    def _limits(self, what: str, key: yaml.Node, node: yaml.Node) -> StageLimits:
         found: dict[str, float] = {}
         for name, name_key, value in self.entries(node, f"percentiles of {what}"):
             if name not in PERCENTILES:
@@ -160,7 +160,7 @@ class _Reader:
         missing = [name for name in PERCENTILES if name not in found]
         if missing:
             raise self._error(key, f"{what}: has no {', '.join(missing)}; expected p50, p95 and p99")
-        return Limits(found["p50"], found["p95"], found["p99"])
+        return StageLimits(found["p50"], found["p95"], found["p99"])
 
     def _quantity_ms(self, what: str, node: yaml.Node) -> float:
         if not isinstance(node, yaml.ScalarNode):

@@ -11,7 +11,7 @@ from voiceagent.latency.spans import LegKind, Stage, TurnReport
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class StageLimits:
     """The upper limits of a stage's percentiles."""
 
     p50_ms: float
@@ -26,9 +26,9 @@ class Budgets:
 
     source: str
     """The file they came from, for messages."""
-    profiles: Mapping[str, Mapping[Stage, Limits]]
+    profiles: Mapping[str, Mapping[Stage, StageLimits]]
 
-    def of(self, profile: str, leg: LegKind | None = None) -> Mapping[Stage, Limits]:
+    def of(self, profile: str, leg: LegKind | None = None) -> Mapping[Stage, StageLimits]:
         """The limits of a profile for the calls of a leg. Raises ConfigError, which names the known profiles."""
         limits = self.profiles.get(f"{profile}/{leg}") or self.profiles.get(profile)
         if limits is None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from voiceagent.latency.budgets import Limits
+from voiceagent.latency.budgets import StageLimits
 from voiceagent.latency.percentiles import Distribution, distribution
 from voiceagent.latency.spans import Stage, TurnReport
 
@@ -17,7 +17,7 @@ class StageComparison:
 
     stage: Stage
     measured: Distribution | None
-    limits: Limits
+    limits: StageLimits
 
     @property
     def over(self) -> tuple[str, ...]:
@@ -32,7 +32,7 @@ class StageComparison:
         return tuple(name for name, measured_ms, limit_ms in pairs if measured_ms > limit_ms)
 
 
-def compare(reports: Iterable[TurnReport], limits: Mapping[Stage, Limits]) -> tuple[StageComparison, ...]:
+def compare(reports: Iterable[TurnReport], limits: Mapping[Stage, StageLimits]) -> tuple[StageComparison, ...]:
     """Compare turns of one profile with its limits; one entry per stage, in the order of `Stage`."""
     measured_ms: dict[Stage, list[float]] = {}
     for report in reports:

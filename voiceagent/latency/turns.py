@@ -12,7 +12,7 @@ from voiceagent.conversation import events as ev
 from voiceagent.latency.asking import Asked, Asking
 from voiceagent.latency.interruption import InterruptingSpeech
 from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport
-from voiceagent.latency.wait import Part, Wait, Work, split
+from voiceagent.latency.wait import Wait, WaitCause, WaitInterval, split
 
 MAX_SPANS = 200
 """The most spans of the caller's speech, and of a reply."""
@@ -91,7 +91,7 @@ class TurnMeter:
         self._speech = InterruptingSpeech()
         self._speculative_ms: dict[int, float] = {}
         """Speculative tool calls that run, with their start times."""
-        self._work: deque[Work] = deque(maxlen=MAX_WORK)
+        self._work: deque[WaitInterval] = deque(maxlen=MAX_WORK)
         self._pause = _Pause()
 
     def observe(self, event: ev.Event, actions: Iterable[act.Action], at: float) -> TurnReport | None:
@@ -130,9 +130,9 @@ class TurnMeter:
         hearing.endpointed = True
         hearing.decided_ms = self._decided(event)
         for stage, part, start_ms, end_ms in (
-            (Stage.UPLINK, Part.UPLINK, end, decoded_ms),
-            (Stage.VAD, Part.VAD, decoded_ms, decoded_ms + event.vad_ms),
-            (Stage.ENDPOINT, Part.ENDPOINT, end, hearing.decided_ms),
+            (Stage.UPLINK, WaitCause.UPLINK, end, decoded_ms),
+            (Stage.VAD, WaitCause.VAD, decoded_ms, decoded_ms + event.vad_ms),
+            (Stage.ENDPOINT, WaitCause.ENDPOINT, end, hearing.decided_ms),
         ):
             hearing.add(stage, start_ms, end_ms)
             self._worked(part, start_ms, end_ms)
@@ -149,7 +149,7 @@ class TurnMeter:
         match event:
             case ev.TextDelta() if event.reply_id == reply.reply_id:
                 self._guarded(reply, event.at_ms, event.guard_ms)
-                self._worked(Part.GUARD, event.at_ms - event.guard_ms, event.at_ms)
+                self._worked(WaitCause.GUARD, event.at_ms - event.guard_ms, event.at_ms)
                 self._piece(reply, event.at_ms - event.held_ms, event.at_ms - event.guard_ms, event.tokens)
             case ev.ToolCallRequested() if event.reply_id == reply.reply_id:
                 self._piece(reply, event.at_ms, event.at_ms)
@@ -159,7 +159,7 @@ class TurnMeter:
                 self._tool_ended(reply, self._speculative_ms.pop(event.speculative_id), event.at_ms)
             case ev.OutputBlocked() if event.reply_id == reply.reply_id:
                 self._guarded(reply, event.at_ms, event.guard_ms)
-                self._worked(Part.GUARD, event.at_ms - event.guard_ms, event.at_ms)
+                self._worked(WaitCause.GUARD, event.at_ms - event.guard_ms, event.at_ms)
                 self._close_generation(reply, event.at_ms)
             case ev.ToolFinished() if event.call_id in reply.tools_ms:
                 self._tool_ended(reply, reply.tools_ms.pop(event.call_id), event.at_ms)
@@ -167,9 +167,9 @@ class TurnMeter:
                 reply.first_audio_ms = event.at_ms
                 speak_ms = reply.speaks_ms.pop(event.clause, event.at_ms)
                 reply.add(Stage.TTS_FIRST_AUDIO, speak_ms, event.at_ms)
-                self._worked(Part.TTS_FIRST_AUDIO, speak_ms, event.at_ms)
+                self._worked(WaitCause.TTS_FIRST_AUDIO, speak_ms, event.at_ms)
             case ev.ClauseFailed() if event.reply_id == reply.reply_id and event.clause in reply.speaks_ms:
-                self._worked(Part.TTS_FIRST_AUDIO, reply.speaks_ms.pop(event.clause), event.at_ms)
+                self._worked(WaitCause.TTS_FIRST_AUDIO, reply.speaks_ms.pop(event.clause), event.at_ms)
             case ev.Played() if event.reply_id == reply.reply_id:
                 if reply.first_played_ms is None:
                     self._first_played(reply, event.at_ms)
@@ -185,20 +185,20 @@ class TurnMeter:
             work = [*self._work, *self._unfinished(reply, at_ms)]
             reply.wait = Wait(reply.asked.at_ms, split(reply.asked.at_ms, at_ms, work), reply.asked.typed)
 
-    def _unfinished(self, reply: _Replying, at_ms: float) -> Iterable[Work]:
+    def _unfinished(self, reply: _Replying, at_ms: float) -> Iterable[WaitInterval]:
         """The reply's work that goes on at `at_ms`, and the playout of its first audio."""
         if reply.first_audio_ms is not None:
-            yield Work(Part.PLAYOUT, max(reply.first_audio_ms, reply.commit_ms), at_ms)
+            yield WaitInterval(WaitCause.PLAYOUT, max(reply.first_audio_ms, reply.commit_ms), at_ms)
         if reply.generate_ms is not None:
             first_ms = reply.first_piece_ms if reply.pieces else at_ms
-            yield Work(Part.LLM_TTFT, reply.generate_ms, first_ms)
-            yield Work(Part.LLM_WRITING, first_ms, at_ms)
+            yield WaitInterval(WaitCause.LLM_TTFT, reply.generate_ms, first_ms)
+            yield WaitInterval(WaitCause.LLM_WRITING, first_ms, at_ms)
         for start_ms in (*reply.tools_ms.values(), *self._speculative_ms.values()):
-            yield Work(Part.TOOL, start_ms, at_ms)
+            yield WaitInterval(WaitCause.TOOL, start_ms, at_ms)
 
-    def _worked(self, part: Part, start_ms: float, end_ms: float) -> None:
+    def _worked(self, part: WaitCause, start_ms: float, end_ms: float) -> None:
         if end_ms > start_ms:
-            self._work.append(Work(part, start_ms, end_ms))
+            self._work.append(WaitInterval(part, start_ms, end_ms))
 
     def _guarded(self, spans: _Spans, at_ms: float, guard_ms: float) -> None:
         if guard_ms:
@@ -206,7 +206,7 @@ class TurnMeter:
 
     def _tool_ended(self, reply: _Replying, start_ms: float, at_ms: float) -> None:
         reply.add(Stage.TOOL, start_ms, at_ms)
-        self._worked(Part.TOOL, start_ms, at_ms)
+        self._worked(WaitCause.TOOL, start_ms, at_ms)
 
     def _piece(self, reply: _Replying, first_ms: float, last_ms: float, count: int = 1) -> None:
         """`count` pieces of the language model's output came between those times."""
@@ -224,8 +224,8 @@ class TurnMeter:
             reply.add(Stage.LLM_INTER_TOKEN, reply.first_piece_ms, reply.first_piece_ms + mean)
         if reply.generate_ms is not None:
             first_ms = reply.first_piece_ms if reply.pieces else at_ms
-            self._worked(Part.LLM_TTFT, reply.generate_ms, first_ms)
-            self._worked(Part.LLM_WRITING, first_ms, at_ms)
+            self._worked(WaitCause.LLM_TTFT, reply.generate_ms, first_ms)
+            self._worked(WaitCause.LLM_WRITING, first_ms, at_ms)
         reply.pieces = 0
         reply.generate_ms = None
 
@@ -270,7 +270,7 @@ class TurnMeter:
             reply.held_ms = at_ms
         elif not held:
             if reply.held_ms is not None and reply.first_audio_ms is not None:
-                self._worked(Part.HELD, max(reply.held_ms, reply.first_audio_ms), at_ms)
+                self._worked(WaitCause.HELD, max(reply.held_ms, reply.first_audio_ms), at_ms)
             reply.held_ms = None
 
     def _stop_ms(self, reply: _Replying, event: ev.Event) -> float | None:
@@ -286,7 +286,7 @@ class TurnMeter:
         final_ms = at_ms if pause.final_ms is None else pause.final_ms
         hearing.add(Stage.STT_FINAL, hearing.decided_ms if pause.began_ms is None else pause.began_ms, final_ms)
         hearing.add(Stage.STT_WAIT, hearing.decided_ms, max(hearing.decided_ms, final_ms))
-        self._worked(Part.STT_WAIT, hearing.decided_ms, at_ms)
+        self._worked(WaitCause.STT_WAIT, hearing.decided_ms, at_ms)
 
     def _commit(self, reply: _Replying, turn: int, at_ms: float, asked: Asked | None) -> None:
         reply.number, reply.commit_ms, reply.asked = turn, at_ms, asked

@@ -9,7 +9,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 
-class Part(StrEnum):
+class WaitCause(StrEnum):
     """What a piece of the wait was spent on, in the order in which a turn goes. Where a value is also a `Stage`, the part is what
     that stage contributed to the wait."""
 
@@ -40,8 +40,8 @@ class Part(StrEnum):
 
 
 PRECEDENCE = (
-    *(Part.UPLINK, Part.VAD, Part.ENDPOINT, Part.STT_WAIT, Part.HELD, Part.PLAYOUT),
-    *(Part.TTS_FIRST_AUDIO, Part.GUARD, Part.LLM_WRITING, Part.LLM_TTFT, Part.TOOL),
+    *(WaitCause.UPLINK, WaitCause.VAD, WaitCause.ENDPOINT, WaitCause.STT_WAIT, WaitCause.HELD, WaitCause.PLAYOUT),
+    *(WaitCause.TTS_FIRST_AUDIO, WaitCause.GUARD, WaitCause.LLM_WRITING, WaitCause.LLM_TTFT, WaitCause.TOOL),
 )
 """Of work that went on at the same time, the first of these held the reply up. Until the turn is over, the reply could not be
 heard whatever was ready. After it, what is nearest to the line counts: a language model that writes on behind the first clause
@@ -49,10 +49,10 @@ delays nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class WaitInterval:
     """An interval in which something was done for a turn, on the call's clock."""
 
-    part: Part
+    part: WaitCause
     start_ms: float
     end_ms: float
 
@@ -61,7 +61,7 @@ class Work:
 class Contribution:
     """One piece of a wait."""
 
-    part: Part
+    part: WaitCause
     start_ms: float
     """From the beginning of the wait."""
     duration_ms: float
@@ -83,23 +83,23 @@ class Wait:
         """The whole wait: the sum of the contributions."""
         return sum(part.duration_ms for part in self.contributions)
 
-    def totals_ms(self) -> dict[Part, float]:
-        """What each part contributed, in the order of `Part`."""
-        sums = dict.fromkeys(Part, 0.0)
+    def totals_ms(self) -> dict[WaitCause, float]:
+        """What each part contributed, in the order of `WaitCause`."""
+        sums = dict.fromkeys(WaitCause, 0.0)
         for piece in self.contributions:
             sums[piece.part] += piece.duration_ms
         return {part: ms for part, ms in sums.items() if ms > 0}
 
 
-def split(began_ms: float, heard_ms: float, work: Iterable[Work]) -> tuple[Contribution, ...]:
+def split(began_ms: float, heard_ms: float, work: Iterable[WaitInterval]) -> tuple[Contribution, ...]:
     """The contributions to the wait from `began_ms` to `heard_ms`, the time of the first sound. Intervals of `work` may overlap
-    and may reach beyond the wait. Time in which none of them ran is `Part.OTHER`."""
+    and may reach beyond the wait. Time in which none of them ran is `WaitCause.OTHER`."""
     inside = [piece for piece in work if piece.end_ms > began_ms and piece.start_ms < heard_ms and piece.end_ms > piece.start_ms]
     edges = {began_ms, heard_ms} | {ms for piece in inside for ms in (piece.start_ms, piece.end_ms) if began_ms < ms < heard_ms}
-    found: list[tuple[Part, float, float]] = []
+    found: list[tuple[WaitCause, float, float]] = []
     for start_ms, end_ms in pairwise(sorted(edges)):
         running = {piece.part for piece in inside if piece.start_ms <= start_ms and piece.end_ms >= end_ms}
-        part = next((part for part in PRECEDENCE if part in running), Part.OTHER)
+        part = next((part for part in PRECEDENCE if part in running), WaitCause.OTHER)
         if found and found[-1][0] is part:
             found[-1] = (part, found[-1][1], end_ms)
         else:

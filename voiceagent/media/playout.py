@@ -30,7 +30,7 @@ Position = tuple[int, int, float]
 """(reply_id, clause, played_ms): the clause's audio was sent up to there, and all earlier clauses completely."""
 
 
-class Clause:
+class PlayoutClause:
     """A clause's audio, growing while it is synthesised."""
 
     __slots__ = ("buffer", "complete", "index", "is_cut", "recent", "reply_id", "sent_samples")
@@ -89,7 +89,7 @@ class Playout:
         """Frames taken that held reply audio."""
         self.underruns = 0
         """Frames that a clause left (partly) empty after it had begun, because its synthesis was slow."""
-        self._clauses: deque[Clause] = deque()
+        self._clauses: deque[PlayoutClause] = deque()
         self._paused: set[int] = set()
         self._fade_in = False
         self._tail: NDArray[np.int16] | None = None
@@ -102,7 +102,7 @@ class Playout:
         self._cancelled: dict[int, None] = {}
         self._last: dict[int, Position] = {}
         self._taken: list[Position] = []
-        self._unconfirmed: deque[Clause] = deque()
+        self._unconfirmed: deque[PlayoutClause] = deque()
         """Clauses that were taken to their end and are on their way, where `on_halt` is set."""
         self._queued_samples = 0
 
@@ -128,7 +128,7 @@ class Playout:
             return False
         target = self._find(reply_id, clause)
         if target is None:
-            target = Clause(reply_id, clause)
+            target = PlayoutClause(reply_id, clause)
             self._clauses.append(target)
         if target.is_cut:
             return True
@@ -139,7 +139,7 @@ class Playout:
         self._tell_ready()
         return True
 
-    def _find(self, reply_id: int, clause: int) -> Clause | None:
+    def _find(self, reply_id: int, clause: int) -> PlayoutClause | None:
         return next((c for c in self._clauses if c.reply_id == reply_id and c.index == clause), None)
 
     def _tell_ready(self) -> None:

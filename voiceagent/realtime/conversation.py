@@ -21,7 +21,7 @@ def random_id(prefix: str) -> str:
     return f"{prefix}_{secrets.token_hex(8)}"
 
 
-class Conversation:
+class ItemList:
     """The items, each with the id of the previous one."""
 
     def __init__(self, new_id: NewId = random_id) -> None:

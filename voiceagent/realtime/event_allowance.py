@@ -24,7 +24,7 @@ TOLD_EVERY_S = 1.0
 """How often a client is told that it is refused."""
 
 
-class Verdict(Enum):
+class AllowanceVerdict(Enum):
     """What happens to an event."""
 
     TAKEN = "taken"
@@ -43,19 +43,19 @@ class EventAllowance:
         self._patience = TokenBucket(PATIENCE_PER_S, PATIENCE)
         self._told_s = self._refused_s = float("-inf")
 
-    def take(self, size_bytes: int, at_ms: float) -> Verdict:
+    def take(self, size_bytes: int, at_ms: float) -> AllowanceVerdict:
         """Whether the event that has come is to be read."""
         now_s = at_ms / 1000.0
         if all(bucket.left(now_s) > 0 for bucket in (self._events, self._work, self._bytes)):
-            return Verdict.TAKEN
+            return AllowanceVerdict.TAKEN
         self._refused_s = now_s
         self._patience.charge(1.0 + size_bytes / PATIENCE_BYTES, now_s)
         if self._patience.left(now_s) < 0:
-            return Verdict.ABUSED
+            return AllowanceVerdict.ABUSED
         if now_s - self._told_s < TOLD_EVERY_S:
-            return Verdict.REFUSED
+            return AllowanceVerdict.REFUSED
         self._told_s = now_s
-        return Verdict.TOLD
+        return AllowanceVerdict.TOLD
 
     def is_strained(self, at_ms: float) -> bool:
         """Whether an event of the client was refused a moment ago."""

@@ -37,7 +37,7 @@ class MessageItem(msgspec.Struct, frozen=True, tag="message"):
     object: str = "realtime.item"
 
 
-class ToolError(msgspec.Struct, frozen=True, tag="tool_execution_error"):
+class ToolFailure(msgspec.Struct, frozen=True, tag="tool_execution_error"):
     """Why a tool failed."""
 
     message: str
@@ -52,7 +52,7 @@ class ToolCallItem(msgspec.Struct, frozen=True, tag="mcp_call"):
     arguments: str
     """A JSON object as text."""
     output: str | None = None
-    error: ToolError | None = None
+    error: ToolFailure | None = None
     server_label: str = "voiceagent"
     approval_request_id: str | None = None
 

@@ -4,7 +4,7 @@ not."""
 
 from __future__ import annotations
 
-from voiceagent.realtime.conversation import Conversation
+from voiceagent.realtime.conversation import ItemList
 from voiceagent.realtime.response import OpenResponse
 from voiceagent.realtime.server_events import ServerEvent
 
@@ -14,7 +14,7 @@ MAX_RESPONSES = 64
 class OpenReply:
     """What the client has been told of a reply."""
 
-    def __init__(self, conversation: Conversation, conversation_id: str) -> None:
+    def __init__(self, conversation: ItemList, conversation_id: str) -> None:
         self.cancel_requested = False
         self._conversation = conversation
         self._conversation_id = conversation_id

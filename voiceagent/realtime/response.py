@@ -9,8 +9,8 @@ from typing import Literal, TypedDict
 
 import msgspec
 
-from voiceagent.realtime.conversation import Conversation
-from voiceagent.realtime.items import FunctionCallItem, Item, MessageItem, OutputAudio, ToolCallItem, ToolError
+from voiceagent.realtime.conversation import ItemList
+from voiceagent.realtime.items import FunctionCallItem, Item, MessageItem, OutputAudio, ToolCallItem, ToolFailure
 from voiceagent.realtime.server_events import (
     AudioPart,
     ContentPartAdded,
@@ -84,7 +84,7 @@ class _ToolPlace(TypedDict):
 class OpenResponse:
     """What the client has been told of a response. `response_id` and `item_id` stay the same for its whole life."""
 
-    def __init__(self, conversation: Conversation, conversation_id: str) -> None:
+    def __init__(self, conversation: ItemList, conversation_id: str) -> None:
         self.response_id = conversation.new_id("resp")
         self.item_id = conversation.new_id("item")
         self.handed_over = False
@@ -188,7 +188,7 @@ class OpenResponse:
         if tool is None or tool.told:
             return []
         tool.told = True
-        error = None if ok else ToolError(message=output)
+        error = None if ok else ToolFailure(message=output)
         events = self._close_tool(tool, msgspec.structs.replace(tool.item, output=output, error=error), failed=not ok)
         return [*events, self._progress(tool, output, ok, "completed" if ok else "failed")]
 
@@ -218,7 +218,7 @@ class OpenResponse:
         events += self._abandon()
         for tool in self._tools.values():
             if tool.running:
-                error = ToolError(message="The reply ended before the tool did.")
+                error = ToolFailure(message="The reply ended before the tool did.")
                 events += self._close_tool(tool, msgspec.structs.replace(tool.item, error=error), failed=True)
                 events.append(self._progress(tool, None, None, "abandoned"))
         events += self._close_message(final, heard, unheard, at_ms)

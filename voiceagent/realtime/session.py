@@ -16,7 +16,7 @@ from voiceagent.json_types import JsonObject
 from voiceagent.latency.spans import Stage, TurnReport
 from voiceagent.realtime import client_events as client
 from voiceagent.realtime.client_events import ClientEventError
-from voiceagent.realtime.conversation import Conversation, NewId, random_id
+from voiceagent.realtime.conversation import ItemList, NewId, random_id
 from voiceagent.realtime.items import FunctionOutputItem, InputText, Item, MessageItem, ToolCallItem
 from voiceagent.realtime.reply import OpenReply
 from voiceagent.realtime.server_events import (
@@ -34,7 +34,7 @@ from voiceagent.realtime.server_events import (
 )
 from voiceagent.realtime.settings import OfferTools, SessionSettings, no_client_tools
 from voiceagent.realtime.turn import turn_measured
-from voiceagent.realtime.utterance import Utterance
+from voiceagent.realtime.utterance import ClientUtterance
 
 REMEMBERED = 64
 """How many utterances and replies are remembered, so that late and repeated events are recognised."""
@@ -49,7 +49,7 @@ _Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EventOutcome:
     """What a client event leads to."""
 
     events: tuple[Event, ...] = ()
@@ -92,9 +92,9 @@ class RealtimeSession:
             call_id, agent=agent, instructions=instructions, session_id=session_id, tools=tools, offer_tools=offer_tools
         )
         self._new_id = new_id
-        self._conversation = Conversation(new_id)
+        self._conversation = ItemList(new_id)
         self._conversation_id = new_id("conv")
-        self._utterances: OrderedDict[int, Utterance] = OrderedDict()
+        self._utterances: OrderedDict[int, ClientUtterance] = OrderedDict()
         self._replies: OrderedDict[int, OpenReply] = OrderedDict()
         self._open: int | None = None
         self._typed = False
@@ -137,17 +137,17 @@ class RealtimeSession:
         self._ended = True
         return self._send([*events, CallEnded(reason=reason)])
 
-    def on_client(self, text: str, at_ms: float) -> Outcome:
+    def on_client(self, text: str, at_ms: float) -> EventOutcome:
         """Take one text message of the client. It never raises, whatever a client sends: it answers with an `error` event."""
         if self._ended:
-            return Outcome()
+            return EventOutcome()
         try:
             return self._client(client.decode(text), at_ms)
         except ClientEventError as error:
             details = ErrorDetails(
                 type="invalid_request_error", code=error.code, message=str(error), param=error.param, event_id=error.event_id
             )
-            return Outcome(replies=tuple(self._send([ErrorEvent(error=details)])))
+            return EventOutcome(replies=tuple(self._send([ErrorEvent(error=details)])))
 
     def too_many_events(self) -> list[JsonObject]:
         """The error for a client whose events are not read."""
@@ -195,7 +195,7 @@ class RealtimeSession:
                 return [ErrorEvent(error=ErrorDetails(type="server_error", code=code, message=message))]
         return []
 
-    def _client(self, event: client.ClientEvent, at_ms: float) -> Outcome:
+    def _client(self, event: client.ClientEvent, at_ms: float) -> EventOutcome:
         match event:
             case client.SessionUpdate():
                 return self._update(event)
@@ -222,16 +222,16 @@ class RealtimeSession:
                         code="conversation_already_has_active_response",
                     )
                 was_asked, self._typed = self._typed, False
-                return Outcome(events=(ReplyRequested(at_ms),), was_asked=was_asked)
+                return EventOutcome(events=(ReplyRequested(at_ms),), was_asked=was_asked)
             case client.ResponseCancel() | client.PlayoutClear():
                 return self._cancel(event, at_ms)
             case client.AudioAppend():
                 raise _refused(event, "Audio comes over the WebRTC audio track of this call; do not send it as events.", "type")
             case client.AudioCommit() | client.AudioClear():
                 raise _refused(event, "The server's voice activity detection ends each utterance; send no buffer events.", "type")
-        return Outcome()
+        return EventOutcome()
 
-    def _update(self, event: client.SessionUpdate) -> Outcome:
+    def _update(self, event: client.SessionUpdate) -> EventOutcome:
         before, reduced_noise = self.settings.instructions, self.settings.reduces_noise
         refused = self.settings.update(event.session, event.event_id)
         events: list[ServerEvent] = [SessionUpdated(session=self.settings.session)]
@@ -242,9 +242,9 @@ class RealtimeSession:
         instructions = None if now == before else now
         reduces_noise = None if self.settings.reduces_noise == reduced_noise else self.settings.reduces_noise
         replies = tuple(self._send(events))
-        return Outcome(replies=replies, instructions=instructions, changes_tools=changes_tools, reduces_noise=reduces_noise)
+        return EventOutcome(replies=replies, instructions=instructions, changes_tools=changes_tools, reduces_noise=reduces_noise)
 
-    def _create(self, event: client.ItemCreate, at_ms: float) -> Outcome:
+    def _create(self, event: client.ItemCreate, at_ms: float) -> EventOutcome:
         item_id = event.item.id or self._new_id("item")
         if self._conversation.get(item_id) is not None:
             raise _refused(event, f"There is an item {item_id} already; leave `id` out or choose another.", "item.id")
@@ -264,46 +264,46 @@ class RealtimeSession:
         self._typed = True
         self._follow_ups = 0
         replies = self._send([self._conversation.add(item), self._conversation.done(item)])
-        return Outcome(events=(TextReceived(at_ms, text),), replies=tuple(replies))
+        return EventOutcome(events=(TextReceived(at_ms, text),), replies=tuple(replies))
 
-    def _function_output(self, item_id: str, given: client.FunctionOutput, at_ms: float) -> Outcome:
+    def _function_output(self, item_id: str, given: client.FunctionOutput, at_ms: float) -> EventOutcome:
         item = FunctionOutputItem(id=item_id, call_id=given.call_id, output=given.output)
         replies = tuple(self._send([self._conversation.add(item), self._conversation.done(item)]))
         if given.call_id not in self._asked:
-            return Outcome(replies=replies)
+            return EventOutcome(replies=replies)
         self._expect_follow_up(at_ms)
-        return Outcome(replies=replies, tool_results=((given.call_id, given.output),))
+        return EventOutcome(replies=replies, tool_results=((given.call_id, given.output),))
 
     def _expect_follow_up(self, at_ms: float) -> None:
         self._follow_ups = min(self._follow_ups + 1, REMEMBERED)
         self._follow_up_until_ms = at_ms + FOLLOW_UP_MS
 
-    def _follow_up(self) -> Outcome:
+    def _follow_up(self) -> EventOutcome:
         """A client asks for the reply that follows a tool. If that reply has come already, a response without output says so,
         because some clients ask for nothing more until they get a response."""
         self._follow_ups -= 1
         if self._open is not None:
-            return Outcome()
+            return EventOutcome()
         empty = OpenReply(self._conversation, self._conversation_id)
         return self._answer(*empty.created(), *empty.ended("completed", "", "", 0.0))
 
-    def _cancel(self, event: client.ClientEvent, at_ms: float) -> Outcome:
+    def _cancel(self, event: client.ClientEvent, at_ms: float) -> EventOutcome:
         reply = None if self._open is None else self._replies.get(self._open)
         asked_for = event.response_id if isinstance(event, client.ResponseCancel) else None
         if reply is None or (asked_for is not None and asked_for not in reply.response_ids):
             if isinstance(event, client.PlayoutClear):
-                return Outcome()
+                return EventOutcome()
             raise _refused(event, "Cancellation failed: no active response found.", code="response_cancel_not_active")
         if reply.cancel_requested:
-            return Outcome()
+            return EventOutcome()
         reply.cancel_requested = True
-        return Outcome(events=(ReplyCancelled(at_ms),))
+        return EventOutcome(events=(ReplyCancelled(at_ms),))
 
-    def _utterance(self, utterance_id: int, onset_ms: float) -> tuple[Utterance, list[ServerEvent]]:
+    def _utterance(self, utterance_id: int, onset_ms: float) -> tuple[ClientUtterance, list[ServerEvent]]:
         known = self._utterances.get(utterance_id)
         if known is not None:
             return known, []
-        utterance = Utterance(self._conversation, onset_ms)
+        utterance = ClientUtterance(self._conversation, onset_ms)
         _remember(self._utterances, utterance_id, utterance)
         return utterance, utterance.started()
 
@@ -327,8 +327,8 @@ class RealtimeSession:
             raise _refused(event, f"There is no item {item_id[:64]!r} in this call.", "item_id", code="item_not_found")
         return item
 
-    def _answer(self, *events: ServerEvent) -> Outcome:
-        return Outcome(replies=tuple(self._send(events)))
+    def _answer(self, *events: ServerEvent) -> EventOutcome:
+        return EventOutcome(replies=tuple(self._send(events)))
 
     def _send(self, events: Collection[ServerEvent]) -> list[JsonObject]:
         return [{**msgspec.to_builtins(event), "event_id": self._new_id("event")} for event in events]

@@ -3,7 +3,7 @@ step happens once and in this order, even if notices come twice, late or not at 
 
 from __future__ import annotations
 
-from voiceagent.realtime.conversation import Conversation
+from voiceagent.realtime.conversation import ItemList
 from voiceagent.realtime.items import InputAudio, MessageItem
 from voiceagent.realtime.server_events import (
     AudioCommitted,
@@ -17,10 +17,10 @@ from voiceagent.realtime.server_events import (
 )
 
 
-class Utterance:
+class ClientUtterance:
     """What the client has been told of an utterance. Times are milliseconds on the call's clock."""
 
-    def __init__(self, conversation: Conversation, onset_ms: float) -> None:
+    def __init__(self, conversation: ItemList, onset_ms: float) -> None:
         self.item_id = conversation.new_id("item")
         self._conversation = conversation
         self._onset_ms = max(0.0, onset_ms)

@@ -125,7 +125,7 @@ class TurnSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
-class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PhraseSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the agent says by itself."""
 
     greeting: str = ""
@@ -251,7 +251,7 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Python files (relative to this file) or importable modules that hold `@tool` functions, MCP servers, webhooks."""
     context: Annotated[tuple[ContextEntry, ...], msgspec.Meta(max_length=16)] = ()
     """Folders of documents (relative to this file) and other sources, asked while the caller speaks."""
-    phrases: Phrases = Phrases()
+    phrases: PhraseSettings = PhraseSettings()
     prompts: PromptSettings = PromptSettings()
     turn: TurnSettings = TurnSettings()
     llm: LlmSettings = LlmSettings()
@@ -274,37 +274,14 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return agents_languages(self.languages, self.voices) if self.language == AUTO else (self.language,)
 
 
-RENAMED = {
-    ("options", "llm", "long_tokens"): "long_history_tokens",
-    ("turn", "endpoint_hold_ms"): "fixed_endpointing_delay_ms",
-    ("turn", "shortest_hold_ms"): "min_endpointing_delay_ms",
-    ("turn", "longest_hold_ms"): "max_endpointing_delay_ms",
-    ("turn", "max_guesses"): "max_speculative_replies",
-    ("turn", "max_lookups"): "max_speculative_tool_calls",
-}
-"""Renamed settings, by their old names."""
-
-
 def load_agent(path: Path) -> AgentConfig:
     """Read `agent.yaml`. Raises ConfigError, which names the file, the line and the setting that is wrong."""
     file = SettingsFile(path, "see docs/agent.md for the settings", "`name: My agent`")
     keep_secrets_of(file.data, os.environ)
-    _check_renamed(file)
     if "base_dir" in file.data:
         raise file.error("base_dir is no setting: relative paths start in the file's folder; leave it out", "base_dir")
     file.data.setdefault("profile", "auto")
     return msgspec.structs.replace(file.converted(AgentConfig), base_dir=str(path.resolve().parent))
-
-
-def _check_renamed(file: SettingsFile) -> None:
-    """Raises ConfigError naming the new name of a setting that had another one in an earlier version."""
-    for (*parts, old), new in RENAMED.items():
-        part: object = file.data
-        for name in parts:
-            part = part.get(name) if isinstance(part, dict) else None
-        if isinstance(part, dict) and old in part:
-            where = ".".join(parts)
-            raise file.error(f"{where}.{old} is called {where}.{new} now; write that instead", *parts, old)
 
 
 def data_dir() -> Path:

@@ -14,8 +14,8 @@ from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Chunk
 from voiceagent.conversation.rules import Rules
 from voiceagent.conversation.state import Phase
-from voiceagent.simulation.playout import FRAME_MS, WORD_MS, Clause
-from voiceagent.simulation.script import HAS_EFFECTS, LOOKS_UP, Turn, Utterance, script
+from voiceagent.simulation.playout import FRAME_MS, WORD_MS, VirtualClause
+from voiceagent.simulation.script import HAS_EFFECTS, LOOKS_UP, ScriptedTurn, ScriptedUtterance, script
 from voiceagent.simulation.tally import Tally
 from voiceagent.simulation.timed_call import TimedCall
 from voiceagent.simulation.virtual_call import Record
@@ -53,19 +53,19 @@ class SimulatedCall(TimedCall):
         self._rng = random.Random(seed)
         self._seed = seed
         self._tally = tally
-        self._turns: list[Turn] = list(script(self._rng))
-        self._turn: Turn | None = None
+        self._turns: list[ScriptedTurn] = list(script(self._rng))
+        self._turn: ScriptedTurn | None = None
         self._started: set[int] = set()
         self._over: dict[int, str] = {}
         self._dead: set[int] = set()
         self._effects: set[tuple[int, str]] = set()
         self._voice_free_ms = 0.0
         # the caller
-        self._saying: Utterance | None = None
+        self._saying: ScriptedUtterance | None = None
         self._part = 0
         self._finished = False
         """Whether the caller has said all of it."""
-        self._judging: Utterance | None = None
+        self._judging: ScriptedUtterance | None = None
         """The caller's sound over the agent's speech, until the agent yields or goes on."""
         self._open = False
         self._utterance_id = 0
@@ -211,7 +211,7 @@ class SimulatedCall(TimedCall):
 
     # --- the leg ---
 
-    def sent(self, clause: Clause) -> None:
+    def sent(self, clause: VirtualClause) -> None:
         """See `VirtualCall.sent`."""
         if clause.reply_id not in self._started or clause.reply_id in self._over:
             self._broken(f"a frame of reply {clause.reply_id} was sent outside its life")
@@ -277,7 +277,7 @@ class SimulatedCall(TimedCall):
         elif self._rng.random() < 0.8:
             self.feed(ev.HangUp(self.now_ms, "hangup"))
 
-    def _overlap(self, reply_id: int, sound: Utterance) -> None:
+    def _overlap(self, reply_id: int, sound: ScriptedUtterance) -> None:
         reply = self.state.reply
         if self._saying is None and reply is not None and reply.reply_id == reply_id and self.state.phase is Phase.SPEAKING:
             asked = f"{reply.heard} {reply.unheard}".endswith("?") and len(reply.unheard.split()) <= EARLY_ANSWER_WORDS
@@ -285,7 +285,7 @@ class SimulatedCall(TimedCall):
                 self._judging = sound
                 self._begin(sound)
 
-    def _begin(self, utterance: Utterance) -> None:
+    def _begin(self, utterance: ScriptedUtterance) -> None:
         self._saying, self._part, self._finished = utterance, 0, False
         self._true_end_ms = None
         self._fragment()
@@ -363,7 +363,7 @@ class SimulatedCall(TimedCall):
         self._part += 1
         self._fragment()
 
-    def _said(self, utterance: Utterance) -> None:
+    def _said(self, utterance: ScriptedUtterance) -> None:
         """Long after the sound: nothing more will come of it."""
         if self._saying is utterance:
             self._saying = None

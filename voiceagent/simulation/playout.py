@@ -11,7 +11,7 @@ WORD_MS = 260.0
 
 
 @dataclass(slots=True)
-class Clause:
+class VirtualClause:
     """A clause's audio, and how much of it was sent."""
 
     reply_id: int
@@ -24,7 +24,7 @@ class SimulatedPlayout:
     """Plays in virtual time. Its owner calls `due` at the times that `next_ms` gives."""
 
     def __init__(self) -> None:
-        self.queue: deque[Clause] = deque()
+        self.queue: deque[VirtualClause] = deque()
         self.paused: set[int] = set()
         """Replies whose frames are held."""
         self._since_ms: float | None = None
@@ -33,7 +33,7 @@ class SimulatedPlayout:
 
     def add(self, reply_id: int, clause: int, duration_ms: float, now_ms: float) -> None:
         """Queue a clause."""
-        self.queue.append(Clause(reply_id, clause, duration_ms))
+        self.queue.append(VirtualClause(reply_id, clause, duration_ms))
         self._run(now_ms)
 
     def pause(self, reply_id: int, now_ms: float) -> None:
@@ -74,7 +74,7 @@ class SimulatedPlayout:
         step = FRAME_MS if not first.sent_ms else WORD_MS - first.sent_ms % WORD_MS
         return self._since_ms + min(step, first.duration_ms - first.sent_ms)
 
-    def due(self, now_ms: float) -> Clause | None:
+    def due(self, now_ms: float) -> VirtualClause | None:
         """The first clause, with what was sent of it by now. It leaves the queue at its end."""
         if self._since_ms is None:
             return None

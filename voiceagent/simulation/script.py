@@ -44,7 +44,7 @@ class Fragment:
 
 
 @dataclass(frozen=True, slots=True)
-class Utterance:
+class ScriptedUtterance:
     """Something that the caller says, or another sound."""
 
     kind: Kind
@@ -53,29 +53,29 @@ class Utterance:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ScriptedTurn:
     """A request, and what the caller does while it is answered."""
 
-    request: Utterance
+    request: ScriptedUtterance
     tool: str
     """The tool that the answer needs; empty: none."""
-    overlap: Utterance | None
+    overlap: ScriptedUtterance | None
     overlap_after_ms: float
     """Counted from the reply's first sound."""
 
 
-def script(rng: random.Random) -> tuple[Turn, ...]:
+def script(rng: random.Random) -> tuple[ScriptedTurn, ...]:
     """The turns of one caller: one to four."""
     return tuple(_turn(rng) for _ in range(rng.choice((1, 1, 2, 2, 3, 4))))
 
 
-def _turn(rng: random.Random) -> Turn:
-    overlap: Utterance | None = None
+def _turn(rng: random.Random) -> ScriptedTurn:
+    overlap: ScriptedUtterance | None = None
     dice = rng.random()
     if dice < 0.12:
         overlap = _said(rng, "backchannel", (rng.choice(BACKCHANNELS),))
     elif dice < 0.22:
-        overlap = Utterance("noise", (Fragment((), 0.0),))
+        overlap = ScriptedUtterance("noise", (Fragment((), 0.0),))
     elif dice < 0.28:
         overlap = _said(rng, "command", (rng.choice(COMMANDS),))
     elif dice < 0.36:
@@ -83,10 +83,10 @@ def _turn(rng: random.Random) -> Turn:
     parts = rng.choice(REQUESTS)
     pauses = rng.random() < 0.5
     request = _said(rng, "request", parts if pauses else (" ".join(parts),))
-    return Turn(request, rng.choice(TOOLS), overlap, rng.uniform(100.0, 2500.0))
+    return ScriptedTurn(request, rng.choice(TOOLS), overlap, rng.uniform(100.0, 2500.0))
 
 
-def _said(rng: random.Random, kind: Kind, parts: tuple[str, ...]) -> Utterance:
+def _said(rng: random.Random, kind: Kind, parts: tuple[str, ...]) -> ScriptedUtterance:
     """An utterance with pauses between some of its parts."""
     fragments: list[Fragment] = []
     words: list[str] = []
@@ -96,4 +96,4 @@ def _said(rng: random.Random, kind: Kind, parts: tuple[str, ...]) -> Utterance:
             pause_ms = max(120.0, min(2500.0, rng.lognormvariate(0.0, PAUSE_SPREAD) * MEDIAN_PAUSE_MS))
             fragments.append(Fragment(tuple(words), pause_ms))
             words = []
-    return Utterance(kind, tuple(fragments))
+    return ScriptedUtterance(kind, tuple(fragments))

@@ -10,7 +10,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
 from voiceagent.conversation.rules import Rules
-from voiceagent.simulation.playout import FRAME_MS, Clause, SimulatedPlayout
+from voiceagent.simulation.playout import FRAME_MS, SimulatedPlayout, VirtualClause
 
 Record = Callable[[ev.Event, tuple[act.AnyAction, ...]], None]
 
@@ -113,7 +113,7 @@ class VirtualCall:
         """A cancelled reply was sent up to `sent_ms` of this clause. The leg reports it now, or later in a subclass."""
         self.stopped(reply_id, clause, sent_ms)
 
-    def sent(self, clause: Clause) -> None:
+    def sent(self, clause: VirtualClause) -> None:
         """A clause was sent up to its `sent_ms`."""
 
     def played_next(self) -> None:

@@ -18,7 +18,7 @@ LONGEST_MS = 1e10
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class KeptStep:
     """An event and what was decided upon it, by name. `fields` are as they were written."""
 
     line: int
@@ -39,7 +39,7 @@ class KeptCall:
     """What the call came by; empty in logs that do not say."""
     at: float = 0.0
     """When the call began, in Unix seconds."""
-    steps: list[Step] = field(default_factory=list)
+    steps: list[KeptStep] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     """What cannot be read, one line each."""
     goes_on: bool = False
@@ -118,7 +118,7 @@ def _step(call: KeptCall, number: int, line: bytes, *, is_last: bool) -> None:
         at_ms = float(fields["at_ms"])
         if not 0.0 <= at_ms <= LONGEST_MS:
             raise ValueError("no time of a call")
-        call.steps.append(Step(number, name, at_ms, fields, tuple(decided)))
+        call.steps.append(KeptStep(number, name, at_ms, fields, tuple(decided)))
     except (msgspec.DecodeError, KeyError, TypeError, ValueError):
         if not (is_last and call.goes_on):
             call.problems.append(f"line {number} {'is cut short' if is_last else 'is damaged'}")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from voiceagent.json_types import JsonObject
-from voiceagent.store.kept_call import KeptCall, Step
+from voiceagent.store.kept_call import KeptCall, KeptStep
 
 PAUSE_MS = 1000.0
 """A caller who speaks on so soon after their own words had not finished: the agent has cut them off."""
 
 
 @dataclass(slots=True)
-class Entry:
+class TranscriptEntry:
     """One thing that somebody said or did."""
 
     at_ms: float
@@ -31,7 +31,7 @@ class Entry:
     """Such as `interrupted by the caller`."""
 
 
-def transcript(call: KeptCall) -> list[Entry]:
+def transcript(call: KeptCall) -> list[TranscriptEntry]:
     """The conversation, in the order in which it was heard. A step that cannot be read is noted in `call.problems`."""
     reading = _Reading()
     for step in call.steps:
@@ -45,7 +45,7 @@ def transcript(call: KeptCall) -> list[Entry]:
 
 @dataclass(slots=True)
 class _Reply:
-    entry: Entry
+    entry: TranscriptEntry
     clauses: list[str] = field(default_factory=list)
     heard: str = ""
     first_heard_ms: float | None = None
@@ -56,17 +56,17 @@ class _Reading:
     """Takes the steps in order."""
 
     def __init__(self) -> None:
-        self._entries: list[Entry] = []
+        self._entries: list[TranscriptEntry] = []
         self._onsets: dict[int, float] = {}
         self._latest: int | None = None
         """The utterance that began last."""
-        self._callers: dict[int, Entry] = {}
+        self._callers: dict[int, TranscriptEntry] = {}
         self._ends: dict[int, float] = {}
         self._replies: dict[int, _Reply] = {}
         """Those that go on."""
-        self._tools: dict[str, Entry] = {}
+        self._tools: dict[str, TranscriptEntry] = {}
 
-    def take(self, step: Step) -> None:
+    def take(self, step: KeptStep) -> None:
         """One event, and what was decided."""
         at_ms, fields = step.at_ms, step.fields
         if step.name == "TextReceived":
@@ -80,15 +80,15 @@ class _Reading:
         for name, given in step.actions:
             self._action(name, given, at_ms)
 
-    def finish(self) -> list[Entry]:
+    def finish(self) -> list[TranscriptEntry]:
         """All entries; what is still open ends here."""
         for reply in self._replies.values():
             said = " ".join(reply.clauses).split()
             self._close(reply, reply.heard, " ".join(said[len(reply.heard.split()) :]))
         return self._entries
 
-    def _add(self, at_ms: float, who: str, text: str) -> Entry:
-        entry = Entry(at_ms, who, text)
+    def _add(self, at_ms: float, who: str, text: str) -> TranscriptEntry:
+        entry = TranscriptEntry(at_ms, who, text)
         self._entries.append(entry)
         return entry
 

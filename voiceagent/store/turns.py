@@ -15,7 +15,7 @@ from pathlib import Path
 from voiceagent.databases import is_locked, open_patiently
 from voiceagent.errors import VoiceAgentError
 from voiceagent.latency.spans import LegKind, Span, Stage, TurnReport
-from voiceagent.latency.wait import Contribution, Part, Wait
+from voiceagent.latency.wait import Contribution, Wait, WaitCause
 from voiceagent.private_files import private_file
 from voiceagent.store.call_ids import matching, several
 from voiceagent.store.losses import Losses
@@ -212,7 +212,7 @@ def _report(row: tuple[str, int, float, str, float | None, float | None, str, st
 
 def _wait(text: str) -> Wait:
     began_ms, typed, pieces = json.loads(text)
-    contributions = tuple(Contribution(Part(part), start_ms, duration_ms) for part, start_ms, duration_ms in pieces)
+    contributions = tuple(Contribution(WaitCause(part), start_ms, duration_ms) for part, start_ms, duration_ms in pieces)
     return Wait(began_ms, contributions, typed)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 
-class Transcript(Protocol):
+class GenerationResult(Protocol):
     """`ctranslate2.models.WhisperGenerationResult`: hypotheses, the best one first."""
 
     sequences_ids: Sequence[Sequence[int]]

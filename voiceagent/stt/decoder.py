@@ -14,8 +14,8 @@ from faster_whisper.tokenizer import Tokenizer
 from faster_whisper.transcribe import get_suppressed_tokens
 
 from voiceagent.stt import leading
-from voiceagent.stt.ctranslate2_types import Alignment, Transcript
-from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord, Window
+from voiceagent.stt.ctranslate2_types import Alignment, GenerationResult
+from voiceagent.stt.hypothesis import DecodeWindow, Hypothesis, RecognisedWord
 from voiceagent.stt.loops import ends_in_a_loop, says_all_twice
 from voiceagent.stt.short_whisper import ShortWhisper
 from voiceagent.turn_taking.expected_value import ExpectedValue
@@ -37,7 +37,7 @@ PROMPT_STEP_TOKENS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class DecodeShape:
     """What windows must share to be decoded in one run."""
 
     frames: int
@@ -89,12 +89,12 @@ class BatchDecoder:
         self._spoken = tuple(languages)
         self._marks = [self._tokenizer.no_timestamps] if without_timestamps else []
 
-    def shape(self, window: Window) -> Shape:
+    def shape(self, window: DecodeWindow) -> DecodeShape:
         """The shape that a window must share with others to be decoded beside them."""
         frames = self.model.frames_to_encode(self.model.frames_of(len(window.audio)))
-        return Shape(frames, len(self._prompt(window.prompt)), window.word_times, window.expected)
+        return DecodeShape(frames, len(self._prompt(window.prompt)), window.word_times, window.expected)
 
-    def decode(self, windows: Sequence[Window]) -> list[Hypothesis]:
+    def decode(self, windows: Sequence[DecodeWindow]) -> list[Hypothesis]:
         """Decode windows that all have the same shape; returns one hypothesis a window, in order. Raises what CTranslate2
         raises."""
         frames = self.shape(windows[0]).frames
@@ -123,7 +123,7 @@ class BatchDecoder:
             for window, language, heard, result, text in zip(windows, languages, words, results, texts, strict=True)
         ]
 
-    def _languages(self, windows: Sequence[Window], encoded: ctranslate2.StorageView) -> list[str]:
+    def _languages(self, windows: Sequence[DecodeWindow], encoded: ctranslate2.StorageView) -> list[str]:
         """The language of each window: that which is set, or heard where it is asked for."""
         if not self._multilingual or not any(window.detect for window in windows):
             return [window.language or self._spoken[0] for window in windows]
@@ -144,8 +144,8 @@ class BatchDecoder:
         return [*sequence, *self._marks]
 
     def _written(
-        self, windows: Sequence[Window], encoded: ctranslate2.StorageView, prompts: Sequence[Sequence[int]]
-    ) -> list[Transcript]:
+        self, windows: Sequence[DecodeWindow], encoded: ctranslate2.StorageView, prompts: Sequence[Sequence[int]]
+    ) -> list[GenerationResult]:
         """One transcript a window; for a transcript that ends in a loop, the second or the third writing."""
         results = self._generate(windows, encoded, prompts, 1.0)
         if self._loop_penalty == 1.0:
@@ -162,10 +162,10 @@ class BatchDecoder:
 
     def _lead_to_value(
         self,
-        windows: Sequence[Window],
+        windows: Sequence[DecodeWindow],
         encoded: ctranslate2.StorageView,
         languages: Sequence[str],
-        results: list[Transcript],
+        results: list[GenerationResult],
     ) -> None:
         """Write short answers once more, from the same encoding, led to what was asked for. What is such a value, and likelier
         than what was written before, is the result."""
@@ -186,17 +186,17 @@ class BatchDecoder:
             if is_likelier and has_ended and leading.is_value(self._text(led[row]), value):
                 results[row] = led[row]
 
-    def _text(self, result: Transcript) -> str:
+    def _text(self, result: GenerationResult) -> str:
         return str(self._tokenizer.decode(self._text_tokens(result))).strip()
 
     def _generate(
         self,
-        windows: Sequence[Window],
+        windows: Sequence[DecodeWindow],
         encoded: ctranslate2.StorageView,
         prompts: Sequence[Sequence[int]],
         penalty: float,
         most_tokens: int = 0,
-    ) -> list[Transcript]:
+    ) -> list[GenerationResult]:
         """One transcript a window, of at most so many tokens; 0: as many as its audio allows."""
         tokens = most_tokens or max(self._limit_tokens(window) for window in windows)
         return list(
@@ -212,17 +212,17 @@ class BatchDecoder:
             )
         )
 
-    def _text_tokens(self, result: Transcript) -> list[int]:
+    def _text_tokens(self, result: GenerationResult) -> list[int]:
         return [token for token in result.sequences_ids[0] if token < self._tokenizer.eot]
 
-    def _loops(self, result: Transcript, window: Window) -> bool:
+    def _loops(self, result: GenerationResult, window: DecodeWindow) -> bool:
         """Whether the transcript was stopped at its limit, ends in a repetition, or is one in audio too short for it."""
         words = self._text(result).split()
         if len(self._text_tokens(result)) >= self._limit_tokens(window) or ends_in_a_loop(words):
             return True
         return len(window.audio) < ONCE_S * RATE_HZ and says_all_twice(words)
 
-    def _limit_tokens(self, window: Window) -> int:
+    def _limit_tokens(self, window: DecodeWindow) -> int:
         return SHORTEST_LIMIT_TOKENS + int(self._tokens_per_second * len(window.audio) / RATE_HZ)
 
     def _max_length(self, tokens: int, prompt_tokens: int) -> int:
@@ -283,7 +283,7 @@ def compression_ratio(text: str) -> float:
     return len(data) / len(zlib.compress(data)) if data else 0.0
 
 
-def _mean_log_probability(result: Transcript) -> float:
+def _mean_log_probability(result: GenerationResult) -> float:
     """The mean over the tokens and the end of the transcript; CTranslate2's score is the mean without that end."""
     length = len(result.sequences_ids[0])
     return float(result.scores[0]) * length / (length + 1)

@@ -11,7 +11,7 @@ from voiceagent.turn_taking.expected_value import NOTHING, ExpectedValue
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Window:
+class DecodeWindow:
     """One stretch of audio to decode."""
 
     audio: NDArray[np.float32]

@@ -22,7 +22,7 @@ MAX_FINALS = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Work(Generic[W, R]):
+class WaitingWindow(Generic[W, R]):
     """A window that waits."""
 
     window: W
@@ -52,8 +52,8 @@ class DecodeQueue(Generic[W, R]):
         self._decode = decode
         self._group = group
         self._max_batch = max_batch
-        self._finals: deque[Work[W, R]] = deque()
-        self._partials: deque[Work[W, R]] = deque()
+        self._finals: deque[WaitingWindow[W, R]] = deque()
+        self._partials: deque[WaitingWindow[W, R]] = deque()
         self._changed = threading.Condition()
         self._closed = False
         self._threads = [
@@ -66,7 +66,7 @@ class DecodeQueue(Generic[W, R]):
     async def run(self, window: W, *, final: bool) -> R:
         """Decode `window` in a worker and return its result. Cancelling removes waiting work from the queue. Raises DecodeDropped
         for a partial that made room for others, EngineError when too many finals wait or the queue is closed."""
-        work: Work[W, R] = Work(window, self._group(window), Future())
+        work: WaitingWindow[W, R] = WaitingWindow(window, self._group(window), Future())
         with self._changed:
             if self._closed:
                 raise EngineError("the speech recogniser is closed")
@@ -107,7 +107,7 @@ class DecodeQueue(Generic[W, R]):
             waiting.clear()
             waiting.extend(kept)
 
-    def _take(self, partials_too: bool) -> list[Work[W, R]]:
+    def _take(self, partials_too: bool) -> list[WaitingWindow[W, R]]:
         """The next run: the oldest final, else the oldest partial, with those of its kind that fit it. Empty when the queue is
         closed."""
         with self._changed:
@@ -117,10 +117,10 @@ class DecodeQueue(Generic[W, R]):
                 self._changed.wait()
             return []
 
-    def _alike(self, waiting: deque[Work[W, R]]) -> list[Work[W, R]]:
+    def _alike(self, waiting: deque[WaitingWindow[W, R]]) -> list[WaitingWindow[W, R]]:
         """Take the oldest of `waiting` and those behind it that may share its run."""
-        taken: list[Work[W, R]] = []
-        left: list[Work[W, R]] = []
+        taken: list[WaitingWindow[W, R]] = []
+        left: list[WaitingWindow[W, R]] = []
         while waiting and len(taken) < self._max_batch:
             work = waiting.popleft()
             if taken and work.group != taken[0].group:
@@ -135,7 +135,7 @@ class DecodeQueue(Generic[W, R]):
             self._run(taken)
             del taken
 
-    def _run(self, taken: list[Work[W, R]]) -> None:
+    def _run(self, taken: list[WaitingWindow[W, R]]) -> None:
         try:
             results = self._decode([work.window for work in taken])
         except Exception as error:  # noqa: BLE001 - whoever asked gets it

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.settings_file import options_of
 from voiceagent.stt.gates import rejection
-from voiceagent.stt.hypothesis import Hypothesis, Window
+from voiceagent.stt.hypothesis import DecodeWindow, Hypothesis
 from voiceagent.stt.options import StreamOptions
 from voiceagent.stt.queue import DecodeQueue
 from voiceagent.turn_taking.expected_value import NOTHING, ExpectedValue
@@ -113,7 +113,7 @@ class WhisperEngine:
                 (model.with_margin(self.options.doubt_margin_frames), self.options.doubt_beam_size),
             )
         )
-        self.queue: DecodeQueue[Window, Hypothesis] = DecodeQueue(
+        self.queue: DecodeQueue[DecodeWindow, Hypothesis] = DecodeQueue(
             self._decode, group=self._shape, max_batch=self.options.max_batch, workers=self.options.workers
         )
 
@@ -156,7 +156,7 @@ class WhisperEngine:
             raise EngineError(f"{duration_s:.1f} s of audio for one decode: at most {self.max_audio_s:g} s")
         detect = final and self.options.language == AUTO
         known = prompt if self.options.use_prompt else ""
-        window = Window(audio, known, word_times, language=language, detect=detect, expected=self._expected)
+        window = DecodeWindow(audio, known, word_times, language=language, detect=detect, expected=self._expected)
         first = await self.queue.run(window, final=final or urgent)
         if not final or not self._doubted(first, duration_s):
             return first
@@ -184,13 +184,13 @@ class WhisperEngine:
         """See `SttEngine.dropped_partials`."""
         return self.queue.dropped_partials
 
-    def _decoder(self, window: Window) -> BatchDecoder:
+    def _decoder(self, window: DecodeWindow) -> BatchDecoder:
         return self._thorough if window.thorough else self.decoder
 
-    def _shape(self, window: Window) -> Hashable:
+    def _shape(self, window: DecodeWindow) -> Hashable:
         return window.thorough, self._decoder(window).shape(window)
 
-    def _decode(self, windows: Sequence[Window]) -> list[Hypothesis]:
+    def _decode(self, windows: Sequence[DecodeWindow]) -> list[Hypothesis]:
         try:
             return self._decoder(windows[0]).decode(windows)
         except Exception as error:

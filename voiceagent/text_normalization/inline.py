@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 
 from voiceagent.text_normalization.formulas import is_command
-from voiceagent.text_normalization.line import Line
+from voiceagent.text_normalization.line import LineSoFar
 from voiceagent.text_normalization.markup import angle, bracketed, citation, link_target, raised, span, struck
 
 LONGEST_FORMULA = 500
@@ -19,7 +19,7 @@ _PART_OF_ENTITY = re.compile(r"&(?:#?[A-Za-z0-9]{0,8})")
 _COMMAND = re.compile(r"\\([A-Za-z]+)")
 
 
-def in_span(line: Line, text: str, final: bool) -> int | None:
+def in_span(line: LineSoFar, text: str, final: bool) -> int | None:
     """Between backticks nothing is markup."""
     if text[0] == "`":
         run = len(text) - len(text.lstrip("`"))
@@ -36,7 +36,7 @@ def in_span(line: Line, text: str, final: bool) -> int | None:
     return 1
 
 
-def _emphasis(line: Line, text: str, final: bool) -> int | None:
+def _emphasis(line: LineSoFar, text: str, final: bool) -> int | None:
     mark = text[0]
     run = len(text) - len(text.lstrip(mark))
     if run == len(text) and not final:
@@ -52,7 +52,7 @@ def _emphasis(line: Line, text: str, final: bool) -> int | None:
     return run
 
 
-def _tilde(line: Line, text: str, final: bool) -> int | None:
+def _tilde(line: LineSoFar, text: str, final: bool) -> int | None:
     found = struck(text, final) if text != "~" or final else None
     if found is None:
         return None
@@ -64,7 +64,7 @@ def _tilde(line: Line, text: str, final: bool) -> int | None:
     return 2
 
 
-def _backticks(line: Line, text: str, final: bool) -> int | None:
+def _backticks(line: LineSoFar, text: str, final: bool) -> int | None:
     run = len(text) - len(text.lstrip("`"))
     if run == len(text) and not final:
         return None
@@ -72,7 +72,7 @@ def _backticks(line: Line, text: str, final: bool) -> int | None:
     return run
 
 
-def _open_bracket(line: Line, text: str, final: bool) -> int | None:
+def _open_bracket(line: LineSoFar, text: str, final: bool) -> int | None:
     found = citation(text, final)
     if found is None:
         return None
@@ -85,7 +85,7 @@ def _open_bracket(line: Line, text: str, final: bool) -> int | None:
     return 1
 
 
-def _close_bracket(line: Line, text: str, final: bool) -> int | None:
+def _close_bracket(line: LineSoFar, text: str, final: bool) -> int | None:
     if not line.brackets:
         line.say("]")
         return 1
@@ -96,7 +96,7 @@ def _close_bracket(line: Line, text: str, final: bool) -> int | None:
     return found.length
 
 
-def _exclamation(line: Line, text: str, final: bool) -> int | None:
+def _exclamation(line: LineSoFar, text: str, final: bool) -> int | None:
     if len(text) == 1 and not final:
         return None
     if text[1:2] != "[":
@@ -104,7 +104,7 @@ def _exclamation(line: Line, text: str, final: bool) -> int | None:
     return 1
 
 
-def _less_than(line: Line, text: str, final: bool) -> int | None:
+def _less_than(line: LineSoFar, text: str, final: bool) -> int | None:
     high = raised(text, final)
     if high is None:
         return None
@@ -126,7 +126,7 @@ def _less_than(line: Line, text: str, final: bool) -> int | None:
     return found.length
 
 
-def _ampersand(line: Line, text: str, final: bool) -> int | None:
+def _ampersand(line: LineSoFar, text: str, final: bool) -> int | None:
     if not final and _PART_OF_ENTITY.fullmatch(text):
         return None
     found = _ENTITY.match(text)
@@ -138,7 +138,7 @@ def _ampersand(line: Line, text: str, final: bool) -> int | None:
     return found.end() if found else 1
 
 
-def _backslash(line: Line, text: str, final: bool) -> int | None:
+def _backslash(line: LineSoFar, text: str, final: bool) -> int | None:
     if len(text) == 1:
         return 1 if final else None
     if text[1] in "([":
@@ -166,7 +166,7 @@ def _backslash(line: Line, text: str, final: bool) -> int | None:
     return _formula_said(line, text[:length], length)
 
 
-def _dollar(line: Line, text: str, final: bool) -> int | None:
+def _dollar(line: LineSoFar, text: str, final: bool) -> int | None:
     if len(text) == 1 and not final:
         return None
     if text[1:2] == "$":
@@ -180,7 +180,7 @@ def _dollar(line: Line, text: str, final: bool) -> int | None:
     return _formula_said(line, found.text, found.length)
 
 
-def _between(line: Line, text: str, opened: int, closer: str, most: int, final: bool) -> int | None:
+def _between(line: LineSoFar, text: str, opened: int, closer: str, most: int, final: bool) -> int | None:
     end = text.find(closer, opened)
     if end < 0:
         if not final and len(text) < most:
@@ -189,14 +189,14 @@ def _between(line: Line, text: str, opened: int, closer: str, most: int, final: 
     return _formula_said(line, text[opened:end], end + len(closer))
 
 
-def _formula_said(line: Line, formula: str, length: int) -> int:
+def _formula_said(line: LineSoFar, formula: str, length: int) -> int:
     said = line.formula(formula)
     if said:
         line.say(said)
     return length
 
 
-def _pipe(line: Line, text: str, final: bool) -> int | None:
+def _pipe(line: LineSoFar, text: str, final: bool) -> int | None:
     if len(text) == 1 and not final:
         return None
     if text[1:2] == "|":
@@ -208,7 +208,7 @@ def _pipe(line: Line, text: str, final: bool) -> int | None:
     return 1
 
 
-def _hyphen(line: Line, text: str, final: bool) -> int | None:
+def _hyphen(line: LineSoFar, text: str, final: bool) -> int | None:
     if not line.before.isspace():
         line.say(text[0])
         return 1
@@ -226,7 +226,7 @@ def _hyphen(line: Line, text: str, final: bool) -> int | None:
     return 1
 
 
-def _greater_than(line: Line, text: str, final: bool) -> int | None:
+def _greater_than(line: LineSoFar, text: str, final: bool) -> int | None:
     if len(text) < 3 and not final and line.before.isspace():
         return None
     step = line.before.isspace() and line.last[-3:].isalpha() and len(line.last) > 2
@@ -236,11 +236,11 @@ def _greater_than(line: Line, text: str, final: bool) -> int | None:
     return 1
 
 
-def _bullet(line: Line, text: str, final: bool) -> int | None:
+def _bullet(line: LineSoFar, text: str, final: bool) -> int | None:
     return line.drop(1, comma=True)
 
 
-def _hash(line: Line, text: str, final: bool) -> int | None:
+def _hash(line: LineSoFar, text: str, final: bool) -> int | None:
     if len(text) == 1 and not final:
         return None
     if not (text[1:2].isalpha() and not line.before.isalnum()):
@@ -248,12 +248,12 @@ def _hash(line: Line, text: str, final: bool) -> int | None:
     return 1
 
 
-def _source(line: Line, text: str, final: bool) -> int | None:
+def _source(line: LineSoFar, text: str, final: bool) -> int | None:
     length = bracketed(text, "【", "】", final)
     return None if length is None else line.drop(length)
 
 
-SPECIAL: dict[str, Callable[[Line, str, bool], int | None]] = {
+SPECIAL: dict[str, Callable[[LineSoFar, str, bool], int | None]] = {
     "*": _emphasis,
     "_": _emphasis,
     "~": _tilde,

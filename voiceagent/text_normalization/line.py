@@ -11,7 +11,7 @@ _KEPT = 8
 """Characters of the said text that are looked at again."""
 
 
-class Line:
+class LineSoFar:
     """Takes the words, and keeps what is known of their line."""
 
     def __init__(self, formula: Callable[[str], str]) -> None:

@@ -12,7 +12,7 @@ LONGEST_RULE = 400
 """The most characters of a line of marks alone; a longer one is text."""
 
 
-class Kind(Enum):
+class LineKind(Enum):
     """What a line is, or begins with."""
 
     TEXT = auto()
@@ -34,7 +34,7 @@ class Kind(Enum):
 class LineStart:
     """The kind of line, and how many characters its beginning takes."""
 
-    kind: Kind
+    kind: LineKind
     length: int = 0
     number: str = ""
     """The number of a numbered item."""
@@ -49,7 +49,7 @@ _LABEL = re.compile(r"\[\^[^\]\s]{1,30}\]:[ \t]*")
 _REFERENCE = re.compile(r"\[\d{1,3}\]:[^\n]*")
 _BOX = re.compile(r"\[[ xX]\](?=[ \t])")
 _PART_OF_LABEL = re.compile(r"\[(?:\^[^\]\s]{0,30}|\d{0,3}|[ xX]?)(?:\]:?)?")
-_TEXT = LineStart(Kind.TEXT)
+_TEXT = LineStart(LineKind.TEXT)
 
 
 def line_start(text: str, final: bool) -> LineStart | None:
@@ -68,13 +68,13 @@ def line_start(text: str, final: bool) -> LineStart | None:
     if first == ">":
         if len(text) == 1 and not final:
             return None
-        return _TEXT if text[1:2] in ("_", ".", "=") or text[1:2].isdigit() else LineStart(Kind.MARK, 1)
+        return _TEXT if text[1:2] in ("_", ".", "=") or text[1:2].isdigit() else LineStart(LineKind.MARK, 1)
     if first in BULLETS:
         if len(text) == 1 and not final:
             return None
-        return LineStart(Kind.ITEM, 1) if text[1:2].isspace() or first not in "–—·" else _TEXT
+        return LineStart(LineKind.ITEM, 1) if text[1:2].isspace() or first not in "–—·" else _TEXT
     if is_sign(first) and not is_arrow(first):
-        return LineStart(Kind.SIGN, 1)
+        return LineStart(LineKind.SIGN, 1)
     return _TEXT
 
 
@@ -85,13 +85,13 @@ def _marks(text: str, final: bool) -> LineStart | None:
         return None
     following = text[len(run) : len(run) + 1]
     if following in ("", "\n"):
-        return LineStart(Kind.RULE, len(run))
+        return LineStart(LineKind.RULE, len(run))
     if run[0] in "-*+" and run[1:2] in (" ", "\t"):
-        return LineStart(Kind.ITEM, 1)
+        return LineStart(LineKind.ITEM, 1)
     if run[0] == "|":
-        return LineStart(Kind.ROW, 1)
+        return LineStart(LineKind.ROW, 1)
     if set(run) <= set("*_") and (following.isdigit() or following == "#"):
-        return LineStart(Kind.MARK, len(run))
+        return LineStart(LineKind.MARK, len(run))
     return _TEXT
 
 
@@ -99,14 +99,14 @@ def _heading(text: str, final: bool) -> LineStart | None:
     if not final and re.fullmatch(r"#{1,6}", text):
         return None
     match = _HEADING.match(text)
-    return LineStart(Kind.HEADING, match.end()) if match else _TEXT
+    return LineStart(LineKind.HEADING, match.end()) if match else _TEXT
 
 
 def _number(text: str, final: bool) -> LineStart | None:
     if not final and _PART_OF_NUMBER.fullmatch(text):
         return None
     match = _NUMBER.match(text)
-    return LineStart(Kind.NUMBER, match.end() - 1, match[1] or match[2] or match[3]) if match else _TEXT
+    return LineStart(LineKind.NUMBER, match.end() - 1, match[1] or match[2] or match[3]) if match else _TEXT
 
 
 def _fence(text: str, final: bool) -> LineStart | None:
@@ -117,14 +117,14 @@ def _fence(text: str, final: bool) -> LineStart | None:
     if "\n" not in text and not final and "`" not in text.lstrip("`"):
         return None
     match = _FENCE.match(text)
-    return LineStart(Kind.FENCE, match.end()) if match else _TEXT
+    return LineStart(LineKind.FENCE, match.end()) if match else _TEXT
 
 
 def _label(text: str, final: bool) -> LineStart | None:
     if not final and _PART_OF_LABEL.fullmatch(text):
         return None
     if match := _LABEL.match(text) or _BOX.match(text):
-        return LineStart(Kind.MARK, match.end())
+        return LineStart(LineKind.MARK, match.end())
     if match := _REFERENCE.match(text):
-        return LineStart(Kind.RULE, match.end()) if final or match.end() < len(text) else None
+        return LineStart(LineKind.RULE, match.end()) if final or match.end() < len(text) else None
     return _TEXT

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from voiceagent.text_normalization.formulas import as_written
 from voiceagent.text_normalization.inline import SPECIAL, in_span
-from voiceagent.text_normalization.line import Line
-from voiceagent.text_normalization.line_starts import Kind, line_start
+from voiceagent.text_normalization.line import LineSoFar
+from voiceagent.text_normalization.line_starts import LineKind, line_start
 from voiceagent.text_normalization.markup import address
 from voiceagent.text_normalization.signs import FLAGS, face, is_arrow, is_sign
 
@@ -19,7 +19,7 @@ _SPEAKERS = ("assistant", "ai", "bot", "agent")
 _PREFIX = re.compile(r"[\s*]{0,4}(?:(?:assistant|ai|bot|agent)\**:\**|assistant\n)\s*", re.IGNORECASE)
 _NAME = re.compile(r"[\s*]{0,4}([a-z]{1,9})\**:?\**", re.IGNORECASE)
 _ENDED = re.compile(r"[.!?…][\"')\]*_~`”’»]*\s*\Z")
-_UNLIKE_SENTENCES = (Kind.ITEM, Kind.NUMBER, Kind.HEADING, Kind.ROW, Kind.SIGN)
+_UNLIKE_SENTENCES = (LineKind.ITEM, LineKind.NUMBER, LineKind.HEADING, LineKind.ROW, LineKind.SIGN)
 
 
 class Prose:
@@ -28,7 +28,7 @@ class Prose:
     def __init__(self, code: str = "", formula: Callable[[str], str] = as_written) -> None:
         """`code` is said in place of the first fenced code; `formula` reads formulas."""
         self._code_phrase = code
-        self._line = Line(formula)
+        self._line = LineSoFar(formula)
         self._begun = False
         self._rest = ""
         self._fence = ""
@@ -104,11 +104,11 @@ class Prose:
         start = line_start(self._rest, final)
         if start is None:
             return None
-        if start.kind is Kind.FENCE:
+        if start.kind is LineKind.FENCE:
             return self._begin_code(start.length)
         line.stop_due |= start.kind in _UNLIKE_SENTENCES
-        line.row |= start.kind is Kind.ROW
-        line.at_start = start.kind is not Kind.TEXT and start.kind is not Kind.ROW
+        line.row |= start.kind is LineKind.ROW
+        line.at_start = start.kind is not LineKind.TEXT and start.kind is not LineKind.ROW
         if start.number:
             line.say(f"{start.number}:")
             line.space = True
@@ -131,7 +131,7 @@ class Prose:
             self._fence = ""
         return len(code) + len(end)
 
-    def _go_on(self, line: Line, text: str, final: bool) -> int | None:
+    def _go_on(self, line: LineSoFar, text: str, final: bool) -> int | None:
         first = text[0]
         if first == "\n":
             return line.end()
@@ -161,7 +161,7 @@ class Prose:
         return 1
 
 
-def _say_address(line: Line, text: str, final: bool) -> int | None:
+def _say_address(line: LineSoFar, text: str, final: bool) -> int | None:
     found = address(text, final)
     if found is None:
         return None

@@ -20,7 +20,7 @@ _POSSESSIVE = re.compile(r"['’][sS](?=[.,!?;:…\"'”’)\]]*(?:\s|$))")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ReadPiece:
     """Written words and what is said for them."""
 
     written: tuple[str, ...]
@@ -32,7 +32,7 @@ class Piece:
 class SpokenText:
     """A clause as it is said."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[ReadPiece, ...]
 
     @property
     def said(self) -> str:
@@ -59,7 +59,7 @@ class Reading:
         text = " ".join(words)
         ends = [end - 1 for end in itertools.accumulate(len(word) + 1 for word in words)]
         exact = _any_of(verbatim)
-        pieces: list[Piece] = []
+        pieces: list[ReadPiece] = []
         at = start = 0
         while at < len(words):
             opened = _after_openers(text, start)
@@ -68,10 +68,10 @@ class Reading:
             while ends[to - 1] < end:
                 to += 1
             said = f"{text[start:opened]}{said}{text[end : ends[to - 1]]}" if said else words[at]
-            pieces.append(Piece(tuple(words[at:to]), _punctuated(said)))
+            pieces.append(ReadPiece(tuple(words[at:to]), _punctuated(said)))
             at, start = to, ends[to - 1] + 1
         if sum(len(piece.said) + 1 for piece in pieces) > MOST_CHARACTERS:
-            pieces = [Piece((word,), word) for word in words]
+            pieces = [ReadPiece((word,), word) for word in words]
         return SpokenText(tuple(pieces))
 
     def _find(self, text: str, at: int, exact: re.Pattern[str] | None) -> tuple[str, int]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from voiceagent.turn_taking.language import bare_words
-from voiceagent.turn_taking.patience import Shape
+from voiceagent.turn_taking.patience import ValueShape
 
 MAX_SHAPES = 32
 """The most shapes of one tool."""
@@ -18,30 +18,30 @@ _ATOM = re.compile(r"(?P<digit>\\d|\[0-9\])|(?P<other>\[[A-Za-z0-9-]+\]|\\w|[A-Z
 _TIMES = re.compile(r"\{(\d{1,3})(?:,(\d{0,3}))?\}|([+*?])")
 
 
-def shapes(parameters: Mapping[str, object]) -> tuple[Shape, ...]:
+def shapes(parameters: Mapping[str, object]) -> tuple[ValueShape, ...]:
     """The shapes of a tool's `parameters`, an object's schema; arguments whose schema says nothing are left out."""
     properties = parameters.get("properties")
     found = (_shape(name, schema) for name, schema in properties.items()) if isinstance(properties, Mapping) else iter(())
     return tuple(shape for shape in found if shape is not None)[:MAX_SHAPES]
 
 
-def _shape(name: str, schema: object) -> Shape | None:
+def _shape(name: str, schema: object) -> ValueShape | None:
     if not isinstance(schema, Mapping):
         return None
     hints = frozenset(bare_words(f"{name.replace('_', ' ')} {schema.get('description', '')}"))
     if schema.get("format") == "email":
-        return Shape("email", hints=hints)
+        return ValueShape("email", hints=hints)
     if schema.get("format") in _PHONES:
-        return Shape("phone", hints=hints)
+        return ValueShape("phone", hints=hints)
     choices = schema.get("enum")
     if isinstance(choices, list):
-        return Shape("choice", hints=hints, choices=tuple(choice for choice in choices if isinstance(choice, str)))
+        return ValueShape("choice", hints=hints, choices=tuple(choice for choice in choices if isinstance(choice, str)))
     if schema.get("type") in _NUMBERS:
-        return Shape("number", hints=hints)
+        return ValueShape("number", hints=hints)
     return _code(schema, hints)
 
 
-def _code(schema: Mapping[str, object], hints: frozenset[str]) -> Shape | None:
+def _code(schema: Mapping[str, object], hints: frozenset[str]) -> ValueShape | None:
     """A code of that many characters."""
     pattern = schema.get("pattern")
     if isinstance(pattern, str) and len(pattern) <= MAX_PATTERN_CHARACTERS:
@@ -50,14 +50,14 @@ def _code(schema: Mapping[str, object], hints: frozenset[str]) -> Shape | None:
             return _of_atoms([atom for atom in atoms if atom is not None], hints)
     shortest, longest = schema.get("minLength"), schema.get("maxLength")
     if schema.get("type") == "string" and isinstance(shortest, int) and shortest > 1 and isinstance(longest, int):
-        return Shape("characters", shortest, longest, hints)
+        return ValueShape("characters", shortest, longest, hints)
     return None
 
 
-def _of_atoms(atoms: Sequence[tuple[bool, int, int]], hints: frozenset[str]) -> Shape:
+def _of_atoms(atoms: Sequence[tuple[bool, int, int]], hints: frozenset[str]) -> ValueShape:
     least = sum(low for _, low, _ in atoms)
     most = 0 if any(high == 0 for _, _, high in atoms) else sum(high for _, _, high in atoms)
-    return Shape("digits" if all(digit for digit, _, _ in atoms) else "characters", least, most, hints)
+    return ValueShape("digits" if all(digit for digit, _, _ in atoms) else "characters", least, most, hints)
 
 
 def _atoms(pattern: str) -> Iterator[tuple[bool, int, int] | None]:

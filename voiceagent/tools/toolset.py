@@ -20,8 +20,8 @@ from voiceagent.tools.runner import ToolRunner
 from voiceagent.tools.settings import ToolEntry
 from voiceagent.tools.shapes import shapes
 from voiceagent.tools.tool import MAX_TOOLS, Tool, ToolSource
-from voiceagent.tools.webhook import Webhook
-from voiceagent.turn_taking.patience import Shape
+from voiceagent.tools.webhook import WebhookSource
+from voiceagent.turn_taking.patience import ValueShape
 
 UNKNOWN = ToolPolicy(effect="none")
 
@@ -74,7 +74,7 @@ class ToolSet:
         tool = self._tools().get(name)
         return tool.policy if tool else UNKNOWN
 
-    def values(self, name: str) -> tuple[Shape, ...]:
+    def values(self, name: str) -> tuple[ValueShape, ...]:
         """The form of a tool's argument values, as far as its schema says."""
         tool = self._tools().get(name)
         return shapes(tool.parameters) if tool else ()
@@ -126,7 +126,7 @@ def _source(entry: str | ToolEntry, base_dir: Path) -> ToolSource:
     if isinstance(entry, str):
         return ToolSource(load_tools(entry, base_dir))
     if entry.webhook is not None:
-        return Webhook(entry.webhook)
+        return WebhookSource(entry.webhook)
     assert entry.mcp is not None
     from voiceagent.tools.mcp_server import McpServer  # here, because the mcp package takes half a second to import
 

@@ -100,7 +100,7 @@ class WebhookTool(Tool):
         raise ToolError(f"The tool {self.name} failed with HTTP status {response.status_code}.")
 
 
-class Webhook(ToolSource):
+class WebhookSource(ToolSource):
     """The source of one webhook."""
 
     def __init__(self, settings: WebhookSettings) -> None:

@@ -37,14 +37,14 @@ def spans(frames: int) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class FrameWindow:
     """The frames that are computed for a wanted stretch."""
 
     start: int
     end: int
 
     @classmethod
-    def around(cls, start: int, end: int, margin: Margin, frames: int) -> Window:
+    def around(cls, start: int, end: int, margin: Margin, frames: int) -> FrameWindow:
         """The stretch and its margins, within the sentence: beyond the sentence's edges the graph's own padding is right."""
         return cls(max(0, start - margin.before), min(frames, end + margin.after))
 
@@ -66,20 +66,20 @@ class ChunkedVoice:
         """How near the joined chunks of a sentence come to the whole sentence, in dB. Raises NotSplittableError."""
         try:
             tensors = self.begin(inputs).tensors
-            joined = np.concatenate(list(Sentence(self, tensors).chunks()))
-            return signal_to_noise_db(Sentence(self, tensors).whole(), joined)
+            joined = np.concatenate(list(ChunkedSentence(self, tensors).chunks()))
+            return signal_to_noise_db(ChunkedSentence(self, tensors).whole(), joined)
         except Exception as error:  # onnxruntime's share no base
             raise NotSplittableError(f"a part of it cannot be run ({_line(error)})") from error
 
-    def begin(self, inputs: Tensors) -> Sentence:
+    def begin(self, inputs: Tensors) -> ChunkedSentence:
         """Compute everything of a sentence that cannot be done in chunks."""
         tensors = dict(zip(self._outputs, self._text.run(None, dict(inputs)), strict=True))
-        return Sentence(self, tensors)
+        return ChunkedSentence(self, tensors)
 
-    def decode(self, sentence: Sentence, start: int, end: int) -> Floats:
+    def decode(self, sentence: ChunkedSentence, start: int, end: int) -> Floats:
         """Frames `start` to `end` of the latent as audio, shape ((end - start) * hop,), as the vocoder makes it (-1..1)."""
         part = self.parts.vocoder
-        window = Window.around(start, end, part.margin, sentence.frames)
+        window = FrameWindow.around(start, end, part.margin, sentence.frames)
         feeds = _window_of(sentence.tensors, part.side_inputs, window, sentence.frames)
         feeds[part.name] = sentence.latent(window)
         at, rate = window.start, 1
@@ -93,18 +93,18 @@ class ChunkedVoice:
         wanted: Floats = audio[start * rate - at : end * rate - at]
         return wanted
 
-    def flow(self, sentence: Sentence, start: int, end: int) -> Floats:
+    def flow(self, sentence: ChunkedSentence, start: int, end: int) -> Floats:
         """Frames `start` to `end` of the prior as latent, shape (1, channels, end - start)."""
         part = self.parts.flow
         if part is None or self._flow is None:
             raise ValueError("the voice's flow is in its text part")
-        window = Window.around(start, end, part.margin, sentence.frames)
+        window = FrameWindow.around(start, end, part.margin, sentence.frames)
         feeds = _window_of(sentence.tensors, (part.name, *part.side_inputs), window, sentence.frames)
         latent: Floats = self._flow.run([part.output], feeds)[0]
         return latent[..., start - window.start : end - window.start]
 
 
-class Sentence:
+class ChunkedSentence:
     """A sentence that is being spoken."""
 
     def __init__(self, voice: ChunkedVoice, tensors: dict[str, NDArray[np.generic]]) -> None:
@@ -122,7 +122,7 @@ class Sentence:
             self.id_samples = tensors[durations].reshape(-1).astype(np.int64) * voice.hop_samples
         self._latent: NDArray[np.generic] = source if flow is None else np.empty((1, 0, 0), np.float32)
 
-    def latent(self, window: Window) -> NDArray[np.generic]:
+    def latent(self, window: FrameWindow) -> NDArray[np.generic]:
         """A window of the latent. The flow computes as far as the window needs, and somewhat further."""
         while self._latent.shape[-1] < window.end:
             ready = self._latent.shape[-1]
@@ -142,7 +142,7 @@ class Sentence:
             yield self._voice.decode(self, start, end)
 
 
-def _window_of(tensors: Tensors, names: tuple[str, ...], window: Window, frames: int) -> dict[str, NDArray[np.generic]]:
+def _window_of(tensors: Tensors, names: tuple[str, ...], window: FrameWindow, frames: int) -> dict[str, NDArray[np.generic]]:
     """The tensors that run along time, cut to the window, and the others as they are."""
     return {
         name: tensors[name][..., window.start : window.end]

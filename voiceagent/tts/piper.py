@@ -25,7 +25,7 @@ from voiceagent.settings_file import options_of
 from voiceagent.text_normalization.ipa import IPA_BEGIN, IPA_END
 from voiceagent.tts.engine import SpeechChunk
 from voiceagent.tts.loudness import Loudness
-from voiceagent.tts.timing import Plan, phoneme_ends
+from voiceagent.tts.timing import ClausePlan, phoneme_ends
 from voiceagent.tts.voice import Inputs, load_voice
 from voiceagent.tts.words import groups_of, places_of, sounds
 
@@ -145,7 +145,7 @@ class PiperEngine:
             inputs["sid"] = np.array([speaker_id], np.int64)
         return inputs
 
-    def _plan(self, text: str) -> Plan:
+    def _plan(self, text: str) -> ClausePlan:
         words = text.split()
         sentences = self._phonemes(" ".join(words)) if words else []
         groups = groups_of(sentences)
@@ -154,7 +154,7 @@ class PiperEngine:
         else:
             lengths = [self._sounds_alone(word) for word in words]
         places = places_of(lengths, groups) if groups else []
-        return Plan(tuple(words), tuple(map(tuple, sentences)), tuple(groups), tuple(places))
+        return ClausePlan(tuple(words), tuple(map(tuple, sentences)), tuple(groups), tuple(places))
 
     def _speech(self, text: str) -> Iterator[SpeechChunk]:
         plan = self._plan(text)

@@ -20,7 +20,7 @@ from voiceagent.tts.receptive_field import POINTWISE, Margin, NotSplittableError
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class VoicePart:
     """A model that reads a stretch of frames, shape (1, channels, frames), in its input `name`."""
 
     model: onnx.ModelProto
@@ -40,8 +40,8 @@ class SplitModel:
     """From Piper's inputs to the prior (or the latent, where the flow could not be cut off), and what the other parts read."""
     durations: str | None
     """The text part's output that says how many frames each id lasts."""
-    flow: Part | None
-    vocoder: Part
+    flow: VoicePart | None
+    vocoder: VoicePart
     upsamplings: tuple[Upsampling, ...]
 
     @property
@@ -140,23 +140,23 @@ def _typed(types: dict[str, onnx.ValueInfoProto], names: Iterable[str]) -> list[
     return [types[name] for name in names]
 
 
-def _flow(graph: Graph, prior: str, latent: str, types: dict[str, onnx.ValueInfoProto]) -> Part:
+def _flow(graph: Graph, prior: str, latent: str, types: dict[str, onnx.ValueInfoProto]) -> VoicePart:
     region = graph.between(prior, latent)
     margins, upsamplings = receptive_field(graph, region, prior, latent)
     if upsamplings:
         raise NotSplittableError("its flow changes the number of frames")
     side = graph.side_inputs(region, prior)
     model = graph.part(_typed(types, [prior, *side]), _typed(types, [latent]))
-    return Part(model, prior, latent, margins, tuple(side))
+    return VoicePart(model, prior, latent, margins, tuple(side))
 
 
-def _vocoder(graph: Graph, latent: str, types: dict[str, onnx.ValueInfoProto]) -> tuple[Part, tuple[Upsampling, ...]]:
+def _vocoder(graph: Graph, latent: str, types: dict[str, onnx.ValueInfoProto]) -> tuple[VoicePart, tuple[Upsampling, ...]]:
     region = graph.between(latent, graph.output)
     margin, upsamplings = receptive_field(graph, region, latent, graph.output)
     side = graph.side_inputs(region, latent)
     model = graph.part(_typed(types, [latent, *side]), _typed(types, [graph.output]))
     _trim_inputs(model, upsamplings)
-    return Part(model, latent, graph.output, margin, tuple(side)), upsamplings
+    return VoicePart(model, latent, graph.output, margin, tuple(side)), upsamplings
 
 
 def _trim_inputs(model: onnx.ModelProto, upsamplings: Sequence[Upsampling]) -> None:

@@ -10,7 +10,7 @@ from voiceagent.conversation.events import SpokenWord
 from voiceagent.text_normalization.formulas import as_written, in_english
 from voiceagent.text_normalization.marks import marked, unmarked
 from voiceagent.text_normalization.prose import Prose
-from voiceagent.text_normalization.reading import Piece, Reading, SpokenText
+from voiceagent.text_normalization.reading import Reading, ReadPiece, SpokenText
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tts.clips import Clip, load_clips
 from voiceagent.tts.engine import SpeechChunk, TtsEngine, reads_ipa
@@ -22,7 +22,7 @@ MOST_VERBATIM = 64
 """How many strings to be said exactly a call remembers; the oldest is forgotten."""
 
 
-class Speech:
+class AgentSpeech:
     """How an agent speaks. One for all calls."""
 
     def __init__(
@@ -131,7 +131,7 @@ class WrittenWords:
         return tuple(written)
 
 
-def _shared_out(piece: Piece, said: list[SpokenWord]) -> list[SpokenWord]:
+def _shared_out(piece: ReadPiece, said: list[SpokenWord]) -> list[SpokenWord]:
     """The written words of a piece, with the times of their share of its spoken words."""
     count = len(piece.written)
     bounds = [round(index * len(said) / count) for index in range(count + 1)]

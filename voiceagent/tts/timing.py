@@ -13,7 +13,7 @@ from voiceagent.tts.words import Group, Place, sounds
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ClausePlan:
     """A clause before it is spoken: its words, its phonemes by sentence, and which phonemes each word has."""
 
     words: tuple[str, ...]

@@ -34,7 +34,7 @@ class SmartTurnOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """CPU threads of one judgement."""
 
 
-class Session(Protocol):
+class EarSession(Protocol):
     """What is used of onnxruntime's session; the package has no types."""
 
     def run(self, outputs: list[str], feeds: dict[str, NDArray[np.float32]], /) -> list[NDArray[np.float32]]:
@@ -50,7 +50,7 @@ class SmartTurn:
 
     def __init__(self, model: Path, options: SmartTurnOptions | None = None) -> None:
         """`model` is the ONNX file, or the folder that holds it. Raises ModelError."""
-        self._session: Session = _load(model, options or SmartTurnOptions())
+        self._session: EarSession = _load(model, options or SmartTurnOptions())
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="turn-judge")
         self._asked = 0
         self._closed = False

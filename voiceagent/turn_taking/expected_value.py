@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from voiceagent.turn_taking.language import Language, bare_words
-from voiceagent.turn_taking.patience import Kind, Shape
+from voiceagent.turn_taking.patience import Kind, ValueShape
 
 OF_DIGITS: frozenset[Kind] = frozenset({"digits", "phone", "number"})
 """Values that are said as digits or as number words."""
@@ -39,7 +39,7 @@ class ExpectedValue:
 NOTHING = ExpectedValue()
 
 
-def expected_value(shapes: Iterable[Shape], asked: str, language: Language) -> ExpectedValue:
+def expected_value(shapes: Iterable[ValueShape], asked: str, language: Language) -> ExpectedValue:
     """The value that the agent's last words ask for. A shape is meant if they name it by a word that tells something."""
     if "?" not in asked:
         return NOTHING

@@ -22,7 +22,7 @@ SURELY_NO_WORDS = 0.1
 """A sound whose chance to be words is below this is none, however short it is so far."""
 
 
-class Heard(Struct, frozen=True):
+class Overheard(Struct, frozen=True):
     """What is heard of the caller's speech over the agent so far."""
 
     voiced_ms: float
@@ -57,23 +57,23 @@ class Manners(Struct, frozen=True):
     """If the words of short speech that paused the reply are not known so long after its end, the reply goes on. A busy
     recogniser is late. 0: the reply waits for the words."""
 
-    def hushes(self, heard: Heard) -> bool:
+    def hushes(self, heard: Overheard) -> bool:
         """Whether a reply that is being said is hushed for a moment. Of so little sound the judgement is unsure, so only what is
         surely no words is left out."""
         surely_none = heard.words_chance is not None and heard.words_chance < SURELY_NO_WORDS
         return 0 < self.hush_after_ms <= heard.voiced_ms and heard.silence_ms < STILL_SPEAKING_MS and not surely_none
 
-    def stays_hushed(self, heard: Heard) -> bool:
+    def stays_hushed(self, heard: Overheard) -> bool:
         """Whether a reply that was hushed for a moment stays so, because the caller is still saying something. Otherwise it was
         probably no interruption."""
         return heard.words != "listening" and heard.silence_ms < SAYING_MORE_MS and not _unlike_words(heard)
 
-    def waits_no_longer(self, heard: Heard) -> bool:
+    def waits_no_longer(self, heard: Overheard) -> bool:
         """Whether a paused reply goes on before the words are known: they are late, or it was a laugh after all."""
         late = heard.voiced_ms < SHORT_MS and 0 < self.unknown_ms <= heard.silence_ms
         return heard.words != "taking" and (late or _unlike_words(heard))
 
-    def pauses(self, heard: Heard) -> bool:
+    def pauses(self, heard: Overheard) -> bool:
         """Whether a reply that is being said pauses until it is known what the caller said."""
         if heard.words == "taking":
             return True
@@ -82,7 +82,7 @@ class Manners(Struct, frozen=True):
         return heard.voiced_ms >= (self.patience_ms if heard.words == "listening" else self.pause_after_ms)
 
 
-def _unlike_words(heard: Heard) -> bool:
+def _unlike_words(heard: Overheard) -> bool:
     return heard.words_chance is not None and heard.words_chance < UNLIKE_WORDS
 
 

@@ -31,7 +31,7 @@ _PIECES = re.compile(r"[^\W\d_]+|\d+|[@.]")
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ValueShape:
     """The form of a value that a tool takes. A `number` may be of any size, so nothing tells how much of it has been said."""
 
     kind: Kind
@@ -44,7 +44,7 @@ class Shape:
     choices: tuple[str, ...] = ()
 
 
-def pending(shapes: Iterable[Shape], asked: str) -> tuple[Shape, ...]:
+def pending(shapes: Iterable[ValueShape], asked: str) -> tuple[ValueShape, ...]:
     """The values that the agent's question is about; if it names none of them, those that are recognised by the way they are
     said."""
     known = tuple(shape for shape in shapes if shape.kind != "number")
@@ -52,7 +52,7 @@ def pending(shapes: Iterable[Shape], asked: str) -> tuple[Shape, ...]:
     return tuple(shape for shape in known if shape.hints & words) or tuple(shape for shape in known if shape.kind in SHOWING)
 
 
-def progress(words: str, shapes: Sequence[Shape], language: Language) -> Progress:
+def progress(words: str, shapes: Sequence[ValueShape], language: Language) -> Progress:
     """The progress of a value at the end of the words so far. If it may be one of several values, it is complete only if it is
     for each of them."""
     found = {_of(words, shape, language) for shape in shapes}
@@ -60,7 +60,7 @@ def progress(words: str, shapes: Sequence[Shape], language: Language) -> Progres
     return next((one for one in likeliest if one in found), "")
 
 
-def _of(words: str, shape: Shape, language: Language) -> Progress:
+def _of(words: str, shape: ValueShape, language: Language) -> Progress:
     if shape.kind == "email":
         return _email(words, language)
     if shape.kind == "choice":
@@ -92,7 +92,7 @@ def _email(words: str, language: Language) -> Progress:
     return "whole" if has_dot and pieces[-1] not in language.dots else "open"
 
 
-def _choice(words: str, shape: Shape) -> Progress:
+def _choice(words: str, shape: ValueShape) -> Progress:
     said = bare_words(words)
     if not said or len(said) > MAX_CHOICE_WORDS:
         return ""

@@ -50,7 +50,7 @@ def silero_session() -> onnxruntime.InferenceSession:
     return session
 
 
-class Session(Protocol):
+class VadSession(Protocol):
     """What is used of onnxruntime's session; the package has no types."""
 
     def run(self, outputs: Sequence[str] | None, feeds: Mapping[str, NDArray[np.float32]], /) -> Sequence[NDArray[np.float32]]:
@@ -63,7 +63,7 @@ class SileroStream:
 
     def __init__(self) -> None:
         """Raises ModelError when the model cannot be loaded."""
-        self._session: Session = silero_session()
+        self._session: VadSession = silero_session()
         self.reset()
 
     def reset(self) -> None:

@@ -38,7 +38,7 @@ TOOLS: list[ToolSchema] = [
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class TemplateShape:
     """How messages must be changed for a template."""
 
     system: bool = True
@@ -164,7 +164,9 @@ _RESULT, _OTHER_RESULT = (
 )
 
 
-def _shows(shape: Shape, render: Rendered, messages: Sequence[Message], tools: list[ToolSchema], wanted: Sequence[str]) -> str:
+def _shows(
+    shape: TemplateShape, render: Rendered, messages: Sequence[Message], tools: list[ToolSchema], wanted: Sequence[str]
+) -> str:
     """Why the template cannot render the conversation. Empty if it can."""
     try:
         text = render(shape.fit(messages), tools)
@@ -174,13 +176,13 @@ def _shows(shape: Shape, render: Rendered, messages: Sequence[Message], tools: l
     return f"it leaves out what was said ({missing[0]})" if missing else ""
 
 
-def plain_shape(render: Rendered) -> Shape:
+def plain_shape(render: Rendered) -> TemplateShape:
     """The shape of conversations without tools. Raises EngineError when the template takes none."""
     why = ""
     talk = (_SYSTEM, _ASKED, _SAID, _AGAIN)
     greeted = (_SYSTEM, _GREETED, _ASKED, _SAID, _GREETED, _AGAIN, _ASKED)
     for system, alternates in itertools.product((True, False), (False, True)):
-        shape = Shape(system=system, alternates=alternates)
+        shape = TemplateShape(system=system, alternates=alternates)
         why = _shows(shape, render, talk, [], [message.content for message in talk])
         why = why or _shows(shape, render, greeted, [], [message.content for message in greeted])
         if not why:
@@ -188,12 +190,12 @@ def plain_shape(render: Rendered) -> Shape:
     raise EngineError(why)
 
 
-def takes_tools(shape: Shape, render: Rendered) -> bool:
+def takes_tools(shape: TemplateShape, render: Rendered) -> bool:
     """Whether tools are written into the prompt at all."""
     return not _shows(shape, render, (_SYSTEM, _ASKED), TOOLS, [TOOL])
 
 
-def tool_shape(plain: Shape, render: Rendered) -> Shape:
+def tool_shape(plain: TemplateShape, render: Rendered) -> TemplateShape:
     """The shape of conversations with tools. Raises EngineError when the template takes none."""
     why = ""
     called = (_SYSTEM, _ASKED, Message("assistant", "", (_CALL,)), _RESULT, _SAID, _AGAIN)
@@ -208,7 +210,7 @@ def tool_shape(plain: Shape, render: Rendered) -> Shape:
     raise EngineError(why)
 
 
-def _with_several(shape: Shape, render: Rendered) -> Shape:
+def _with_several(shape: TemplateShape, render: Rendered) -> TemplateShape:
     beside = (_SYSTEM, _ASKED, Message("assistant", "Probe words.", (_CALL,)), _RESULT, _SAID, _AGAIN)
     if _shows(shape, render, beside, TOOLS, ["Ankersund", "ProbeResultOne"]):
         shape = replace(shape, calls_alone=True)
@@ -218,7 +220,7 @@ def _with_several(shape: Shape, render: Rendered) -> Shape:
     return shape
 
 
-def written_call(shape: Shape, render: Rendered) -> str:
+def written_call(shape: TemplateShape, render: Rendered) -> str:
     """How the template writes a call of the agent's: what it adds to the prompt before it."""
     asked = render(shape.fit((_SYSTEM, _ASKED)), TOOLS)
     called = render(shape.fit((_SYSTEM, _ASKED, Message("assistant", "", (_CALL,)), _RESULT)), TOOLS)

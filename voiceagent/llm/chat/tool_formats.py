@@ -22,7 +22,7 @@ from voiceagent.llm.chat.call_texts import (
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class CallMarks:
     """The marks around a call."""
 
     opener: str
@@ -36,7 +36,7 @@ class ToolFormat:
     """One form of tool calls."""
 
     name: str
-    marks: tuple[Marks, ...] = ()
+    marks: tuple[CallMarks, ...] = ()
     bare: str = ""
     """`json` or `python`: calls may stand without marks."""
     inner: tuple[str, ...] = ()
@@ -53,12 +53,12 @@ class ToolFormat:
         return (*around, *self.inner, *self.silent)
 
 
-_FUNCTION = Marks("<function=", "</function>", lambda body, schemas: xml_calls(f"<function={body}</function>", schemas))
+_FUNCTION = CallMarks("<function=", "</function>", lambda body, schemas: xml_calls(f"<function={body}</function>", schemas))
 
 FORMATS = (
     ToolFormat(
         "harmony",
-        (Marks("to=functions.", "<|call|>", harmony_calls),),
+        (CallMarks("to=functions.", "<|call|>", harmony_calls),),
         inner=("<|constrain|>",),
         told_by=("<|channel|>", "to=functions"),
         silent=(
@@ -71,17 +71,17 @@ FORMATS = (
             "<|return|>",
         ),
     ),
-    ToolFormat("minimax", (Marks("<minimax:tool_call>", "</minimax:tool_call>", xml_calls),)),
+    ToolFormat("minimax", (CallMarks("<minimax:tool_call>", "</minimax:tool_call>", xml_calls),)),
     ToolFormat(
         "kimi",
-        (Marks("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", kimi_calls),),
+        (CallMarks("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", kimi_calls),),
         inner=("<|tool_call_begin|>", "<|tool_call_argument_begin|>", "<|tool_call_end|>"),
     ),
     ToolFormat(
         "deepseek",
         (
-            Marks("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>", deepseek_calls),
-            Marks(
+            CallMarks("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>", deepseek_calls),
+            CallMarks(
                 "<｜tool▁call▁begin｜>",
                 "<｜tool▁call▁end｜>",
                 lambda body, schemas: deepseek_calls(f"<｜tool▁call▁begin｜>{body}", schemas),
@@ -90,35 +90,39 @@ FORMATS = (
         inner=("<｜tool▁sep｜>",),
         told_by=("<｜tool▁call▁begin｜>",),
     ),
-    ToolFormat("mistral", (Marks("[TOOL_CALLS]", "", mistral_calls),), inner=("[ARGS]", "[CALL_ID]"), told_by=("[TOOL_CALLS]",)),
-    ToolFormat("functiongemma", (Marks("<start_function_call>", "<end_function_call>", gemma_calls),), inner=("<escape>",)),
-    ToolFormat("gemma4", (Marks("<|tool_call>", "<tool_call|>", gemma_calls),), inner=('<|"|>',)),
-    ToolFormat("qwen_xml", (Marks("<tool_call>", "</tool_call>", xml_calls), _FUNCTION), told_by=("<function=", "<parameter=")),
-    ToolFormat("glm", (Marks("<tool_call>", "</tool_call>", pair_calls),), told_by=("<tool_call>", "<arg_key>")),
-    ToolFormat("hermes", (Marks("<tool_call>", "</tool_call>", json_calls),), told_by=("<tool_call>",)),
+    ToolFormat(
+        "mistral", (CallMarks("[TOOL_CALLS]", "", mistral_calls),), inner=("[ARGS]", "[CALL_ID]"), told_by=("[TOOL_CALLS]",)
+    ),
+    ToolFormat("functiongemma", (CallMarks("<start_function_call>", "<end_function_call>", gemma_calls),), inner=("<escape>",)),
+    ToolFormat("gemma4", (CallMarks("<|tool_call>", "<tool_call|>", gemma_calls),), inner=('<|"|>',)),
+    ToolFormat(
+        "qwen_xml", (CallMarks("<tool_call>", "</tool_call>", xml_calls), _FUNCTION), told_by=("<function=", "<parameter=")
+    ),
+    ToolFormat("glm", (CallMarks("<tool_call>", "</tool_call>", pair_calls),), told_by=("<tool_call>", "<arg_key>")),
+    ToolFormat("hermes", (CallMarks("<tool_call>", "</tool_call>", json_calls),), told_by=("<tool_call>",)),
     ToolFormat(
         "phi",
         (
-            Marks("<|tool_call|>", "<|/tool_call|>", json_calls),
-            Marks("functools[", "", lambda body, s: json_calls(f"[{body}", s)),
+            CallMarks("<|tool_call|>", "<|/tool_call|>", json_calls),
+            CallMarks("functools[", "", lambda body, s: json_calls(f"[{body}", s)),
         ),
         told_by=("<|tool_call|>",),
     ),
-    ToolFormat("lfm2", (Marks("<|tool_call_start|>", "<|tool_call_end|>", python_calls),), told_by=("<|tool_call_start|>",)),
-    ToolFormat("jamba", (Marks("<tool_calls>", "</tool_calls>", json_calls),), told_by=("<tool_calls>",)),
-    ToolFormat("olmo", (Marks("<function_calls>", "</function_calls>", python_calls),), told_by=("<function_calls>",)),
+    ToolFormat("lfm2", (CallMarks("<|tool_call_start|>", "<|tool_call_end|>", python_calls),), told_by=("<|tool_call_start|>",)),
+    ToolFormat("jamba", (CallMarks("<tool_calls>", "</tool_calls>", json_calls),), told_by=("<tool_calls>",)),
+    ToolFormat("olmo", (CallMarks("<function_calls>", "</function_calls>", python_calls),), told_by=("<function_calls>",)),
     ToolFormat(
         "internlm",
-        (Marks("<|action_start|>", "<|action_end|>", lambda body, s: json_calls(body.replace("<|plugin|>", ""), s)),),
+        (CallMarks("<|action_start|>", "<|action_end|>", lambda body, s: json_calls(body.replace("<|plugin|>", ""), s)),),
         inner=("<|plugin|>",),
         told_by=("<|action_start|>",),
     ),
-    ToolFormat("command", (Marks("<|START_ACTION|>", "<|END_ACTION|>", json_calls),), told_by=("<|START_ACTION|>",)),
-    ToolFormat("tool_code", (Marks("```tool_code", "```", python_calls),), told_by=("```tool_code",)),
+    ToolFormat("command", (CallMarks("<|START_ACTION|>", "<|END_ACTION|>", json_calls),), told_by=("<|START_ACTION|>",)),
+    ToolFormat("tool_code", (CallMarks("```tool_code", "```", python_calls),), told_by=("```tool_code",)),
     ToolFormat(
         "llama",
         (
-            Marks(
+            CallMarks(
                 "<|python_tag|>", "", lambda body, s: json_calls(body, s) if body.strip()[:1] in "{[" else python_calls(body, s)
             ),
             _FUNCTION,
@@ -127,7 +131,7 @@ FORMATS = (
         told_by=('"name": function name, "parameters"',),
     ),
     ToolFormat(
-        "pythonic", (Marks("<|python_start|>", "<|python_end|>", python_calls),), bare="python", told_by=("[func_name1(",)
+        "pythonic", (CallMarks("<|python_start|>", "<|python_end|>", python_calls),), bare="python", told_by=("[func_name1(",)
     ),
 )
 BY_NAME = {form.name: form for form in FORMATS}
@@ -152,8 +156,8 @@ ANY_FORMAT = ToolFormat(
     "any",
     (
         *(marks for name in _UNMISTAKABLE for marks in BY_NAME[name].marks if name != "hermes"),
-        Marks("<invoke ", "</invoke>", lambda body, s: xml_calls(f"<invoke {body}</invoke>", s)),
-        Marks("<tool_call>", "</tool_call>", lambda body, s: _first_read(body, s, (json_calls, xml_calls, pair_calls))),
+        CallMarks("<invoke ", "</invoke>", lambda body, s: xml_calls(f"<invoke {body}</invoke>", s)),
+        CallMarks("<tool_call>", "</tool_call>", lambda body, s: _first_read(body, s, (json_calls, xml_calls, pair_calls))),
     ),
     bare="json python",
     silent=BY_NAME["harmony"].silent,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from voiceagent.conversation.history import ToolCall
 from voiceagent.errors import EngineError
 from voiceagent.llm.chat.call_texts import UNREADABLE, Calls, Schemas, balanced, json_calls, python_calls
-from voiceagent.llm.chat.tool_formats import Marks, ToolFormat
+from voiceagent.llm.chat.tool_formats import CallMarks, ToolFormat
 from voiceagent.llm.engine import Generated, GeneratedText, Lull, ToolSchema
 
 log = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ class ToolParser:
         self._new_call_id = new_call_id
         self._known = known
         self._buffer = ""
-        self._inside: Marks | None = None
+        self._inside: CallMarks | None = None
         self._after = self._last = "\n"
         """The last characters that passed: the last one that is no space, and the last one."""
         self._calls = 0
@@ -134,7 +134,7 @@ class ToolParser:
         self._pass(found, len(self._buffer) - kept)
         return False
 
-    def _next_mark(self) -> tuple[int, Marks | None]:
+    def _next_mark(self) -> tuple[int, CallMarks | None]:
         places = [(self._buffer.find(marks.opener), marks) for marks in self._form.marks]
         return min(
             ((at, marks) for at, marks in places if at >= 0), key=lambda place: place[0], default=(len(self._buffer), None)
@@ -238,7 +238,7 @@ def _unreadable(text: str) -> EngineError:
     return EngineError(f"the language model wrote a tool call of {len(text)} characters that cannot be read")
 
 
-def _possible_mark(text: str, marks: Sequence[Marks]) -> int:
+def _possible_mark(text: str, marks: Sequence[CallMarks]) -> int:
     """How many characters at the end of `text` may be the beginning of a mark, with the white space before it."""
     kept = 0
     for mark in marks:

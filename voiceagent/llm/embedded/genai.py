@@ -64,7 +64,7 @@ class _Handle:
             self._destroy(self.pointer)
 
 
-class Model:
+class LoadedModel:
     """A loaded model."""
 
     def __init__(self, folder: Path, settings: str) -> None:
@@ -102,8 +102,8 @@ class Model:
 class Generator:
     """Tokens and the KV cache behind them. Each method raises RuntimeError if the library cannot do it."""
 
-    def __init__(self, model: Model, handle: _Handle) -> None:
-        """Made by `Model.generator`."""
+    def __init__(self, model: LoadedModel, handle: _Handle) -> None:
+        """Made by `LoadedModel.generator`."""
         self._model = model
         self._handle = handle
 

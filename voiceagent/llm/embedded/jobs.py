@@ -35,7 +35,7 @@ class KvCache:
         """Drafted tokens that were read after `ids`, in case they follow."""
 
 
-class Conversation:
+class WorkerConversation:
     """A conversation's state in the worker. Only the worker changes it."""
 
     def __init__(self) -> None:
@@ -46,7 +46,9 @@ class Conversation:
 class Job:
     """One generation: the prompt's ids, and the queue for its tokens. `None` or an error ends the stream."""
 
-    def __init__(self, conversation: Conversation, max_tokens: int, constraint: ToolConstraint | None, urgency: Urgency) -> None:
+    def __init__(
+        self, conversation: WorkerConversation, max_tokens: int, constraint: ToolConstraint | None, urgency: Urgency
+    ) -> None:
         self.conversation = conversation
         self.ids: list[int] = []
         self.left = max_tokens
@@ -84,7 +86,7 @@ class Ending:
     """The question how likely these ids are followed by an ending. The answer is a probability, or None if too much would have to
     be read first."""
 
-    def __init__(self, conversation: Conversation, ids: list[int]) -> None:
+    def __init__(self, conversation: WorkerConversation, ids: list[int]) -> None:
         self.conversation = conversation
         self.ids = ids
         self.cancelled = False
@@ -110,7 +112,7 @@ class Ending:
 class Forget:
     """A conversation to forget. `done` is set when its cache is freed."""
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: WorkerConversation) -> None:
         self.conversation = conversation
         self.done = asyncio.Event()
         self._loop = asyncio.get_running_loop()
@@ -121,7 +123,7 @@ class Forget:
             self._loop.call_soon_threadsafe(self.done.set)
 
 
-def without(jobs: Iterable[Job | Ending], conversation: Conversation) -> list[Job | Ending]:
+def without(jobs: Iterable[Job | Ending], conversation: WorkerConversation) -> list[Job | Ending]:
     """End a conversation's jobs, so that none of them holds its cache. Returns the other jobs."""
     for job in jobs:
         if job.conversation is conversation:

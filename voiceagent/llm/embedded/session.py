@@ -15,7 +15,7 @@ from voiceagent.errors import EngineError
 from voiceagent.llm.chat.call_prompt import CallPrompt
 from voiceagent.llm.chat.prompt import ChatPrompt, Detokenizer
 from voiceagent.llm.chat.tool_constraint import ToolConstraints
-from voiceagent.llm.embedded.jobs import Conversation, Ending, Forget, Job
+from voiceagent.llm.embedded.jobs import Ending, Forget, Job, WorkerConversation
 from voiceagent.llm.embedded.options import EmbeddedOptions
 from voiceagent.llm.embedded.worker import EmbeddedWorker
 from voiceagent.llm.engine import Generated, GeneratedText, Lull, ToolSchema, Urgency
@@ -55,7 +55,7 @@ class EmbeddedSession:
 
     def __init__(self, model: SharedModel) -> None:
         self._model = model
-        self.conversation = Conversation()
+        self.conversation = WorkerConversation()
         self.prompt = CallPrompt(model.prompt, model.options.context_tokens - model.options.max_tokens)
         self._closed = False
 

@@ -17,8 +17,8 @@ from voiceagent.llm.chat.prompt import ChatPrompt
 from voiceagent.llm.chat.tool_constraint import ToolConstraint
 from voiceagent.llm.embedded import integer_products
 from voiceagent.llm.embedded.drafts import Drafts
-from voiceagent.llm.embedded.genai import Generator, Model
-from voiceagent.llm.embedded.jobs import Conversation, Ending, Forget, Job, KvCache, without
+from voiceagent.llm.embedded.genai import Generator, LoadedModel
+from voiceagent.llm.embedded.jobs import Ending, Forget, Job, KvCache, WorkerConversation, without
 from voiceagent.llm.embedded.options import EmbeddedOptions
 from voiceagent.llm.embedded.recent_logits import RECENT
 from voiceagent.llm.embedded.steps import LONGEST_DRAFT, SHORTEST_STEP, GreedySteps, tells_recent
@@ -44,7 +44,7 @@ class EmbeddedWorker:
         self.steps = GreedySteps(self._stop_ids) if greedy else None
         self._ending = [min(self._stop_ids)] * 2
         """The last tokens of the last answer in words."""
-        self.caching: OrderedDict[Conversation, None] = OrderedDict()
+        self.caching: OrderedDict[WorkerConversation, None] = OrderedDict()
         """The conversations that have a KV cache. The one unused for longest comes first."""
         self._inbox: queue.SimpleQueue[Job | Ending | Forget | None] = queue.SimpleQueue()
         self.tokens_read = 0
@@ -211,7 +211,7 @@ class EmbeddedWorker:
             constraint.took(token)
         return [token]
 
-    def cache(self, conversation: Conversation) -> KvCache:
+    def cache(self, conversation: WorkerConversation) -> KvCache:
         """The conversation's cache, or a new one. If there are too many, the one unused for longest is freed, and its
         conversation's next prompt is read again."""
         if conversation.cache is None:
@@ -222,7 +222,7 @@ class EmbeddedWorker:
         self.caching.move_to_end(conversation)
         return conversation.cache
 
-    def _free(self, conversation: Conversation) -> None:
+    def _free(self, conversation: WorkerConversation) -> None:
         self.caching.pop(conversation, None)
         conversation.cache = None
 
@@ -245,12 +245,12 @@ def _common(held: Sequence[int], wanted: Sequence[int]) -> int:
     return next((index for index in range(limit) if held[index] != wanted[index]), limit)
 
 
-def _load(folder: Path, threads: int) -> tuple[Model, frozenset[int]]:
+def _load(folder: Path, threads: int) -> tuple[LoadedModel, frozenset[int]]:
     try:
         config = json.loads((folder / "genai_config.json").read_text(encoding="utf-8"))
         stop = config["model"]["eos_token_id"]
         session = {"intra_op_num_threads": threads, **integer_products.session_options()}
-        model = Model(folder, json.dumps({"model": {"decoder": {"session_options": session}}}))
+        model = LoadedModel(folder, json.dumps({"model": {"decoder": {"session_options": session}}}))
         return model, frozenset([stop] if isinstance(stop, int) else stop)
     except Exception as error:  # onnxruntime-genai raises bare RuntimeErrors
         line = (str(error).splitlines() or [type(error).__name__])[0]

@@ -21,7 +21,7 @@ from aiortc.rtp import RtpPacket, is_rtcp
 
 from voiceagent.errors import MediaError
 from voiceagent.media.webrtc import ice_hooks, ice_sockets, set_up_repeats, transport_hooks
-from voiceagent.media.webrtc.datagram_gate import Gate
+from voiceagent.media.webrtc.datagram_gate import DatagramGate
 from voiceagent.media.webrtc.ports import ANY_PORT, MediaPorts
 from voiceagent.token_bucket import Meter, TokenBucket
 
@@ -204,7 +204,7 @@ def ice_connection(transport: RTCDtlsTransport) -> aioice.ice.Connection:
     return connection
 
 
-def guard_sockets(peer: RTCPeerConnection, make_gate: Callable[[], Gate], ports: MediaPorts = ANY_PORT) -> None:
+def guard_sockets(peer: RTCPeerConnection, make_gate: Callable[[], DatagramGate], ports: MediaPorts = ANY_PORT) -> None:
     """Put a gate of ours before each socket of `peer`, which knows the other side's description and has opened none, and have it
     open them by `ports`."""
     for transport in transports(peer):

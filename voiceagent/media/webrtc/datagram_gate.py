@@ -25,7 +25,7 @@ _STUN_HEADER_BYTES = 20
 _STUN_COOKIE = 0x2112A442
 
 
-class Kind(enum.Enum):
+class DatagramKind(enum.Enum):
     """What a datagram is by its first byte (RFC 7983 §7)."""
 
     STUN = "stun"
@@ -36,16 +36,16 @@ class Kind(enum.Enum):
     """Empty, longer than a path carries, or of a protocol that we do not speak."""
 
 
-def classify(data: bytes) -> Kind:
+def classify(data: bytes) -> DatagramKind:
     """What `data` claims to be."""
     if not data or len(data) > MAX_DATAGRAM_BYTES:
-        return Kind.OTHER
+        return DatagramKind.OTHER
     first = data[0]
     if 127 < first < 192:
-        return Kind.RTP
+        return DatagramKind.RTP
     if 19 < first < 64:
-        return Kind.DTLS
-    return Kind.STUN if first < 4 else Kind.OTHER
+        return DatagramKind.DTLS
+    return DatagramKind.STUN if first < 4 else DatagramKind.OTHER
 
 
 def is_stun(data: bytes) -> bool:
@@ -98,7 +98,7 @@ class GateCounters:
     """STUN messages that the budget did not allow."""
 
 
-class Gate:
+class DatagramGate:
     """The gate of one ICE connection. Without a `budget` (we made the offer, and chose whom to call) sending is free."""
 
     def __init__(self, budget: Budget | None = None, counters: GateCounters | None = None) -> None:

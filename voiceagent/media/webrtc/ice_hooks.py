@@ -1,5 +1,5 @@
-"""Puts a `Gate` in front of aioice's sockets. As shipped, these hand on datagrams of any address, raise on malformed STUN, and
-send to whatever an offer names. This reaches behind aioice's interface: `moved` says what a release has moved."""
+"""Puts a `DatagramGate` in front of aioice's sockets. As shipped, these hand on datagrams of any address, raise on malformed
+STUN, and send to whatever an offer names. This reaches behind aioice's interface: `moved` says what a release has moved."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import aioice.ice
 from aioice import stun
 
-from voiceagent.media.webrtc.datagram_gate import Address, Gate, Kind, classify, is_stun
+from voiceagent.media.webrtc.datagram_gate import Address, DatagramGate, DatagramKind, classify, is_stun
 from voiceagent.media.webrtc.set_up_repeats import Repeats
 from voiceagent.token_bucket import TokenBucket
 
@@ -30,7 +30,7 @@ _NOMINATED = "_nominated"
 _VALID_USERNAME = "_valid_username"
 
 _shipped_protocol = aioice.ice.StunProtocol
-_gates: WeakKeyDictionary[aioice.ice.Connection, Gate] = WeakKeyDictionary()
+_gates: WeakKeyDictionary[aioice.ice.Connection, DatagramGate] = WeakKeyDictionary()
 
 
 def install() -> None:
@@ -38,7 +38,7 @@ def install() -> None:
     setattr(aioice.ice, _PROTOCOL, GatedProtocol)
 
 
-def guard(connection: aioice.ice.Connection, gate: Gate) -> None:
+def guard(connection: aioice.ice.Connection, gate: DatagramGate) -> None:
     """Use `gate` for `connection`, which has not opened its sockets yet."""
     _gates[connection] = gate
 
@@ -83,7 +83,7 @@ class GatedProtocol(_shipped_protocol):
     def __init__(self, receiver: aioice.ice.Connection) -> None:
         super().__init__(receiver)
         self.on_closed: Callable[[], None] | None = None
-        self._gate = _gates.setdefault(receiver, Gate())
+        self._gate = _gates.setdefault(receiver, DatagramGate())
         self._asked: dict[bytes, Address] = {}
         """Where the open transactions' requests went."""
         self._checks = TokenBucket(CHECKS_PER_S, CHECKS_BURST)
@@ -101,9 +101,9 @@ class GatedProtocol(_shipped_protocol):
         assert isinstance(data, bytes)
         source: Address = (addr[0], addr[1])
         kind = classify(data)
-        if kind is Kind.STUN:
+        if kind is DatagramKind.STUN:
             self._take_stun(data, source)
-        elif kind is not Kind.OTHER and self._gate.knows(source):
+        elif kind is not DatagramKind.OTHER and self._gate.knows(source):
             self.receiver.data_received(data, self.local_candidate.component)
         else:
             self._gate.counters.foreign += 1

@@ -32,7 +32,7 @@ _SHORTEST = {_DATA: 17, _INIT: 20, _INIT_ACK: 20, _SACK: 16, 7: 8, _FORWARD_TSN:
 _HALF = 1 << 31
 
 
-class Verdict(enum.Enum):
+class SctpVerdict(enum.Enum):
     """What to do with a packet."""
 
     TAKE = "take"
@@ -85,21 +85,21 @@ def cost_bytes(packet: bytes, chunks: int) -> int:
     return len(packet) + PACKET_COST_BYTES + chunks * CHUNK_COST_BYTES
 
 
-def judge(chunks: list[tuple[int, bytes]], association: Association) -> Verdict:
+def judge(chunks: list[tuple[int, bytes]], association: Association) -> SctpVerdict:
     """What to do with the packet that holds `chunks`."""
     if any(not _is_well_formed(kind, chunk) for kind, chunk in chunks):
-        return Verdict.MALFORMED
+        return SctpVerdict.MALFORMED
     kinds = {kind for kind, _ in chunks}
     if _INIT in kinds and (len(chunks) > 1 or association.established):
-        return Verdict.MALFORMED
+        return SctpVerdict.MALFORMED
     if any(kind == _SACK and not _is_possible_sack(chunk, association) for kind, chunk in chunks):
-        return Verdict.MALFORMED
+        return SctpVerdict.MALFORMED
     if kinds & {_DATA, _FORWARD_TSN} and association.last_received_tsn is None:
-        return Verdict.MALFORMED
+        return SctpVerdict.MALFORMED
     return _judge_data(chunks, association)
 
 
-def _judge_data(chunks: list[tuple[int, bytes]], association: Association) -> Verdict:
+def _judge_data(chunks: list[tuple[int, bytes]], association: Association) -> SctpVerdict:
     data = [chunk for kind, chunk in chunks if kind == _DATA]
     distances = [_ahead(chunk, association) for chunk in data]
     used = max(
@@ -109,15 +109,15 @@ def _judge_data(chunks: list[tuple[int, bytes]], association: Association) -> Ve
     # A message is shorter than what may wait. So if nothing is missing, the message has no end; if something is missing, its end
     # may still come.
     if data and (used > 2.0 or (used > 1.0 and not association.misordered)):
-        return Verdict.ENDLESS
+        return SctpVerdict.ENDLESS
     if data and 1 not in distances and (used > 1.0 or association.misordered > MAX_TSNS_AHEAD):
-        return Verdict.EXCESS
+        return SctpVerdict.EXCESS
     streams = {struct.unpack_from("!H", chunk, 8)[0] for chunk in data}
     streams.update(stream for kind, chunk in chunks if kind == _FORWARD_TSN for stream in _skipped_streams(chunk))
     known = set(association.streams)
     if max(distances, default=0) > MAX_TSNS_AHEAD or (streams - known and len(streams | known) > MAX_STREAMS):
-        return Verdict.EXCESS
-    return Verdict.TAKE
+        return SctpVerdict.EXCESS
+    return SctpVerdict.TAKE
 
 
 def _ahead(chunk: bytes, association: Association) -> int:

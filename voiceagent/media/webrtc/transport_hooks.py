@@ -17,7 +17,7 @@ from aiortc.rtcdtlstransport import RTCDtlsTransport
 from OpenSSL import SSL
 
 from voiceagent.media.webrtc import dtls_screen, sctp_screen
-from voiceagent.media.webrtc.sctp_screen import MAX_WAITING_BYTES, PACKET_COST_BYTES, Association, Verdict
+from voiceagent.media.webrtc.sctp_screen import MAX_WAITING_BYTES, PACKET_COST_BYTES, Association, SctpVerdict
 from voiceagent.token_bucket import Meter, TokenBucket
 
 WORK_BYTES_PER_S = 262_144
@@ -148,12 +148,12 @@ class TransportGuard:
                 self._refuse_malformed()
                 return
             verdict = sctp_screen.judge(chunks, _association(sctp))
-            if verdict is Verdict.MALFORMED:
+            if verdict is SctpVerdict.MALFORMED:
                 self._refuse_malformed()
-            elif verdict is Verdict.ENDLESS:
+            elif verdict is SctpVerdict.ENDLESS:
                 self._give_up()
             elif self._admit(sctp_screen.cost_bytes(data, len(chunks))):
-                if verdict is Verdict.EXCESS:
+                if verdict is SctpVerdict.EXCESS:
                     self._refuse(len(data))
                 else:
                     await self._survive(handle, data)

@@ -16,7 +16,7 @@ from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler, Middleware
 
 from voiceagent import __version__
-from voiceagent.latency.budgets import Limits
+from voiceagent.latency.budgets import StageLimits
 from voiceagent.latency.spans import WHOLES, Stage
 from voiceagent.media.webrtc.ice import NO_ICE_SERVERS, IceServers
 from voiceagent.resources import web_dir
@@ -26,7 +26,7 @@ from voiceagent.server.calls.clients import CLIENT
 from voiceagent.server.calls.draining import DRAIN_TIMEOUT_S, Draining
 from voiceagent.server.calls.quotas import Quotas
 from voiceagent.server.calls.readiness import Load, Readiness
-from voiceagent.server.http.auth import OPERATOR_KEYS_VARIABLE, Gate
+from voiceagent.server.http.auth import OPERATOR_KEYS_VARIABLE, KeyGate
 from voiceagent.server.http.connection import AIOHTTP_OPTIONS
 from voiceagent.server.http.encodings import refuse_encodings
 from voiceagent.server.http.offer import read_offer
@@ -39,7 +39,7 @@ MAX_BODY_BYTES = 131_072
 HANG_UP_GRACE_S = 2.0
 
 
-class Part(Protocol):
+class ApplicationPart(Protocol):
     """What another room adds to the application."""
 
     def add_routes(self, app: web.Application) -> None:
@@ -62,7 +62,7 @@ class Service:
     answer: Answer
     load: Load
     profile: str
-    limits: Mapping[Stage, Limits]
+    limits: Mapping[Stage, StageLimits]
     """The profile's latency budget."""
     metrics: Metrics
     admission: Admission
@@ -70,7 +70,7 @@ class Service:
     operator_keys: tuple[str, ...] = ()
     ice: IceServers = NO_ICE_SERVERS
     """The STUN and TURN servers for callers."""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[ApplicationPart, ...] = ()
     """What other rooms add."""
     web_folder: Path | None = None
     """The page; the shipped one when None."""
@@ -86,7 +86,7 @@ DRAINING = web.AppKey("draining", Draining)
 
 def make_app(service: Service) -> web.Application:
     """The application. Starting it begins to load the engines; cleaning it up hangs up every call and frees them."""
-    gate = Gate(service.keys, service.metrics, service.operator_keys)
+    gate = KeyGate(service.keys, service.metrics, service.operator_keys)
     quotas = Quotas(
         service.admission.settings.per_client,
         service.admission.settings.max_calls,
@@ -121,7 +121,9 @@ def make_app(service: Service) -> web.Application:
 
 
 @asynccontextmanager
-async def _all(parts: Sequence[Part], enter: Callable[[Part], AbstractAsyncContextManager[None]]) -> AsyncIterator[None]:
+async def _all(
+    parts: Sequence[ApplicationPart], enter: Callable[[ApplicationPart], AbstractAsyncContextManager[None]]
+) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
         for part in parts:
             await stack.enter_async_context(enter(part))
@@ -166,7 +168,7 @@ def _add_routes(app: web.Application, service: Service) -> None:
     app.router.add_get(r"/{path:(?!v1/).+}", page)
 
 
-def _headers(gate: Gate) -> Middleware:
+def _headers(gate: KeyGate) -> Middleware:
     """The outermost middleware: headers of every answer."""
 
     @web.middleware
@@ -231,7 +233,7 @@ async def _hang_up(request: web.Request) -> web.Response:
     return web.Response(status=200)
 
 
-def _budgets(profile: str, limits: Mapping[Stage, Limits]) -> dict[str, object]:
+def _budgets(profile: str, limits: Mapping[Stage, StageLimits]) -> dict[str, object]:
     stages = [
         {
             "stage": stage.value,

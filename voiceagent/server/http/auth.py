@@ -66,7 +66,7 @@ def check_exposure(host: str, keys: tuple[str, ...]) -> None:
         )
 
 
-class Gate:
+class KeyGate:
     """The middleware that lets requests in, and answers CORS preflights of requests that may come from a browser."""
 
     def __init__(self, keys: tuple[str, ...], metrics: Metrics, operator_keys: tuple[str, ...] = ()) -> None:

@@ -35,7 +35,7 @@ AIOHTTP_OPTIONS: dict[str, object] = {
 """aiohttp's own limits. Nothing is ever decompressed, not even data that is only thrown away."""
 
 
-class Phase(Enum):
+class ConnectionPhase(Enum):
     """What a connection waits for. The value is the reason that is counted when the wait was too long."""
 
     HEAD = "slow_head"
@@ -60,14 +60,14 @@ class Patience:
     idle_s: float = 15.0
     """A proxy in front must close an idle connection before that, or it sends a request into a closed one."""
 
-    def of(self, phase: Phase) -> float | None:
+    def of(self, phase: ConnectionPhase) -> float | None:
         """The limit of a phase; None: no limit here."""
         return {
-            Phase.HEAD: self.head_s,
-            Phase.BODY: self.body_s,
-            Phase.REST: self.rest_s,
-            Phase.READER: self.reader_s,
-            Phase.IDLE: self.idle_s,
+            ConnectionPhase.HEAD: self.head_s,
+            ConnectionPhase.BODY: self.body_s,
+            ConnectionPhase.REST: self.rest_s,
+            ConnectionPhase.READER: self.reader_s,
+            ConnectionPhase.IDLE: self.idle_s,
         }.get(phase)
 
 
@@ -94,7 +94,7 @@ class HttpConnection(web.RequestHandler):
         self._owner = owner
         self._clock = loop.time
         self._wire: asyncio.Transport | None = None
-        self._phase = Phase.HEAD
+        self._phase = ConnectionPhase.HEAD
         self.since_s = loop.time()
         """When the present phase began."""
         self._head_bytes = 0
@@ -103,10 +103,16 @@ class HttpConnection(web.RequestHandler):
         self._body: StreamReader | None = None
 
     @property
-    def phase(self) -> Phase:
+    def phase(self) -> ConnectionPhase:
         """What the connection waits for."""
         if self._body is not None and self._body.is_eof():
-            return Phase.HANDLER if self._phase is Phase.BODY else Phase.IDLE if self._phase is Phase.REST else self._phase
+            return (
+                ConnectionPhase.HANDLER
+                if self._phase is ConnectionPhase.BODY
+                else ConnectionPhase.IDLE
+                if self._phase is ConnectionPhase.REST
+                else self._phase
+            )
         return self._phase
 
     def overdue(self, now_s: float, patience: Patience) -> str:
@@ -121,7 +127,7 @@ class HttpConnection(web.RequestHandler):
         self._owner.forget(self, reason)
         if wire is None:
             return
-        if (phase is Phase.HEAD and self._head_bytes) or phase is Phase.BODY:
+        if (phase is ConnectionPhase.HEAD and self._head_bytes) or phase is ConnectionPhase.BODY:
             wire.write(_TOO_SLOW)
         wire.abort()
 
@@ -130,14 +136,14 @@ class HttpConnection(web.RequestHandler):
         self._body = body
         self._head_bytes = self._rest_bytes = 0
         self._requests_begun += 1
-        self._enter(Phase.BODY)
+        self._enter(ConnectionPhase.BODY)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client has come."""
         assert isinstance(transport, asyncio.Transport)
         self._wire = transport
         self.peer = peer_of(transport.get_extra_info("peername"))
-        self._enter(Phase.HEAD)
+        self._enter(ConnectionPhase.HEAD)
         if self._owner.admit(self):
             super().connection_made(transport)
         else:
@@ -151,17 +157,17 @@ class HttpConnection(web.RequestHandler):
 
     def data_received(self, data: bytes) -> None:
         """Bytes from the client."""
-        if data and self.phase is Phase.IDLE:
+        if data and self.phase is ConnectionPhase.IDLE:
             self._body = None
-            self._enter(Phase.HEAD)
+            self._enter(ConnectionPhase.HEAD)
         super().data_received(data)
-        if self.phase is Phase.HEAD and self._requests_begun == self._request_count:
+        if self.phase is ConnectionPhase.HEAD and self._requests_begun == self._request_count:
             self._head_bytes += len(data)
             if self._head_bytes > MAX_HEAD_BYTES and self._wire is not None:
                 self._head_bytes = 0
                 self._wire.write(raw_answer(HEAD_TOO_LARGE))
                 self.let_go("large_head")
-        elif self.phase is Phase.REST:
+        elif self.phase is ConnectionPhase.REST:
             self._rest_bytes += len(data)
             if self._rest_bytes > MAX_REST_BYTES:
                 self.let_go("large_rest")
@@ -170,11 +176,11 @@ class HttpConnection(web.RequestHandler):
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
         """Send an answer."""
-        self._enter(Phase.READER)
+        self._enter(ConnectionPhase.READER)
         try:
             return await super().finish_response(request, resp, start_time)
         finally:
-            self._enter(Phase.IDLE if self._body is None or self._body.is_eof() else Phase.REST)
+            self._enter(ConnectionPhase.IDLE if self._body is None or self._body.is_eof() else ConnectionPhase.REST)
             if self._handler_waiter is not None and self._handler_waiter.done():
                 # Aiohttp's stop has waited long enough, and not yet noted so: it would break on a result that comes now.
                 self._handler_waiter = None
@@ -195,7 +201,7 @@ class HttpConnection(web.RequestHandler):
         response.force_close()
         return response
 
-    def _enter(self, phase: Phase) -> None:
+    def _enter(self, phase: ConnectionPhase) -> None:
         self._phase = phase
         self.since_s = self._clock()
 

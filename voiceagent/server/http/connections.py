@@ -8,7 +8,7 @@ import asyncio
 import resource
 from collections import OrderedDict
 
-from voiceagent.server.http.connection import HttpConnection, Patience, Phase
+from voiceagent.server.http.connection import ConnectionPhase, HttpConnection, Patience
 from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.token_bucket import TokenBucket
 
@@ -66,7 +66,10 @@ class Connections:
         """Close a connection that waits for its client; False when there is none. Connections that have sent nothing of use
         yet go first, then those in the middle of an offer or of an answer. Of each kind, one of the address with most of them
         goes."""
-        for phases in ((Phase.IDLE, Phase.HEAD, Phase.REST), (Phase.BODY, Phase.READER)):
+        for phases in (
+            (ConnectionPhase.IDLE, ConnectionPhase.HEAD, ConnectionPhase.REST),
+            (ConnectionPhase.BODY, ConnectionPhase.READER),
+        ):
             waiting = ([one for one in connections if one.phase in phases] for connections in self._by_peer.values())
             most = max(waiting, key=len, default=[])
             if most:
@@ -83,7 +86,7 @@ class Connections:
         if not connections:
             del self._by_peer[connection.peer]
         self._set_count(-1)
-        if reason and reason != Phase.IDLE.value:
+        if reason and reason != ConnectionPhase.IDLE.value:
             self._metrics.connection_let_go(reason)
 
     async def watch(self) -> None:

@@ -26,7 +26,7 @@ TELLING = (Speaker.MACHINE, Speaker.LIKE_MACHINE, Speaker.ABSENT)
 """Words with which a beep means a machine, even after somebody has waited."""
 
 
-class Verdict(Enum):
+class MachineVerdict(Enum):
     """Who answered."""
 
     UNDECIDED = "undecided"
@@ -35,7 +35,7 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class MachineLimits:
     """What decides, in milliseconds."""
 
     joined: float = 1_000.0
@@ -54,15 +54,15 @@ class Limits:
     """A machine that says nothing for so long is recording, even if no beep was heard."""
 
 
-LIMITS = Limits()
+LIMITS = MachineLimits()
 
 
 class AnsweringMachine:
     """The detector of one call. `listen` takes every frame. `speaks` and `says` take what the recogniser makes of them."""
 
-    def __init__(self, words: Sequence[PhoneWords], limits: Limits = LIMITS) -> None:
+    def __init__(self, words: Sequence[PhoneWords], limits: MachineLimits = LIMITS) -> None:
         """`words` are the phrases of the languages that may be spoken."""
-        self.verdict = Verdict.UNDECIDED
+        self.verdict = MachineVerdict.UNDECIDED
         self.reason = ""
         """What revealed the machine: `beep`, `words` or `length`."""
         self.records = False
@@ -100,7 +100,7 @@ class AnsweringMachine:
         if beep is not None and self._may_beep:
             self._machine("beep")
         is_silent = self._quiet_ms >= self._limits.silent and not self.is_ringing
-        if self.verdict is Verdict.MACHINE and (beep is not None or is_silent):
+        if self.verdict is MachineVerdict.MACHINE and (beep is not None or is_silent):
             self.records = True
         self._by_length()
 
@@ -129,7 +129,7 @@ class AnsweringMachine:
 
     def says(self, utterance_id: int, text: str) -> None:
         """The words of an utterance so far."""
-        if self.verdict is Verdict.MACHINE or self._since_ms > self._limits.watched:
+        if self.verdict is MachineVerdict.MACHINE or self._since_ms > self._limits.watched:
             return
         self._said[utterance_id] = text
         self._speaker = self._words.speaker(self._said.values())
@@ -156,7 +156,7 @@ class AnsweringMachine:
         return self._spoke_ms - self._stretch_ms
 
     def _by_length(self) -> None:
-        if self.verdict is not Verdict.UNDECIDED:
+        if self.verdict is not MachineVerdict.UNDECIDED:
             return
         silence_ms = self._now_ms - self._spoke_ms
         is_over = not self._said or silence_ms >= self._limits.settled or self._lasts_ms >= self._limits.longest
@@ -166,11 +166,11 @@ class AnsweringMachine:
             self._person()
 
     def _person(self) -> None:
-        self.verdict, self._waited_ms, self._said_then = Verdict.PERSON, self._now_ms, frozenset(self._said)
+        self.verdict, self._waited_ms, self._said_then = MachineVerdict.PERSON, self._now_ms, frozenset(self._said)
 
     def _machine(self, reason: str) -> None:
-        if self.verdict is not Verdict.MACHINE and self._since_ms <= self._limits.watched:
-            self.verdict, self.reason = Verdict.MACHINE, reason
+        if self.verdict is not MachineVerdict.MACHINE and self._since_ms <= self._limits.watched:
+            self.verdict, self.reason = MachineVerdict.MACHINE, reason
 
     @property
     def _since_ms(self) -> float:

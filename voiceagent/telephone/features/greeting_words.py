@@ -37,7 +37,7 @@ class GreetingWords:
 
     def __init__(self, words: Sequence[PhoneWords]) -> None:
         kinds = ("screens", "acts", "sure", "asks", "machine", "absent")
-        self._phrases = Phrases((phrase, kind) for one in words for kind in kinds for phrase in getattr(one, kind))
+        self._phrases = GreetingPhrases((phrase, kind) for one in words for kind in kinds for phrase in getattr(one, kind))
         self._another = frozenset(word for one in words for word in one.another)
 
     def speaker(self, utterances: Iterable[str]) -> Speaker:
@@ -57,7 +57,7 @@ class GreetingWords:
         return next((speaker for speaker, is_it in found.items() if is_it), Speaker.UNKNOWN)
 
 
-class Phrases:
+class GreetingPhrases:
     """Phrases to look for among words that may be misheard."""
 
     def __init__(self, phrases: Iterable[tuple[tuple[str, ...], str]]) -> None:

@@ -27,10 +27,10 @@ from voiceagent.telephone.features.stop_recording import StopRecording
 from voiceagent.telephone.features.transfer import Transfer
 from voiceagent.telephone.handover import CALLER_HUNG_UP, TRANSFERRED
 from voiceagent.telephone.messages import CallFacts
-from voiceagent.telephone.sip.leg import GatewayLeg
-from voiceagent.telephone.sip.transfers import longest_transfer_s
+from voiceagent.telephone.sip.sip_leg import GatewayLeg
+from voiceagent.telephone.sip.sip_transfers import longest_transfer_s
 from voiceagent.telephone.streams.json_stream import MAX_TEXT
-from voiceagent.telephone.streams.leg import StreamLeg
+from voiceagent.telephone.streams.stream_leg import StreamLeg
 from voiceagent.tools.tool import Tool, ToolError
 from voiceagent.turn_taking.language import Language
 from voiceagent.turn_taking.languages import language

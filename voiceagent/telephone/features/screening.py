@@ -13,7 +13,7 @@ from voiceagent.conversation.actions import Action, ReplyStarted
 from voiceagent.media.leg import InboundFrame, Leg
 from voiceagent.media.leg_wrapper import LegWrapper
 from voiceagent.settings.agent import AgentConfig
-from voiceagent.telephone.features.answering_machine import AnsweringMachine, Verdict
+from voiceagent.telephone.features.answering_machine import AnsweringMachine, MachineVerdict
 from voiceagent.turn_taking.languages import language
 
 log = logging.getLogger(__name__)
@@ -41,10 +41,10 @@ class Screening(LegWrapper, CallObserver):
     @property
     def _is_waiting(self) -> bool:
         """Whether a machine is known that has not come to its beep."""
-        return self.verdict is Verdict.MACHINE and not self._is_done
+        return self.verdict is MachineVerdict.MACHINE and not self._is_done
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> MachineVerdict:
         """Who answered, as far as it is known."""
         return self._machine.verdict
 
@@ -53,7 +53,7 @@ class Screening(LegWrapper, CallObserver):
     async def frames(self) -> AsyncIterator[InboundFrame]:
         """Those of the leg; none any more once a machine is known."""
         async for frame in self._leg.frames():
-            was_known = self.verdict is Verdict.MACHINE
+            was_known = self.verdict is MachineVerdict.MACHINE
             if not was_known:
                 yield frame
             if not self._is_done:
@@ -83,7 +83,7 @@ class Screening(LegWrapper, CallObserver):
 
     def _decide(self) -> None:
         call = self._call
-        if call is None or self.verdict is not Verdict.MACHINE:
+        if call is None or self.verdict is not MachineVerdict.MACHINE:
             return
         if not self._is_told:
             self._is_told = True

@@ -16,8 +16,8 @@ from voiceagent.telephone.messages import CallFacts
 from voiceagent.telephone.sip import janus_messages as janus
 from voiceagent.telephone.sip.causes import call_cause
 from voiceagent.telephone.sip.janus_client import GatewayError, JanusHandle
-from voiceagent.telephone.sip.leg import GatewayLeg
-from voiceagent.telephone.sip.transfers import SipTransfers
+from voiceagent.telephone.sip.sip_leg import GatewayLeg
+from voiceagent.telephone.sip.sip_transfers import SipTransfers
 from voiceagent.telephone.telephone_events import CLOCK_HZ
 
 ANSWER_TIMEOUT_S = 10.0

@@ -21,7 +21,7 @@ from voiceagent.telephone.sip import janus_messages as janus
 from voiceagent.telephone.sip.call import SETTLES_S, CallRefused, SipCall
 from voiceagent.telephone.sip.causes import CREDENTIALS, registration_cause
 from voiceagent.telephone.sip.janus_client import GatewayError, JanusClient
-from voiceagent.telephone.sip.leg import GatewayLeg
+from voiceagent.telephone.sip.sip_leg import GatewayLeg
 from voiceagent.telephone.sip.trunk import Trunk
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 30.0

@@ -20,7 +20,7 @@ TONE_LEVEL = 0.05
 """Of full scale."""
 
 
-class Relay:
+class AudioRelay:
     """One direction. `put` what arrived, `take` what is due."""
 
     def __init__(self) -> None:

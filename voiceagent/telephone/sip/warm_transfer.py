@@ -23,8 +23,8 @@ from voiceagent.settings.sip import TransferTarget
 from voiceagent.telephone.handover import CALLER_HUNG_UP, Handover
 from voiceagent.telephone.sip.audio import HEARD_RATE_HZ, mixed
 from voiceagent.telephone.sip.ears import Aside
-from voiceagent.telephone.sip.leg import GatewayLeg
-from voiceagent.telephone.sip.relay import RATE_HZ, Relay, WaitingTone
+from voiceagent.telephone.sip.relay import RATE_HZ, AudioRelay, WaitingTone
+from voiceagent.telephone.sip.sip_leg import GatewayLeg
 
 TELLING_TIMEOUT_S = 45.0
 """From the moment that the colleague answers until they have heard the summary."""
@@ -240,7 +240,7 @@ class Consultation:
         """Each hears the other, and both hear the agent's last words."""
         self._is_joined = True
         caller, colleague = self._caller, self._colleague
-        to_caller, to_colleague, agent = Relay(), Relay(), Relay()
+        to_caller, to_colleague, agent = AudioRelay(), AudioRelay(), AudioRelay()
         colleague.playout.cancel(0)
 
         def to_the_caller(voice: NDArray[np.int16]) -> NDArray[np.int16] | None:

@@ -13,7 +13,7 @@ MAX_REMEMBERED = 32_768
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class WebhookAnswer:
     """What a webhook was answered with."""
 
     ticket: str
@@ -25,7 +25,7 @@ class AnsweredWebhooks:
     """The webhooks of the last day. Times are seconds of any one clock."""
 
     def __init__(self) -> None:
-        self._answers: OrderedDict[bytes, Answer] = OrderedDict()
+        self._answers: OrderedDict[bytes, WebhookAnswer] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._answers)
@@ -44,7 +44,7 @@ class AnsweredWebhooks:
     def remember(self, vendor: str, call_id: str, signed: str, ticket: str, now_s: float) -> None:
         """A webhook was answered with a ticket."""
         for key in _keys(vendor, call_id, signed):
-            self._answers.setdefault(key, Answer(ticket, now_s + REMEMBERED_S))
+            self._answers.setdefault(key, WebhookAnswer(ticket, now_s + REMEMBERED_S))
         while len(self._answers) > MAX_REMEMBERED:
             self._answers.popitem(last=False)
 

@@ -16,8 +16,8 @@ from voiceagent.server.http.problems import Problem
 from voiceagent.settings.telephone import AudioSocket
 from voiceagent.telephone.messages import CallFacts, Started
 from voiceagent.telephone.streams import audiosocket_frames as audiosocket
-from voiceagent.telephone.streams.audiosocket_frames import AudioSocketStream, Kind
-from voiceagent.telephone.streams.leg import StreamLeg
+from voiceagent.telephone.streams.audiosocket_frames import AudioSocketStream, FrameKind
+from voiceagent.telephone.streams.stream_leg import StreamLeg
 
 log = logging.getLogger(__name__)
 
@@ -132,7 +132,7 @@ class _Caller:
                 message = await _frame(self.reader)
                 if self.leg is not None:
                     self.leg.receive(message)
-                elif message[0] in (Kind.HANGUP, Kind.ERROR):
+                elif message[0] in (FrameKind.HANGUP, FrameKind.ERROR):
                     return
         except MediaError as error:
             log.warning("an AudioSocket call was ended: it sent %s", error)
@@ -159,13 +159,13 @@ async def _beginning(reader: asyncio.StreamReader) -> tuple[Started, AudioSocket
     try:
         async with asyncio.timeout(START_TIMEOUT_S):
             first = await _frame(reader)
-            if first[0] != Kind.UUID:
+            if first[0] != FrameKind.UUID:
                 raise MediaError(f"its first frame is of type 0x{first[0]:02x}; expected the call's id (0x01)")
             facts = CallFacts(vendors_id=audiosocket.call_id(first[audiosocket.HEAD_BYTES :]))
             audio = await _frame(reader)
     except TimeoutError as error:
         raise MediaError(f"it told no id and no audio within {START_TIMEOUT_S:g} s") from error
-    return Started(audiosocket.audio_format(audio[0]), facts), AudioSocketStream(Kind(audio[0]))
+    return Started(audiosocket.audio_format(audio[0]), facts), AudioSocketStream(FrameKind(audio[0]))
 
 
 class _Wire:
@@ -190,6 +190,6 @@ class _Wire:
     async def close(self) -> None:
         """Send the hang-up, and close. May be called twice."""
         if not self._writer.is_closing():
-            self._writer.write(audiosocket.frame(Kind.HANGUP))
+            self._writer.write(audiosocket.frame(FrameKind.HANGUP))
             self._writer.close()
             asyncio.get_running_loop().call_later(CLOSE_S, self._writer.transport.abort)

@@ -16,7 +16,7 @@ MAX_PAYLOAD_BYTES = 8_192
 """A quarter of a second at 16 kHz; Asterisk sends 20 ms."""
 
 
-class Kind(IntEnum):
+class FrameKind(IntEnum):
     """A frame's type."""
 
     HANGUP = 0x00
@@ -31,7 +31,7 @@ class Kind(IntEnum):
 HUNG_UP = 0x01
 PROBLEMS = {0x02: "a frame could not be forwarded", 0x04: "it is out of memory"}
 """The codes of an error frame."""
-RATES_HZ: dict[int, int] = {Kind.AUDIO_8K: 8_000, Kind.AUDIO_16K: 16_000, Kind.AUDIO_24K: 24_000}
+RATES_HZ: dict[int, int] = {FrameKind.AUDIO_8K: 8_000, FrameKind.AUDIO_16K: 16_000, FrameKind.AUDIO_24K: 24_000}
 
 
 def head(data: bytes) -> tuple[int, int]:
@@ -42,7 +42,7 @@ def head(data: bytes) -> tuple[int, int]:
     return kind, length
 
 
-def frame(kind: Kind, payload: bytes = b"") -> bytes:
+def frame(kind: FrameKind, payload: bytes = b"") -> bytes:
     """One frame as bytes."""
     return struct.pack(">BH", kind, len(payload)) + payload
 
@@ -71,7 +71,7 @@ def audio_format(kind: int) -> AudioFormat:
 class AudioSocketStream:
     """One call's frames, whole. Pure."""
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: FrameKind) -> None:
         """`kind` is the type of audio frames in both directions."""
         self._kind = kind
 
@@ -81,11 +81,11 @@ class AudioSocketStream:
         kind, payload = message[0], message[HEAD_BYTES:]
         if kind == self._kind:
             return Audio(payload, None)
-        if kind == Kind.DTMF:
+        if kind == FrameKind.DTMF:
             return digit(payload.decode("ascii", errors="replace"))
-        if kind == Kind.HANGUP:
+        if kind == FrameKind.HANGUP:
             return Stopped()
-        if kind == Kind.ERROR:
+        if kind == FrameKind.ERROR:
             return Stopped(problem(payload))
         if kind in RATES_HZ:
             raise MediaError(f"a frame of type 0x{kind:02x} in a call of 0x{self._kind:02x}; expected one rate for all of it")

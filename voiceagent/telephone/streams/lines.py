@@ -16,7 +16,7 @@ MIN_PASSWORD_CHARACTERS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class VendorLine:
     """A vendor that is configured."""
 
     name: str
@@ -28,7 +28,7 @@ class Line:
 class Telephone:
     """All lines, and the address at which vendors reach us."""
 
-    lines: Mapping[str, Line]
+    lines: Mapping[str, VendorLine]
     url: str
     """The server's address, without a slash at its end."""
     audiosocket: AudioSocket | None = None
@@ -39,7 +39,7 @@ class Telephone:
     @classmethod
     def from_settings(cls, settings: TelephonySettings, environment: Mapping[str, str] = os.environ) -> Telephone:
         """Raises ConfigError for a vendor without its secret."""
-        lines: dict[str, Line] = {}
+        lines: dict[str, VendorLine] = {}
         for name in settings.vendors:
             vendor = VENDORS[name]
             secret = environment.get(vendor.secret, "").strip()
@@ -53,7 +53,7 @@ class Telephone:
                     f"${vendor.secret} could be guessed, or is not user:password; expected a password of at least "
                     f"{MIN_PASSWORD_CHARACTERS} characters, such as from: openssl rand -hex 24"
                 )
-            lines[name] = Line(name, vendor, secret)
+            lines[name] = VendorLine(name, vendor, secret)
         own_numbers, transfers = settings.own_numbers, settings.transfers
         return cls(lines, settings.url.rstrip("/"), audiosocket_of(settings), own_numbers, transfers)
 

@@ -26,7 +26,7 @@ class _Mark:
     """When everything before it has been played, if the peer plays audio as it arrives."""
 
 
-class Marks:
+class MarkLedger:
     """The marks on their way. If the peer has dropped the audio before a mark, the mark is stale: it comes back, but means
     nothing."""
 

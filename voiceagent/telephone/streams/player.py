@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from voiceagent.media.audio_cleaner import AudioCleaner
 from voiceagent.media.playout import FRAME_SAMPLES, Playout, Position
 from voiceagent.telephone.codec import PhoneEncoder
-from voiceagent.telephone.streams.marks import Marks
+from voiceagent.telephone.streams.marks import MarkLedger
 from voiceagent.telephone.streams.vendors import Stream
 
 FRAME_S = 0.02
@@ -53,7 +53,7 @@ class StreamPlayer:
         stream: Stream,
         encoder: PhoneEncoder,
         send: Send,
-        marks: Marks,
+        marks: MarkLedger,
         chunk_frames: int,
     ) -> None:
         self.marks = marks

@@ -23,11 +23,11 @@ from voiceagent.telephone.streams.answers import Answer
 from voiceagent.telephone.streams.follow_up_answers import TAKEN
 from voiceagent.telephone.streams.follow_ups import FollowUp, FollowUps
 from voiceagent.telephone.streams.json_stream import text
-from voiceagent.telephone.streams.leg import StreamLeg
-from voiceagent.telephone.streams.lines import Line, Telephone
-from voiceagent.telephone.streams.signatures import Webhook
+from voiceagent.telephone.streams.lines import Telephone, VendorLine
+from voiceagent.telephone.streams.signatures import SignedRequest
+from voiceagent.telephone.streams.stream_leg import StreamLeg
+from voiceagent.telephone.streams.stream_transfers import StreamTransfers
 from voiceagent.telephone.streams.tickets import Tickets
-from voiceagent.telephone.streams.transfers import StreamTransfers
 from voiceagent.telephone.streams.vendors import Stream
 from voiceagent.telephone.streams.webhook import facts_of, fields_of, unsigned_parameters
 
@@ -73,7 +73,7 @@ class Switchboard:
         ticket = await self._ticket(request, line, facts, signed)
         return self._stream_here(line, facts, ticket, line.vendor.answer)
 
-    def _stream_here(self, line: Line, facts: CallFacts, ticket: str, answer: Answer) -> web.Response:
+    def _stream_here(self, line: VendorLine, facts: CallFacts, ticket: str, answer: Answer) -> web.Response:
         """Have the vendor stream the call's audio to us."""
         after = ""
         if line.vendor.follow_up is not None and self._telephone.transfers:
@@ -114,7 +114,7 @@ class Switchboard:
             return False
         return web.WebSocketResponse(compress=False, protocols=line.vendor.protocols).can_prepare(request).ok
 
-    async def _ticket(self, request: web.Request, line: Line, facts: CallFacts, signed: str) -> str:
+    async def _ticket(self, request: web.Request, line: VendorLine, facts: CallFacts, signed: str) -> str:
         """The ticket of a webhook's call: a new one, or the one that the webhook had before, while that is unused and young.
         Raises Problem for a webhook that comes again later."""
         now_s, call_id = time.monotonic(), facts.vendors_id
@@ -129,14 +129,14 @@ class Switchboard:
         self._answered.remember(line.name, call_id, signed, ticket, now_s)
         return ticket
 
-    async def _checked(self, request: web.Request) -> tuple[Line, Webhook, str]:
+    async def _checked(self, request: web.Request) -> tuple[VendorLine, SignedRequest, str]:
         """Whose webhook it is, the webhook, and what was signed in it. Raises Problem. The answer does not tell which vendors are
         configured."""
         body = await request.read()
         if len(body) > MAX_WEBHOOK_BYTES:
             message = f"This webhook's body has {len(body)} bytes; expected at most {MAX_WEBHOOK_BYTES}."
             raise Problem(413, "webhook_too_large", message)
-        webhook = Webhook(
+        webhook = SignedRequest(
             request.method,
             f"{self._telephone.url}{request.raw_path}",
             {name.lower(): value for name, value in request.headers.items()},
@@ -154,7 +154,7 @@ class Switchboard:
             raise await self._forged(line, request)
         return line, webhook, signed
 
-    def _facts(self, webhook: Webhook, line: Line) -> CallFacts:
+    def _facts(self, webhook: SignedRequest, line: VendorLine) -> CallFacts:
         """What a webhook tells of its call. Raises Problem."""
         try:
             if left_out := unsigned_parameters(webhook, line.vendor):
@@ -163,7 +163,7 @@ class Switchboard:
         except (MediaError, ValueError) as error:
             raise Problem(400, "invalid_webhook", UNREADABLE) from error
 
-    async def _ticketed(self, request: web.Request) -> tuple[Line, CallFacts]:
+    async def _ticketed(self, request: web.Request) -> tuple[VendorLine, CallFacts]:
         """Whose stream it is, and what its webhook told. Raises Problem."""
         line = self._telephone.lines.get(request.match_info["vendor"])
         if line is None:
@@ -179,7 +179,7 @@ class Switchboard:
         log.warning("a %s of %r from %s was refused: expected one of %s", what, name, request.remote, names)
         return await self._refusal(request, "unknown_vendor", answer)
 
-    async def _forged(self, line: Line, request: web.Request) -> Problem:
+    async def _forged(self, line: VendorLine, request: web.Request) -> Problem:
         if line.vendor.answer is None:
             log.warning(
                 "a stream of %s from %s was refused: its password is missing or wrong; check $%s and websocket_client.conf",
@@ -229,7 +229,7 @@ class Switchboard:
 class CallStream:
     """A stream's WebSocket."""
 
-    def __init__(self, request: web.Request, line: Line, facts: CallFacts) -> None:
+    def __init__(self, request: web.Request, line: VendorLine, facts: CallFacts) -> None:
         self.socket = web.WebSocketResponse(
             timeout=CLOSE_S,
             heartbeat=PING_S,
@@ -315,7 +315,7 @@ class CallStream:
                 asyncio.get_running_loop().call_later(CLOSE_S if closing.done() else 0.0, transport.abort)
 
 
-def _outcome(webhook: Webhook, field: str) -> str:
+def _outcome(webhook: SignedRequest, field: str) -> str:
     """How dialling went; empty where it does not say. Raises Problem."""
     try:
         return text(fields_of(webhook).get(field)).lower()

@@ -22,7 +22,7 @@ MAX_FIELDS = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Webhook:
+class SignedRequest:
     """A request, as its sender made it."""
 
     method: str
@@ -50,17 +50,17 @@ class Webhook:
             return True
 
 
-Check = Callable[[Webhook, str], str]
+Check = Callable[[SignedRequest, str], str]
 """Returns what the secret has signed in a webhook, as the digits of a hash. Two webhooks of one signature have the same. Empty if
 the signature is missing or wrong. May raise ValueError for a webhook that cannot be read."""
 
 
-def twilio(webhook: Webhook, secret: str) -> str:
+def twilio(webhook: SignedRequest, secret: str) -> str:
     """Base64 of HMAC-SHA1 over the URL and the form's fields by name (twilio.com/docs/usage/security)."""
     return _twilios(webhook, secret, webhook.headers.get("x-twilio-signature", ""))
 
 
-def signalwire(webhook: Webhook, secret: str) -> str:
+def signalwire(webhook: SignedRequest, secret: str) -> str:
     """Twilio's signature under its own header, or hexadecimal HMAC-SHA1 or HMAC-SHA256 over the URL and the raw body."""
     given = webhook.headers.get("x-signalwire-signature", "") or webhook.headers.get("x-twilio-signature", "")
     whole = webhook.url.encode() + webhook.body
@@ -69,7 +69,7 @@ def signalwire(webhook: Webhook, secret: str) -> str:
     return _digest(whole) if is_whole else _twilios(webhook, secret, given)
 
 
-def telnyx(webhook: Webhook, secret: str) -> str:
+def telnyx(webhook: SignedRequest, secret: str) -> str:
     """Ed25519 over `time|body`. The secret is Telnyx' public key, which is none. A GET has no body: nothing of it is signed."""
     time_s = webhook.headers.get("telnyx-timestamp", "")
     if webhook.method != "POST" or webhook.is_old(time_s):
@@ -84,7 +84,7 @@ def telnyx(webhook: Webhook, secret: str) -> str:
     return _digest(signed)
 
 
-def plivo(webhook: Webhook, secret: str) -> str:
+def plivo(webhook: SignedRequest, secret: str) -> str:
     """Version 3: Base64 of HMAC-SHA256 over the URL, the fields by name, and a nonce. Commas separate several signatures."""
     parts = urlsplit(webhook.url)
     signed = urlunsplit((parts.scheme, parts.netloc, parts.path, "", ""))
@@ -101,7 +101,7 @@ def plivo(webhook: Webhook, secret: str) -> str:
     return _digest(signed.encode()) if any(_same(one, expected) for one in given) else ""
 
 
-def vonage(webhook: Webhook, secret: str) -> str:
+def vonage(webhook: SignedRequest, secret: str) -> str:
     """A JSON web token (RFC 7519) signed with HS256. Its claims hold the time, and SHA-256 of the payload: of the body, or for a
     GET of the query as a JSON object, in its order and without spaces (Vonage's support article 19033783342876)."""
     scheme, _, token = webhook.headers.get("authorization", "").partition(" ")
@@ -118,7 +118,7 @@ def vonage(webhook: Webhook, secret: str) -> str:
     return _digest(signed) if _same(str(claims.get("payload_hash", "")), hashlib.sha256(payload).hexdigest()) else ""
 
 
-def jambonz(webhook: Webhook, secret: str) -> str:
+def jambonz(webhook: SignedRequest, secret: str) -> str:
     """`t=time,v1=signature`: the digits of HMAC-SHA256 over `time.body`. A GET tells nothing of the call."""
     pairs = [part.partition("=") for part in webhook.headers.get("jambonz-signature", "").split(",")[:8]]
     time_s = next((value for name, _, value in pairs if name.strip() == "t"), "")
@@ -129,14 +129,14 @@ def jambonz(webhook: Webhook, secret: str) -> str:
     return _digest(signed) if any(_same(value, expected) for name, _, value in pairs if name.strip() == "v1") else ""
 
 
-def basic(webhook: Webhook, secret: str) -> str:
+def basic(webhook: SignedRequest, secret: str) -> str:
     """The user and the password in the URL that the vendor was given, `user:password` (RFC 7617)."""
     scheme, _, given = webhook.headers.get("authorization", "").partition(" ")
     is_right = scheme.lower() == "basic" and _same(given.strip(), base64.b64encode(secret.encode()).decode())
     return _digest(webhook.url.encode() + b" " + webhook.body) if is_right else ""
 
 
-def _twilios(webhook: Webhook, secret: str, given: str) -> str:
+def _twilios(webhook: SignedRequest, secret: str, given: str) -> str:
     fields = sorted(set(webhook.form())) if webhook.method == "POST" else []
     signed = "".join(f"{name}{value}" for name, value in fields)
     urls = _with_and_without_port(webhook.url)

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from voiceagent.errors import MediaError
 from voiceagent.telephone.messages import CallFacts
 from voiceagent.telephone.streams.json_stream import decoded, parameters_of, text
-from voiceagent.telephone.streams.signatures import Webhook
+from voiceagent.telephone.streams.signatures import SignedRequest
 from voiceagent.telephone.streams.vendors import Vendor
 
 DIRECTION = ("Direction", "direction")
 """The fields with a call's direction: `inbound`, or something like `outbound-api`. Not every vendor sends one."""
 
 
-def facts_of(webhook: Webhook, vendor: Vendor, own_numbers: Sequence[str] = ()) -> CallFacts:
+def facts_of(webhook: SignedRequest, vendor: Vendor, own_numbers: Sequence[str] = ()) -> CallFacts:
     """Who calls whom. The query of the webhook's address holds the operator's parameters, if the vendor signs it. The same holds
     for a stream that comes without a webhook. A call from one of `own_numbers` is outbound, whatever the vendor says. Raises
     MediaError and ValueError for a body that cannot be read."""
@@ -34,12 +34,12 @@ def facts_of(webhook: Webhook, vendor: Vendor, own_numbers: Sequence[str] = ()) 
     )
 
 
-def fields_of(webhook: Webhook) -> Mapping[str, object]:
+def fields_of(webhook: SignedRequest) -> Mapping[str, object]:
     """The fields of its body, or of its query if it has no body. Raises MediaError and ValueError for what cannot be read."""
     return _body(webhook) if webhook.method == "POST" else dict(webhook.query())
 
 
-def unsigned_parameters(webhook: Webhook, vendor: Vendor) -> int:
+def unsigned_parameters(webhook: SignedRequest, vendor: Vendor) -> int:
     """How many parameters of the address the vendor does not sign. They are left out."""
     return 0 if vendor.signs_query or webhook.method != "POST" else len(webhook.query())
 
@@ -49,7 +49,7 @@ def _digits(number: str) -> str:
     return "".join(character for character in number if character.isdigit())
 
 
-def _body(webhook: Webhook) -> Mapping[str, object]:
+def _body(webhook: SignedRequest) -> Mapping[str, object]:
     if webhook.body.lstrip()[:1] != b"{":
         return dict(webhook.form())
     try:

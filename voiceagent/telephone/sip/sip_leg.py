@@ -22,7 +22,7 @@ from voiceagent.media.leg import InboundFrame
 from voiceagent.media.paced_track import PacedTrack
 from voiceagent.media.playout import Playout
 from voiceagent.media.webrtc import aiortc_hooks
-from voiceagent.media.webrtc.datagram_gate import Budget, Gate, GateCounters
+from voiceagent.media.webrtc.datagram_gate import Budget, DatagramGate, GateCounters
 from voiceagent.media.webrtc.ports import ANY_PORT, MediaPorts
 from voiceagent.media.webrtc.session_description import with_address
 from voiceagent.media.webrtc.transport_hooks import ignore_retransmission_requests
@@ -162,7 +162,7 @@ class GatewayLeg:
         return transceiver
 
     def _guard(self) -> None:
-        aiortc_hooks.guard_sockets(self._peer, lambda: Gate(Budget(OFFER_BYTES), self._gate), self._ports)
+        aiortc_hooks.guard_sockets(self._peer, lambda: DatagramGate(Budget(OFFER_BYTES), self._gate), self._ports)
         aiortc_hooks.repeat_flights(self._peer)
 
     def _begin(self, transceiver: RTCRtpTransceiver, audio: PhoneAudio) -> None:

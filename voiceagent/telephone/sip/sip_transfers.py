@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from voiceagent.settings.sip import SipSettings, TransferTarget
 from voiceagent.telephone.handover import TRANSFERRED
 from voiceagent.telephone.sip.janus_client import GatewayError
-from voiceagent.telephone.sip.leg import GatewayLeg
+from voiceagent.telephone.sip.sip_leg import GatewayLeg
 from voiceagent.telephone.sip.warm_transfer import LONGEST_S, Consult, transfer_warmly
 
 REFERRED_TIMEOUT_S = 45.0

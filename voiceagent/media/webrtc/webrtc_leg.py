@@ -31,7 +31,7 @@ from voiceagent.media.leg import InboundFrame
 from voiceagent.media.paced_track import PacedTrack
 from voiceagent.media.playout import Playout
 from voiceagent.media.webrtc import aiortc_hooks
-from voiceagent.media.webrtc.datagram_gate import Budget, Gate, GateCounters
+from voiceagent.media.webrtc.datagram_gate import Budget, DatagramGate, GateCounters
 from voiceagent.media.webrtc.event_channel import LABEL, EventChannel
 from voiceagent.media.webrtc.ports import ANY_PORT, MediaPorts
 from voiceagent.media.webrtc.session_description import Offer, opus_payload_type, read_offer, with_address, with_opus_parameters
@@ -144,7 +144,7 @@ class WebRtcLeg:
 
     def _set_guards(self, budget: Budget, ports: MediaPorts) -> None:
         aiortc_hooks.repeat_flights(self._peer)
-        aiortc_hooks.guard_sockets(self._peer, lambda: Gate(budget, self._gate), ports)
+        aiortc_hooks.guard_sockets(self._peer, lambda: DatagramGate(budget, self._gate), ports)
         for transport in aiortc_hooks.transports(self._peer):
             self._guard.guard_transport(transport)
         if self._peer.sctp is not None:

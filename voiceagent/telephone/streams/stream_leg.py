@@ -26,7 +26,7 @@ from voiceagent.telephone.messages import Audio, Digit, Flow, MarkReached, Start
 from voiceagent.telephone.phone_client import PhoneClient
 from voiceagent.telephone.streams.follow_ups import PutThrough
 from voiceagent.telephone.streams.json_stream import JsonStream
-from voiceagent.telephone.streams.marks import Marks
+from voiceagent.telephone.streams.marks import MarkLedger
 from voiceagent.telephone.streams.player import StreamPlayer
 from voiceagent.telephone.streams.vendors import Stream
 from voiceagent.telephone.telephone_events import check_keys
@@ -87,7 +87,7 @@ class StreamLeg:
         self._receiver = AudioReceiver(HEARD_RATE_HZ, self._inbound.put, decoder=decoder)
         self._numbers = _Numbers(decoder)
         encoder = PhoneEncoder(started.format, RATE_HZ)
-        marks = Marks(come_back=has_marks)
+        marks = MarkLedger(come_back=has_marks)
         self._player = StreamPlayer(self.playout, stream, encoder, self._send, marks, chunk_frames)
         self._player.cleaner = self.cleaner
         self._meter = messages_meter()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from voiceagent.telephone.handover import TRANSFERRED
 from voiceagent.telephone.streams.follow_ups import FollowUps
-from voiceagent.telephone.streams.leg import StreamLeg
+from voiceagent.telephone.streams.stream_leg import StreamLeg
 
 log = logging.getLogger(__name__)
 
