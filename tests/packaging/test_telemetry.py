@@ -7,11 +7,11 @@ from pathlib import Path
 from tests.unmarked_process import output
 
 LOADS = """
-from voiceagent.llm.embedded.genai import Model
+from voiceagent.llm.embedded.genai import LoadedModel
 from voiceagent.models.registry import resolve
 import onnxruntime, pathlib
 model = resolve("micro-lm")
-Model(model, "{}").generator({"max_length": 64}).append_tokens([5, 6, 7])
+LoadedModel(model, "{}").generator({"max_length": 64}).append_tokens([5, 6, 7])
 onnxruntime.InferenceSession(next(pathlib.Path(model).glob("*.onnx")))
 """
 

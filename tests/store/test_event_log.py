@@ -92,11 +92,15 @@ def test_a_log_that_was_cut_short_is_read_up_to_there(tmp_path: Path) -> None:
 def test_a_full_log_ends_and_the_call_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(event_log, "MAX_LOG_BYTES", 2500)
-    path = a_call(tmp_path).path
-    assert 0 < path.stat().st_size <= 2500
-    assert list(read_log(path)[1])
-    assert [record.message for record in caplog.records if "ends here" in record.message]
+    lines = a_call(tmp_path / "whole").path.read_bytes().splitlines(keepends=True)
+    full = len(b"".join(lines[:4]))
+    for most in (full - 1, full, full + 1):
+        caplog.clear()
+        monkeypatch.setattr(event_log, "MAX_LOG_BYTES", most)
+        path = a_call(tmp_path / str(most)).path
+        assert 0 < path.stat().st_size <= most
+        assert list(read_log(path)[1])
+        assert [record.message for record in caplog.records if "ends here" in record.message]
 
 
 def test_a_folder_that_cannot_be_made_costs_one_line_and_no_call(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

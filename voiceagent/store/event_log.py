@@ -135,7 +135,7 @@ class EventLog:
                 self._prune(0)
 
     def _write(self, line: bytes) -> None:
-        if len(line) >= self._left_bytes:
+        if len(line) + 1 >= self._left_bytes:  # a log that is full to the byte must say so, too
             log.warning("%s: the event log ends here, it has reached %d MiB", self.path, MAX_LOG_BYTES >> 20)
             self.close()
             return
