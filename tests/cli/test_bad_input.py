@@ -42,8 +42,6 @@ def refused(outcome: Outcome, *said: str) -> None:
         ("- a list", ("agent.yaml", "mapping")),
         ("colour: red", ("colour",)),
         ("turn: {fixed_endpointing_delay_ms: soon}", ("fixed_endpointing_delay_ms",)),
-        ("turn: {max_guesses: 2}", ("turn.max_guesses", "called turn.max_speculative_replies now")),
-        ("turn: {longest_hold_ms: 900}", ("turn.longest_hold_ms", "called turn.max_endpointing_delay_ms now")),
         ("turn: {fixed_endpointing_delay_ms: -1}", ("fixed_endpointing_delay_ms",)),
         ("turn: {min_endpointing_delay_ms: 900, max_endpointing_delay_ms: 800}", ("min_endpointing_delay_ms", "900", "800")),
         ("profile: enormous", ("enormous", "embedded")),
