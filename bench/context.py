@@ -21,7 +21,7 @@ from voiceagent.conversation.history import Message
 from voiceagent.evaluation.figures import Figure, at_most
 from voiceagent.latency.percentiles import percentile
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
-from voiceagent.llm.embedded.options import EmbeddedOptions
+from voiceagent.llm.embedded.worker import EmbeddedOptions
 from voiceagent.llm.engine import ToolSchema
 from voiceagent.models.registry import profile, resolve
 from voiceagent.resources import demo_agent_file

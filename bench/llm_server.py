@@ -20,7 +20,7 @@ from aiohttp import web
 from voiceagent.conversation.history import Message, Role, ToolCall
 from voiceagent.errors import EngineError, ProtocolError
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
-from voiceagent.llm.embedded.options import EmbeddedOptions
+from voiceagent.llm.embedded.worker import EmbeddedOptions
 from voiceagent.llm.engine import Generated, GeneratedText, LlmEngine, LlmSession
 from voiceagent.models.registry import profile, resolve
 

@@ -34,7 +34,7 @@ abbreviations are compared in one spelling (`bench/stt/spelling.py`).
 - *single digits* are cut off close to the words, with 130 ms before them; in an utterance they get a call's 400 ms. *codes*:
   spelled words, numbers and both. *words and phrases*: three words at most.
 - *asked for*: the agent's question was for digits, or for one of three or four choices that hold the word
-  (`voiceagent/stt/leading.py`).
+  (`voiceagent/stt/decoder.py`).
 - *in an utterance*: through the voice detector, the preroll, the gates and the second decode, as `starter` runs them, without
   partials. *lost*: nothing was heard. *other words*: words were heard that differ from the text.
 - Key terms given to the model as its prompt were tried and left out. Of ten terms, seven were said (14 times). Five times one

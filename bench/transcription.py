@@ -27,7 +27,7 @@ from voiceagent.evaluation.figures import Figure, at_most
 from voiceagent.latency.percentiles import percentile
 from voiceagent.models.registry import profile, resolve
 from voiceagent.settings.agent import TurnSettings
-from voiceagent.stt.options import Policy, StreamOptions
+from voiceagent.stt.engine import Policy, StreamOptions
 from voiceagent.stt.short_whisper import frames_to_encode
 from voiceagent.stt.whisper import WhisperEngine, WhisperOptions, create
 

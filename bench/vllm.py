@@ -26,8 +26,7 @@ from voiceagent.evaluation.check_lm import demo_tools
 from voiceagent.evaluation.figures import Figure, at_most
 from voiceagent.latency.percentiles import percentile
 from voiceagent.llm.engine import LlmEngine
-from voiceagent.llm.servers.vllm import VllmEngine
-from voiceagent.llm.servers.vllm_options import VllmOptions
+from voiceagent.llm.servers.vllm import VllmEngine, VllmOptions
 from voiceagent.models.registry import profile
 from voiceagent.resources import bundled_models_dir
 

@@ -20,7 +20,7 @@ from bench.starter.transcript import transcript
 from voiceagent.engines import grounded
 from voiceagent.evaluation.figures import Figure, at_least
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
-from voiceagent.llm.embedded.options import EmbeddedOptions
+from voiceagent.llm.embedded.worker import EmbeddedOptions
 from voiceagent.llm.engine import LlmEngine, LlmSession
 from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.whisper import WhisperOptions

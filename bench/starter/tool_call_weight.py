@@ -24,7 +24,7 @@ from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.engines import grounded
 from voiceagent.errors import EngineError
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
-from voiceagent.llm.embedded.options import EmbeddedOptions
+from voiceagent.llm.embedded.worker import EmbeddedOptions
 from voiceagent.llm.engine import LlmEngine
 from voiceagent.models.registry import profile, resolve
 from voiceagent.tools.toolset import ToolSet

@@ -15,8 +15,7 @@ from bench.stt.decodes import Decode
 from bench.stt.speech import RATE_HZ, Spoken
 from bench.stt.word_latency import Shown
 from voiceagent.call.hearing import FRAME_MS, PAUSE_MS, PREROLL_MS
-from voiceagent.stt.engine import SttEngine
-from voiceagent.stt.options import StreamOptions
+from voiceagent.stt.engine import StreamOptions, SttEngine
 from voiceagent.stt.stream import UtteranceTranscriber
 from voiceagent.vad.detector import DetectorOptions, SpeechDetector, SpeechOnset, SpeechProgress
 

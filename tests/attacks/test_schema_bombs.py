@@ -19,7 +19,7 @@ from voiceagent.errors import EngineError
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.engine import LlmEngine
 from voiceagent.llm.servers.openai import OpenAiEngine
-from voiceagent.llm.servers.openai_options import OpenAiOptions
+from voiceagent.llm.servers.openai_session import OpenAiOptions
 from voiceagent.models.registry import resolve
 from voiceagent.realtime.client_events import MAX_EVENT_CHARACTERS
 from voiceagent.realtime.session import RealtimeSession

@@ -29,7 +29,7 @@ from voiceagent.llm.embedded.jobs import KvCache, WorkerConversation
 from voiceagent.llm.engine import Generated, GeneratedText, LlmEngine, ToolSchema, Urgency
 from voiceagent.llm.servers.fallback import FallbackEngine
 from voiceagent.llm.servers.openai import OpenAiEngine
-from voiceagent.llm.servers.openai_options import OpenAiOptions
+from voiceagent.llm.servers.openai_session import OpenAiOptions
 from voiceagent.models.registry import resolve
 from voiceagent.settings.agent import LlmSettings
 from voiceagent.turn_taking.languages.en import ENGLISH
@@ -120,8 +120,8 @@ async def test_a_call_in_the_text_of_a_reply_that_stops_is_not_run_and_the_fallb
 
 
 async def test_an_embedded_model_that_hangs_says_so_and_still_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("voiceagent.llm.embedded.session.HANGS_S", 0.3)
-    monkeypatch.setattr("voiceagent.llm.embedded.session.ENDING_S", 0.3)
+    monkeypatch.setattr("voiceagent.llm.embedded.embedded.HANGS_S", 0.3)
+    monkeypatch.setattr("voiceagent.llm.embedded.embedded.ENDING_S", 0.3)
     model, taken, woken = EmbeddedEngine(resolve("micro-lm")), list[Generated](), threading.Event()
     make = model.worker.cache
 

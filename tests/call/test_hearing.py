@@ -24,8 +24,8 @@ from voiceagent.guard.checks import load_guards
 from voiceagent.guard.settings import GuardSettings
 from voiceagent.media.leg import InboundFrame
 from voiceagent.settings.agent import TurnSettings
+from voiceagent.stt.engine import StreamOptions
 from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord
-from voiceagent.stt.options import StreamOptions
 from voiceagent.turn_taking.overlap import UNLIKE_WORDS
 from voiceagent.vad.detector import SpeechOnset, SpeechProgress
 

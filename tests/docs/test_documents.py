@@ -13,14 +13,14 @@ import pytest
 from tests.deploy.test_monitoring import exported
 from voiceagent.cli import COMMANDS
 from voiceagent.latency.spans import Stage
-from voiceagent.llm.embedded.options import EmbeddedOptions
-from voiceagent.llm.servers.openai_options import OpenAiOptions
-from voiceagent.llm.servers.vllm_options import VllmOptions
+from voiceagent.llm.embedded.worker import EmbeddedOptions
+from voiceagent.llm.servers.openai_session import OpenAiOptions
+from voiceagent.llm.servers.vllm import VllmOptions
 from voiceagent.models.registry import registry
 from voiceagent.realtime import client_events, server_events
 from voiceagent.settings.agent import AgentConfig
+from voiceagent.stt.engine import StreamOptions
 from voiceagent.stt.gates import GateLimits
-from voiceagent.stt.options import StreamOptions
 from voiceagent.stt.whisper import WhisperOptions
 from voiceagent.tts.piper import PiperOptions
 

@@ -14,8 +14,7 @@ from voiceagent.evaluation.check_lm import demo_tools
 from voiceagent.grounding.engine import GroundedEngine
 from voiceagent.grounding.english import ENGLISH
 from voiceagent.grounding.limits import ModelLimits
-from voiceagent.llm.embedded.embedded import EmbeddedEngine
-from voiceagent.llm.embedded.session import EmbeddedSession
+from voiceagent.llm.embedded.embedded import EmbeddedEngine, EmbeddedSession
 from voiceagent.llm.engine import Generated, GeneratedText, Lull, ToolSchema, Unfinished, Urgency
 from voiceagent.models.registry import profile, registry
 from voiceagent.settings.agent import LlmSettings

@@ -6,9 +6,8 @@ from collections.abc import AsyncGenerator, Sequence
 from weakref import WeakKeyDictionary
 
 from voiceagent.conversation.history import Message
-from voiceagent.llm.embedded.embedded import EmbeddedEngine
+from voiceagent.llm.embedded.embedded import EmbeddedEngine, EmbeddedSession
 from voiceagent.llm.embedded.jobs import Job, KvCache
-from voiceagent.llm.embedded.session import EmbeddedSession
 from voiceagent.llm.engine import ToolSchema, Urgency
 
 _OPEN: WeakKeyDictionary[EmbeddedEngine, dict[str, EmbeddedSession]] = WeakKeyDictionary()

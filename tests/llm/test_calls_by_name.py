@@ -14,7 +14,7 @@ from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.llm.chat.answer import Answer
 from voiceagent.llm.engine import GeneratedText, ToolSchema
 from voiceagent.llm.servers.openai import OpenAiEngine
-from voiceagent.llm.servers.openai_options import OpenAiOptions
+from voiceagent.llm.servers.openai_session import OpenAiOptions
 
 
 def tool(name: str, **types: str) -> ToolSchema:

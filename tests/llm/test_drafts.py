@@ -15,7 +15,7 @@ from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.llm.embedded.drafts import Drafts
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.embedded.jobs import KvCache
-from voiceagent.llm.embedded.options import EmbeddedOptions
+from voiceagent.llm.embedded.worker import EmbeddedOptions
 from voiceagent.models.registry import resolve
 from voiceagent.resources import demo_agent_file
 from voiceagent.tools.toolset import ToolSet

@@ -17,10 +17,9 @@ from tests.llm.sessions import cache_of, session_of, tokens_of
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError, ModelError
 from voiceagent.llm.chat.tool_constraint import ToolConstraint
-from voiceagent.llm.embedded.embedded import EmbeddedEngine
+from voiceagent.llm.embedded.embedded import BUSY_JOBS, EmbeddedEngine
 from voiceagent.llm.embedded.jobs import WorkerConversation
-from voiceagent.llm.embedded.options import EmbeddedOptions
-from voiceagent.llm.embedded.session import BUSY_JOBS
+from voiceagent.llm.embedded.worker import EmbeddedOptions
 from voiceagent.llm.engine import GeneratedText
 from voiceagent.models.registry import resolve
 from voiceagent.resources import demo_agent_file

@@ -10,8 +10,7 @@ from tests.llm.sessions import session_of
 from voiceagent.conversation.history import Message
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.embedded.jobs import AHEAD_S, FIRST_PIECES, PIECE_S, Job, WorkerConversation
-from voiceagent.llm.embedded.options import EmbeddedOptions
-from voiceagent.llm.embedded.worker import EmbeddedWorker
+from voiceagent.llm.embedded.worker import EmbeddedOptions, EmbeddedWorker
 from voiceagent.llm.engine import Urgency
 from voiceagent.models.registry import resolve
 

@@ -14,7 +14,7 @@ from voiceagent.errors import EngineError
 from voiceagent.llm.servers import openai_session
 from voiceagent.llm.servers.fallback import FallbackEngine
 from voiceagent.llm.servers.openai import OpenAiEngine
-from voiceagent.llm.servers.openai_options import OpenAiOptions
+from voiceagent.llm.servers.openai_session import OpenAiOptions
 
 MESSAGES = (Message("system", "Be brief."), Message("user", "Call me back tomorrow"))
 TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}]

@@ -14,10 +14,8 @@ from tests.llm.sessions import session_of
 from tests.llm.telling import telling
 from tests.llm.test_embedded import SYSTEM, TOOLS, WEATHER, answer
 from voiceagent.conversation.history import Chunk, Message
-from voiceagent.llm.embedded.embedded import EmbeddedEngine
-from voiceagent.llm.embedded.options import EmbeddedOptions
-from voiceagent.llm.embedded.session import BUSY_JOBS
-from voiceagent.llm.embedded.worker import PREFILL_TOKENS
+from voiceagent.llm.embedded.embedded import BUSY_JOBS, EmbeddedEngine
+from voiceagent.llm.embedded.worker import PREFILL_TOKENS, EmbeddedOptions
 from voiceagent.llm.endings import ends_turn, told_share
 from voiceagent.llm.engine import GeneratedText
 from voiceagent.models.registry import resolve

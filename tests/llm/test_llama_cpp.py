@@ -16,7 +16,7 @@ from tests.real.models import published
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema
 from voiceagent.llm.servers.openai import OpenAiEngine
-from voiceagent.llm.servers.openai_options import OpenAiOptions
+from voiceagent.llm.servers.openai_session import OpenAiOptions
 from voiceagent.llm.servers.server_load import gauge
 from voiceagent.resources import bundled_models_dir
 

@@ -13,7 +13,7 @@ from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import ConfigError, EngineError
 from voiceagent.llm.engine import Generated, GeneratedText
 from voiceagent.llm.servers.openai import OpenAiEngine, create
-from voiceagent.llm.servers.openai_options import OpenAiOptions
+from voiceagent.llm.servers.openai_session import OpenAiOptions
 
 HELLO = (Message("user", "Hello."),)
 

@@ -17,7 +17,7 @@ from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.engine import Generated, GeneratedText, HistoryLimits, KvCapacity, LlmEngine, LlmSession, ToolSchema, Urgency
 from voiceagent.llm.servers.fallback import FallbackEngine
 from voiceagent.llm.servers.openai import OpenAiEngine
-from voiceagent.llm.servers.openai_options import OpenAiOptions
+from voiceagent.llm.servers.openai_session import OpenAiOptions
 from voiceagent.models.registry import resolve
 
 HELLO = (Message("user", "Hello."),)

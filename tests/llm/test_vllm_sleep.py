@@ -6,8 +6,7 @@ import asyncio
 
 import pytest
 
-from voiceagent.llm.servers.vllm import VllmEngine
-from voiceagent.llm.servers.vllm_options import VllmOptions
+from voiceagent.llm.servers.vllm import VllmEngine, VllmOptions
 from voiceagent.models.registry import resolve
 from voiceagent.server.http.run import EXIT_WITHIN_S
 

@@ -18,7 +18,7 @@ from tests.real.models import published
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.embedded.jobs import KvCache
-from voiceagent.llm.embedded.options import EmbeddedOptions
+from voiceagent.llm.embedded.worker import EmbeddedOptions
 from voiceagent.llm.engine import GeneratedText, ToolSchema
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -18,7 +18,7 @@ from tests.people.people import RATE_HZ, Recording, recordings
 from tests.real.models import published
 from voiceagent.evaluation.telephone_band import telephone_band
 from voiceagent.models.registry import profile
-from voiceagent.stt.loops import says_all_twice
+from voiceagent.stt.gates import says_all_twice
 from voiceagent.stt.stable import bare
 from voiceagent.stt.whisper import WhisperEngine, create
 from voiceagent.turn_taking.expected_value import ExpectedValue

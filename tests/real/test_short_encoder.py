@@ -19,8 +19,8 @@ from voiceagent.evaluation.check_speech import word_error_rate
 from voiceagent.evaluation.not_speech import not_speech
 from voiceagent.models.registry import profile
 from voiceagent.stt.decoder import SHORTEST_LIMIT_TOKENS, BatchDecoder
+from voiceagent.stt.gates import ends_in_a_loop
 from voiceagent.stt.hypothesis import DecodeWindow
-from voiceagent.stt.loops import ends_in_a_loop
 from voiceagent.stt.short_whisper import MAX_FRAMES, ShortWhisper
 from voiceagent.stt.stream import UtteranceTranscriber
 from voiceagent.stt.whisper import WhisperEngine, create

@@ -14,7 +14,7 @@ from tests.turn_judges.glides import GLIDES, Glide
 from voiceagent.conversation.history import Message
 from voiceagent.evaluation.check_lm import demo_tools
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
-from voiceagent.llm.embedded.options import EmbeddedOptions
+from voiceagent.llm.embedded.worker import EmbeddedOptions
 from voiceagent.turn_judges.judge import JudgedPause
 from voiceagent.turn_judges.meaning import Meaning
 from voiceagent.turn_judges.smart_turn import SmartTurn

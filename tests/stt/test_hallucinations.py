@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tests.speech import RATE_HZ, frames, said, silence
 from voiceagent.evaluation.espeak import Espeak
 from voiceagent.models.registry import profile, resolve
+from voiceagent.stt.engine import StreamOptions
 from voiceagent.stt.gates import GateLimits
-from voiceagent.stt.options import StreamOptions
 from voiceagent.stt.stream import FinalText, UtteranceTranscriber
 from voiceagent.stt.whisper import WhisperEngine, create
 from voiceagent.vad.detector import SpeechDetector

@@ -11,8 +11,8 @@ import pytest
 from tests.speech import said
 from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.decoder import BatchDecoder
+from voiceagent.stt.gates import ends_in_a_loop, says_all_twice
 from voiceagent.stt.hypothesis import DecodeWindow
-from voiceagent.stt.loops import ends_in_a_loop, says_all_twice
 from voiceagent.stt.short_whisper import ShortWhisper
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voiceagent.tts.loudness import Loudness
+from voiceagent.tts.piper import Loudness
 
 FULL = 32767
 

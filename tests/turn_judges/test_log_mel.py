@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.turn_judges.glides import GLIDES, PLACES, RATE_HZ, Glide
-from voiceagent.turn_judges.log_mel import FILTERS, FLOOR, FRAMES, HANN, HOP, MELS, SAMPLES, WINDOW, log_mel
+from voiceagent.turn_judges.smart_turn import FILTERS, FLOOR, FRAMES, HANN, HOP, MELS, SAMPLES, WINDOW, log_mel
 
 
 @pytest.mark.parametrize("glide", GLIDES)

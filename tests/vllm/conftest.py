@@ -10,7 +10,7 @@ import pytest
 from bench.vllm_server import VllmServer, installed, serving
 from tests.vllm.watch import Watch
 from voiceagent.llm.servers.openai import OpenAiEngine
-from voiceagent.llm.servers.openai_options import OpenAiOptions
+from voiceagent.llm.servers.openai_session import OpenAiOptions
 
 HERE = Path(__file__).parent
 

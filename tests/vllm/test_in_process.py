@@ -18,8 +18,7 @@ from voiceagent.errors import EngineError
 from voiceagent.evaluation.check_lm import demo_tools
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.engine import Generated, GeneratedText, Urgency
-from voiceagent.llm.servers.vllm import VllmEngine
-from voiceagent.llm.servers.vllm_options import VllmOptions
+from voiceagent.llm.servers.vllm import VllmEngine, VllmOptions
 from voiceagent.resources import bundled_models_dir
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

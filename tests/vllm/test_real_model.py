@@ -20,9 +20,8 @@ from tests.vllm.watch import HITS, QUERIES, RUNNING, Watch
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.llm.engine import Generated, GeneratedText, ToolSchema
 from voiceagent.llm.servers.openai import OpenAiEngine
-from voiceagent.llm.servers.openai_options import OpenAiOptions
-from voiceagent.llm.servers.vllm import VllmEngine
-from voiceagent.llm.servers.vllm_options import VllmOptions
+from voiceagent.llm.servers.openai_session import OpenAiOptions
+from voiceagent.llm.servers.vllm import VllmEngine, VllmOptions
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 MODEL = "smollm2-135m-tools-safetensors"

@@ -19,7 +19,7 @@ from voiceagent.llm.engine import Generated, GeneratedText
 from voiceagent.llm.servers import openai_session
 from voiceagent.llm.servers.chat_wire import wire_message
 from voiceagent.llm.servers.openai import OpenAiEngine
-from voiceagent.llm.servers.openai_options import OpenAiOptions
+from voiceagent.llm.servers.openai_session import OpenAiOptions
 from voiceagent.resources import bundled_models_dir
 
 SYSTEM = Message("system", "You are a friendly voice assistant. Answer in one or two short sentences.")

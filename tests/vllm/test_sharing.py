@@ -12,7 +12,7 @@ from tests.vllm.watch import HITS, QUERIES, WAITING, Watch
 from voiceagent.conversation.history import Message
 from voiceagent.llm.engine import KvCapacity, Urgency
 from voiceagent.llm.servers.openai import OpenAiEngine
-from voiceagent.llm.servers.openai_options import OpenAiOptions
+from voiceagent.llm.servers.openai_session import OpenAiOptions
 
 CROWD = 24
 

@@ -1,12 +1,22 @@
 """The words of a growing utterance that will not change any more, and the last hypothesis beyond them. Pure. Every hypothesis
 starts again at the utterance's first word, so it is first aligned with the stable words. Differences of case or punctuation, and
 a word more or less in the stable part, shift nothing. A policy decides which of the following words become stable next:
-`agreement.py`, `alignatt.py`."""
+`LocalAgreement`, `AlignAtt`.
+
+LocalAgreement-2: a growing utterance is decoded again and again, and the words on which two hypotheses in a row agree are
+stable (Macháček et al., arXiv 2307.14743). Pure. Case and punctuation may change without breaking agreement.
+
+AlignAtt: a word is stable when the model's attention places its end well before the end of the audio, because later audio
+cannot change it much (Papi et al., arXiv 2305.11408; for Whisper: Macháček & Polák, arXiv 2506.17077). Pure. One hypothesis is
+enough, so words are stable one decode sooner than by agreement. The price is an alignment with every decode, and the risk that a
+word becomes stable which the next hypothesis would have corrected."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+
+from voiceagent.stt.hypothesis import RecognisedWord
 
 SHIFT = 3
 CLOSING = ".,?!"
@@ -57,3 +67,33 @@ def _distance(left: Sequence[str], right: Sequence[str]) -> int:
         for j, theirs in enumerate(right, 1):
             previous, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, previous + (ours != theirs))
     return row[-1]
+
+
+class LocalAgreement(StableWords):
+    """Words that the previous hypothesis said too are stable, except a number at the end: its next digits are written into it."""
+
+    def _settled(self, words: Sequence[str], clear: int) -> int:
+        agreed = 0
+        for ours, theirs in zip(self.unstable, words, strict=False):
+            may_grow = agreed == len(words) - 1 and bare(theirs).isdigit()
+            if bare(ours) != bare(theirs) or may_grow:
+                break
+            agreed += 1
+        return agreed
+
+
+class AlignAtt(StableWords):
+    """Words that end well before the audio does are stable."""
+
+    def _settled(self, words: Sequence[str], clear: int) -> int:
+        return min(clear, len(words))
+
+
+def clear_of(words: Sequence[RecognisedWord], end_s: float) -> int:
+    """How many of the words, from the first on, end at `end_s` or before."""
+    count = 0
+    for word in words:
+        if word.end_s > end_s:
+            break
+        count += 1
+    return count

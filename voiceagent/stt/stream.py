@@ -14,14 +14,11 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from voiceagent.stt.agreement import LocalAgreement
-from voiceagent.stt.alignatt import AlignAtt, clear_of
 from voiceagent.stt.audio_window import AudioWindow
-from voiceagent.stt.engine import DecodeDropped, ExpectsValues, SttEngine
+from voiceagent.stt.engine import DecodeDropped, ExpectsValues, StreamOptions, SttEngine
 from voiceagent.stt.gates import rejection
 from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord
-from voiceagent.stt.options import StreamOptions
-from voiceagent.stt.stable import StableWords
+from voiceagent.stt.stable import AlignAtt, LocalAgreement, StableWords, clear_of
 from voiceagent.turn_taking.expected_value import ExpectedValue
 
 log = logging.getLogger(__name__)

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.settings_file import options_of
+from voiceagent.stt.engine import StreamOptions
 from voiceagent.stt.gates import rejection
 from voiceagent.stt.hypothesis import DecodeWindow, Hypothesis
-from voiceagent.stt.options import StreamOptions
 from voiceagent.stt.queue import DecodeQueue
 from voiceagent.turn_taking.expected_value import NOTHING, ExpectedValue
 from voiceagent.turn_taking.spoken_language import AUTO, nearest_code

@@ -4,17 +4,161 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import contextlib
+import time
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
 from pathlib import Path
 
-from voiceagent.errors import ConfigError
-from voiceagent.llm.chat.prompt import ChatPrompt
+from voiceagent.conversation.history import Message
+from voiceagent.errors import ConfigError, EngineError
+from voiceagent.llm.chat.call_prompt import CallPrompt
+from voiceagent.llm.chat.prompt import ChatPrompt, Detokenizer
 from voiceagent.llm.chat.tool_constraint import ToolConstraints
-from voiceagent.llm.embedded.options import EmbeddedOptions
-from voiceagent.llm.embedded.session import ENDING_S, EmbeddedSession, SharedModel
-from voiceagent.llm.embedded.worker import EmbeddedWorker
-from voiceagent.llm.engine import FULL_PROMPT, HistoryLimits, KvCapacity
+from voiceagent.llm.embedded.jobs import Ending, Forget, Job, WorkerConversation
+from voiceagent.llm.embedded.worker import EmbeddedOptions, EmbeddedWorker
+from voiceagent.llm.engine import FULL_PROMPT, Generated, GeneratedText, HistoryLimits, KvCapacity, Lull, ToolSchema, Urgency
+from voiceagent.llm.lulls import SignsOfLife, with_lulls
 from voiceagent.settings_file import options_of
+
+MAX_JOBS = 256
+BUSY_JOBS = 4
+"""From this many generations at a time on, they slow each other down noticeably."""
+HANGS_S = 3.0
+"""A token takes milliseconds. A worker that needs this long for one hangs."""
+LOOK_S = 0.5
+"""How often a session that waits for a token checks whether the worker hangs."""
+ENDING_S = 5.0
+"""How long to wait for the worker to forget a conversation, or to end."""
+
+
+@dataclass(slots=True)
+class SharedModel:
+    """What all sessions of an engine share."""
+
+    options: EmbeddedOptions
+    prompt: ChatPrompt
+    worker: EmbeddedWorker
+    constraints: ToolConstraints
+    jobs: int = 0
+    """How many jobs the sessions wait for now."""
+    closing: bool = False
+
+    @property
+    def load(self) -> float:
+        """See `LlmEngine.load`."""
+        return self.jobs / BUSY_JOBS
+
+
+class EmbeddedSession:
+    """Implements `LlmSession`."""
+
+    def __init__(self, model: SharedModel) -> None:
+        self._model = model
+        self.conversation = WorkerConversation()
+        self.prompt = CallPrompt(model.prompt, model.options.context_tokens - model.options.max_tokens)
+        self._closed = False
+
+    async def generate(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
+    ) -> AsyncGenerator[Generated, None]:
+        """See `LlmSession.generate`. A speculative generation is as urgent as a reply, because it mostly becomes one."""
+        if self._model.jobs >= MAX_JOBS:
+            raise EngineError(f"the language model is overloaded: {MAX_JOBS} generations wait; lower the number of calls")
+        answer = self._model.prompt.answer(messages, tools)
+        text, signs = Detokenizer(self._model.prompt), SignsOfLife()
+        job = Job(self.conversation, self._model.options.max_tokens, self._model.constraints.of(tools), urgency)
+        async with aclosing(with_lulls(self._tokens(job, messages, tools))) as tokens:
+            async for token in tokens:
+                if isinstance(token, Lull):
+                    yield token
+                    continue
+                for piece in answer.feed(text.add(token)):
+                    job.pieces += isinstance(piece, GeneratedText)
+                    yield piece
+                for sign in signs.more() if answer.silent else ():
+                    yield sign
+        for piece in [*answer.feed(text.finish()), *answer.finish()]:
+            yield piece
+
+    async def _tokens(self, job: Job, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> AsyncGenerator[int, None]:
+        """The answer's tokens."""
+        self._check_open()
+        self._model.jobs += 1
+        try:
+            job.ids = await self.prompt.ids_soon(messages, tools)
+            job.messages = messages
+            self._check_open()
+            self._model.worker.put(job)
+            while (token := await self._next(job)) is not None:
+                if isinstance(token, EngineError):
+                    raise token
+                yield token
+        finally:
+            job.cancelled = True
+            self._model.jobs -= 1
+
+    async def _next(self, job: Job) -> int | EngineError | None:
+        """The job's next token. Raises EngineError when the worker hangs."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_S):
+                    return await job.tokens.get()
+            since_s = self._model.worker.token_since_s
+            if since_s is not None and time.monotonic() - since_s > HANGS_S:
+                raise EngineError(f"the language model hangs at a token for over {HANGS_S:g} s; restart the server")
+
+    async def prefill(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
+        """See `LlmSession.prefill`. The template's text after the last message's words is also read, and rewound later."""
+        if self._model.load < 1:
+            reading = Job(self.conversation, 0, self._model.constraints.of(tools), Urgency.AHEAD)
+            async with aclosing(self._tokens(reading, messages, tools)) as tokens:
+                async for _ in tokens:
+                    pass
+
+    async def ending_chance(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
+        """See `LlmSession.ending_chance`. It takes one step after the prefilled tokens, and gives None if much would have to be
+        read first."""
+        if self._model.load >= 1 or not messages or not messages[-1].content:
+            return None
+        self._check_open()
+        self._model.jobs += 1
+        try:
+            ids = await self.prompt.open_ids_soon(messages, tools)
+            if not ids:
+                return None
+            self._check_open()
+            ending = Ending(self.conversation, ids)
+            self._model.worker.put(ending)
+            try:
+                async with asyncio.timeout(HANGS_S):
+                    return await ending.answer
+            except TimeoutError as error:
+                raise EngineError(f"the language model told of no ending within {HANGS_S:g} s") from error
+            finally:
+                ending.cancelled = True
+        finally:
+            self._model.jobs -= 1
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise EngineError("the call has ended")
+        if self._model.closing:  # the worker answers no more
+            raise EngineError("the language model was shut down")
+
+    async def close(self) -> None:
+        """See `LlmSession.close`."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._model.closing:
+            return
+        forget = Forget(self.conversation)
+        self._model.worker.put(forget)
+        with contextlib.suppress(TimeoutError):  # the worker hangs, and its generations have reported it
+            async with asyncio.timeout(ENDING_S):
+                await forget.done.wait()
 
 
 class EmbeddedEngine:

@@ -12,6 +12,8 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import msgspec
+
 from voiceagent.errors import EngineError, ModelError
 from voiceagent.llm.chat.prompt import ChatPrompt
 from voiceagent.llm.chat.tool_constraint import ToolConstraint
@@ -19,10 +21,30 @@ from voiceagent.llm.embedded import integer_products
 from voiceagent.llm.embedded.drafts import Drafts
 from voiceagent.llm.embedded.genai import Generator, LoadedModel
 from voiceagent.llm.embedded.jobs import Ending, Forget, Job, KvCache, WorkerConversation, without
-from voiceagent.llm.embedded.options import EmbeddedOptions
-from voiceagent.llm.embedded.recent_logits import RECENT
-from voiceagent.llm.embedded.steps import LONGEST_DRAFT, SHORTEST_STEP, GreedySteps, tells_recent
+from voiceagent.llm.embedded.steps import LONGEST_DRAFT, RECENT, SHORTEST_STEP, GreedySteps, tells_recent
 from voiceagent.llm.endings import ending_ids, ending_share
+
+
+class EmbeddedOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Options of a profile's `llm`."""
+
+    threads: int = 1
+    context_tokens: int = 2048
+    """Most tokens of prompt and reply together."""
+    long_history_tokens: int | None = None
+    """A conversation with more estimated tokens, without instructions and tools, is too long for the model. It is the default of
+    an agent's `llm.long_history_tokens`. None: the model needs no such limit."""
+    max_tokens: int = 200
+    temperature: float = 0.0
+    draft_tokens: int = LONGEST_DRAFT
+    """Most tokens drafted per step. Drafts need a model whose graph can check them, and `temperature` 0."""
+    max_sessions: int = 64
+    """How many calls' KV caches are kept. Beyond that the one unused for longest is freed."""
+    enable_thinking: bool | None = None
+    """Passed to the chat template if set."""
+    tool_format: str = ""
+    """The form of the model's tool calls, if its chat template does not show it."""
+
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from contextlib import aclosing
 
 from voiceagent.conversation.history import Message, ToolCall, estimated_tokens
 from voiceagent.errors import EngineError
-from voiceagent.llm.chat.left_out import LeftOut, after_instructions
+from voiceagent.llm.chat.call_prompt import LeftOut, after_instructions
 from voiceagent.llm.engine import (
     Generated,
     GeneratedText,

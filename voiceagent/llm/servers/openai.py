@@ -12,8 +12,7 @@ from voiceagent.addresses import check_address
 from voiceagent.errors import ConfigError
 from voiceagent.llm.chat.thoughts import BegunThoughts
 from voiceagent.llm.engine import HistoryLimits, KvCapacity
-from voiceagent.llm.servers.openai_options import OpenAiOptions
-from voiceagent.llm.servers.openai_session import OpenAiSession, Servers
+from voiceagent.llm.servers.openai_session import OpenAiOptions, OpenAiSession, Servers
 from voiceagent.llm.servers.replica import Replica
 from voiceagent.settings_file import options_of
 

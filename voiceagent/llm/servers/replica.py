@@ -23,8 +23,7 @@ from voiceagent.llm.endings import SPREAD_TOKENS
 from voiceagent.llm.engine import KvCapacity, ToolSchema, Urgency
 from voiceagent.llm.servers.chat_wire import Delta, read_delta, read_ending, wire_message, wire_tool
 from voiceagent.llm.servers.dialects import UNKNOWN, Server, server_of
-from voiceagent.llm.servers.kv_capacity import read_kv_capacity
-from voiceagent.llm.servers.server_load import ServerLoad
+from voiceagent.llm.servers.server_load import ServerLoad, read_kv_capacity
 from voiceagent.redaction import keep_secret, redacted
 
 MAX_CONNECTIONS = 512
