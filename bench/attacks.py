@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.attacks.figures import FILE_VARIABLE
-from voiceagent.evaluation.figures import Figure, at_most
+from voiceagent.evaluation.check import Figure, at_most
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -17,11 +17,10 @@ from voiceagent.audio.levels import VoicedSpan
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.errors import MediaError
+from voiceagent.evaluation.check import Figure, at_most
 from voiceagent.evaluation.espeak import Espeak
-from voiceagent.evaluation.figures import Figure, at_most
 from voiceagent.latency.budget_file import load_budgets
-from voiceagent.latency.comparison import compare
-from voiceagent.latency.percentiles import distribution
+from voiceagent.latency.budgets import compare, distribution
 from voiceagent.latency.spans import Stage
 from voiceagent.resources import default_budgets_file
 from voiceagent.store.turns import read_turns, turns_file

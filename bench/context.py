@@ -18,8 +18,8 @@ import msgspec
 from bench.long_talks import shortened
 from voiceagent.context.index import FolderIndex, index_file
 from voiceagent.conversation.history import Message
-from voiceagent.evaluation.figures import Figure, at_most
-from voiceagent.latency.percentiles import percentile
+from voiceagent.evaluation.check import Figure, at_most
+from voiceagent.latency.budgets import percentile
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.embedded.worker import EmbeddedOptions
 from voiceagent.llm.engine import ToolSchema

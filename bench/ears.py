@@ -15,8 +15,8 @@ from bench.stt.gated import Judged, of_sounds, of_speech, sounds
 from bench.stt.speech import Spoken
 from bench.stt.spelling import word_errors
 from bench.transcription import Run, stream_run
-from voiceagent.evaluation.figures import Figure, at_most
-from voiceagent.latency.percentiles import percentile
+from voiceagent.evaluation.check import Figure, at_most
+from voiceagent.latency.budgets import percentile
 from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.whisper import WhisperEngine, create
 

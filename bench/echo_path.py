@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voiceagent.audio import opus
-from voiceagent.audio.short_resampler import ShortResampler
+from voiceagent.audio.resample import ShortResampler
 from voiceagent.telephone.codec import PhoneDecoder, PhoneEncoder
 from voiceagent.telephone.messages import AudioFormat
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from bench.stt.encoders import PADDED, Heard, Padding, heard, load
 from bench.stt.everyday import Sentence, by_espeak, by_piper, by_telephone, sentences
 from bench.stt.speech import Spoken
-from voiceagent.evaluation.figures import Figure, at_most
-from voiceagent.latency.percentiles import percentile
+from voiceagent.evaluation.check import Figure, at_most
+from voiceagent.latency.budgets import percentile
 from voiceagent.models.registry import resolve
 from voiceagent.stt.short_whisper import ShortWhisper
 

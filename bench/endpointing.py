@@ -37,7 +37,7 @@ from models.train.turns.sweep import (
     rule_score,
     silences,
 )
-from voiceagent.evaluation.figures import Figure, at_least, at_most
+from voiceagent.evaluation.check import Figure, at_least, at_most
 from voiceagent.settings.agent import TurnSettings
 from voiceagent.turn_taking.endpoint_features import JUDGES, SURE, log_odds
 from voiceagent.turn_taking.endpoint_weights import ENDPOINTING_MANNERS

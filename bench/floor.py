@@ -16,10 +16,10 @@ from bench.virtual_call import RATE_HZ, Overlap, Pcm, Remembered, SpokenOver, ov
 from models.train.overlap_sounds import Sound, sounds, trimmed, with_hiss
 from voiceagent.engines import load_stt
 from voiceagent.evaluation import not_speech, sudden_sounds
+from voiceagent.evaluation.check import Figure, at_least, at_most
 from voiceagent.evaluation.check_speech import held_out
 from voiceagent.evaluation.espeak import Espeak
-from voiceagent.evaluation.figures import Figure, at_least, at_most
-from voiceagent.latency.percentiles import percentile
+from voiceagent.latency.budgets import percentile
 from voiceagent.models.registry import profile
 from voiceagent.settings.agent import TurnSettings
 from voiceagent.turn_taking.manners import MANNERS, Manners

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from bench.curve_plot import Axes, Curve, Point, plot
 from bench.virtual_call import FRAME_MS, Overlap
 from models.train.overlap_sounds import Sound
-from voiceagent.latency.percentiles import percentile
+from voiceagent.latency.budgets import percentile
 from voiceagent.settings.agent import TurnSettings
 from voiceagent.turn_taking.manners import MANNERS, Manners
 

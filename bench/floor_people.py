@@ -10,8 +10,8 @@ from bench.floor_curve import STOP_P50_MS, STOP_P95_MS
 from bench.virtual_call import RATE_HZ, Overlap, Remembered, SpokenOver, over_speech
 from tests.people.people import Recording, recordings
 from voiceagent.engines import load_stt
-from voiceagent.evaluation.figures import Figure, at_most
-from voiceagent.latency.percentiles import percentile
+from voiceagent.evaluation.check import Figure, at_most
+from voiceagent.latency.budgets import percentile
 from voiceagent.models.registry import profile
 
 PEOPLE_AUDIBLE_MS = 250.0

@@ -10,11 +10,11 @@ from importlib.resources import files
 
 import msgspec
 
-from voiceagent.evaluation.figures import Figure, at_most
+from voiceagent.evaluation.check import Figure, at_most
 from voiceagent.guard.checks import Guards, load_guards
 from voiceagent.guard.settings import GuardSettings, OutputRules
 from voiceagent.guard.window import OutputWindow, WindowCheck
-from voiceagent.latency.percentiles import percentile
+from voiceagent.latency.budgets import percentile
 
 CLAUSES = 20_000
 PHRASES = 200

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 
 from voiceagent import __version__
-from voiceagent.evaluation.figures import Figure
+from voiceagent.evaluation.check import Figure
 
 RESULTS_DIR = Path(__file__).resolve().parent / "results"
 PACKAGES = ("aiortc", "faster-whisper", "ctranslate2", "onnxruntime", "onnxruntime-genai", "piper-tts", "numpy")

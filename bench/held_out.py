@@ -20,8 +20,8 @@ from bench.server import running
 from bench.trial import ask, greeted
 from voiceagent.client.caller import Caller
 from voiceagent.errors import MediaError
-from voiceagent.evaluation.figures import Figure, at_least, at_most, plain
-from voiceagent.latency.percentiles import percentile
+from voiceagent.evaluation.check import Figure, at_least, at_most, plain
+from voiceagent.latency.budgets import percentile
 from voiceagent.latency.spans import Stage
 from voiceagent.store.turns import read_turns, turns_file
 

@@ -23,10 +23,10 @@ from voiceagent.audio.levels import dbfs
 from voiceagent.client.caller import AgentFrame, Caller
 from voiceagent.client.impairment import ImpairedRelay, Impairment
 from voiceagent.errors import MediaError
+from voiceagent.evaluation.check import Figure, at_least, at_most
 from voiceagent.evaluation.check_speech import held_out
 from voiceagent.evaluation.espeak import Espeak
-from voiceagent.evaluation.figures import Figure, at_least, at_most
-from voiceagent.latency.percentiles import distribution
+from voiceagent.latency.budgets import distribution
 
 SAID_RATE_HZ = 16_000
 INTERRUPTIONS = {0.0: 1000, 0.05: 1000}

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from voiceagent.call import Call
-from voiceagent.call.agent_parts import AgentParts
+from voiceagent.call.scope import AgentParts
 from voiceagent.capacity.settings import AdmissionSettings
 from voiceagent.conversation.events import SpokenWord
 from voiceagent.conversation.history import Message

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import psutil
 
 from voiceagent.errors import MediaError
-from voiceagent.evaluation.figures import Figure, at_most
+from voiceagent.evaluation.check import Figure, at_most
 
 CALLS = 20
 SECONDS = 60.0

@@ -15,10 +15,9 @@ from bench.noise_cost import ECHO, cost
 from bench.noise_material import PARTS, RATE_HZ, Float, Material, Noises, Pcm, caller, spoken
 from bench.virtual_call import Overlap
 from voiceagent.audio.voice_processing import VoiceProcessor
-from voiceagent.evaluation.check_speech import word_error_rate
-from voiceagent.evaluation.figures import Figure, at_least, at_most, plain
-from voiceagent.evaluation.telephone_band import telephone_band
-from voiceagent.latency.percentiles import percentile
+from voiceagent.evaluation.check import Figure, at_least, at_most, plain
+from voiceagent.evaluation.check_speech import telephone_band, word_error_rate
+from voiceagent.latency.budgets import percentile
 from voiceagent.media.audio_cleaner import NOTHING, AudioCleaning
 from voiceagent.models.registry import resolve
 from voiceagent.stt.whisper import WhisperEngine, create

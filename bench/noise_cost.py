@@ -10,8 +10,8 @@ import numpy as np
 
 from bench.noise_material import RATE_HZ
 from voiceagent.audio.voice_processing import VoiceProcessor
-from voiceagent.evaluation.figures import Figure, at_most, plain
-from voiceagent.latency.percentiles import percentile
+from voiceagent.evaluation.check import Figure, at_most, plain
+from voiceagent.latency.budgets import percentile
 from voiceagent.media.audio_cleaner import AudioCleaner, AudioCleaning
 
 ECHO = AudioCleaning(echo_cancellation=True)

@@ -15,7 +15,7 @@ from bench.stt.speech import RATE_HZ, Spoken
 from bench.stt.spelling import compared
 from bench.stt.streaming import Listener
 from tests.people.people import Recording, recordings
-from voiceagent.evaluation.figures import Figure, plain
+from voiceagent.evaluation.check import Figure, plain
 from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.engine import SttEngine
 from voiceagent.stt.short_whisper import ShortWhisper

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 import psutil
 
 from bench.synthesis import CLAUSES, SENTENCES, likeness_rows, spoken
-from voiceagent.evaluation.figures import Figure, at_most
-from voiceagent.latency.percentiles import percentile
+from voiceagent.evaluation.check import Figure, at_most
+from voiceagent.latency.budgets import percentile
 from voiceagent.models.registry import resolve
 from voiceagent.tts.piper import PiperEngine, PiperOptions
 

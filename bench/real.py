@@ -14,10 +14,9 @@ from bench.calls import INTERRUPTION, Measured, Speech, interrupt
 from bench.peers.comparison import LONG_ANSWERS, QUESTIONS
 from bench.quiet import quiet_machine
 from bench.server import Server, running
-from voiceagent.evaluation.figures import Figure, at_least, at_most, plain
+from voiceagent.evaluation.check import Figure, at_least, at_most, plain
 from voiceagent.latency.budget_file import load_budgets
-from voiceagent.latency.budgets import StageLimits
-from voiceagent.latency.percentiles import distribution, percentile
+from voiceagent.latency.budgets import StageLimits, distribution, percentile
 from voiceagent.latency.spans import Stage
 from voiceagent.resources import default_budgets_file
 

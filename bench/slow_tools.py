@@ -21,8 +21,8 @@ from bench.server import Server, running
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.errors import MediaError
-from voiceagent.evaluation.figures import Figure, at_least, at_most
-from voiceagent.latency.percentiles import distribution
+from voiceagent.evaluation.check import Figure, at_least, at_most
+from voiceagent.latency.budgets import distribution
 from voiceagent.resources import demo_agent_file
 
 KINDS = {

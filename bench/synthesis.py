@@ -21,8 +21,8 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from voiceagent.errors import ModelError
-from voiceagent.evaluation.figures import Figure, at_least, at_most
-from voiceagent.latency.percentiles import percentile
+from voiceagent.evaluation.check import Figure, at_least, at_most
+from voiceagent.latency.budgets import percentile
 from voiceagent.resources import bundled_models_dir
 from voiceagent.tts.chunks import ChunkedSentence, ChunkedVoice, signal_to_noise_db
 from voiceagent.tts.piper import PiperEngine, PiperOptions

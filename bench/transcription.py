@@ -22,9 +22,9 @@ from bench.stt.speech import RATE_HZ, Spoken, bundled_voice, held_out_voices, mo
 from bench.stt.streaming import Listener, Streamed
 from bench.stt.word_latency import Shown, word_latencies
 from voiceagent.evaluation import check_speech
+from voiceagent.evaluation.check import Figure, at_most
 from voiceagent.evaluation.check_speech import word_error_rate
-from voiceagent.evaluation.figures import Figure, at_most
-from voiceagent.latency.percentiles import percentile
+from voiceagent.latency.budgets import percentile
 from voiceagent.models.registry import profile, resolve
 from voiceagent.settings.agent import TurnSettings
 from voiceagent.stt.engine import Policy, StreamOptions

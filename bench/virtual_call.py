@@ -18,11 +18,9 @@ from numpy.typing import NDArray
 
 from voiceagent.audio import opus
 from voiceagent.audio.resample import resample
-from voiceagent.call.clock import CallClock
 from voiceagent.call.hearing import Hearing
 from voiceagent.call.rules import rules_of
-from voiceagent.call.scope import CallScope
-from voiceagent.call.tasks import CallTasks
+from voiceagent.call.scope import CallClock, CallScope, CallTasks
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.guard.checks import load_guards

@@ -22,9 +22,9 @@ from bench.vllm_load import LONG_REPLY, Watch, calls_at_once, cancellations, con
 from bench.vllm_server import CPU_ENVIRONMENT, VllmServer, installed, serving
 from bench.vllm_shapes import make_shape
 from voiceagent.errors import ConfigError
+from voiceagent.evaluation.check import Figure, at_most
 from voiceagent.evaluation.check_lm import demo_tools
-from voiceagent.evaluation.figures import Figure, at_most
-from voiceagent.latency.percentiles import percentile
+from voiceagent.latency.budgets import percentile
 from voiceagent.llm.engine import LlmEngine
 from voiceagent.llm.servers.vllm import VllmEngine, VllmOptions
 from voiceagent.models.registry import profile

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bench.answering.greetings import Greeting, greetings
-from voiceagent.evaluation.figures import Figure, at_least, at_most
-from voiceagent.latency.percentiles import percentile
+from voiceagent.evaluation.check import Figure, at_least, at_most
+from voiceagent.latency.budgets import percentile
 from voiceagent.models.registry import resolve
 from voiceagent.stt.whisper import WhisperEngine, create
 from voiceagent.telephone.features.answering_machine import AnsweringMachine, MachineVerdict

@@ -16,10 +16,9 @@ import msgspec
 
 from voiceagent.audio import g711
 from voiceagent.call import Call, memory
-from voiceagent.call.agent_parts import AgentParts
 from voiceagent.call.observer import CallObserver
 from voiceagent.call.rules import cramped, rules_of
-from voiceagent.call.scope import EngineName
+from voiceagent.call.scope import AgentParts, EngineName
 from voiceagent.context.sources import Sources
 from voiceagent.engines import Engines, load_engines
 from voiceagent.errors import ConfigError, EngineError, ModelError, ProtocolError
@@ -29,17 +28,15 @@ from voiceagent.latency.budgets import Budgets
 from voiceagent.llm.engine import HistoryLimits, check, no_tools
 from voiceagent.media.audio_cleaner import check_cleaning
 from voiceagent.media.leg import Leg
-from voiceagent.media.webrtc import first_call
+from voiceagent.media.webrtc import webrtc_leg
 from voiceagent.media.webrtc.ice import IceServers
 from voiceagent.media.webrtc.ports import MediaPorts
 from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg
 from voiceagent.models.choice import profile_of, registry_of
-from voiceagent.models.fitness import unfit
-from voiceagent.models.languages import foreign_models
+from voiceagent.models.fitness import foreign_models, unfit
 from voiceagent.private_files import keep_private
 from voiceagent.realtime.client_events import ClientEventError
-from voiceagent.realtime.noise_reduction import asked_with_offer
-from voiceagent.realtime.settings import MAX_INSTRUCTIONS_CHARACTERS
+from voiceagent.realtime.settings import MAX_INSTRUCTIONS_CHARACTERS, asked_with_offer
 from voiceagent.server.calls.admission import Admission
 from voiceagent.server.calls.calls import StartCall
 from voiceagent.server.http.app import Service
@@ -47,8 +44,7 @@ from voiceagent.server.http.problems import Problem
 from voiceagent.server.monitoring.about import about
 from voiceagent.server.monitoring.engine_health import EngineHealth, Probe, probes_of
 from voiceagent.server.monitoring.metrics import Metrics
-from voiceagent.server.monitoring.observers import Logged, Measured
-from voiceagent.server.monitoring.turn_log import TurnLog
+from voiceagent.server.monitoring.observers import Logged, Measured, TurnLog
 from voiceagent.settings.agent import AgentConfig, data_dir
 from voiceagent.store.event_log import EventLog, Origin, event_logs_dir
 from voiceagent.store.turns import TurnStore, turns_file
@@ -174,7 +170,7 @@ class AgentService:
             await recordings.open()
             await self._warm(probes := probes_of(engines, self.agent.instructions), metrics.health)
             await admission.learn(engines.llm.kv_capacity)
-            await asyncio.to_thread(first_call.prepare)
+            await asyncio.to_thread(webrtc_leg.prepare)
             await asyncio.to_thread(g711.prepare)
             await asyncio.to_thread(memory.collect_what_loading_left)
             pressure = admission.pressure

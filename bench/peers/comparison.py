@@ -34,8 +34,8 @@ from bench.quiet import quiet_machine
 from bench.stt.spelling import compared as same_spelling
 from bench.trial import Speech, ask, greeted, interrupt
 from voiceagent.errors import MediaError
-from voiceagent.evaluation.figures import Figure, at_least, at_most, plain
-from voiceagent.latency.percentiles import distribution
+from voiceagent.evaluation.check import Figure, at_least, at_most, plain
+from voiceagent.latency.budgets import distribution
 
 NOTES = """
 Calls were made to the three in turn, ten questions each, then four interrupted answers each, in an order that rotates; or, with

@@ -14,8 +14,8 @@ from bench.held_out import rows
 from bench.peers.comparison import LONG_ANSWERS, QUESTIONS, Tally, compared, of_one
 from bench.peers.contestants import OURS, Entry
 from bench.peers.environment import pipecat_version
-from voiceagent.evaluation.figures import Figure, at_most
-from voiceagent.latency.percentiles import distribution
+from voiceagent.evaluation.check import Figure, at_most
+from voiceagent.latency.budgets import distribution
 from voiceagent.models.registry import require
 
 PROFILE = "real-speech"

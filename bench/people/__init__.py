@@ -14,7 +14,7 @@ from bench.people.conversation import Found, converse
 from bench.people.figures import short_rows, turn_rows, write_turns
 from bench.people.material import Spoken, calls, even, short_utterances, turns
 from bench.quiet import quiet_machine
-from voiceagent.evaluation.figures import Figure, plain
+from voiceagent.evaluation.check import Figure, plain
 from voiceagent.models.registry import require
 
 __all__ = ["NOTES", "measure", "result_name"]

@@ -11,8 +11,8 @@ from typing import Any
 from bench.held_out import interval
 from bench.people.contestants import Contestant
 from bench.people.conversation import Found, Heard
-from voiceagent.evaluation.figures import Figure, at_least, at_most, plain
-from voiceagent.latency.percentiles import percentile
+from voiceagent.evaluation.check import Figure, at_least, at_most, plain
+from voiceagent.latency.budgets import percentile
 
 MOST_CUT_PERCENT = {"brisk": 17.0, "balanced": 11.0}
 P50_MS = {"brisk": 450.0, "balanced": 600.0}

@@ -16,9 +16,9 @@ from voiceagent.audio import g711
 from voiceagent.audio.key_tones import HIGH_HZ, LOW_HZ, is_key_tone
 from voiceagent.audio.levels import first_audible_sample
 from voiceagent.engines import load_tts
-from voiceagent.evaluation.figures import Figure, plain
-from voiceagent.evaluation.telephone_band import telephone_speech
-from voiceagent.latency.percentiles import percentile
+from voiceagent.evaluation.check import Figure, plain
+from voiceagent.evaluation.check_speech import telephone_speech
+from voiceagent.latency.budgets import percentile
 from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.whisper import WhisperEngine, create
 from voiceagent.telephone.codec import PhoneDecoder, PhoneEncoder

@@ -13,7 +13,7 @@ from pathlib import Path
 from bench.phone.line import all_ended, line
 from tests.telephone.sip_parts import HOST, phone
 from voiceagent.conversation import events as ev
-from voiceagent.evaluation.figures import Figure, at_least, at_most
+from voiceagent.evaluation.check import Figure, at_least, at_most
 from voiceagent.store.event_log import event_logs_dir, read_log
 
 NAMES = ("alice", "carol", "dave", "erin")

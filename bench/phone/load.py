@@ -16,8 +16,8 @@ from bench.phone.line import line
 from bench.phone.packets import Packets
 from bench.phone.rtp import RtpPhone
 from bench.phone.sipp import sipp_calls
-from voiceagent.evaluation.figures import Figure, at_least, at_most, plain
-from voiceagent.latency.percentiles import percentile
+from voiceagent.evaluation.check import Figure, at_least, at_most, plain
+from voiceagent.latency.budgets import percentile
 
 CALLS = 20
 SPEAKS_S = 20.0

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from voiceagent.audio import g711
 from voiceagent.audio.levels import VoicedTimeline
-from voiceagent.evaluation.telephone_band import telephone_speech
+from voiceagent.evaluation.check_speech import telephone_speech
 
 RATE_HZ = 8_000
 FRAME_MS = 20

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tests.telephone.peers import Peer
 from voiceagent.audio.levels import VoicedTimeline
 from voiceagent.audio.resample import resample
-from voiceagent.evaluation.telephone_band import TELEPHONE_HZ, telephone_speech
+from voiceagent.evaluation.check_speech import TELEPHONE_HZ, telephone_speech
 
 FRAME_MS = 20
 PATIENCE_S = 30.0

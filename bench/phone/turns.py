@@ -19,8 +19,8 @@ from bench.phone.stream import stream_call
 from bench.trial import QUIET_MS, Leg, Speech, Stop, Turn, ask, interrupt
 from voiceagent.client.caller import Caller
 from voiceagent.conversation import actions as act
-from voiceagent.evaluation.figures import Figure, at_least, at_most, plain
-from voiceagent.latency.percentiles import percentile
+from voiceagent.evaluation.check import Figure, at_least, at_most, plain
+from voiceagent.latency.budgets import percentile
 from voiceagent.store.event_log import event_logs_dir, read_log
 
 Ran = tuple[str, dict[str, object]]

@@ -18,7 +18,7 @@ from bench.starter.speech import Listener
 from bench.starter.talk import Answer, Talk
 from bench.starter.transcript import transcript
 from voiceagent.engines import grounded
-from voiceagent.evaluation.figures import Figure, at_least
+from voiceagent.evaluation.check import Figure, at_least
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
 from voiceagent.llm.embedded.worker import EmbeddedOptions
 from voiceagent.llm.engine import LlmEngine, LlmSession

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bench.stt.shapes import END_OF_TEXT, MEL_BANDS, SHAPES, START, random_whisper
 from bench.stt.speech import Spoken
 from bench.stt.streaming import Listener
-from voiceagent.evaluation.figures import Figure
+from voiceagent.evaluation.check import Figure
 from voiceagent.stt.hypothesis import DecodeWindow, Hypothesis
 from voiceagent.stt.whisper import WhisperEngine
 

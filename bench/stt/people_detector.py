@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from bench.stt.everyday import by_telephone
 from bench.stt.speech import RATE_HZ, Spoken
 from tests.people.people import Recording, recordings
-from voiceagent.evaluation.figures import Figure, plain
+from voiceagent.evaluation.check import Figure, plain
 from voiceagent.vad.detector import FRAME_SAMPLES, SpeechDetector, SpeechOnset
 
 LEAD_MS, END_MS, STEP_MS, FRAME_MS = 500.0, 700.0, 10, 20.0

@@ -30,8 +30,7 @@ from models.train.adapter_base import Base
 from models.train.adapter_integers import in_integers
 from models.train.adapter_prompt import TEMPLATE
 from voiceagent.llm.embedded.steps import RECENT, RECENT_TOKENS
-from voiceagent.models.block_quantization import BLOCK
-from voiceagent.models.gguf_with_adapter import GRAPH, WEIGHTS
+from voiceagent.models.gguf_with_adapter import BLOCK, GRAPH, WEIGHTS
 
 PAGE_BYTES = 4096
 """Each weight begins on a page, so that a file that is mapped into memory can be used as it lies."""

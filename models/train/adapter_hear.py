@@ -31,7 +31,7 @@ from models.train.tools.hearing import heard
 from models.train.tools.played import played
 from models.train.tools.talk import Message
 from voiceagent.audio.resample import resample
-from voiceagent.evaluation.telephone_band import telephone_band
+from voiceagent.evaluation.check_speech import telephone_band
 from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.stream import UtteranceTranscriber
 from voiceagent.stt.whisper import WhisperEngine, WhisperOptions

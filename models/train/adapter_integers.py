@@ -15,7 +15,7 @@ import onnx.numpy_helper
 from numpy.typing import NDArray
 from onnx import helper
 
-from voiceagent.models.block_quantization import ROW_SCALES, ROWS
+from voiceagent.models.gguf_with_adapter import ROW_SCALES, ROWS
 
 AXIS = "/rows/axis"
 STEP, ZERO = "/rows/step", "/rows/zero"

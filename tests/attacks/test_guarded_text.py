@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from tests.attacks.figures import at_most, hold
 from tests.attacks.loop_time import LIMIT_MS, loop_time
 from voiceagent.guard.checks import Checks, admit
-from voiceagent.guard.numbers import PhoneNumbers
-from voiceagent.guard.phone_candidates import candidates
+from voiceagent.guard.numbers import PhoneNumbers, candidates
 from voiceagent.guard.settings import GuardRules
 from voiceagent.realtime.client_events import MAX_TEXT_CHARACTERS
 

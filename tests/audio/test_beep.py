@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from voiceagent.audio.beep import RATE_HZ, Beep, BeepDetector
+from voiceagent.evaluation.check_speech import telephone_band
 from voiceagent.evaluation.espeak import Espeak
 from voiceagent.evaluation.not_speech import coloured_noise
-from voiceagent.evaluation.telephone_band import telephone_band
 
 KEYS = {"1": (697, 1209), "5": (770, 1336), "9": (852, 1477), "0": (941, 1336), "#": (941, 1477)}
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.speech import frames, noise, said, silence, tone
 from voiceagent.audio.key_tones import HIGH_HZ, LOW_HZ, is_key_tone
-from voiceagent.evaluation.telephone_band import telephone_speech
+from voiceagent.evaluation.check_speech import telephone_speech
 from voiceagent.telephone.codec import PhoneDecoder, PhoneEncoder
 from voiceagent.telephone.messages import AudioFormat, Encoding
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voiceagent.audio.short_resampler import ShortResampler
+from voiceagent.audio.resample import ShortResampler
 from voiceagent.errors import MediaError
 
 RATES = [(8_000, 16_000), (24_000, 8_000), (24_000, 16_000), (16_000, 16_000), (24_000, 24_000), (24_000, 48_000)]

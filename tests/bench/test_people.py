@@ -14,7 +14,7 @@ from bench.people.material import BROWSER, TELEPHONE, TURNS_A_CALL, Spoken, call
 from tests.people.people import RATE_HZ, recordings
 from tests.server_process import running_server
 from voiceagent.client.caller import Caller
-from voiceagent.evaluation.figures import Figure
+from voiceagent.evaluation.check import Figure
 
 PATIENT = Contestant("voiceagent, patient", "", Caller, "patient")
 BALANCED = Contestant("voiceagent, balanced", "", Caller, "balanced")

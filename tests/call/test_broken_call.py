@@ -9,7 +9,7 @@ import pytest
 
 from tests.server.conftest import SilentLeg
 from voiceagent.call import Call
-from voiceagent.call.agent_parts import AgentParts
+from voiceagent.call.scope import AgentParts
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.state import Phase
 from voiceagent.engines import Engines

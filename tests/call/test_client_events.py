@@ -12,7 +12,7 @@ import pytest
 from tests.call.test_broken_call import IdleEngine
 from tests.server.conftest import SilentLeg
 from voiceagent.call import Call
-from voiceagent.call.agent_parts import AgentParts
+from voiceagent.call.scope import AgentParts
 from voiceagent.engines import Engines
 from voiceagent.guard.checks import load_guards
 from voiceagent.guard.settings import GuardSettings

@@ -11,10 +11,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from voiceagent.call.clock import CallClock
-from voiceagent.call.scope import CallScope
+from voiceagent.call.scope import CallClock, CallScope, CallTasks
 from voiceagent.call.speaking import FAILED, Speaking
-from voiceagent.call.tasks import CallTasks
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.errors import EngineError

@@ -14,10 +14,8 @@ from tests.people.muffled import muffled
 from tests.people.people import recordings
 from tests.speech import frames, said
 from tests.speech import silence as quiet
-from voiceagent.call.clock import CallClock
 from voiceagent.call.hearing import OVERLAP_MS, Hearing
-from voiceagent.call.scope import CallScope
-from voiceagent.call.tasks import CallTasks
+from voiceagent.call.scope import CallClock, CallScope, CallTasks
 from voiceagent.conversation import events as ev
 from voiceagent.errors import EngineError
 from voiceagent.guard.checks import load_guards

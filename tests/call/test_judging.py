@@ -13,11 +13,9 @@ import numpy as np
 import pytest
 
 from tests.call.test_hearing import HeldRecogniser
-from voiceagent.call.clock import CallClock
 from voiceagent.call.hearing import Hearing
 from voiceagent.call.judging import Judging
-from voiceagent.call.scope import CallScope
-from voiceagent.call.tasks import CallTasks
+from voiceagent.call.scope import CallClock, CallScope, CallTasks
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Message

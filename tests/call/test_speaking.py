@@ -8,10 +8,8 @@ from collections.abc import AsyncGenerator
 import numpy as np
 import pytest
 
-from voiceagent.call.clock import CallClock
-from voiceagent.call.scope import CallScope
+from voiceagent.call.scope import CallClock, CallScope, CallTasks
 from voiceagent.call.speaking import KEPT_MS, MAX_TRIMMED_MS, Speaking
-from voiceagent.call.tasks import CallTasks
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.media.playout import RATE_HZ, Playout

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from voiceagent.call.tasks import CallTasks
+from voiceagent.call.scope import CallTasks
 
 
 async def test_an_owner_is_cancelled_with_its_parts_except_for_those_that_are_spared() -> None:

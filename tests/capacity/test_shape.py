@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from voiceagent.capacity.models import find_model, known_models
-from voiceagent.capacity.shape import kv_bits, read_shape
+from voiceagent.capacity.shape import find_model, known_models, kv_bits, read_shape
 from voiceagent.errors import ConfigError
 from voiceagent.resources import bundled_models_dir
 

@@ -8,7 +8,7 @@ import pytest
 from tests.cli.conftest import Outcome
 from tests.models.hub import REVISION, Hub, running
 from voiceagent.cli import models as models_command
-from voiceagent.evaluation.figures import at_least, at_most
+from voiceagent.evaluation.check import at_least, at_most
 from voiceagent.models import registry as registry_module
 from voiceagent.models.model import Model, ModelFile
 from voiceagent.models.registry import Registry

@@ -7,7 +7,7 @@ import io
 import msgspec
 from rich.console import Console
 
-from voiceagent.cli.waterfall import waterfall
+from voiceagent.cli.call_report import waterfall
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.spans import Span, Stage, TurnReport
 from voiceagent.latency.wait import Wait, WaitCause, WaitInterval, split

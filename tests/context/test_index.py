@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voiceagent.context.documents import PIECE_WORDS, pieces
-from voiceagent.context.index import FORMAT, MAX_DOCUMENT_BYTES, FolderIndex
-from voiceagent.context.terms import MAX_TERMS, terms
+from voiceagent.context.index import FORMAT, MAX_DOCUMENT_BYTES, MAX_TERMS, FolderIndex, terms
 from voiceagent.errors import ConfigError
 
 HOTEL = """# Hotel Aurora

@@ -16,7 +16,7 @@ BOUNDARIES = {
     "voiceagent/media/webrtc/ice_hooks.py": "asyncio's addresses",
     "voiceagent/media/webrtc/transport_hooks.py": "aiortc's private fields",
     "voiceagent/models/gguf_weights.py": "gguf's values",
-    "voiceagent/models/made_files.py": "numpy, whose arithmetic has types for known elements only",
+    "voiceagent/models/makers.py": "numpy, whose arithmetic has types for known elements only",
     "voiceagent/plugins.py": "functions of other packages",
     "voiceagent/server/http/connection.py": "aiohttp's options",
     "voiceagent/tools/plain_schema.py": "a client's pattern, which `re` checks",

@@ -17,7 +17,7 @@ from voiceagent.agent_service import AgentService
 from voiceagent.doctor import examine
 from voiceagent.doctor.finding import Finding, Settings
 from voiceagent.models.choice import profile_of, registry_of
-from voiceagent.models.languages import foreign_models
+from voiceagent.models.fitness import foreign_models
 from voiceagent.server.monitoring.about import about
 from voiceagent.settings.agent import load_agent
 

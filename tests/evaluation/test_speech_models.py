@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from voiceagent.errors import ModelError
-from voiceagent.evaluation.check_speech import Listener, held_out, measure_voice, normalised, word_error_rate
+from voiceagent.evaluation.check_speech import Listener, held_out, measure_voice, normalised, telephone_band, word_error_rate
 from voiceagent.evaluation.espeak import Espeak, EspeakError
 from voiceagent.evaluation.not_speech import KINDS, not_speech
-from voiceagent.evaluation.telephone_band import telephone_band
 from voiceagent.models.registry import resolve
 from voiceagent.stt.short_whisper import content_frames, frames_to_encode
 

@@ -13,8 +13,7 @@ import pytest
 
 from voiceagent import plugins
 from voiceagent.errors import ConfigError
-from voiceagent.guard.checks import Checks, admit
-from voiceagent.guard.plugins import load_guard
+from voiceagent.guard.checks import Checks, admit, load_guard
 from voiceagent.guard.settings import GuardRules, PluginSettings
 from voiceagent.guard.verdict import ALLOWED, Verdict
 from voiceagent.settings.agent import load_agent

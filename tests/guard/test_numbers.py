@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voiceagent.guard.digits import runs
-from voiceagent.guard.numbers import CardNumbers, PhoneNumbers, is_card, luhn
+from voiceagent.guard.numbers import CardNumbers, PhoneNumbers, is_card, luhn, runs
 from voiceagent.guard.steps import at_once
 
 VISA = "4111111111111111"

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voiceagent.latency.percentiles import distribution, percentile
+from voiceagent.latency.budgets import distribution, percentile
 
 durations_ms = st.lists(st.floats(0, 1e6, allow_nan=False), min_size=1, max_size=200)
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from gguf import GGUFWriter
 
-from voiceagent.models.adapter import read_safetensors
 from voiceagent.models.gguf_weights import LAYER
-from voiceagent.models.made_files import Array
+from voiceagent.models.gguf_with_adapter import read_safetensors
+from voiceagent.models.makers import Array
 
 PYTHON = os.environ.get("LLAMA_CPP", "")
 HEADS = {"attn_q": 9, "attn_k": 3}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from voiceagent.media.audio_allowance import BURST_S, PATIENCE_S, audio_meter
+from voiceagent.media.audio_receiver import BURST_S, PATIENCE_S, audio_meter
 
 FRAME_S = 0.02
 

@@ -22,9 +22,15 @@ from voiceagent.client.caller import Caller
 from voiceagent.errors import ConfigError
 from voiceagent.latency.spans import LegKind
 from voiceagent.media import audio_cleaner
-from voiceagent.media.audio_cleaner import AudioCleaner, AudioCleaning, check_cleaning
-from voiceagent.media.caller_clock import MAX_LATE_MS, WATCHED_FRAMES, CallerClock
-from voiceagent.media.echo_reference import EchoReference
+from voiceagent.media.audio_cleaner import (
+    MAX_LATE_MS,
+    WATCHED_FRAMES,
+    AudioCleaner,
+    AudioCleaning,
+    CallerClock,
+    EchoReference,
+    check_cleaning,
+)
 from voiceagent.media.inbound_frames import InboundFrames
 from voiceagent.media.webrtc.ports import MediaSettings
 from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg

@@ -10,7 +10,7 @@ import asyncio, sys
 from tests.attacks.loop_time import loop_time
 from tests.media.conftest import MediaServer
 from voiceagent.client.caller import Caller
-from voiceagent.media.webrtc.first_call import prepare
+from voiceagent.media.webrtc.webrtc_leg import prepare
 
 async def call(server):
     with loop_time() as loop:

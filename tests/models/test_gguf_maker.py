@@ -14,12 +14,9 @@ import pytest
 from onnx import TensorProto, helper
 
 from voiceagent.models import gguf_with_adapter_safetensors as hugging_face
-from voiceagent.models.adapter import Adapter, read_safetensors
-from voiceagent.models.block_quantization import in_8_bits, in_rows
 from voiceagent.models.gguf_weights import GgufFile
-from voiceagent.models.gguf_with_adapter import BUNDLED, WEIGHTS, make
-from voiceagent.models.made_files import Array
-from voiceagent.models.makers import Maker
+from voiceagent.models.gguf_with_adapter import BUNDLED, WEIGHTS, Adapter, in_8_bits, in_rows, make, read_safetensors
+from voiceagent.models.makers import Array, Maker
 
 SIZE, HEADS, WIDE, WORDS, POSITIONS = 64, 2, 96, 10, 16
 RANDOM = np.random.default_rng(7)

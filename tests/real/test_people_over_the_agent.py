@@ -12,7 +12,7 @@ from bench.virtual_call import RATE_HZ, Overlap, Remembered, SpokenOver, over_sp
 from tests.people.people import Recording, recordings
 from tests.real.conftest import PROFILE
 from voiceagent.engines import load_stt
-from voiceagent.latency.percentiles import percentile
+from voiceagent.latency.budgets import percentile
 from voiceagent.models.registry import profile
 
 AUDIBLE_MS = 250.0

@@ -16,7 +16,7 @@ from bench.stt.spelling import compared, word_errors
 from bench.stt.streaming import Listener
 from tests.people.people import RATE_HZ, Recording, recordings
 from tests.real.models import published
-from voiceagent.evaluation.telephone_band import telephone_band
+from voiceagent.evaluation.check_speech import telephone_band
 from voiceagent.models.registry import profile
 from voiceagent.stt.gates import says_all_twice
 from voiceagent.stt.stable import bare

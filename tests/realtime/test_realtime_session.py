@@ -13,8 +13,8 @@ from voiceagent.conversation import actions
 from voiceagent.conversation.events import ReplyCancelled, ReplyRequested, TextReceived
 from voiceagent.errors import ProtocolError
 from voiceagent.latency.spans import Span, Stage, TurnReport
-from voiceagent.realtime.noise_reduction import NoiseReduction
 from voiceagent.realtime.session import FOLLOW_UP_MS, EventOutcome, RealtimeSession
+from voiceagent.realtime.settings import NoiseReduction
 
 
 @pytest.fixture

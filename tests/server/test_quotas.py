@@ -7,8 +7,7 @@ import asyncio
 import pytest
 
 from voiceagent.capacity.settings import QuotaSettings
-from voiceagent.server.calls.clients import Client
-from voiceagent.server.calls.quotas import Place, Quotas
+from voiceagent.server.calls.quotas import Client, Place, Quotas
 from voiceagent.server.http.problems import Problem
 
 ONE, OTHER = Client("key 1"), Client("key 2")

@@ -11,7 +11,7 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation.events import CallStarted
 from voiceagent.latency.budgets import Miss
 from voiceagent.latency.spans import Stage, TurnReport
-from voiceagent.server.monitoring.turn_log import TurnLog
+from voiceagent.server.monitoring.observers import TurnLog
 
 HEARD = "The secret word is swordfish."
 

@@ -11,7 +11,7 @@ import pytest
 from tests.llm.faulty_server import FaultyServer, faulty_server
 from tests.server.conftest import SilentLeg
 from voiceagent.call import Call
-from voiceagent.call.agent_parts import AgentParts
+from voiceagent.call.scope import AgentParts
 from voiceagent.engines import Engines
 from voiceagent.errors import EngineError
 from voiceagent.guard.checks import load_guards

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voiceagent.text_normalization.ipa import IPA_BEGIN, IPA_END
+from voiceagent.text_normalization.marks import IPA_BEGIN, IPA_END
 from voiceagent.text_normalization.reading import Reading
 
 ENGLISH = Reading()

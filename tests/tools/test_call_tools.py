@@ -11,8 +11,8 @@ import pytest
 from voiceagent.errors import ProtocolError
 from voiceagent.tools import tool
 from voiceagent.tools.call_tools import MAX_AT_CLIENT, MAX_CLIENT_TOOLS, CallTools
-from voiceagent.tools.policy import ToolPolicy
 from voiceagent.tools.runner import MAX_RUNNING
+from voiceagent.tools.tool import ToolPolicy
 from voiceagent.tools.toolset import UNKNOWN, ToolSet
 
 PAINT = {

@@ -8,7 +8,7 @@ import pytest
 
 from voiceagent.errors import ConfigError
 from voiceagent.tools import ToolError, tool
-from voiceagent.tools.policy import ToolPolicy
+from voiceagent.tools.tool import ToolPolicy
 
 
 @tool(effect="idempotent")

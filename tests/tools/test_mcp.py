@@ -22,8 +22,8 @@ from mcp.client import Client
 from tests.tools.log_watch import LogWatch
 from voiceagent.errors import ConfigError
 from voiceagent.tools import tool
-from voiceagent.tools.policy import ToolPolicy
 from voiceagent.tools.settings import McpSettings, RuleSettings, ToolEntry
+from voiceagent.tools.tool import ToolPolicy
 from voiceagent.tools.toolset import ToolSet
 
 ROOT = Path(__file__).resolve().parents[2]

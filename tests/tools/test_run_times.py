@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from voiceagent.tools.run_times import RunTimes
+from voiceagent.tools.runner import RunTimes
 
 
 def test_how_long_a_tool_takes_follows_its_latest_runs() -> None:

@@ -12,9 +12,8 @@ import pytest
 
 from voiceagent.errors import ConfigError
 from voiceagent.tools import ToolError, tool
-from voiceagent.tools.policy import Effect, ToolPolicy
 from voiceagent.tools.runner import MAX_RUNNING
-from voiceagent.tools.tool import Tool
+from voiceagent.tools.tool import Effect, Tool, ToolPolicy
 from voiceagent.tools.toolset import ToolSet
 
 

@@ -13,8 +13,8 @@ from aiohttp import web
 
 from voiceagent.errors import ConfigError
 from voiceagent.settings.agent import load_agent
-from voiceagent.tools.policy import ToolPolicy
 from voiceagent.tools.settings import ToolEntry, WebhookSettings
+from voiceagent.tools.tool import ToolPolicy
 from voiceagent.tools.toolset import ToolSet
 
 PARAMETERS = {

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tests.speech import frames, noise, said, silence, tone
 from voiceagent.audio import g711
-from voiceagent.evaluation.telephone_band import telephone_speech
+from voiceagent.evaluation.check_speech import telephone_speech
 from voiceagent.telephone.codec import PhoneDecoder
 from voiceagent.telephone.messages import AudioFormat
 from voiceagent.vad.detector import DetectorOptions, SpeechDetector, SpeechOnset, SpeechProgress

@@ -8,10 +8,9 @@ import aiohttp
 
 from bench.vllm_server import BLOCK_TOKENS, CONTEXT_TOKENS, CPU_ENVIRONMENT, VllmServer
 from voiceagent.capacity.accelerators import Accelerator
-from voiceagent.capacity.models import find_model
 from voiceagent.capacity.plan import Behaviour, Machine, SpeechCost, plan
 from voiceagent.capacity.settings import AdmissionSettings
-from voiceagent.capacity.shape import kv_bits
+from voiceagent.capacity.shape import find_model, kv_bits
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.llm.servers.openai import OpenAiEngine
 from voiceagent.resources import bundled_models_dir, default_budgets_file

@@ -12,16 +12,13 @@ from contextlib import AsyncExitStack
 from typing import assert_never
 
 from voiceagent.call import cleaning
-from voiceagent.call.agent_parts import AgentParts
-from voiceagent.call.clock import CallClock
 from voiceagent.call.hearing import Hearing, refusal_of
 from voiceagent.call.judging import Judging
 from voiceagent.call.memory import release_freed_memory
 from voiceagent.call.observer import CallObserver, Observers
 from voiceagent.call.rules import rules_of
-from voiceagent.call.scope import CallScope
+from voiceagent.call.scope import AgentParts, CallClock, CallScope, CallTasks
 from voiceagent.call.speaking import Speaking
-from voiceagent.call.tasks import CallTasks
 from voiceagent.call.thinking import Thinking, Wording, lookup_owner, owner
 from voiceagent.context.retrieval import Retrieval
 from voiceagent.conversation import actions as act

@@ -13,7 +13,7 @@ from voiceagent.audio.limiter import Limiter
 from voiceagent.latency.spans import LegKind
 from voiceagent.media.audio_cleaner import NOT_INSTALLED
 from voiceagent.media.leg import Leg
-from voiceagent.realtime.noise_reduction import NoiseReduction
+from voiceagent.realtime.settings import NoiseReduction
 from voiceagent.settings.agent import AgentConfig
 
 

@@ -1,14 +1,94 @@
-"""What every part of a call needs: the call's id, its clock, its tasks, and a way to post events."""
+"""What every part of a call needs: the call's id, its clock, its tasks, and a way to post events.
+
+The tasks of a call, by owner. An owner may have parts: "reply 3/call 1" is a part of "reply 3". The tasks of a
+reply end with the reply. All tasks end with the call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import time
+from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass
 from typing import Literal
 
-from voiceagent.call.clock import CallClock
-from voiceagent.call.tasks import CallTasks
+from voiceagent.context.sources import Sources
 from voiceagent.conversation.events import Event
+from voiceagent.engines import Engines
+from voiceagent.guard.checks import Guards
+from voiceagent.latency.budgets import Budgets
+from voiceagent.settings.agent import AgentConfig
+from voiceagent.tts.spoken_voice import AgentSpeech
+
+NO_SOURCES = Sources()
+
+
+def no_pressure() -> float:
+    """The default load of the server: none."""
+    return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class AgentParts:
+    """One per agent. A call may have settings of its own (`replace`)."""
+
+    agent: AgentConfig
+    engines: Engines
+    guards: Guards
+    speech: AgentSpeech
+    budgets: Budgets
+    sources: Sources = NO_SOURCES
+    pressure: Callable[[], float] = no_pressure
+    """How busy the server is apart from the language model; 1 is full."""
+
+
+class CallClock:
+    """Made when the call begins."""
+
+    def __init__(self) -> None:
+        self._began_ms = time.monotonic() * 1000.0
+
+    def now_ms(self) -> float:
+        """The time now."""
+        return time.monotonic() * 1000.0 - self._began_ms
+
+    def at_ms(self, monotonic_ms: float) -> float:
+        """Convert a time of `time.monotonic`, in milliseconds, to the call's clock."""
+        return monotonic_ms - self._began_ms
+
+
+class CallTasks:
+    """Starts tasks in the call's task group. The tasks of one owner can be cancelled together."""
+
+    def __init__(self, group: asyncio.TaskGroup) -> None:
+        self._group = group
+        self._owned: dict[str, set[asyncio.Task[None]]] = {}
+
+    def start(self, owner: str, work: Coroutine[object, None, None]) -> asyncio.Task[None]:
+        """Run `work` until it ends, its owner is cancelled, or the call ends."""
+        task = self._group.create_task(work, name=owner)
+        self._owned.setdefault(owner, set()).add(task)
+        task.add_done_callback(lambda done: self._forget(owner, done))
+        return task
+
+    def _forget(self, owner: str, task: asyncio.Task[None]) -> None:
+        tasks = self._owned.get(owner)
+        if tasks is not None:
+            tasks.discard(task)
+            if not tasks:
+                del self._owned[owner]
+
+    def cancel(self, owner: str, spared: Collection[str] = ()) -> None:
+        """Cancel the running tasks of the owner and its parts, except for the spared parts."""
+        for name in self._owned.keys() - spared:
+            if name == owner or name.startswith(f"{owner}/"):
+                for task in tuple(self._owned[name]):
+                    task.cancel()
+
+    def cancel_all(self) -> None:
+        """Cancel all tasks."""
+        for owner in tuple(self._owned):
+            self.cancel(owner)
+
 
 EngineName = Literal["llm", "stt", "tts"]
 

@@ -24,6 +24,17 @@ from voiceagent.errors import ConfigError
 from voiceagent.latency.budgets import StageLimits
 from voiceagent.latency.spans import Stage
 
+SPEECH_COSTS = {
+    "micro-whisper": 0.0164,
+    "whisper-small.en": 0.777,
+    "micro-voice": 0.0025,
+    "piper-ljspeech": 0.08,
+}
+"""Costs by model. Recognition streams, with a decode every 180 ms (bench/results/transcription.md; small.en on random weights of
+its shape). A published voice has the `medium` shape and says nineteen words (bench/results/synthesis.md). The bundled voice was
+timed by hand."""
+
+
 BANDWIDTH_REACHED = 0.7
 """Share of a data sheet's memory bandwidth that is reached; 60 to 80 % is common for decoding."""
 COMPUTE_REACHED = 0.5

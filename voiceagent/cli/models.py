@@ -15,8 +15,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.table import Table
 
 from voiceagent.cli.tables import fits, plain_table, show
-from voiceagent.evaluation.check import CHECKS, check
-from voiceagent.evaluation.figures import Figure
+from voiceagent.evaluation.check import CHECKS, Figure, check
 from voiceagent.models.choice import STARTER
 from voiceagent.models.model import Kind, Model, Source
 from voiceagent.models.registry import Registry, registry, size_text, with_own

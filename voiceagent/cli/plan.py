@@ -10,11 +10,9 @@ from pathlib import Path
 import click
 
 from voiceagent.capacity.accelerators import Accelerator, accelerator, accelerators
-from voiceagent.capacity.models import FoundModel, find_model, known_models
-from voiceagent.capacity.plan import Behaviour, CapacityPlan, Machine, SpeechCost, check_behaviour
+from voiceagent.capacity.plan import SPEECH_COSTS, Behaviour, CapacityPlan, Machine, SpeechCost, check_behaviour
 from voiceagent.capacity.plan import plan as make_plan
-from voiceagent.capacity.shape import WEIGHT_BITS
-from voiceagent.capacity.speech import SPEECH_COSTS
+from voiceagent.capacity.shape import WEIGHT_BITS, FoundModel, find_model, known_models
 from voiceagent.cli.tables import plain_table, show
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.models.profile import Profile

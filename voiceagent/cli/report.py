@@ -11,7 +11,7 @@ from rich.table import Table
 
 from voiceagent.cli.tables import plain_table, show
 from voiceagent.latency.budget_file import load_budgets
-from voiceagent.latency.comparison import StageComparison, compare
+from voiceagent.latency.budgets import StageComparison, compare
 from voiceagent.latency.spans import LegKind, TurnReport
 from voiceagent.latency.wait import Wait, WaitCause
 from voiceagent.resources import default_budgets_file

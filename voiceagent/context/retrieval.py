@@ -8,8 +8,8 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 
+from voiceagent.context.index import terms
 from voiceagent.context.sources import LimitedSource, Sources
-from voiceagent.context.terms import terms
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Chunk
 

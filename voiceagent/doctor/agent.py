@@ -19,8 +19,7 @@ from voiceagent.llm.engine import LlmEngine, check
 from voiceagent.media.audio_cleaner import check_cleaning
 from voiceagent.media.webrtc.ice import IceServers
 from voiceagent.models.choice import profile_of
-from voiceagent.models.fitness import unfit
-from voiceagent.models.languages import foreign_models
+from voiceagent.models.fitness import foreign_models, unfit
 from voiceagent.models.registry import size_text
 from voiceagent.resources import default_budgets_file, demo_agent_file
 from voiceagent.settings.agent import models_cache_dir

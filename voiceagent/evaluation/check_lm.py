@@ -15,7 +15,7 @@ import msgspec
 
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
-from voiceagent.evaluation.figures import Figure, at_least, at_most
+from voiceagent.evaluation.check import Figure, at_least, at_most
 from voiceagent.grounding.english import ENGLISH
 from voiceagent.grounding.said import Said
 from voiceagent.grounding.said import check as check_arguments

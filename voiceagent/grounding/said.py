@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from voiceagent.conversation.history import Message, read_arguments
-from voiceagent.grounding.choices import choices, is_given, was_chosen
+from voiceagent.grounding.choices import choices, is_given, nearest, was_chosen
 from voiceagent.grounding.clock import Clock, clocks, one_clock
 from voiceagent.grounding.language import GroundingWords
-from voiceagent.grounding.nearest import nearest
 from voiceagent.grounding.words import Word, words_of
 from voiceagent.json_types import JsonObject
 

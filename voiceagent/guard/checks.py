@@ -5,16 +5,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import isawaitable
 
-from voiceagent.guard.plugins import load_guard
 from voiceagent.guard.rules import RuleGuard
 from voiceagent.guard.settings import GuardRules, GuardSettings, PluginSettings
 from voiceagent.guard.steps import in_moments
 from voiceagent.guard.verdict import ALLOWED, Guard, Verdict
+from voiceagent.plugins import load_plugin
 from voiceagent.turn_taking.languages import language
+
+OURS = {"nemo": "voiceagent.guard.nemo"}
+
+
+def load_guard(name: str, options: Mapping[str, object], base_dir: str) -> Guard:
+    """The guard that an agent names. Raises ConfigError, which names the installed guards, or says why it cannot be loaded."""
+    guard: Guard = load_plugin("guard", name, "guard", OURS)(options, base_dir)
+    return guard
+
 
 log = logging.getLogger(__name__)
 

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from voiceagent.errors import ConfigError
@@ -71,3 +72,62 @@ def check_turn(report: TurnReport, budgets: Budgets) -> tuple[Miss, ...]:
     measured = report.durations_ms()
     worst = {stage: max(measured[stage]) for stage in Stage if stage in measured}
     return tuple(Miss(stage, ms, limits[stage].p95_ms) for stage, ms in worst.items() if ms > limits[stage].p95_ms)
+
+
+def percentile(values: Sequence[float], percent: float) -> float:
+    """The smallest of `values` that at least `percent` (0..100) of them do not exceed: the nearest-rank definition, whose
+    every value really occurred. The p99 of few turns is the worst of them. Raises ValueError when there are none."""
+    if not values:
+        raise ValueError("a percentile of no values does not exist")
+    if not 0 <= percent <= 100:
+        raise ValueError(f"percent is {percent}, expected 0 to 100")
+    rank = math.ceil(percent * len(values) / 100)
+    return sorted(values)[max(rank, 1) - 1]
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """The three percentiles that budgets limit."""
+
+    count: int
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+
+
+def distribution(values_ms: Sequence[float]) -> Distribution:
+    """Summarise durations. Raises ValueError when there are none."""
+    return Distribution(len(values_ms), percentile(values_ms, 50), percentile(values_ms, 95), percentile(values_ms, 99))
+
+
+@dataclass(frozen=True, slots=True)
+class StageComparison:
+    """One stage over all turns. `measured` is None when no turn had it."""
+
+    stage: Stage
+    measured: Distribution | None
+    limits: StageLimits
+
+    @property
+    def over(self) -> tuple[str, ...]:
+        """The percentiles that exceed their limit."""
+        if self.measured is None:
+            return ()
+        pairs = (
+            ("p50", self.measured.p50_ms, self.limits.p50_ms),
+            ("p95", self.measured.p95_ms, self.limits.p95_ms),
+            ("p99", self.measured.p99_ms, self.limits.p99_ms),
+        )
+        return tuple(name for name, measured_ms, limit_ms in pairs if measured_ms > limit_ms)
+
+
+def compare(reports: Iterable[TurnReport], limits: Mapping[Stage, StageLimits]) -> tuple[StageComparison, ...]:
+    """Compare turns of one profile with its limits; one entry per stage, in the order of `Stage`."""
+    measured_ms: dict[Stage, list[float]] = {}
+    for report in reports:
+        for stage, durations_ms in report.durations_ms().items():
+            measured_ms.setdefault(stage, []).extend(durations_ms)
+    return tuple(
+        StageComparison(stage, distribution(measured_ms[stage]) if stage in measured_ms else None, limits[stage])
+        for stage in Stage
+    )

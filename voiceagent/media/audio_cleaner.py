@@ -5,6 +5,7 @@ that comes in is cleaned by what was played at its time. Where this fails, the a
 from __future__ import annotations
 
 import logging
+from collections import deque
 
 import msgspec
 import numpy as np
@@ -13,8 +14,85 @@ from numpy.typing import NDArray
 from voiceagent.audio.echo_evidence import EchoEvidence
 from voiceagent.audio.voice_processing import EXTRA, PACKAGE, VoiceProcessor, is_installed, load
 from voiceagent.errors import ConfigError
-from voiceagent.media.caller_clock import CallerClock
-from voiceagent.media.echo_reference import EchoReference
+from voiceagent.media.playout import FRAME_SAMPLES, RATE_HZ
+
+KEPT_SAMPLES = RATE_HZ
+"""1 s: what was played is asked for when the caller's audio of that time has come, which is at most so much later."""
+SAMPLES_PER_MS = RATE_HZ // 1000
+
+
+class EchoReference:
+    """Audio that a leg plays to its caller, by the time at which it is played: an echo canceller takes it out of what comes back.
+    Mono 24 kHz; times are milliseconds of `time.monotonic`. Pure."""
+
+    def __init__(self) -> None:
+        self._played: deque[tuple[int, NDArray[np.int16]]] = deque()
+        """Frames and their first samples, counted from the clock's zero."""
+
+    def __len__(self) -> int:
+        return len(self._played)
+
+    def put(self, pcm: NDArray[np.int16], at_ms: float) -> None:
+        """A frame begins to be played at `at_ms`, shape (480,)."""
+        start = round(at_ms * SAMPLES_PER_MS)
+        self._played.append((start, pcm))
+        while self._played[0][0] < start - KEPT_SAMPLES:
+            self._played.popleft()
+
+    def forget_from(self, at_ms: float) -> None:
+        """What was to be played from then on is not."""
+        end = round(at_ms * SAMPLES_PER_MS)
+        while self._played and self._played[-1][0] >= end:
+            self._played.pop()
+        if self._played:
+            start, pcm = self._played[-1]
+            self._played[-1] = start, pcm[: end - start]
+
+    def until(self, at_ms: float) -> NDArray[np.int16]:
+        """The 20 ms that ended at `at_ms`, shape (480,); silence where nothing was played."""
+        end = round(at_ms * SAMPLES_PER_MS)
+        start = end - FRAME_SAMPLES
+        heard = np.zeros(FRAME_SAMPLES, np.int16)
+        for at, pcm in self._played:
+            if start - len(pcm) < at < end:
+                first, last = max(at, start), min(at + len(pcm), end)
+                heard[first - start : last - start] = pcm[first - at : last - at]
+        return heard
+
+
+FRAME_MS = 20.0
+MARGIN_MS = 5.0
+"""A frame that comes early moves the line by so much more, so that the next ones do not move it again."""
+WATCHED_FRAMES = 100
+MAX_LATE_MS = 40.0
+"""When all frames that are watched (2 s) came later than that, the line moves: the caller's clock is slow, or audio was lost."""
+
+PAUSE_MS = 1000.0
+"""A frame that comes later follows a pause, in which nobody was heard: the line goes on from it. What was played so long ago is
+not known any more (`KEPT_SAMPLES`)."""
+
+
+class CallerClock:
+    """Computes when the frames of 20 ms of one stream would have come without jitter: packets come late and in bursts, but speech
+    goes on evenly. Pure."""
+
+    def __init__(self) -> None:
+        self._line_ms: float | None = None
+        self._late_ms: deque[float] = deque(maxlen=WATCHED_FRAMES)
+
+    def next(self, received_ms: float) -> float:
+        """When the next frame would have come on a network that delays all alike, no later than it was received."""
+        line_ms = received_ms - MARGIN_MS if self._line_ms is None else self._line_ms + FRAME_MS
+        if line_ms > received_ms or received_ms - line_ms > PAUSE_MS:
+            line_ms = received_ms - MARGIN_MS
+            self._late_ms.clear()
+        self._late_ms.append(received_ms - line_ms)
+        if len(self._late_ms) == WATCHED_FRAMES and min(self._late_ms) > MAX_LATE_MS:
+            line_ms += min(self._late_ms) - MARGIN_MS
+            self._late_ms.clear()
+        self._line_ms = line_ms
+        return line_ms
+
 
 log = logging.getLogger(__name__)
 

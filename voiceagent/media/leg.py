@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from voiceagent.json_types import JsonObject
 from voiceagent.latency.spans import LegKind
 from voiceagent.media.audio_cleaner import AudioCleaner
 from voiceagent.media.playout import Playout
@@ -71,3 +72,48 @@ class Leg(Protocol):
     async def close(self) -> None:
         """End the connection and free its sockets and tasks. May be called twice."""
         ...
+
+
+class LegWrapper:
+    """Forwards everything to another leg. Subclasses change what passes between that leg and its call."""
+
+    def __init__(self, leg: Leg) -> None:
+        self.kind = leg.kind
+        self.playout = leg.playout
+        self.cleaner = leg.cleaner
+        self._leg = leg
+
+    def frames(self) -> AsyncIterator[InboundFrame]:
+        """See `Leg`."""
+        return self._leg.frames()
+
+    def client_events(self) -> AsyncIterator[str]:
+        """See `Leg`."""
+        return self._leg.client_events()
+
+    def send_event(self, event: JsonObject) -> None:
+        """See `Leg`."""
+        self._leg.send_event(event)
+
+    @property
+    def end_reason(self) -> str:
+        """See `Leg`."""
+        return self._leg.end_reason
+
+    @property
+    def counters(self) -> Mapping[str, int]:
+        """See `Leg`."""
+        return self._leg.counters
+
+    @property
+    def drops(self) -> Mapping[str, int]:
+        """See `Leg`."""
+        return self._leg.drops
+
+    async def wait_connected(self) -> bool:
+        """See `Leg`."""
+        return await self._leg.wait_connected()
+
+    async def close(self) -> None:
+        """See `Leg`."""
+        await self._leg.close()

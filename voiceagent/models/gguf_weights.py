@@ -12,7 +12,7 @@ import numpy as np
 from gguf import GGUFReader
 from gguf.quants import dequantize
 
-from voiceagent.models.made_files import Array
+from voiceagent.models.makers import Array
 
 LAYER = {
     "attn_norm": "input_layernorm",

@@ -8,17 +8,94 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import onnx
 
-from voiceagent.models.adapter import Adapter
-from voiceagent.models.block_quantization import ROW_SCALES, ROWS, in_8_bits, in_rows
 from voiceagent.models.gguf_weights import GgufFile
-from voiceagent.models.made_files import Array
-from voiceagent.models.makers import Progress
+from voiceagent.models.makers import Array, Progress
+
+BLOCK = 32
+ROWS, ROW_SCALES = "weight_rows", "weight_row_scales"
+"""The names of the two arrays of in_rows in a graph."""
+
+
+def in_rows(weight: Array) -> tuple[Array, Array]:
+    """Weights [rows, columns] as (int8 [columns, rows], float32 scales [rows]), as onnxruntime's MatMulIntegerToFloat reads them
+    (its docs/ContribOperators.md). Every machine gets the same bytes, because all arithmetic is element by element."""
+    values = weight.astype(np.float32)
+    scales = _scales(values)
+    steps = np.clip(np.rint(values / _without_zero(scales)[:, None]), -127, 127)
+    return np.ascontiguousarray(steps.astype(np.int8).T), scales
+
+
+def in_8_bits(weight: Array) -> tuple[Array, Array]:
+    """Weights [rows, columns] as (uint8 [rows, blocks, 32], float32 scales [rows, blocks]), with 128 for 0, as onnxruntime's
+    MatMulNBits and GatherBlockQuantized read them. Every machine gets the same bytes. (With 4 bits a model of 135 million
+    parameters chooses another word in half of all places.)"""
+    rows, columns = weight.shape
+    blocks = weight.reshape(rows, columns // BLOCK, BLOCK).astype(np.float32)
+    scales = _scales(blocks)
+    steps = np.clip(np.rint(blocks / _without_zero(scales)[..., None]), -127, 127)
+    return (steps + 128).astype(np.uint8), scales
+
+
+def _scales(values: Array) -> Array:
+    scales: Array = (np.abs(values).max(-1) / np.float32(127)).astype(np.float32)
+    return scales
+
+
+def _without_zero(scales: Array) -> Array:
+    return np.where(scales == 0, np.float32(1), scales)
+
+
+_PREFIX = "base_model.model."
+_TYPES: dict[str, np.dtype[np.generic]] = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2")}
+
+
+class Adapter:
+    """A LoRA adapter (Hu et al. 2021) in the files of Hugging Face's PEFT, `adapter_config.json` and `adapter_model.safetensors`,
+    which vLLM loads too: two narrow matrices for each weight that it changes, weight + alpha / rank * B A."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises OSError, ValueError, KeyError for files that are no adapter."""
+        config = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
+        self._factor = np.float32(config["lora_alpha"] / config["r"])
+        self._tensors = read_safetensors(folder / "adapter_model.safetensors")
+
+    def merged(self, name: str, weight: Array) -> Array:
+        """The weight of that name (`model.layers.0.mlp.up_proj.weight`), float32 [rows, columns], with its change. The change is
+        added rank by rank, because a matrix product would differ in its last bits from machine to machine."""
+        stem = _PREFIX + name.removesuffix(".weight")
+        down, up = self._tensors.get(f"{stem}.lora_A.weight"), self._tensors.get(f"{stem}.lora_B.weight")
+        if down is None or up is None:
+            return weight
+        change = np.zeros(weight.shape, np.float32)
+        for rank in range(down.shape[0]):
+            change += up[:, rank, None].astype(np.float32) * down[rank].astype(np.float32)
+        found: Array = weight + change * self._factor
+        return found
+
+
+def read_safetensors(path: Path) -> dict[str, Array]:
+    """All tensors of a file: eight bytes of length, a JSON header, the data (huggingface/safetensors, README). Raises OSError,
+    ValueError, KeyError."""
+    data = path.read_bytes()
+    (length,) = struct.unpack("<Q", data[:8])
+    header = json.loads(data[8 : 8 + length])
+    header.pop("__metadata__", None)
+    found: dict[str, Array] = {}
+    for name, entry in header.items():
+        start, end = entry["data_offsets"]
+        if end - start != math.prod(entry["shape"]) * _TYPES[entry["dtype"]].itemsize or 8 + length + end > len(data):
+            raise ValueError(f"{path.name}: {name} does not have the size of its shape")
+        values = np.frombuffer(data, _TYPES[entry["dtype"]], math.prod(entry["shape"]), 8 + length + start)
+        found[name] = values.reshape(entry["shape"])
+    return found
+
 
 BUNDLED = "smollm2-tools"
 GRAPH, WEIGHTS = "model.onnx", "model.onnx.data"

@@ -12,11 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from voiceagent.models.adapter import Adapter
 from voiceagent.models.gguf_weights import GgufFile
-from voiceagent.models.gguf_with_adapter import BUNDLED, tokenizer
-from voiceagent.models.made_files import Array
-from voiceagent.models.makers import Progress
+from voiceagent.models.gguf_with_adapter import BUNDLED, Adapter, tokenizer
+from voiceagent.models.makers import Array, Progress
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 AS_THEY_ARE = ("chat_template.jinja", "tokenizer_config.json")

@@ -10,6 +10,13 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+"""Weights: float32 unless said otherwise. The type of the elements is open, because packed weights are whole numbers."""
+
 
 Progress = Callable[[str, int, int], None]
 """Called with (file or package, bytes that are there, its size) as a pull goes on."""

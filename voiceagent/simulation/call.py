@@ -17,8 +17,7 @@ from voiceagent.conversation.state import Phase
 from voiceagent.simulation.playout import FRAME_MS, WORD_MS, VirtualClause
 from voiceagent.simulation.script import HAS_EFFECTS, LOOKS_UP, ScriptedTurn, ScriptedUtterance, script
 from voiceagent.simulation.tally import Tally
-from voiceagent.simulation.timed_call import TimedCall
-from voiceagent.simulation.virtual_call import Record
+from voiceagent.simulation.virtual_call import Record, TimedCall
 from voiceagent.turn_taking.language import bare_words
 from voiceagent.turn_taking.overlap import EARLY_ANSWER_WORDS
 from voiceagent.turn_taking.pause import Prosody

@@ -20,7 +20,8 @@ NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class StreamOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The options of one call's streaming transcription."""
+    """How an utterance is windowed, and when its words count as stable. These options belong to a model: a profile sets them as
+    `stream` among the options of its recogniser."""
 
     policy: Policy = "agreement"
     """Which words of a partial are stable: those that two decodes in a row agree on (`agreement`), or those that end clear of the

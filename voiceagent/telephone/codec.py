@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from voiceagent.audio import g711
 from voiceagent.audio.jitter_buffer import CLOCK_HZ
-from voiceagent.audio.short_resampler import ShortResampler
+from voiceagent.audio.resample import ShortResampler
 from voiceagent.telephone.messages import AudioFormat, Encoding
 
 LONGEST_MS = 1000

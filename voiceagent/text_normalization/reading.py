@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from voiceagent.text_normalization.exactly import exactly
 from voiceagent.text_normalization.forms import OPEN, english_forms
-from voiceagent.text_normalization.ipa import IPA_BEGIN, IPA_END
+from voiceagent.text_normalization.marks import IPA_BEGIN, IPA_END
 
 MOST_CHARACTERS = 1800
 """The most characters of a spoken clause. No voice takes more; a longer clause is left as it is written."""

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from voiceagent.errors import ProtocolError
 from voiceagent.json_types import JsonObject
 from voiceagent.tools.arguments import ArgumentSchema
-from voiceagent.tools.outcome import ToolOutcome
 from voiceagent.tools.plain_schema import Room
-from voiceagent.tools.policy import ToolPolicy
+from voiceagent.tools.runner import ToolOutcome
 from voiceagent.tools.threads import Threads
-from voiceagent.tools.tool import NAME, Tool, ToolError
+from voiceagent.tools.tool import NAME, Tool, ToolError, ToolPolicy
 from voiceagent.tools.toolset import ToolSet
 
 MAX_CLIENT_TOOLS = 32

@@ -20,17 +20,37 @@ from mcp_types import Tool as McpToolDescription
 from voiceagent import __version__
 from voiceagent.errors import ConfigError
 from voiceagent.tools.arguments import ArgumentSchema
-from voiceagent.tools.headers import checked_url, headers_from, variables_from
-from voiceagent.tools.mcp_result import read_result
 from voiceagent.tools.mcp_transport import CONNECT_TIMEOUT_S, address, program, watched
 from voiceagent.tools.plain_schema import Room
-from voiceagent.tools.policy import Effect, check_policy
-from voiceagent.tools.settings import McpSettings, RuleSettings
+from voiceagent.tools.settings import McpSettings, RuleSettings, checked_url, headers_from, variables_from
 from voiceagent.tools.threads import Threads
-from voiceagent.tools.tool import MAX_TOOLS, NAME, Tool, ToolError, ToolSource
+from voiceagent.tools.tool import MAX_TOOLS, NAME, Effect, Tool, ToolError, ToolSource, check_policy
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
+import json
+
+from mcp_types import CallToolResult, TextContent
+
+MAX_PROBLEM_CHARACTERS = 300
+
+
+def read_result(tool: str, result: CallToolResult) -> object:
+    """The structured result if there is one; else the text, read as JSON where it is JSON. Pictures and sounds cannot be said and
+    are left out. Raises ToolError when the server says that the tool failed."""
+    text = "\n".join(block.text for block in result.content if isinstance(block, TextContent)).strip()
+    if result.is_error:
+        why = text.removeprefix(f"Error executing tool {tool}: ")
+        raise ToolError(why[:MAX_PROBLEM_CHARACTERS] or f"The tool {tool} failed.")
+    if result.structured_content is not None:
+        return result.structured_content
+    if result.content and not text:
+        raise ToolError(f"The tool {tool} answered with what cannot be said.")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
 
 log = logging.getLogger(__name__)
 

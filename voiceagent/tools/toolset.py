@@ -13,13 +13,10 @@ from voiceagent.errors import ConfigError
 from voiceagent.json_types import JsonObject
 from voiceagent.redaction import redacted
 from voiceagent.tools.loading import load_tools
-from voiceagent.tools.outcome import ToolOutcome, failed
-from voiceagent.tools.policy import ToolPolicy
-from voiceagent.tools.run_times import RunTimes
-from voiceagent.tools.runner import ToolRunner
+from voiceagent.tools.runner import RunTimes, ToolOutcome, ToolRunner, failed
 from voiceagent.tools.settings import ToolEntry
 from voiceagent.tools.shapes import shapes
-from voiceagent.tools.tool import MAX_TOOLS, Tool, ToolSource
+from voiceagent.tools.tool import MAX_TOOLS, Tool, ToolPolicy, ToolSource
 from voiceagent.tools.webhook import WebhookSource
 from voiceagent.turn_taking.patience import ValueShape
 

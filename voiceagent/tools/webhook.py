@@ -8,11 +8,9 @@ import httpx2
 
 from voiceagent.errors import ConfigError
 from voiceagent.tools.arguments import ArgumentSchema
-from voiceagent.tools.headers import checked_url, headers_from
-from voiceagent.tools.policy import check_policy
-from voiceagent.tools.settings import WebhookSettings
+from voiceagent.tools.settings import WebhookSettings, checked_url, headers_from
 from voiceagent.tools.threads import Threads
-from voiceagent.tools.tool import NAME, Tool, ToolError, ToolSource
+from voiceagent.tools.tool import NAME, Tool, ToolError, ToolSource, check_policy
 
 MAX_ANSWER_BYTES = 262_144
 MAX_REDIRECTS = 3

@@ -23,7 +23,7 @@ from voiceagent.conversation.events import SpokenWord
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.json_types import JsonObject
 from voiceagent.settings_file import options_of
-from voiceagent.text_normalization.ipa import IPA_BEGIN, IPA_END
+from voiceagent.text_normalization.marks import IPA_BEGIN, IPA_END
 from voiceagent.tts.engine import SpeechChunk
 from voiceagent.tts.voice import Inputs, load_voice
 from voiceagent.tts.words import ClausePlan, groups_of, phoneme_ends, places_of, sounds
@@ -37,7 +37,9 @@ KNEE_AT_MOST = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Loudness:
-    """`gain` brings a voice's ordinary peaks to `peak`, as a part of full scale. Louder moments are compressed, never clipped."""
+    """Brings a voice's ordinary peaks to `peak`, as a part of full scale, by one `gain`, which is set when the voice is loaded.
+    Louder moments are compressed, never clipped. No chunk or sentence is scaled by its own peak, so chunks join, and a reply does
+    not change its loudness between sentences."""
 
     gain: float
     peak: float

@@ -1,7 +1,6 @@
 """Which part of a clause's phonemes belongs to which word. espeak-ng phonemises whole sentences: it spells numbers out into
-several words and runs others together. So words and phoneme groups are matched by length, in order. Pure.
-
-When each word of a sentence is spoken, from how long its phoneme ids last. Pure."""
+several words and runs others together. So words and phoneme groups are matched by length, in order. Pure. Also computes when each
+word of a sentence is spoken, from how long its phoneme ids last."""
 
 from __future__ import annotations
 

@@ -33,7 +33,10 @@ FILTERS: NDArray[np.float64] = np.asarray(FeatureExtractor.get_mel_filters(RATE_
 
 
 def log_mel(audio: NDArray[np.int16]) -> NDArray[np.float32]:
-    """The features of mono 16 kHz audio; only the last 8 s count; shape (80, 800)."""
+    """Whisper's log-mel spectrogram of the last 8 s of mono 16 kHz audio, shape (80, 800), as Smart Turn was trained on it. The
+    wave is padded in front and brought to mean 0 and variance 1; then come 400-sample Hann windows every 160 samples, 80 Slaney
+    mels, and the logarithm, cut 8 decades below its peak (transformers, `WhisperFeatureExtractor` with `do_normalize`). The
+    padding has one value everywhere, so one of its windows stands for all."""
     heard = audio[-SAMPLES:]
     padding = SAMPLES - len(heard)
     wave = np.zeros(SAMPLES, np.float32)

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from voiceagent.turn_taking.abbreviations import Abbreviations
-from voiceagent.turn_taking.handover_words import HandoverWords
-from voiceagent.turn_taking.phone_words import PhoneWords
+from voiceagent.turn_taking.phone_words import HandoverWords, PhoneWords
 
 WordClass = Literal["filler", "joiner", "determiner", "preposition", "auxiliary", "pronoun", "verb"]
 """A closed class of words with which a sentence hardly ever ends."""

@@ -1,5 +1,7 @@
 """What a telephone needs of a language: what answering machines say, and what the language model is told of a phone's tools.
-Data; a language's file holds it. Pure."""
+Data; a language's file holds it. Pure.
+
+What an agent says when it hands a caller over to a colleague, in one language. Data; a language's file holds it. Pure."""
 
 from __future__ import annotations
 
@@ -42,3 +44,23 @@ class PhoneWords:
     """Put in front of what is known of the caller in the language model's instructions."""
     person: PersonWords = field(default_factory=PersonWords)
     """How callers ask for a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class HandoverWords:
+    """Of one language."""
+
+    connecting: str = ""
+    """To the caller, before they wait."""
+    opening: str = ""
+    """To the colleague, when they answer."""
+    ask: str = ""
+    """Has the language model write what follows the opening."""
+    unknown: str = ""
+    """What follows it where the language model failed."""
+    press: str = ""
+    """Asks the colleague for the key that takes the call; `{key}` stands for it."""
+    gone: str = ""
+    """To the colleague, when the caller has hung up before both were joined."""
+    joined: str = ""
+    """To both, before the agent leaves."""

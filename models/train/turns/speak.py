@@ -22,8 +22,8 @@ from models.train.stt_corpus import SAMPLE_RATE_HZ, Clip, Label
 from models.train.stt_speak import HELD_OUT_VARIANTS, Speaker, Units, spoken_words, trained_variants, unit_spans
 from models.train.turns.lengthen import lengthened
 from models.train.turns.patterns import Part
+from voiceagent.evaluation.check_speech import telephone_band
 from voiceagent.evaluation.espeak import Espeak
-from voiceagent.evaluation.telephone_band import telephone_band
 
 Line: TypeAlias = Literal["wide", "telephone"]
 WORDS_PER_MINUTE = {"slow": 140, "usual": 175, "fast": 215}

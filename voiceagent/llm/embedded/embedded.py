@@ -52,7 +52,8 @@ class SharedModel:
 
 
 class EmbeddedSession:
-    """Implements `LlmSession`."""
+    """One conversation, on the event loop's side: turns prompts into tokens and sends jobs to the worker. The worker keeps the
+    conversation's KV cache, so a prompt that begins like the last one costs only its new end."""
 
     def __init__(self, model: SharedModel) -> None:
         self._model = model

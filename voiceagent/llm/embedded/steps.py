@@ -13,7 +13,8 @@ from voiceagent.llm.embedded.genai import Generator
 from voiceagent.llm.embedded.jobs import KvCache
 
 RECENT = "recent_logits"
-"""The name of an output [1, up to RECENT_TOKENS, vocabulary], float32: the logits of the last tokens that were read."""
+"""The name of an output [1, up to RECENT_TOKENS, vocabulary], float32: the logits of the last tokens that were read.
+models/train/adapter_graph.py builds such a graph."""
 RECENT_TOKENS = 12
 """A draft of 11 tokens, and the token before it. Each costs 0.35 ms per reading of a prompt, on the two cores of the starter's
 budget."""

@@ -33,7 +33,9 @@ MOST_SPACES = 1
 
 
 def structural_tag(tools: Sequence[ToolSchema], form: ToolFormat | None = HERMES) -> str | None:
-    """The tag as JSON, for one or more tools. None for a form that is not constrained."""
+    """The structural tag of XGrammar (xgrammar.mlc.ai, "Structural Tag") for one or more tools, as JSON. Text stays free; where a
+    call begins, only a known tool with arguments of its schema can be written. None for a form that is not JSON between marks of
+    plain text: it is not constrained."""
     if form is None or form.name not in _WRAPPED:
         return None
     trigger, around, arguments = _WRAPPED[form.name]

@@ -4,6 +4,7 @@ Then it carries the caller's audio as 16 kHz frames, the playout's frames as Opu
 from __future__ import annotations
 
 import asyncio
+import importlib
 import logging
 import math
 from collections.abc import AsyncIterator, Sequence
@@ -20,6 +21,7 @@ from aiortc import (
 )
 from aiortc.exceptions import InternalError, InvalidStateError, OperationError
 from aiortc.mediastreams import MediaStreamError
+from aiortc.rtcdtlstransport import RTCCertificate
 
 from voiceagent.audio import opus
 from voiceagent.errors import MediaError
@@ -36,6 +38,15 @@ from voiceagent.media.webrtc.event_channel import LABEL, EventChannel
 from voiceagent.media.webrtc.ports import ANY_PORT, MediaPorts
 from voiceagent.media.webrtc.session_description import Offer, opus_payload_type, read_offer, with_address, with_opus_parameters
 from voiceagent.media.webrtc.transport_hooks import TransportGuard, ignore_retransmission_requests, was_closed_by_peer
+
+
+def prepare() -> None:
+    """Import, before the first call, what aiortc and pyOpenSSL import only once a call needs it. The modules behind a certificate
+    and a TLS context take up to a tenth of a second to import, and the audio of all calls would stall for that time. Run it in a
+    thread."""
+    RTCCertificate.generateCertificate()
+    importlib.import_module("cryptography.hazmat.primitives.serialization")  # by pyOpenSSL, when a certificate is used
+
 
 HEARD_RATE_HZ = 16_000
 WATCH_INTERVAL_S = 0.5

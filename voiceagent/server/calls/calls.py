@@ -14,8 +14,7 @@ from voiceagent.errors import MediaError, VoiceAgentError
 from voiceagent.media.leg import Leg
 from voiceagent.media.webrtc.ports import NoPortError
 from voiceagent.server.calls.admission import RETRY_AFTER_S, YOUNG_S, Admission
-from voiceagent.server.calls.clients import NOBODY, Client
-from voiceagent.server.calls.quotas import Place, Quotas
+from voiceagent.server.calls.quotas import NOBODY, Client, Place, Quotas
 from voiceagent.server.http.problems import Problem
 from voiceagent.server.monitoring.metrics import Metrics
 

@@ -1,5 +1,8 @@
 """What one client may take of the server, so that others get their share: calls, calls that are not connected yet, offers a
-second, minutes a day. A client is a key, or an address where there are no keys."""
+second, minutes a day. A client is a key, or an address where there are no keys.
+
+Who sent a request: a key of the server, or an address where there are no keys. Quotas are counted by client, and each call
+belongs to one."""
 
 from __future__ import annotations
 
@@ -8,10 +11,29 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from aiohttp import web
+
 from voiceagent.capacity.settings import QuotaSettings
-from voiceagent.server.calls.clients import Client
 from voiceagent.server.http.problems import Problem
 from voiceagent.token_bucket import TokenBucket
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """The sender of a request."""
+
+    name: str
+    """`key 2` for the second of the server's keys, else the address. Never the key."""
+    is_operator: bool = False
+    """Whether it may stop the server."""
+
+
+NOBODY = Client("")
+"""Used where nothing is known of the sender."""
+
+CLIENT = web.RequestKey("client", Client)
+"""The client that `Gate` has let in."""
+
 
 CONNECT_WAIT_S = 3.0
 """How long an offer waits until another of its client's calls is connected, so that many can call at the same moment."""

@@ -22,14 +22,12 @@ from voiceagent.media.webrtc.ice import NO_ICE_SERVERS, IceServers
 from voiceagent.resources import web_dir
 from voiceagent.server.calls.admission import Admission
 from voiceagent.server.calls.calls import Answer, Calls, StartCall
-from voiceagent.server.calls.clients import CLIENT
 from voiceagent.server.calls.draining import DRAIN_TIMEOUT_S, Draining
-from voiceagent.server.calls.quotas import Quotas
+from voiceagent.server.calls.quotas import CLIENT, Quotas
 from voiceagent.server.calls.readiness import Load, Readiness
 from voiceagent.server.http.auth import OPERATOR_KEYS_VARIABLE, KeyGate
 from voiceagent.server.http.connection import AIOHTTP_OPTIONS
-from voiceagent.server.http.encodings import refuse_encodings
-from voiceagent.server.http.offer import read_offer
+from voiceagent.server.http.offer import read_offer, refuse_encodings
 from voiceagent.server.http.page import serve_page
 from voiceagent.server.http.problems import Problem, answer_problems
 from voiceagent.server.monitoring.loop_monitor import LoopMonitor

@@ -12,11 +12,10 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from voiceagent.errors import ConfigError
-from voiceagent.server.calls.clients import CLIENT, Client
+from voiceagent.server.calls.quotas import CLIENT, Client
 from voiceagent.server.http.connection import peer_of
 from voiceagent.server.http.problems import Problem
-from voiceagent.server.http.slowing import PAUSE_S
-from voiceagent.server.http.wrong_keys import WrongKeys
+from voiceagent.server.http.slowing import PAUSE_S, WrongKeys
 from voiceagent.server.monitoring.metrics import Metrics
 
 KEYS_VARIABLE = "VOICEAGENT_KEYS"

@@ -4,8 +4,10 @@ others may share the address: a proxy, an office, a telephone vendor."""
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import OrderedDict
 
+from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.token_bucket import TokenBucket
 
 AT_ONCE = 5.0
@@ -47,3 +49,26 @@ class Slowing:
         while len(self._by_address) > MAX_ADDRESSES:
             self._by_address.popitem(last=False)
         return bucket
+
+
+log = logging.getLogger(__name__)
+
+LOG_EVERY_S = 10.0
+
+
+class WrongKeys:
+    """Counts them, and makes their senders wait."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._slowing = Slowing()
+        self._logged_s = float("-inf")
+
+    async def given(self, address: str) -> bool:
+        """A wrong key came from `address`. See `Slowing.refused`."""
+        self._metrics.wrong_keys += 1
+        now_s = asyncio.get_running_loop().time()
+        if now_s - self._logged_s >= LOG_EVERY_S:
+            self._logged_s = now_s
+            log.warning("a wrong key from %s (%d wrong keys so far)", address, self._metrics.wrong_keys)
+        return await self._slowing.refused(address)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from voiceagent.llm.engine import ToolSchema
 from voiceagent.models.choice import registry_of
-from voiceagent.models.fitness import answering, unfit
-from voiceagent.models.languages import LANGUAGE_NAMES, foreign_models
+from voiceagent.models.fitness import LANGUAGE_NAMES, answering, foreign_models, unfit
 from voiceagent.models.model import MULTILINGUAL, Model
 from voiceagent.models.profile import Profile
 from voiceagent.models.registry import Registry

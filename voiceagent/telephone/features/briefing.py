@@ -10,8 +10,8 @@ from contextlib import aclosing
 import numpy as np
 
 from voiceagent.audio.resample import StreamResampler
-from voiceagent.call.agent_parts import AgentParts
 from voiceagent.call.call import Call
+from voiceagent.call.scope import AgentParts
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
@@ -19,8 +19,8 @@ from voiceagent.llm.engine import GeneratedText, Urgency
 from voiceagent.media.playout import RATE_HZ, Playout
 from voiceagent.telephone.handover import TRANSFERRED
 from voiceagent.text_normalization.prose import Prose
-from voiceagent.turn_taking.handover_words import HandoverWords
 from voiceagent.turn_taking.languages import language
+from voiceagent.turn_taking.phone_words import HandoverWords
 
 SUMMARY_TIMEOUT_S = 15.0
 MAX_SUMMARY_CHARACTERS = 400

@@ -8,9 +8,8 @@ from collections.abc import Callable
 from voiceagent.json_types import JsonObject
 from voiceagent.telephone.keypad import MAX_KEYS, PAUSE_S, TERMINATOR, KeyRule
 from voiceagent.tools.arguments import ArgumentSchema
-from voiceagent.tools.policy import ToolPolicy
 from voiceagent.tools.threads import Threads
-from voiceagent.tools.tool import Tool
+from voiceagent.tools.tool import Tool, ToolPolicy
 from voiceagent.turn_taking.phone_words import PhoneWords
 
 NAME = "collect_digits"

@@ -10,8 +10,8 @@ from functools import partial
 import msgspec
 
 from voiceagent.call import Call
-from voiceagent.call.agent_parts import AgentParts
 from voiceagent.call.observer import CallObserver
+from voiceagent.call.scope import AgentParts
 from voiceagent.media.leg import Leg
 from voiceagent.settings.agent import AgentConfig
 from voiceagent.settings.telephone import HumanSettings

@@ -7,9 +7,8 @@ from collections.abc import Awaitable, Callable
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.tools.arguments import ArgumentSchema
-from voiceagent.tools.policy import ToolPolicy
 from voiceagent.tools.threads import Threads
-from voiceagent.tools.tool import Tool, ToolError
+from voiceagent.tools.tool import Tool, ToolError, ToolPolicy
 
 NAME = "press_keys"
 PATTERN = "^[0-9*#w]{1,32}$"

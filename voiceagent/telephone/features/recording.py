@@ -17,8 +17,7 @@ from voiceagent.audio.resample import StreamResampler
 from voiceagent.call.observer import CallObserver, FedCall
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.actions import Action, ReplyEnded
-from voiceagent.media.leg import InboundFrame, Leg
-from voiceagent.media.leg_wrapper import LegWrapper
+from voiceagent.media.leg import InboundFrame, Leg, LegWrapper
 from voiceagent.media.playout import RATE_HZ as PLAYOUT_RATE_HZ
 from voiceagent.settings.telephone import RecordingSettings
 from voiceagent.telephone.features.call_timeline import RATE_HZ, CallTimeline

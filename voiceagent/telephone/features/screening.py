@@ -10,8 +10,7 @@ from collections.abc import AsyncIterator
 from voiceagent.call.observer import CallObserver, FedCall
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.actions import Action, ReplyStarted
-from voiceagent.media.leg import InboundFrame, Leg
-from voiceagent.media.leg_wrapper import LegWrapper
+from voiceagent.media.leg import InboundFrame, Leg, LegWrapper
 from voiceagent.settings.agent import AgentConfig
 from voiceagent.telephone.features.answering_machine import AnsweringMachine, MachineVerdict
 from voiceagent.turn_taking.languages import language

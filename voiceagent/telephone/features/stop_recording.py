@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 from voiceagent.json_types import JsonObject
 from voiceagent.tools.arguments import ArgumentSchema
-from voiceagent.tools.policy import ToolPolicy
 from voiceagent.tools.threads import Threads
-from voiceagent.tools.tool import Tool
+from voiceagent.tools.tool import Tool, ToolPolicy
 
 NAME = "stop_recording"
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from voiceagent.audio import g711
 from voiceagent.audio.jitter_buffer import CLOCK_HZ as BUFFER_HZ
-from voiceagent.audio.short_resampler import ShortResampler
+from voiceagent.audio.resample import ShortResampler
 from voiceagent.media.audio_receiver import AudioReceiver, Deliver
 from voiceagent.media.playout import RATE_HZ
 from voiceagent.telephone.codec import PhoneDecoder

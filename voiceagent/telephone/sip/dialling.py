@@ -10,7 +10,7 @@ import msgspec
 from aiohttp import web
 
 from voiceagent.server.calls.calls import Calls
-from voiceagent.server.calls.clients import CLIENT, Client
+from voiceagent.server.calls.quotas import CLIENT, Client
 from voiceagent.server.http.auth import OPERATOR_KEYS_VARIABLE
 from voiceagent.server.http.problems import Problem
 from voiceagent.telephone.sip.line import GetStartCall, SipLine, SipService

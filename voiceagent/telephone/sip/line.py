@@ -14,7 +14,7 @@ from voiceagent.json_types import JsonObject
 from voiceagent.media.webrtc.ports import ANY_PORT, MediaPorts, NoPortError
 from voiceagent.server.calls.admission import RETRY_AFTER_S
 from voiceagent.server.calls.calls import NO_PORT, Calls, StartCall
-from voiceagent.server.calls.clients import Client
+from voiceagent.server.calls.quotas import Client
 from voiceagent.server.http.problems import Problem
 from voiceagent.settings.sip import TransferTarget, check_uri
 from voiceagent.telephone.sip import janus_messages as janus

@@ -12,8 +12,8 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from voiceagent.audio.short_resampler import ShortResampler
-from voiceagent.audio.single_beep import SingleBeep
+from voiceagent.audio.beep import SingleBeep
+from voiceagent.audio.resample import ShortResampler
 from voiceagent.errors import MediaError
 from voiceagent.media.leg import Leg
 from voiceagent.media.playout import Position

@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 
 from voiceagent.errors import ConfigError, MediaError
 from voiceagent.server.calls.calls import Calls, StartCall
-from voiceagent.server.calls.clients import Client
 from voiceagent.server.calls.draining import Draining
+from voiceagent.server.calls.quotas import Client
 from voiceagent.server.http.problems import Problem
 from voiceagent.settings.telephone import AudioSocket
 from voiceagent.telephone.messages import CallFacts, Started

@@ -13,7 +13,7 @@ from aiohttp import WSCloseCode, WSMsgType, hdrs, web
 
 from voiceagent.errors import MediaError
 from voiceagent.server.calls.calls import Calls, StartCall
-from voiceagent.server.calls.clients import Client
+from voiceagent.server.calls.quotas import Client
 from voiceagent.server.http.connection import peer_of
 from voiceagent.server.http.problems import Problem
 from voiceagent.server.http.slowing import PAUSE_S, Slowing

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from voiceagent.turn_taking.abbreviations import Abbreviations
-from voiceagent.turn_taking.handover_words import HandoverWords
 from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
 from voiceagent.turn_taking.person_request import PersonWords
-from voiceagent.turn_taking.phone_words import PhoneWords
+from voiceagent.turn_taking.phone_words import HandoverWords, PhoneWords
 
 _ONES = """cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete
 dieciocho diecinueve"""
