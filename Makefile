@@ -20,7 +20,7 @@ INSTALLED := $(VENV)/.installed
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser serve fetch-models test test-fast test-real test-nemo test-telephony-peers test-llama-cpp test-vllm test-vllm-engines test-vllm-calls lint bench bench-peers models train-smoke wheel-test checksums lock sbom audit pin-images test-attacks test-attacks-beside test-attacks-quiet fuzz clean
+.PHONY: help setup browser serve fetch-models test test-fast test-real test-nemo test-telephony-peers test-llama-cpp test-vllm test-vllm-engines test-vllm-calls lint bench bench-peers models train-smoke wheel-test checksums lock sbom audit pin-images test-attacks fuzz clean
 
 help:
 	@sed -n 's/^#: //p' Makefile
@@ -64,16 +64,9 @@ test-fast: setup
 test-real: setup
 	@VOICEAGENT_TEST_PROFILE=$(PROFILE) $(BIN)/python -m pytest $(SHARED_OUT) tests/real $(ARGS)
 
-#: make test-attacks what an attacker may try, on loopback, and two minutes of fuzzing: test-attacks-beside, then test-attacks-quiet
-test-attacks: test-attacks-beside test-attacks-quiet
-
-#: make test-attacks-beside  those that mostly wait, and so may run beside other work
-test-attacks-beside: setup
-	@$(BIN)/python -m pytest $(SHARED_OUT) -m "not quiet" tests/attacks tests/fuzz $(ARGS)
-
-#: make test-attacks-quiet   those that hold milliseconds to a limit: leave the machine to them
-test-attacks-quiet: setup
-	@$(BIN)/python -m pytest -m quiet tests/attacks $(ARGS)
+#: make test-attacks what an attacker may try, on loopback, and two minutes of fuzzing; make bench ARGS=attacks measures the milliseconds
+test-attacks: setup
+	@$(BIN)/python -m pytest $(SHARED_OUT) tests/attacks tests/fuzz $(ARGS)
 
 #: make fuzz         mutated input for an hour, MINUTES=5 for less; what fails lies in $(FUZZ_OUT)
 fuzz: setup

@@ -18,7 +18,7 @@ import pytest
 from aiortc import RTCSctpTransport
 
 from tests.attacks.data_abuser import ABUSES, data, established, packet
-from tests.attacks.figures import at_most, hold
+from tests.attacks.figures import at_most, hold, within
 from tests.attacks.packets import serving, short_log, unhandled_errors
 from tests.media.conftest import listen, tone
 from voiceagent.client.caller import Caller
@@ -115,7 +115,6 @@ def echoing_server() -> Iterator[tuple[str, subprocess.Popen[str]]]:
             process.wait(15)
 
 
-@pytest.mark.quiet
 @pytest.mark.parametrize("kind", ABUSES)
 async def test_who_goes_on_is_ended_and_another_callers_audio_keeps_its_pace(kind: str) -> None:
     with echoing_server() as (url, server):
@@ -141,7 +140,7 @@ async def test_who_goes_on_is_ended_and_another_callers_audio_keeps_its_pace(kin
         assert "abuse" in reasons
         name = kind.replace("_", " ")
         hold(
-            at_most(f"data channel, {name}: limited after", float(said), LIMITED_WITHIN_S, "s"),
-            at_most(f"data channel, {name}: packet gap p99 of a caller beside it", p99_ms, 40.0, "ms"),
+            within(f"data channel, {name}: limited after", float(said), LIMITED_WITHIN_S, "s"),
+            within(f"data channel, {name}: packet gap p99 of a caller beside it", p99_ms, 40.0, "ms"),
             at_most(f"data channel, {name}: memory", grown / 1e6, 16.0, "MB"),
         )

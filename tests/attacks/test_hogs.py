@@ -10,13 +10,12 @@ from contextlib import asynccontextmanager
 import aiohttp
 import pytest
 
-from tests.attacks.figures import at_least, hold
+from tests.attacks.figures import at_least, hold, within
 from tests.media.test_connections import offer_of
 from tests.server_process import ServerProcess, running_server
 from voiceagent.client.caller import Caller
 from voiceagent.errors import MediaError
 
-pytestmark = pytest.mark.quiet
 HOG, HONEST = "the-key-of-the-hog-0001", "the-key-of-the-other-02"
 HONEST_CALLS = 40
 SUCCESS = 95.0
@@ -111,7 +110,8 @@ async def test_keys_are_not_guessed_fast_and_a_right_key_does_not_wait(server: S
         assert sum(took_s > 0.9 for _, took_s in found) >= 2
         guesses = [asyncio.create_task(ask(f"guess-{number}")) for number in range(90)]
         status, took_s = await ask(HONEST)
-        assert (status, took_s < 0.5) == (200, True)
+        assert status == 200
+        hold(within("90 guessed keys: answer to a right one", took_s, 0.5, "s"))
         assert {status for status, _ in await asyncio.gather(*guesses)} == {401, 429}
         async with session.get(f"{server.url}/metrics", headers={"Authorization": f"Bearer {HONEST}"}) as answer:
             assert "voiceagent_wrong_keys_total 98" in await answer.text()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.attacks.figures import at_most, hold
+from tests.attacks.figures import ROOM, at_most, hold, within
 from tests.attacks.raw_http import address_of, connected, exchange, guarded_server, is_open, readiness
 from tests.server_process import ServerProcess
 from voiceagent.client.caller import Caller
@@ -46,7 +46,6 @@ async def closed_after(connections: list[socket.socket], limit_s: float) -> floa
     return time.monotonic() - began_s
 
 
-@pytest.mark.quiet
 async def test_1100_half_requests_leave_the_server_reachable_and_are_closed_in_time(tmp_path: Path) -> None:
     connections: list[socket.socket] = []
     with guarded_server(tmp_path) as server:
@@ -60,7 +59,7 @@ async def test_1100_half_requests_leave_the_server_reachable_and_are_closed_in_t
                         answer, took_ms = await readiness(server.url)
                         assert answer.startswith(b"HTTP/1.1 200"), answer
                         worst_ms = max(worst_ms, took_ms)
-                await closed_after(connections, ALL_CLOSED_S)
+                await closed_after(connections, ALL_CLOSED_S * ROOM)
                 assert not caller.end_reason, "the call goes on"
         finally:
             for connection in connections:
@@ -68,8 +67,8 @@ async def test_1100_half_requests_leave_the_server_reachable_and_are_closed_in_t
         log = (server.data / "server.log").read_text()
     print(log[:2000])
     hold(
-        at_most("1,100 half requests: answer of /readyz", worst_ms, READY_MS, "ms"),
-        at_most("1,100 half requests: all closed after", time.monotonic() - began_s, ALL_CLOSED_S, "s"),
+        within("1,100 half requests: answer of /readyz", worst_ms, READY_MS, "ms"),
+        within("1,100 half requests: all closed after", time.monotonic() - began_s, ALL_CLOSED_S, "s"),
         at_most("1,100 half requests: log", len(log), LOG_BYTES, "bytes"),
     )
 
@@ -212,7 +211,6 @@ async def test_a_lack_of_descriptors_is_survived_and_told_briefly(tmp_path: Path
     assert len(log) <= LOG_BYTES, log[:2000]
 
 
-@pytest.mark.quiet
 async def test_unknown_paths_cost_little(server: ServerProcess) -> None:
     """As many as an address may ask for at once, at 3 ms each."""
     asked = b"".join(b"GET /%032x.php HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" % number for number in range(20))
@@ -226,4 +224,4 @@ async def test_unknown_paths_cost_little(server: ServerProcess) -> None:
             length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
             assert b"not_found" in await reader.readexactly(length)
         writer.close()
-    assert time.perf_counter() - began_s < 0.9
+    hold(within("300 unknown paths: all answered after", time.perf_counter() - began_s, 0.9, "s"))

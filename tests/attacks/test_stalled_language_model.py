@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.attacks.beside import beside
-from tests.attacks.figures import at_most, hold
+from tests.attacks.figures import hold, within
 from tests.attacks.typed import typed
 from tests.llm.faulty_server import FaultyServer, chunk, faulty_server
 from tests.llm.test_servers_that_fail import SecondModel, SecondSession
@@ -178,17 +178,15 @@ async def heard_in_a_call(server: FaultyServer, folder: Path, more: str = "") ->
             return said, max(silences_ms), dialogue.errors
 
 
-@pytest.mark.quiet
 async def test_the_caller_hears_an_apology_after_three_seconds(server: FaultyServer, tmp_path: Path) -> None:
     heard, silence_ms, errors = await heard_in_a_call(server, tmp_path)
     assert heard in [f"Hello there. {filler} {APOLOGY}" for filler in ENGLISH.sayings.fillers]
-    hold(at_most("a language model that stops in mid-reply: silence that the caller hears", silence_ms, DEAD_AIR_MS, "ms"))
+    hold(within("a language model that stops in mid-reply: silence that the caller hears", silence_ms, DEAD_AIR_MS, "ms"))
     assert [error["code"] for error in errors] == ["llm_failed"]
 
 
-@pytest.mark.quiet
 async def test_the_caller_hears_the_fallback_go_on_after_three_seconds(server: FaultyServer, tmp_path: Path) -> None:
     heard, silence_ms, errors = await heard_in_a_call(server, tmp_path, ", fallback: embedded")
     assert heard.startswith(tuple(f"Hello there. {filler} How can" for filler in ENGLISH.sayings.fillers))
-    hold(at_most("a language model that stops in mid-reply: silence that the caller hears", silence_ms, DEAD_AIR_MS, "ms"))
+    hold(within("a language model that stops in mid-reply: silence that the caller hears", silence_ms, DEAD_AIR_MS, "ms"))
     assert errors == []
