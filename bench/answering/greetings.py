@@ -72,8 +72,6 @@ async def greetings(part: str) -> list[Greeting]:
             speech = await _spoken(piper, espeak, text, voice, SPEEDS[part][number % 2])
             again = await _spoken(piper, espeak, listed[language][part]["person"][0], voice, SPEEDS[part][0])
             made.append(_call(rng, number, (language, text, voice, is_machine), speech, again))
-            if voice == PIPER:
-                espeak = Espeak()  # piper's phonemizer has set the library up anew
     finally:
         await piper.close()
     return made

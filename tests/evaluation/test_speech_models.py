@@ -51,6 +51,18 @@ def test_espeak_names_a_voice_it_does_not_have() -> None:
         Espeak().say("hello", "en-zz")
 
 
+def test_espeak_says_the_same_whatever_was_said_before() -> None:
+    texts = [
+        ("What time is it in Paris?", "en-us"),
+        ("Wie spät ist es?", "de"),
+        ("¿Qué hora es?", "es"),
+        ("No.", "en-us+whisper"),
+    ]
+    first = [Espeak().say(*text).samples for text in texts]
+    again = [Espeak().say(*text).samples for text in reversed(texts)]
+    assert all(np.array_equal(*pair) for pair in zip(first, reversed(again), strict=True))
+
+
 def test_espeak_marks_words_and_phonemes_also_after_piper_used_the_library() -> None:
     from piper.phonemize_espeak import EspeakPhonemizer
 

@@ -4,8 +4,6 @@ confirmed in the caller's language. The bundled language model knows English alo
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +22,7 @@ from tests.server_process import ServerProcess, running_server
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.conversation import actions as act
+from voiceagent.evaluation.espeak import Espeak
 from voiceagent.store.event_log import read_log
 from voiceagent.stt.whisper import WhisperEngine, WhisperOptions
 from voiceagent.turn_taking.language import bare_words
@@ -109,18 +108,9 @@ def typed(caller: Caller, text: str) -> None:
     caller.send_event({"type": "response.create"})
 
 
-SPEAK = """
-import sys
-from voiceagent.evaluation.espeak import Espeak
-speech = Espeak().say(sys.argv[1], sys.argv[2], words_per_minute=int(sys.argv[3])).resampled(int(sys.argv[4]))
-sys.stdout.buffer.write(speech.astype("float32").tobytes())
-"""
-
-
 def say(spoken: Spoken, text: str) -> NDArray[np.int16]:
-    """The text in the language, spoken in a process of its own: espeak-ng garbles one language after another."""
-    command = [sys.executable, "-c", SPEAK, text, spoken.voice, str(WORDS_A_MINUTE), str(speech.RATE_HZ)]
-    audio = np.frombuffer(subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=60).stdout, np.float32)
+    """The text in the language."""
+    audio = Espeak().say(text, spoken.voice, words_per_minute=WORDS_A_MINUTE).resampled(speech.RATE_HZ)
     first, last = speech.edges(audio)
     pcm: NDArray[np.int16] = (audio[first:last] / np.abs(audio).max() * 0.5 * 32767).astype(np.int16)
     return pcm

@@ -2,14 +2,18 @@
 C API, and the wheel holds every voice's data). Text and a voice name go in; 16-bit samples and the exact times of words and
 phonemes come out. The training scripts and `voiceagent models check` make speech with it; calls do not use it.
 
-The library keeps one global state a process. So one `Espeak` is not safe to use from several threads, and piper's own phonemizer
-initialises it again without events. Make a new `Espeak` after a phonemizer was used.
+The library keeps its state in global variables, some of which no call resets. So each `Espeak` loads a copy of its own: what
+another one has said, or piper's phonemizer has read, does not change how it sounds. One `Espeak` serves one thread at a time.
 """
 
 from __future__ import annotations
 
+import _ctypes
 import ctypes
 import importlib.util
+import shutil
+import tempfile
+import weakref
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +29,8 @@ _PHONEMES_AS_IPA = 2
 _UTF8 = 1
 _PHONEMES = 0x100
 _EVENT_END_OF_LIST, _EVENT_WORD, _EVENT_PHONEME = 0, 1, 7
+_SEED = 1
+"""Of the noise in breathy and whispered voices: the library itself would take the time of day."""
 _RATE, _PITCH, _PITCH_RANGE, _WORD_GAP = 1, 3, 4, 7
 
 
@@ -107,18 +113,31 @@ def variants() -> list[str]:
     return sorted(path.name for path in (bridge_folder() / "espeak-ng-data" / "voices" / "!v").iterdir())
 
 
+def _copy_of(library: Path) -> ctypes.CDLL:
+    """The library loaded once more, with global variables of its own: the same file would be the same library."""
+    with tempfile.TemporaryDirectory(prefix="voiceagent-espeak-") as folder:
+        return ctypes.CDLL(shutil.copy(library, folder))
+
+
+def _unload(library: ctypes.CDLL) -> None:
+    library.espeak_Terminate()
+    _ctypes.dlclose(library._handle)
+
+
 class Espeak:
-    """A synthesiser. Making one initialises the library again, which is cheap (about 10 ms)."""
+    """A synthesiser. Making one loads the library, which is cheap (about 30 ms)."""
 
     def __init__(self) -> None:
         folder = bridge_folder()
         candidates = sorted(folder.glob("espeakbridge*.so")) + sorted(folder.glob("espeakbridge*.pyd"))
         if not candidates:
             raise EspeakError(f"no espeakbridge library in {folder}: reinstall piper-tts (1.3 or newer)")
-        self._library = ctypes.CDLL(str(candidates[0]))
+        self._library = _copy_of(candidates[0])
+        weakref.finalize(self, _unload, self._library)
         rate_hz = self._library.espeak_Initialize(_SYNCHRONOUS, 0, str(folder).encode(), _PHONEME_EVENTS | _PHONEMES_AS_IPA)
         if rate_hz <= 0:
             raise EspeakError(f"espeak-ng could not read its data in {folder}: code {rate_hz}; reinstall piper-tts")
+        self._library.espeak_ng_SetRandSeed(ctypes.c_long(_SEED))
         self.sample_rate_hz = int(rate_hz)
         self._chunks: list[npt.NDArray[np.int16]] = []
         self._words: list[WordMark] = []
