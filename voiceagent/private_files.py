@@ -1,5 +1,5 @@
 """Files that only their owner may read: what a server keeps of calls is private, whatever umask it was started with. When the
-server starts, it also closes files that an earlier version left open to others."""
+server starts, it also closes what came there open to others, such as a folder that was made for it or a backup."""
 
 from __future__ import annotations
 

@@ -50,31 +50,6 @@ def test_the_turns_of_a_leg_are_chosen(tmp_path: Path) -> None:
     assert read_turns(file, leg="pigeon") == ()
 
 
-FORMER = """
-CREATE TABLE turns (id INTEGER PRIMARY KEY AUTOINCREMENT, call_id TEXT NOT NULL, turn INTEGER NOT NULL, at REAL NOT NULL,
-    profile TEXT NOT NULL, voice_to_voice_ms REAL, barge_in_stop_ms REAL, spans TEXT NOT NULL);
-CREATE INDEX turns_of_a_call ON turns (call_id, turn);
-PRAGMA user_version = 1;
-"""
-FORMER_INSERT = (
-    "INSERT INTO turns (call_id, turn, at, profile, voice_to_voice_ms, barge_in_stop_ms, spans) "
-    """VALUES ('c1', {}, 1.5, 'embedded', 700.5, NULL, '[["vad", 10.25, 3.5], ["tool", 20, 9]]')"""
-)
-
-
-def test_a_file_from_before_there_were_legs_is_read_and_goes_on(tmp_path: Path) -> None:
-    file = tmp_path / "t.sqlite3"
-    with closing(sqlite3.connect(file)) as database, database:
-        database.executescript(FORMER)
-        database.execute(FORMER_INSERT.format(1))
-    assert read_turns(file, leg="webrtc") == (turn(1),)
-    assert read_turns(file, leg="telephone") == ()
-    stored(file, replace(turn(2), leg=LegKind.TELEPHONE))
-    with closing(sqlite3.connect(file)) as database, database:
-        database.execute(FORMER_INSERT.format(3))  # a former voiceagent beside this one
-    assert read_turns(file) == (turn(1), replace(turn(2), leg=LegKind.TELEPHONE), turn(3))
-
-
 def test_only_the_last_turns_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "_PRUNE", turns._PRUNE.replace(str(turns.MAX_TURNS), "50"))
     file = tmp_path / "t.sqlite3"

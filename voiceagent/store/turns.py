@@ -38,16 +38,14 @@ CREATE TABLE IF NOT EXISTS turns (
     voice_to_voice_ms REAL,
     barge_in_stop_ms REAL,
     spans TEXT NOT NULL,
-    leg TEXT NOT NULL DEFAULT '{LegKind.WEBRTC}',
-    wait TEXT NOT NULL DEFAULT ''
+    leg TEXT NOT NULL,
+    wait TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS turns_of_a_call ON turns (call_id, turn);
 PRAGMA user_version = {SCHEMA_VERSION};
 """
 _COLUMNS = "call_id, turn, at, profile, voice_to_voice_ms, barge_in_stop_ms, spans, leg, wait"
 _INSERT = f"INSERT INTO turns ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_LATER_COLUMNS = {"leg": LegKind.WEBRTC.value, "wait": ""}
-"""Columns that a file from an earlier version lacks, with what stands for them. What wrote it goes on writing without them."""
 _PRUNE = f"DELETE FROM turns WHERE id <= (SELECT max(id) FROM turns) - {MAX_TURNS}"
 
 
@@ -140,11 +138,9 @@ def read_turns(
     try:
         with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True, timeout=BUSY_TIMEOUT_S)) as database:
             _check_version(database)
-            missing = "".join(f", '{default}' AS {column}" for column, default in _missing(database))
-            known = f"(SELECT *{missing} FROM turns)"
             if call_id:
                 wanted["call_id"] = _whole_id(database, call_id)
-            rows = database.execute(f"SELECT {_COLUMNS} FROM {known} {query}", {**wanted, "last": last}).fetchall()
+            rows = database.execute(f"SELECT {_COLUMNS} FROM turns {query}", {**wanted, "last": last}).fetchall()
         return tuple(_report(row) for row in reversed(rows))
     except (sqlite3.Error, ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{file}: cannot be read ({_reason(error)}); {_advice(error)}") from error
@@ -169,20 +165,10 @@ def _opened(file: Path) -> sqlite3.Connection:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = NORMAL")
         database.executescript(_SCHEMA)
-        with database:
-            database.execute("BEGIN IMMEDIATE")
-            for column, default in _missing(database):
-                database.execute(f"ALTER TABLE turns ADD COLUMN {column} TEXT NOT NULL DEFAULT '{default}'")
     except sqlite3.Error:
         database.close()
         raise
     return database
-
-
-def _missing(database: sqlite3.Connection) -> list[tuple[str, str]]:
-    """The later columns that the file lacks, with their defaults."""
-    present = {column[1] for column in database.execute("PRAGMA table_info(turns)")}
-    return [(column, default) for column, default in _LATER_COLUMNS.items() if column not in present]
 
 
 def _check_version(database: sqlite3.Connection) -> None:
