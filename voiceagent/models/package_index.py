@@ -1,6 +1,7 @@
 """Finds a package's wheel in the indexes that pip is configured for (PEP 503), and fetches it. It follows pip's `index-url`,
 `extra-index-url`, `find-links` and `no-index`, its `proxy`, `cert`, `client-cert`, `trusted-host` and `timeout`, and the
-credentials in an address or in netrc. pip itself would not resume a download that was cut off."""
+credentials in an address or in netrc. pip (26.3, `_internal/network/download.py`) resumes a download
+only within the run that began it, and deletes the part of one that failed; and an environment may have no pip."""
 
 from __future__ import annotations
 
