@@ -121,7 +121,7 @@ async def test_a_hang_up_frees_the_call(server: ServerProcess) -> None:
         caller = Caller(server.url)
         async with caller, Dialogue(caller) as dialogue:
             await dialogue.wait_greeting()
-            assert await _active(session, server) == "1"
+            assert await _active(session, server) == "1.0"
             async with session.post(f"{server.url}{caller.location}/hangup") as response:
                 assert response.status == 200
             await caller.wait_ended()
@@ -137,5 +137,5 @@ async def _active(session: aiohttp.ClientSession, server: ServerProcess) -> str:
 
 async def _no_call_is_up(session: aiohttp.ClientSession, server: ServerProcess) -> None:
     async with asyncio.timeout(10):
-        while await _active(session, server) != "0":
+        while await _active(session, server) != "0.0":
             pass

@@ -19,7 +19,7 @@ from voiceagent.errors import MediaError
 
 async def freed(server: ServerProcess) -> None:
     """Wait until the server carries no call."""
-    await shown(server, "voiceagent_calls_active 0")
+    await shown(server, "voiceagent_calls_active 0.0")
 
 
 async def shown(server: ServerProcess, line: str) -> None:
@@ -92,7 +92,7 @@ async def test_a_call_that_the_model_has_no_memory_for_waits_its_turn_or_is_refu
         await first.connect()
         second = Caller(server.url, connect_timeout_s=60)
         queued = asyncio.create_task(second.connect())
-        await shown(server, "voiceagent_calls_waiting 1")
+        await shown(server, "voiceagent_calls_waiting 1.0")
         with pytest.raises(MediaError, match=r"memory of 3000 tokens holds 1 call of 2000.* and 1 more wait"):
             await Caller(server.url).connect()
         assert not queued.done()

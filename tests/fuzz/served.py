@@ -77,7 +77,7 @@ class Http(Target):
 
     async def _is_idle(self) -> bool:
         """Whether no call is up: an offer that could be answered made one, which is waited for in vain."""
-        return b"\nvoiceagent_calls_active 0\n" in await self._exchange(METRICS, ANSWER_S)
+        return b"\nvoiceagent_calls_active 0.0\n" in await self._exchange(METRICS, ANSWER_S)
 
     async def feed(self, data: bytes) -> None:
         answer = await self._exchange(data)

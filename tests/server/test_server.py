@@ -291,7 +291,7 @@ async def test_stopping_does_not_wait_for_who_waits_for_a_place(make_service: Ma
     await app[READINESS].wait()
     await client.post(CALLS, data=OFFER, headers=SDP)
     second = asyncio.create_task(client.post(CALLS, data=OFFER, headers=SDP))
-    while "voiceagent_calls_waiting 1\n" not in await (await client.get("/metrics")).text():
+    while "voiceagent_calls_waiting 1.0\n" not in await (await client.get("/metrics")).text():
         continue
     stopping = asyncio.create_task(client.server.close())
     assert (await error_of(await second, 503))["code"] == "server_stopping"
@@ -389,8 +389,8 @@ def test_metrics_count_turns_and_what_they_missed() -> None:
     assert "voiceagent_turns_total 1" in text
     assert 'voiceagent_budget_misses_total{stage="llm_ttft"} 1' in text
     assert 'voiceagent_queue_drops_total{queue="frames"} 3' in text
-    assert 'voiceagent_stage_seconds_bucket{stage="llm_ttft",le="0.5"} 1' in text
-    assert 'voiceagent_stage_seconds_bucket{stage="llm_ttft",le="0.3"} 0' in text
+    assert 'voiceagent_stage_seconds_bucket{le="0.5",stage="llm_ttft"} 1' in text
+    assert 'voiceagent_stage_seconds_bucket{le="0.3",stage="llm_ttft"} 0' in text
     assert 'voiceagent_stage_seconds_count{stage="voice_to_voice"} 1' in text
 
 

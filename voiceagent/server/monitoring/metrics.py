@@ -1,9 +1,13 @@
-"""Counters of a running server, and their text for Prometheus (exposition format 0.0.4)."""
+"""Counters of a running server, and what Prometheus reads of them (exposition format 0.0.4, by `prometheus_client`)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from prometheus_client import Histogram, disable_created_metrics, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from voiceagent.latency.spans import LegKind, Stage, TurnReport
 from voiceagent.llm.engine import LlmEngine
@@ -16,35 +20,12 @@ BUCKETS_S = (0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.5, 5.0)
 LAG_BUCKETS_MS = (1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 100.0, 500.0)
 MAX_LABEL_VALUES = 64
 
-
-class Histogram:
-    """Values counted in buckets."""
-
-    def __init__(self, bounds: tuple[float, ...]) -> None:
-        """`bounds` are the buckets' upper limits, in rising order."""
-        self.bounds = bounds
-        self.counts = [0] * (len(bounds) + 1)
-        self.sum = 0.0
-
-    def add(self, value: float) -> None:
-        """Count one value."""
-        index = next((i for i, bound in enumerate(self.bounds) if value <= bound), len(self.bounds))
-        self.counts[index] += 1
-        self.sum += value
-
-    def lines(self, name: str, label: str = "") -> list[str]:
-        """Its text for Prometheus, without the header lines; `label` is such as `stage="vad"`."""
-        total = 0
-        lines = []
-        for bound, count in zip((*map(str, self.bounds), "+Inf"), self.counts, strict=True):
-            total += count
-            lines.append(f'{name}_bucket{{{label}{"," if label else ""}le="{bound}"}} {total}')
-        labels = f"{{{label}}}" if label else ""
-        return [*lines, f"{name}_sum{labels} {self.sum:.6f}", f"{name}_count{labels} {total}"]
+disable_created_metrics()  # type: ignore[no-untyped-call]  # no time of creation beside each histogram
 
 
-class Metrics:
-    """Counters since the server started. Only the event loop's thread writes."""
+class Metrics(Collector):
+    """Counters since the server started. Only the event loop's thread writes. Nothing is put into `prometheus_client`'s registry,
+    which is the process's own."""
 
     def __init__(self) -> None:
         self.calls_active = 0
@@ -88,8 +69,12 @@ class Metrics:
         self.stt: SttEngine | None = None
         self.judges: Sequence[TurnJudge] = ()
         """The turn judges, which are asked for their problems whenever the metrics are read."""
-        self._lag_ms = Histogram(LAG_BUCKETS_MS)
-        self._stages: dict[Stage, Histogram] = {}
+        self._lag_ms = Histogram(
+            "voiceagent_loop_lag_ms", "How late the event loop ran a timer.", registry=None, buckets=LAG_BUCKETS_MS
+        )
+        self._stages = Histogram(
+            "voiceagent_stage_seconds", "How long the stages of turns took.", ["stage"], registry=None, buckets=BUCKETS_S
+        )
 
     def call_started(self, leg: LegKind = LegKind.WEBRTC) -> None:
         """A call is up."""
@@ -128,9 +113,9 @@ class Metrics:
         for stage in missed:
             _count(self.budget_misses, stage.value)
         for stage, durations_ms in report.durations_ms().items():
-            histogram = self._stages.setdefault(stage, Histogram(BUCKETS_S))
+            histogram = self._stages.labels(stage.value)
             for duration_ms in durations_ms:
-                histogram.add(duration_ms / 1000)
+                histogram.observe(duration_ms / 1000)
 
     def speculation_ended(self, outcome: str, tokens: int) -> None:
         """A speculative reply ended: kept, or why not. `tokens` is what it had cost until then."""
@@ -184,79 +169,72 @@ class Metrics:
 
     def loop_lag(self, lag_ms: float) -> None:
         """How late the event loop ran a timer."""
-        self._lag_ms.add(lag_ms)
+        self._lag_ms.observe(lag_ms)
 
     def render(self) -> str:
         """Everything, as Prometheus reads it."""
-        lines = [
-            *_one("voiceagent_calls_active", "gauge", "Calls that are up.", self.calls_active),
-            *_one("voiceagent_calls_total", "counter", "Calls that were answered.", self.calls_total),
-            *_by("voiceagent_leg_calls_total", "Calls that were answered, by what they came by.", "leg", self.calls_by_leg),
-            *_by("voiceagent_leg_turns_total", "Turns that were measured, by leg.", "leg", self.turns_by_leg),
-            *_by("voiceagent_leg_turns_missed_total", "Turns with a stage over budget, by leg.", "leg", self.misses_by_leg),
-            *_one("voiceagent_calls_waiting", "gauge", "Callers who wait for a place.", self.calls_waiting),
-            *_one("voiceagent_call_places", "gauge", "Calls that are carried at most.", self.call_places),
-            *_by("voiceagent_calls_refused_total", "Offers that were refused.", "reason", self.calls_refused),
-            *_one("voiceagent_wrong_keys_total", "counter", "Requests with a wrong key or none.", self.wrong_keys),
-            *_by("voiceagent_vendors_refused_total", "Webhooks and streams of vendors refused.", "reason", self.vendors_refused),
-            *_one("voiceagent_tasks", "gauge", "Tasks of the event loop.", self.tasks),
-            *_one("voiceagent_pressure", "gauge", "From 1 on, no more calls are taken.", round(self.pressure, 3)),
-            *_by("voiceagent_calls_ended_total", "Calls that are over.", "reason", self.calls_ended),
-            *_one("voiceagent_connections", "gauge", "Connections of HTTP clients that are open.", self.connections),
-            *_by("voiceagent_connections_let_go_total", "Those that were closed, by why.", "reason", self.connections_let_go),
-            *_one("voiceagent_log_lines_left_out_total", "counter", "Lines of a kind too many.", self.log_lines_left_out),
-            *_one("voiceagent_turns_total", "counter", "Turns that were measured.", self.turns_total),
-            *_by("voiceagent_budget_misses_total", "Stages of turns that were over budget.", "stage", self.budget_misses),
-            *_by("voiceagent_queue_drops_total", "Items that a full queue let go of.", "queue", self._drops()),
-            *_by("voiceagent_store_losses_total", "What the disk did not take.", "what", self.losses.counts),
-            *_by("voiceagent_media_total", "What became of packets and frames, as calls ended.", "event", self.media),
-            *_by(
-                "voiceagent_speculative_replies_total",
-                "Speculative replies, by what became of them.",
-                "outcome",
-                self.speculative_replies,
-            ),
-            *_by(
-                "voiceagent_speculative_tokens_total",
-                "Tokens of speculative replies until then.",
-                "outcome",
-                self.speculative_tokens,
-            ),
-            *_by("voiceagent_guard_hits_total", "What guards kept from being said or read.", "rule", self.guarded),
-            *_by("voiceagent_loop_blocked_total", "What held the event loop for over 5 ms.", "where", self.blocked),
-            "# HELP voiceagent_loop_lag_ms How late the event loop ran a timer.",
-            "# TYPE voiceagent_loop_lag_ms histogram",
-            *self._lag_ms.lines("voiceagent_loop_lag_ms"),
-            *_by("voiceagent_tool_runs_total", "Runs of tools, by what became of them.", "outcome", self.tools),
-            *_by(
-                "voiceagent_speculative_tool_calls_total",
-                "Tools that ran speculatively of the commit.",
-                "outcome",
-                self.speculative_calls,
-            ),
-            *_one(
-                "voiceagent_speculative_tool_saved_seconds_total",
-                "counter",
-                "Waiting that they saved.",
-                round(self.speculative_tools_saved_s, 3),
-            ),
-            *_by("voiceagent_context_queries_total", "Questions to sources of context.", "outcome", self.context),
-            *_by("voiceagent_judgements_total", "Questions to turn judges.", "outcome", self.judgements),
-            *_one("voiceagent_llm_load", "gauge", "From 1 on, language model requests wait.", self.llm.load if self.llm else 0.0),
-            *_by("voiceagent_failed_replies_total", "Replies that failed.", "code", self.failed_replies),
-            *_by("voiceagent_not_understood_total", "Turns heard and not understood.", "answer", self.not_understood),
-            *_by("voiceagent_llm_problems_total", "Failures, and what was made good.", "problem", self._llm_problems()),
-            *_by("voiceagent_stt_problems_total", "Failures of speech recognition.", "problem", self.health.problems["stt"]),
-            *_by("voiceagent_tts_problems_total", "Failures of the voice.", "problem", self.health.problems["tts"]),
-            "# HELP voiceagent_engine_up Whether an engine works: stt, llm or tts.",
-            "# TYPE voiceagent_engine_up gauge",
-            *(f'voiceagent_engine_up{{engine="{name}"}} {int(name not in self.health.down)}' for name in sorted(NAMES)),
-            "# HELP voiceagent_stage_seconds How long the stages of turns took.",
-            "# TYPE voiceagent_stage_seconds histogram",
-        ]
-        for stage, histogram in self._stages.items():
-            lines += histogram.lines("voiceagent_stage_seconds", f'stage="{stage.value}"')
-        return "\n".join(lines) + "\n"
+        return generate_latest(self).decode()
+
+    def collect(self) -> Iterator[Metric]:
+        """Everything, as `prometheus_client` writes it."""
+        yield GaugeMetricFamily("voiceagent_calls_active", "Calls that are up.", self.calls_active)
+        yield CounterMetricFamily("voiceagent_calls_total", "Calls that were answered.", self.calls_total)
+        yield _by("voiceagent_leg_calls_total", "Calls that were answered, by what they came by.", "leg", self.calls_by_leg)
+        yield _by("voiceagent_leg_turns_total", "Turns that were measured, by leg.", "leg", self.turns_by_leg)
+        yield _by("voiceagent_leg_turns_missed_total", "Turns with a stage over budget, by leg.", "leg", self.misses_by_leg)
+        yield GaugeMetricFamily("voiceagent_calls_waiting", "Callers who wait for a place.", self.calls_waiting)
+        yield GaugeMetricFamily("voiceagent_call_places", "Calls that are carried at most.", self.call_places)
+        yield _by("voiceagent_calls_refused_total", "Offers that were refused.", "reason", self.calls_refused)
+        yield CounterMetricFamily("voiceagent_wrong_keys_total", "Requests with a wrong key or none.", self.wrong_keys)
+        yield _by("voiceagent_vendors_refused_total", "Webhooks and streams of vendors refused.", "reason", self.vendors_refused)
+        yield GaugeMetricFamily("voiceagent_tasks", "Tasks of the event loop.", self.tasks)
+        yield GaugeMetricFamily("voiceagent_pressure", "From 1 on, no more calls are taken.", self.pressure)
+        yield _by("voiceagent_calls_ended_total", "Calls that are over.", "reason", self.calls_ended)
+        yield GaugeMetricFamily("voiceagent_connections", "Connections of HTTP clients that are open.", self.connections)
+        yield _by("voiceagent_connections_let_go_total", "Those that were closed, by why.", "reason", self.connections_let_go)
+        yield CounterMetricFamily("voiceagent_log_lines_left_out_total", "Lines of a kind too many.", self.log_lines_left_out)
+        yield CounterMetricFamily("voiceagent_turns_total", "Turns that were measured.", self.turns_total)
+        yield _by("voiceagent_budget_misses_total", "Stages of turns that were over budget.", "stage", self.budget_misses)
+        yield _by("voiceagent_queue_drops_total", "Items that a full queue let go of.", "queue", self._drops())
+        yield _by("voiceagent_store_losses_total", "What the disk did not take.", "what", self.losses.counts)
+        yield _by("voiceagent_media_total", "What became of packets and frames, as calls ended.", "event", self.media)
+        yield _by(
+            "voiceagent_speculative_replies_total",
+            "Speculative replies, by what became of them.",
+            "outcome",
+            self.speculative_replies,
+        )
+        yield _by(
+            "voiceagent_speculative_tokens_total", "Tokens of speculative replies until then.", "outcome", self.speculative_tokens
+        )
+        yield _by("voiceagent_guard_hits_total", "What guards kept from being said or read.", "rule", self.guarded)
+        yield _by("voiceagent_loop_blocked_total", "What held the event loop for over 5 ms.", "where", self.blocked)
+        yield from self._lag_ms.collect()
+        yield _by("voiceagent_tool_runs_total", "Runs of tools, by what became of them.", "outcome", self.tools)
+        yield _by(
+            "voiceagent_speculative_tool_calls_total",
+            "Tools that ran before their turn was committed.",
+            "outcome",
+            self.speculative_calls,
+        )
+        yield CounterMetricFamily(
+            "voiceagent_speculative_tool_saved_seconds_total", "Waiting that they saved.", self.speculative_tools_saved_s
+        )
+        yield _by("voiceagent_context_queries_total", "Questions to sources of context.", "outcome", self.context)
+        yield _by("voiceagent_judgements_total", "Questions to turn judges.", "outcome", self.judgements)
+        yield GaugeMetricFamily(
+            "voiceagent_llm_load", "From 1 on, language model requests wait.", self.llm.load if self.llm else 0.0
+        )
+        yield _by("voiceagent_failed_replies_total", "Replies that failed.", "code", self.failed_replies)
+        yield _by("voiceagent_not_understood_total", "Turns heard and not understood.", "answer", self.not_understood)
+        yield _by("voiceagent_llm_problems_total", "Failures, and what was made good.", "problem", self._llm_problems())
+        yield _by("voiceagent_stt_problems_total", "Failures of speech recognition.", "problem", self.health.problems["stt"])
+        yield _by("voiceagent_tts_problems_total", "Failures of the voice.", "problem", self.health.problems["tts"])
+        engines = GaugeMetricFamily("voiceagent_engine_up", "Whether an engine works: stt, llm or tts.", labels=["engine"])
+        for name in sorted(NAMES):
+            engines.add_metric([name], name not in self.health.down)
+        yield engines
+        yield from self._stages.collect()
 
     def _llm_problems(self) -> dict[str, int]:
         made_good = self.llm.problems if self.llm else {}
@@ -274,14 +252,8 @@ def _count(counter: Counter[str], label: str, count: int = 1) -> None:
     counter[label if known else "other"] += count
 
 
-def _one(name: str, kind: str, about: str, value: float) -> list[str]:
-    return [f"# HELP {name} {about}", f"# TYPE {name} {kind}", f"{name} {value}"]
-
-
-def _by(name: str, about: str, label: str, values: Mapping[str, int]) -> list[str]:
-    head = [f"# HELP {name} {about}", f"# TYPE {name} counter"]
-    return head + [f'{name}{{{label}="{_escape(key)}"}} {value}' for key, value in sorted(values.items())]
-
-
-def _escape(value: str) -> str:
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+def _by(name: str, about: str, label: str, values: Mapping[str, int]) -> CounterMetricFamily:
+    family = CounterMetricFamily(name, about, labels=[label])
+    for value, count in sorted(values.items()):
+        family.add_metric([value], count)
+    return family
