@@ -111,10 +111,8 @@ class Remembered:
         *,
         prompt: str = "",
         word_times: bool = False,
-        final: bool = False,
         language: str = "",
-        urgent: bool = False,
-        wanted: asyncio.Event | None = None,
+        **_: Any,
     ) -> Hypothesis:
         """See `SttEngine.transcribe`."""
         key = (sha256(audio.tobytes()).digest(), prompt, word_times, language)

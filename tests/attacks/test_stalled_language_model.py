@@ -17,8 +17,8 @@ import pytest
 from tests.attacks.beside import beside
 from tests.attacks.figures import hold, within
 from tests.attacks.typed import typed
+from tests.fakes import SecondModel, SecondSession
 from tests.llm.faulty_server import FaultyServer, chunk, faulty_server
-from tests.llm.test_servers_that_fail import SecondModel, SecondSession
 from tests.server_process import running_server
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue

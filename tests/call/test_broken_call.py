@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.server.conftest import SilentLeg
+from tests.fakes import IdleEngine, SilentLeg
 from voiceagent.call import Call
 from voiceagent.call.scope import AgentParts
 from voiceagent.conversation import events as ev
@@ -16,7 +16,6 @@ from voiceagent.engines import Engines
 from voiceagent.guard.checks import load_guards
 from voiceagent.guard.settings import GuardSettings
 from voiceagent.latency.budget_file import load_budgets
-from voiceagent.llm.engine import HistoryLimits
 from voiceagent.resources import default_budgets_file
 from voiceagent.settings.agent import AgentConfig
 from voiceagent.text_normalization.settings import SpeechSettings
@@ -38,28 +37,6 @@ class BreakingLeg(SilentLeg):
     async def frames(self) -> AsyncIterator[Any]:
         raise RuntimeError("on purpose")
         yield
-
-
-class IdleEngine:
-    """An engine of every kind, which is asked for nothing in this call but for a session."""
-
-    sample_rate_hz = 24_000
-    load = 0.0
-    limits = HistoryLimits()
-
-    def __init__(self) -> None:
-        self.opened: list[str] = []
-        self.closed = 0
-
-    def open(self, call_id: str) -> IdleEngine:
-        self.opened.append(call_id)
-        return self
-
-    async def prefill(self, *_: Any) -> None:
-        return None
-
-    async def close(self) -> None:
-        self.closed += 1
 
 
 class StuckLeg(BreakingLeg):

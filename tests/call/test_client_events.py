@@ -9,8 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.call.test_broken_call import IdleEngine
-from tests.server.conftest import SilentLeg
+from tests.fakes import IdleEngine, SilentLeg
 from voiceagent.call import Call
 from voiceagent.call.scope import AgentParts
 from voiceagent.engines import Engines

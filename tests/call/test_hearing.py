@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.fakes import HeldRecogniser
 from tests.people.muffled import muffled
 from tests.people.people import recordings
 from tests.speech import frames, said
@@ -22,42 +23,9 @@ from voiceagent.guard.checks import load_guards
 from voiceagent.guard.settings import GuardSettings
 from voiceagent.media.leg import InboundFrame
 from voiceagent.settings.agent import TurnSettings
-from voiceagent.stt.engine import StreamOptions
 from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord
 from voiceagent.turn_taking.overlap import UNLIKE_WORDS
 from voiceagent.vad.detector import SpeechOnset, SpeechProgress
-
-
-class HeldRecogniser:
-    """Decodes for as long as it is waited for."""
-
-    max_audio_s = 30.0
-    stream = StreamOptions()
-    dropped_partials = 0
-
-    def __init__(self) -> None:
-        self.begun = asyncio.Event()
-        self.given_up = False
-
-    async def transcribe(
-        self,
-        audio: NDArray[np.float32],
-        *,
-        prompt: str = "",
-        word_times: bool = False,
-        final: bool = False,
-        language: str = "",
-        urgent: bool = False,
-        wanted: asyncio.Event | None = None,
-    ) -> Hypothesis:
-        self.begun.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            self.given_up = True
-        raise AssertionError
-
-    async def close(self) -> None: ...
 
 
 async def silence() -> AsyncIterator[InboundFrame]:
@@ -89,17 +57,7 @@ class SlowRecogniser(HeldRecogniser):
         super().__init__()
         self.decodes = 0
 
-    async def transcribe(
-        self,
-        audio: NDArray[np.float32],
-        *,
-        prompt: str = "",
-        word_times: bool = False,
-        final: bool = False,
-        language: str = "",
-        urgent: bool = False,
-        wanted: asyncio.Event | None = None,
-    ) -> Hypothesis:
+    async def transcribe(self, audio: NDArray[np.float32], **_: Any) -> Hypothesis:
         self.decodes += 1
         await asyncio.sleep(0.1)
         return Hypothesis((RecognisedWord("yes", 0.0, 0.2, 1.0),), 0.0, -0.1, 1.0)
@@ -136,17 +94,7 @@ class UrgentRecogniser(SlowRecogniser):
         super().__init__()
         self.urgent: list[bool] = []
 
-    async def transcribe(
-        self,
-        audio: NDArray[np.float32],
-        *,
-        prompt: str = "",
-        word_times: bool = False,
-        final: bool = False,
-        language: str = "",
-        urgent: bool = False,
-        wanted: asyncio.Event | None = None,
-    ) -> Hypothesis:
+    async def transcribe(self, audio: NDArray[np.float32], urgent: bool = False, **_: Any) -> Hypothesis:
         self.urgent.append(urgent)
         return await super().transcribe(audio)
 
@@ -184,17 +132,7 @@ class QuickRecogniser(HeldRecogniser):
         self.decoded = asyncio.Event()
         self.text = "yes"
 
-    async def transcribe(
-        self,
-        audio: NDArray[np.float32],
-        *,
-        prompt: str = "",
-        word_times: bool = False,
-        final: bool = False,
-        language: str = "",
-        urgent: bool = False,
-        wanted: asyncio.Event | None = None,
-    ) -> Hypothesis:
+    async def transcribe(self, audio: NDArray[np.float32], final: bool = False, **_: Any) -> Hypothesis:
         self.finals += final
         self.decoded.set()
         return Hypothesis(tuple(RecognisedWord(word, 0.0, 0.2, 1.0) for word in self.text.split()), 0.0, -0.1, 1.0)

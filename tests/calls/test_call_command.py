@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.calls.conftest import Said
+from tests.fakes import Said
 from tests.server_process import ServerProcess, running_server
 
 WEATHER = "What's the weather in Paris tomorrow?"

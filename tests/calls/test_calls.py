@@ -8,7 +8,7 @@ import json
 import aiohttp
 import pytest
 
-from tests.calls.conftest import Said
+from tests.fakes import Said
 from tests.server_process import ServerProcess
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue

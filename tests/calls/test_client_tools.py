@@ -10,7 +10,7 @@ import openai
 import pytest
 from aiortc import RTCConfiguration, RTCPeerConnection
 
-from tests.calls.conftest import Said
+from tests.fakes import Said
 from tests.server_process import ServerProcess, running_server
 from voiceagent.client.caller import Caller, ReceivedEvent
 from voiceagent.client.dialogue import Dialogue

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import aiohttp
 
-from tests.calls.conftest import Said
+from tests.fakes import Said
 from tests.server_process import running_server
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.calls.conftest import Said
 from tests.calls.scripted_model import Message, agent_on
+from tests.fakes import Said
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.calls.conftest import Said
+from tests.fakes import Said
 from tests.server_process import running_server
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.calls.conftest import Said
+from tests.fakes import Said
 from tests.llm.faulty_server import chunk, faulty_server
 from tests.server_process import running_server
 from voiceagent.client.caller import Caller

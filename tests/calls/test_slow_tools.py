@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from tests.calls.conftest import Said
+from tests.fakes import Said
 from tests.llm.faulty_server import chunk
 from tests.server_process import ServerProcess, running_server
 from voiceagent.client.caller import Caller

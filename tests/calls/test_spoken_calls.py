@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.calls.conftest import Said
+from tests.fakes import Said
 from tests.server_process import ServerProcess, running_server
 from tests.tts.test_clips import write
 from voiceagent.client.caller import Caller

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from aiohttp import web
 
-from tests.calls.conftest import Said
+from tests.fakes import Said
 from tests.server_process import ServerProcess, running_server
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue

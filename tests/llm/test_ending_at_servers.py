@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.fakes import SecondModel
 from tests.llm.faulty_server import FaultyServer, faulty_server
-from tests.llm.test_servers_that_fail import SecondModel
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
 from voiceagent.llm.servers import openai_session

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
-from typing import ClassVar
 
 import pytest
 
+from tests.fakes import SecondModel
 from tests.llm.faulty_server import FaultyServer, chunk, faulty_server
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
 from voiceagent.llm.embedded.embedded import EmbeddedEngine
-from voiceagent.llm.engine import Generated, GeneratedText, HistoryLimits, KvCapacity, LlmEngine, LlmSession, ToolSchema, Urgency
+from voiceagent.llm.engine import Generated, GeneratedText, LlmEngine, LlmSession, ToolSchema, Urgency
 from voiceagent.llm.servers.fallback import FallbackEngine
 from voiceagent.llm.servers.openai import OpenAiEngine
 from voiceagent.llm.servers.openai_session import OpenAiOptions
@@ -200,48 +200,6 @@ async def test_a_full_cache_is_load(first: FaultyServer) -> None:
 
     await asyncio.wait_for(full(), 5)
     await model.close()
-
-
-class SecondModel:
-    """Says which one it is, and takes a few words of a conversation."""
-
-    load = 0.0
-    limits = HistoryLimits(history_tokens=20)
-    problems: ClassVar[dict[str, int]] = {}
-
-    def __init__(self) -> None:
-        self.told: list[Sequence[Message]] = []
-        self.opened = 0
-
-    def open(self, call_id: str) -> SecondSession:
-        self.opened += 1
-        return SecondSession(self.told)
-
-    async def kv_capacity(self) -> KvCapacity | None:
-        return None
-
-    async def close(self) -> None:
-        return None
-
-
-class SecondSession:
-    def __init__(self, told: list[Sequence[Message]]) -> None:
-        self._told = told
-
-    async def generate(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
-    ) -> AsyncGenerator[Generated, None]:
-        self._told.append(messages)
-        yield GeneratedText("the fallback")
-
-    async def prefill(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
-        return None
-
-    async def ending_chance(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
-        return 0.25
-
-    async def close(self) -> None:
-        return None
 
 
 async def test_a_fallback_is_told_no_more_of_a_conversation_than_it_can_use(first: FaultyServer) -> None:

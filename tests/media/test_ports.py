@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
+from tests.fakes import MakeService
 from tests.media.conftest import MediaServer, echo, tone
 from tests.media.test_connections import offer_of
 from tests.sdp import ports_of
-from tests.server.conftest import MakeService, make_service, switchboard  # noqa: F401 - fixtures
 from voiceagent.agent_service import AgentService
 from voiceagent.client.caller import Caller
 from voiceagent.errors import ConfigError, MediaError
@@ -192,7 +192,7 @@ def test_an_address_is_told_once_for_each_port_and_family_of_a_section() -> None
 
 
 @pytest.fixture
-async def one_port_server(make_service: MakeService, free_port: int) -> AsyncIterator[TestClient[Any, Any]]:  # noqa: F811
+async def one_port_server(make_service: MakeService, free_port: int) -> AsyncIterator[TestClient[Any, Any]]:
     ports = MediaPorts(range(free_port, free_port + 1), LOOPBACK)
 
     async def answer(offer: str) -> tuple[Leg, str]:

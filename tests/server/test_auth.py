@@ -8,7 +8,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer, make_mocked_request
 
-from tests.server.conftest import MakeService
+from tests.fakes import MakeService
 from voiceagent.server.http.app import make_app
 from voiceagent.server.http.auth import KeyGate
 from voiceagent.server.http.problems import Problem

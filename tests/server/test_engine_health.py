@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.llm.test_servers_that_fail import SecondModel, SecondSession
+from tests.fakes import SecondModel, SecondSession
 from voiceagent.call.scope import EngineName
 from voiceagent.conversation.actions import Failure, NotUnderstood
 from voiceagent.conversation.events import TimerFired

@@ -12,7 +12,7 @@ import pytest
 from aiohttp.test_utils import TestClient, TestServer
 from yarl import URL
 
-from tests.server.conftest import MakeService, Switchboard
+from tests.fakes import MakeService, Switchboard
 from voiceagent.capacity.settings import AdmissionSettings, QueueSettings
 from voiceagent.errors import ConfigError, ModelError
 from voiceagent.latency.spans import Span, Stage, TurnReport
