@@ -10,6 +10,8 @@ PROFILE ?=
 MODELS ?=
 FUZZ_OUT ?= build/fuzz
 WORKERS ?= 2
+FAST := audio call capacity client context conversation docs grounding guard latency llm people realtime settings store stt \
+	text_normalization tts turn_judges turn_taking vad
 SHARED_OUT := -n $(WORKERS) --dist loadfile
 LOCKS := requirements/build.lock requirements/runtime.lock requirements/test.lock
 export VLLM_VENV ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/voiceagent-vllm
@@ -56,9 +58,9 @@ fetch-models: setup
 test: setup browser
 	@$(BIN)/python -m pytest $(SHARED_OUT) --ignore tests/vllm --ignore tests/attacks --ignore tests/fuzz --ignore tests/real $(ARGS)
 
-#: make test-fast    the tests that need no browser, without whole calls
+#: make test-fast    the tests of the rooms that need neither a server nor a call, in about a minute
 test-fast: setup
-	@$(BIN)/python -m pytest $(SHARED_OUT) -m "not browser" --ignore tests/calls --ignore tests/vllm --ignore tests/attacks --ignore tests/fuzz --ignore tests/real $(ARGS)
+	@$(BIN)/python -m pytest $(SHARED_OUT) $(FAST:%=tests/%) $(ARGS)
 
 #: make test-real    whole calls on published models, fetched once (some 400 MB, outside the checkout); PROFILE=starter for others
 test-real: setup
