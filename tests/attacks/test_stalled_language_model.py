@@ -120,9 +120,7 @@ async def test_a_call_in_the_text_of_a_reply_that_stops_is_not_run_and_the_fallb
 
 
 async def test_an_embedded_model_that_hangs_says_so_and_still_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("voiceagent.llm.embedded.embedded.HANGS_S", 0.3)
-    monkeypatch.setattr("voiceagent.llm.embedded.embedded.ENDING_S", 0.3)
-    model, taken, woken = EmbeddedEngine(resolve("micro-lm")), list[Generated](), threading.Event()
+    model, taken, woken = EmbeddedEngine(resolve("micro-lm"), hangs_s=0.3, ending_s=0.3), list[Generated](), threading.Event()
     make = model.worker.cache
 
     class Hanging:

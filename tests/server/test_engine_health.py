@@ -17,7 +17,7 @@ from voiceagent.conversation.history import Message
 from voiceagent.engines import Engines
 from voiceagent.errors import EngineError
 from voiceagent.llm.engine import Generated, GeneratedText, Thought, ToolSchema, Urgency
-from voiceagent.server.monitoring.engine_health import MAX_FAILURES, EngineHealth, probes_of
+from voiceagent.server.monitoring.engine_health import MAX_FAILURES, EngineHealth, ProbeTimes, probes_of
 from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.server.monitoring.observers import Measured
 from voiceagent.store.turns import TurnStore
@@ -88,9 +88,8 @@ async def test_an_engine_that_works_by_itself_is_down_only_after_several_failure
         assert health.down == {"llm": "broken_off"}, "it fails in calls all the same"
 
 
-async def test_an_engine_that_is_down_is_asked_until_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("voiceagent.server.monitoring.engine_health.PROBE_EVERY_S", 0.01)
-    health = EngineHealth()
+async def test_an_engine_that_is_down_is_asked_until_it_works() -> None:
+    health = EngineHealth(ProbeTimes(every_s=0.01))
     async with watched(health) as asked:
         asked.problem = "unreachable"
         health.doubt("llm")
@@ -102,11 +101,10 @@ async def test_an_engine_that_is_down_is_asked_until_it_works(monkeypatch: pytes
         assert not health.down
 
 
-async def test_a_language_model_whose_server_is_gone_is_noticed_without_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("voiceagent.server.monitoring.engine_health.LOOK_EVERY_S", 0.01)
+async def test_a_language_model_whose_server_is_gone_is_noticed_without_a_call() -> None:
     gone = Asked()
     gone.problem = "unreachable"
-    health = EngineHealth()
+    health = EngineHealth(ProbeTimes(look_every_s=0.01))
     async with watched(health, gone) as asked:
         asked.problem = "unreachable"
         await settle(gone)
@@ -116,10 +114,8 @@ async def test_a_language_model_whose_server_is_gone_is_noticed_without_a_call(m
         assert not health.down
 
 
-async def test_an_engine_that_hangs_is_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("voiceagent.server.monitoring.engine_health.PROBE_TIMEOUT_S", 0.01)
-    monkeypatch.setattr("voiceagent.server.monitoring.engine_health.PROBE_EVERY_S", 0.01)
-    health = EngineHealth()
+async def test_an_engine_that_hangs_is_down() -> None:
+    health = EngineHealth(ProbeTimes(timeout_s=0.01, every_s=0.01))
     stopped = asyncio.Queue[None]()
 
     async def hang() -> None:
@@ -159,7 +155,9 @@ async def test_replies_that_fail_without_an_error_of_the_engine_count_as_the_mod
 class Thinker(SecondSession):
     """Thinks for longer than it may be silent, and answers; or is silent."""
 
-    thinks = True
+    def __init__(self, told: list[Sequence[Message]], thinks: bool) -> None:
+        super().__init__(told)
+        self.thinks = thinks
 
     async def generate(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
@@ -172,18 +170,18 @@ class Thinker(SecondSession):
 
 
 class ThinkingModel(SecondModel):
+    def __init__(self, thinks: bool) -> None:
+        super().__init__()
+        self.thinks = thinks
+
     def open(self, call_id: str) -> SecondSession:
-        return Thinker(self.told)
+        return Thinker(self.told, self.thinks)
 
 
 @pytest.mark.parametrize("thinks", [True, False])
-async def test_a_model_that_thinks_for_long_works_and_one_that_is_silent_does_not(
-    monkeypatch: pytest.MonkeyPatch, thinks: bool
-) -> None:
-    monkeypatch.setattr("voiceagent.server.monitoring.engine_health.SILENT_S", 0.2)
-    monkeypatch.setattr(Thinker, "thinks", thinks)
-    engines = Engines(stt=None, llm=ThinkingModel(), tts=None)  # type: ignore[arg-type]  # only the language model is asked
-    think = probes_of(engines, "Be kind.")["llm"]
+async def test_a_model_that_thinks_for_long_works_and_one_that_is_silent_does_not(thinks: bool) -> None:
+    engines = Engines(stt=None, llm=ThinkingModel(thinks), tts=None)  # type: ignore[arg-type]  # only the language model is asked
+    think = probes_of(engines, "Be kind.", silent_s=0.2)["llm"]
     if thinks:
         await think()
     else:

@@ -299,12 +299,9 @@ async def test_stopping_does_not_wait_for_who_waits_for_a_place(make_service: Ma
     await client.close()
 
 
-async def test_a_call_that_does_not_hang_up_is_ended_anyway(
-    make_service: MakeService, switchboard: Switchboard, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("voiceagent.server.http.app.HANG_UP_GRACE_S", 0.01)
+async def test_a_call_that_does_not_hang_up_is_ended_anyway(make_service: MakeService, switchboard: Switchboard) -> None:
     switchboard.deaf_to_hang_up = True
-    app = make_app(make_service())
+    app = make_app(make_service(hang_up_grace_s=0.01))
     client: Client = TestClient(TestServer(app))
     await client.start_server()
     await app[READINESS].wait()

@@ -10,8 +10,7 @@ from tests.conversation.world import World
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.replay import replay
 from voiceagent.conversation.rules import EndpointingRules, Phrases, Rules, SpeculationRules
-from voiceagent.store import event_log
-from voiceagent.store.event_log import EventLog, EventLogError, find_log, read_log
+from voiceagent.store.event_log import MAX_LOG_BYTES, EventLog, EventLogError, find_log, read_log
 from voiceagent.turn_taking.endpointing import EndpointModel
 from voiceagent.turn_taking.pause import Prosody
 
@@ -20,9 +19,9 @@ RULES = Rules(
 )
 
 
-def a_call(folder: Path, call_id: str = "rtc_1", keep: int = 5) -> EventLog:
+def a_call(folder: Path, call_id: str = "rtc_1", keep: int = 5, most_bytes: int = MAX_LOG_BYTES) -> EventLog:
     """A greeting, a speculative reply that is kept, a tool, an interruption, a hang-up."""
-    log = EventLog(folder, call_id, RULES, keep=keep)
+    log = EventLog(folder, call_id, RULES, keep=keep, most_bytes=most_bytes)
     world = World(RULES, log.record)
     world.begin()
     world.play_all()
@@ -89,15 +88,12 @@ def test_a_log_that_was_cut_short_is_read_up_to_there(tmp_path: Path) -> None:
     assert len(list(read_log(path)[1])) == whole - 1
 
 
-def test_a_full_log_ends_and_the_call_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_full_log_ends_and_the_call_goes_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     lines = a_call(tmp_path / "whole").path.read_bytes().splitlines(keepends=True)
     full = len(b"".join(lines[:4]))
     for most in (full - 1, full, full + 1):
         caplog.clear()
-        monkeypatch.setattr(event_log, "MAX_LOG_BYTES", most)
-        path = a_call(tmp_path / str(most)).path
+        path = a_call(tmp_path / str(most), most_bytes=most).path
         assert 0 < path.stat().st_size <= most
         assert list(read_log(path)[1])
         assert [record.message for record in caplog.records if "ends here" in record.message]

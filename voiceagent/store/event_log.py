@@ -93,15 +93,16 @@ class EventLog:
         rules: Rules,
         *,
         keep: int | None = None,
+        most_bytes: int = MAX_LOG_BYTES,
         losses: Losses | None = None,
         origin: Origin | None = None,
     ) -> None:
         """Begin the log in `folder`, which is made when missing. With `keep` only this many logs stay there: the newest, and
-        those that are still being written."""
+        those that are still being written. The log ends at `most_bytes`."""
         self.path = folder / f"{call_id}{SUFFIX}"
         self._keep = keep
         self._losses = losses or Losses()
-        self._left_bytes = MAX_LOG_BYTES
+        self._most_bytes = self._left_bytes = most_bytes
         self._unsaved = 0
         """Steps that are only in the buffer."""
         self._why_lost = ""
@@ -136,7 +137,7 @@ class EventLog:
 
     def _write(self, line: bytes) -> None:
         if len(line) + 1 >= self._left_bytes:  # a log that is full to the byte must say so, too
-            log.warning("%s: the event log ends here, it has reached %d MiB", self.path, MAX_LOG_BYTES >> 20)
+            log.warning("%s: the event log ends here, it has reached %d MiB", self.path, self._most_bytes >> 20)
             self.close()
             return
         self._left_bytes -= len(line) + 1

@@ -41,6 +41,8 @@ class SharedModel:
     prompt: ChatPrompt
     worker: EmbeddedWorker
     constraints: ToolConstraints
+    hangs_s: float
+    ending_s: float
     jobs: int = 0
     """How many jobs the sessions wait for now."""
     closing: bool = False
@@ -107,8 +109,8 @@ class EmbeddedSession:
                 async with asyncio.timeout(LOOK_S):
                     return await job.tokens.get()
             since_s = self._model.worker.token_since_s
-            if since_s is not None and time.monotonic() - since_s > HANGS_S:
-                raise EngineError(f"the language model hangs at a token for over {HANGS_S:g} s; restart the server")
+            if since_s is not None and time.monotonic() - since_s > self._model.hangs_s:
+                raise EngineError(f"the language model hangs at a token for over {self._model.hangs_s:g} s; restart the server")
 
     async def prefill(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
         """See `LlmSession.prefill`. The template's text after the last message's words is also read, and rewound later."""
@@ -133,10 +135,10 @@ class EmbeddedSession:
             ending = Ending(self.conversation, ids)
             self._model.worker.put(ending)
             try:
-                async with asyncio.timeout(HANGS_S):
+                async with asyncio.timeout(self._model.hangs_s):
                     return await ending.answer
             except TimeoutError as error:
-                raise EngineError(f"the language model told of no ending within {HANGS_S:g} s") from error
+                raise EngineError(f"the language model told of no ending within {self._model.hangs_s:g} s") from error
             finally:
                 ending.cancelled = True
         finally:
@@ -158,20 +160,23 @@ class EmbeddedSession:
         forget = Forget(self.conversation)
         self._model.worker.put(forget)
         with contextlib.suppress(TimeoutError):  # the worker hangs, and its generations have reported it
-            async with asyncio.timeout(ENDING_S):
+            async with asyncio.timeout(self._model.ending_s):
                 await forget.done.wait()
 
 
 class EmbeddedEngine:
     """Implements `LlmEngine`."""
 
-    def __init__(self, folder: Path, options: EmbeddedOptions | None = None) -> None:
+    def __init__(
+        self, folder: Path, options: EmbeddedOptions | None = None, *, hangs_s: float = HANGS_S, ending_s: float = ENDING_S
+    ) -> None:
         """Load a folder made by onnxruntime-genai's model builder. Raises ModelError."""
         self.options = options or EmbeddedOptions()
         thinking = self.options.enable_thinking
         self.prompt = ChatPrompt(folder, None if thinking is None else {"enable_thinking": thinking}, self.options.tool_format)
         self.worker = EmbeddedWorker(folder, self.options, self.prompt)
-        self._model = SharedModel(self.options, self.prompt, self.worker, ToolConstraints(folder, self.prompt.template))
+        constraints = ToolConstraints(folder, self.prompt.template)
+        self._model = SharedModel(self.options, self.prompt, self.worker, constraints, hangs_s, ending_s)
 
     def open(self, call_id: str) -> EmbeddedSession:
         """See `LlmEngine.open`."""
@@ -210,7 +215,7 @@ class EmbeddedEngine:
     async def close(self) -> None:
         """See `LlmEngine.close`."""
         self._model.closing = True
-        await asyncio.to_thread(self.worker.stop, ENDING_S)
+        await asyncio.to_thread(self.worker.stop, self._model.ending_s)
 
 
 def create(path: Path | None, options: Mapping[str, object]) -> EmbeddedEngine:

@@ -73,6 +73,7 @@ class Service:
     web_folder: Path | None = None
     """The page; the shipped one when None."""
     drain_timeout_s: float = DRAIN_TIMEOUT_S
+    hang_up_grace_s: float = HANG_UP_GRACE_S
     about: Callable[[], dict[str, object]] = dict
     """Which models answer, and what they cannot do."""
 
@@ -105,7 +106,7 @@ def make_app(service: Service) -> web.Application:
             async with _all(service.parts, lambda part: part.open(app)):
                 async with _all(service.parts, lambda part: part.listen(app)):
                     yield
-                await app[CALLS].close(HANG_UP_GRACE_S)
+                await app[CALLS].close(service.hang_up_grace_s)
             await app[READINESS].close()
 
     async def tell_callers(app: web.Application) -> None:

@@ -8,6 +8,7 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,21 +24,31 @@ Probe = Callable[[], Awaitable[None]]
 NAMES: Mapping[EngineName, str] = {"stt": "speech recognition", "llm": "the language model", "tts": "the voice"}
 MAX_FAILURES = 3
 """So many uses may fail in a row, although the engine works when it is asked by itself."""
-PROBE_TIMEOUT_S = 60.0
-"""The longest that an engine may take when it is asked by itself. A language model may think for long."""
 SILENT_S = 5.0
 """A language model that is asked by itself fails if nothing comes from it for so long, not even a sign that it thinks."""
-PROBE_EVERY_S = 5.0
-"""How often an engine that is down is asked whether it works again."""
-LOOK_EVERY_S = 30.0
-"""How often the language model's server is looked at, used or not."""
 TOO_LATE = "too_late"
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeTimes:
+    """When engines are asked by themselves, and for how long."""
+
+    timeout_s: float = 60.0
+    """The longest that an engine may take. A language model may think for long."""
+    every_s: float = 5.0
+    """How often an engine that is down is asked whether it works again."""
+    look_every_s: float = 30.0
+    """How often the language model's server is looked at, used or not."""
+
+
+PROBE_TIMES = ProbeTimes()
 
 
 class EngineHealth:
     """One per server. Only the event loop's thread uses it. Make it inside the event loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, times: ProbeTimes = PROBE_TIMES) -> None:
+        self.times = times
         self.problems: dict[EngineName, Counter[str]] = {name: Counter() for name in NAMES}
         """How often each engine failed in calls, by a slug."""
         self.down: dict[EngineName, str] = {}
@@ -84,7 +95,7 @@ class EngineHealth:
 
     async def _watch(self, probes: Mapping[EngineName, Probe], look: Probe) -> None:
         while True:
-            wait_s = PROBE_EVERY_S if self.down else LOOK_EVERY_S
+            wait_s = self.times.every_s if self.down else self.times.look_every_s
             try:
                 async with asyncio.timeout(wait_s):
                     await self._wake.wait()
@@ -97,7 +108,7 @@ class EngineHealth:
 
     async def _ask(self, engine: EngineName, probe: Probe) -> None:
         try:
-            async with asyncio.timeout(PROBE_TIMEOUT_S):
+            async with asyncio.timeout(self.times.timeout_s):
                 await probe()
         except TimeoutError:
             self._fail(engine, TOO_LATE)
@@ -120,8 +131,9 @@ class EngineHealth:
             log.warning("%s works again", NAMES[engine])
 
 
-def probes_of(engines: Engines, instructions: str) -> dict[EngineName, Probe]:
-    """How to use each engine once: a second of silence, two words said by each voice, a reply to a greeting."""
+def probes_of(engines: Engines, instructions: str, silent_s: float = SILENT_S) -> dict[EngineName, Probe]:
+    """How to use each engine once: a second of silence, two words said by each voice, a reply to a greeting.
+    A language model fails if nothing comes from it for `silent_s`."""
 
     async def hear() -> None:
         await engines.stt.transcribe(np.zeros(16_000, np.float32), final=True)
@@ -135,11 +147,11 @@ def probes_of(engines: Engines, instructions: str) -> dict[EngineName, Probe]:
         session = engines.llm.open("probe")
         try:
             prompt = [Message("system", instructions), Message("user", "Hello.")]
-            async with aclosing(session.generate(prompt, [])) as stream, asyncio.timeout(SILENT_S) as silence:
+            async with aclosing(session.generate(prompt, [])) as stream, asyncio.timeout(silent_s) as silence:
                 async for _ in stream:
-                    silence.reschedule(asyncio.get_running_loop().time() + SILENT_S)
+                    silence.reschedule(asyncio.get_running_loop().time() + silent_s)
         except TimeoutError as error:
-            raise EngineError(f"nothing came from it for {SILENT_S:g} s", TOO_LATE) from error
+            raise EngineError(f"nothing came from it for {silent_s:g} s", TOO_LATE) from error
         finally:
             await session.close()
 
