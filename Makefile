@@ -22,7 +22,7 @@ INSTALLED := $(VENV)/.installed
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser serve fetch-models test test-fast test-real test-nemo test-telephony-peers test-llama-cpp test-vllm test-vllm-engines test-vllm-calls lint bench bench-peers models train-smoke wheel-test checksums lock sbom audit pin-images test-attacks fuzz clean
+.PHONY: help setup browser serve fetch-models test test-fast test-real test-nemo test-telephony-peers test-llama-cpp test-vllm test-vllm-engines test-vllm-calls lint bench figures bench-peers models train-smoke wheel-test checksums lock sbom audit pin-images test-attacks fuzz clean
 
 help:
 	@sed -n 's/^#: //p' Makefile
@@ -124,6 +124,10 @@ lint: setup
 #: make bench        measure calls on this machine; writes bench/results/
 bench: setup
 	@$(BIN)/python -m bench $(ARGS)
+
+#: make figures      write docs/figures.md anew from bench/results/
+figures: setup
+	@$(BIN)/python -m bench.figures_page
 
 #: make bench-peers  the same beside Pipecat, which gets an environment of its own (most of an hour); ARGS=--real: on published models
 bench-peers: setup

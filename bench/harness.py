@@ -84,11 +84,12 @@ def markdown(measured: Result) -> str:
     ]
     for row in measured.rows:
         verdict = ("ok" if row.ok else "**missed**") if row.target else ""
-        lines.append(f"| {row.name} | {_number(row.value)} {row.unit} | {row.target} | {verdict} |")
+        lines.append(f"| {row.name} | {number(row.value)} {row.unit} | {row.target} | {verdict} |")
     return "\n".join(lines) + "\n"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """The value with three digits that count."""
     return f"{value:.0f}" if value == int(value) or abs(value) >= 100 else f"{value:.3g}"
 
 
