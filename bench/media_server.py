@@ -10,10 +10,10 @@ import numpy as np
 from aiohttp import web
 from numpy.typing import NDArray
 
+from voiceagent.audio.format import PLAYED_HZ
 from voiceagent.audio.resample import resample
 from voiceagent.errors import MediaError
 from voiceagent.evaluation.espeak import Espeak
-from voiceagent.media.playout import RATE_HZ
 from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg
 
 SPEECH = "I can look up your order, tell you the weather, or book a table for you. What would you like me to do first?"
@@ -26,7 +26,7 @@ def speech() -> NDArray[np.int16]:
     """A reply, mono at the playout's rate."""
     audio = Espeak().say(SPEECH, "en-us").resampled(SPEECH_RATE_HZ)
     pcm = (audio / np.abs(audio).max() * 0.5 * 32767).astype(np.int16)
-    return resample(pcm, SPEECH_RATE_HZ, RATE_HZ)
+    return resample(pcm, SPEECH_RATE_HZ, PLAYED_HZ)
 
 
 async def _talk(leg: WebRtcLeg, reply: NDArray[np.int16]) -> None:

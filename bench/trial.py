@@ -13,9 +13,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from voiceagent.audio.format import FRAME_MS
 from voiceagent.audio.levels import VoicedSpan, VoicedTimeline, first_audible_sample
 from voiceagent.errors import MediaError
-from voiceagent.media.ticker import FRAME_MS
 
 RATE_HZ = 16_000
 QUIET_MS = 500.0

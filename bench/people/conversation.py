@@ -13,11 +13,10 @@ from dataclasses import dataclass, field
 from bench.people.material import Spoken
 from bench.trial import greeted
 from tests.people.people import RATE_HZ
+from voiceagent.audio.format import FRAME_MS, PLAYED_HZ
 from voiceagent.audio.levels import VoicedTimeline
 from voiceagent.client.caller import Caller
 from voiceagent.errors import MediaError
-from voiceagent.media.paced_track import RATE_HZ as LINE_RATE_HZ
-from voiceagent.media.ticker import FRAME_MS
 
 ANSWER_TIMEOUT_S = 8.0
 QUIET_MS = 900.0
@@ -57,7 +56,7 @@ async def converse(caller_type: type[Caller], url: str, said: Sequence[Spoken], 
     while waiting:
         left = len(waiting)
         caller = caller_type(url)
-        caller.said = VoicedTimeline(LINE_RATE_HZ, threshold_dbfs=ANY_SOUND_DBFS)
+        caller.said = VoicedTimeline(PLAYED_HZ, threshold_dbfs=ANY_SOUND_DBFS)
         try:
             async with caller:
                 await greeted(caller)

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.telephone.peers import Peer
+from voiceagent.audio.format import PHONE_HZ
 from voiceagent.audio.levels import VoicedTimeline
 from voiceagent.audio.resample import resample
-from voiceagent.evaluation.check_speech import TELEPHONE_HZ, telephone_speech
+from voiceagent.evaluation.check_speech import telephone_speech
 
 FRAME_MS = 20
 PATIENCE_S = 30.0
@@ -60,7 +61,7 @@ class TimedStream:
 
     def say(self, pcm: NDArray[np.int16], rate_hz: int) -> None:
         """Queue speech, mono int16, shape (samples,). It is sent in a telephone's band."""
-        self._peer.say(resample(telephone_speech(pcm, rate_hz), TELEPHONE_HZ, self._peer.rate_hz))
+        self._peer.say(resample(telephone_speech(pcm, rate_hz), PHONE_HZ, self._peer.rate_hz))
 
     async def wait_said(self) -> float:
         """Wait until all was sent; when its last voiced sample was spoken."""

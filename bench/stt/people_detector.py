@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from bench.stt.everyday import by_telephone
 from bench.stt.speech import RATE_HZ, Spoken
 from tests.people.people import Recording, recordings
+from voiceagent.audio.format import HEARD_FRAME_SAMPLES
 from voiceagent.evaluation.check import Figure, plain
-from voiceagent.vad.detector import FRAME_SAMPLES, SpeechDetector, SpeechOnset
+from voiceagent.vad.detector import SpeechDetector, SpeechOnset
 
 LEAD_MS, END_MS, STEP_MS, FRAME_MS = 500.0, 700.0, 10, 20.0
 """Silence before the audio; the silence that ends an utterance; how finely speech is compared; the detector's frames."""
@@ -59,8 +60,8 @@ def _found(audio: NDArray[np.int16]) -> NDArray[np.bool_]:
     padded = np.pad(audio, (lead, lead))
     mask = np.zeros(len(padded) * 1000 // RATE_HZ // STEP_MS + 1, bool)
     detector, onset_ms = SpeechDetector(), 0.0
-    for index, at in enumerate(range(0, len(padded) - FRAME_SAMPLES + 1, FRAME_SAMPLES)):
-        progress = detector.feed(padded[at : at + FRAME_SAMPLES], (index + 1) * FRAME_MS)
+    for index, at in enumerate(range(0, len(padded) - HEARD_FRAME_SAMPLES + 1, HEARD_FRAME_SAMPLES)):
+        progress = detector.feed(padded[at : at + HEARD_FRAME_SAMPLES], (index + 1) * FRAME_MS)
         if progress is None:
             continue
         onset_ms = progress.onset_ms if isinstance(progress, SpeechOnset) else onset_ms

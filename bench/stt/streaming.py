@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from bench.stt.decodes import Decode
 from bench.stt.speech import RATE_HZ, Spoken
 from bench.stt.word_latency import Shown
-from voiceagent.call.hearing import FRAME_MS, PAUSE_MS, PREROLL_MS
+from voiceagent.audio.format import FRAME_MS
+from voiceagent.call.hearing import PAUSE_MS, PREROLL_MS
 from voiceagent.stt.engine import StreamOptions, SttEngine
 from voiceagent.stt.stream import UtteranceTranscriber
 from voiceagent.vad.detector import DetectorOptions, SpeechDetector, SpeechOnset, SpeechProgress

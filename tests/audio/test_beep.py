@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from voiceagent.audio.beep import RATE_HZ, Beep, BeepDetector
+from voiceagent.audio.beep import Beep, BeepDetector
+from voiceagent.audio.format import HEARD_HZ
 from voiceagent.evaluation.check_speech import telephone_band
 from voiceagent.evaluation.espeak import Espeak
 from voiceagent.evaluation.not_speech import coloured_noise
@@ -14,7 +15,7 @@ KEYS = {"1": (697, 1209), "5": (770, 1336), "9": (852, 1477), "0": (941, 1336), 
 
 
 def tone(hz: float, seconds: float) -> np.ndarray:
-    return np.asarray(0.2 * np.sin(2 * np.pi * hz * np.arange(int(seconds * RATE_HZ)) / RATE_HZ), np.float32)
+    return np.asarray(0.2 * np.sin(2 * np.pi * hz * np.arange(int(seconds * HEARD_HZ)) / HEARD_HZ), np.float32)
 
 
 def beeps(audio: np.ndarray, shift: int = 0) -> list[Beep]:
@@ -63,13 +64,13 @@ def test_a_tone_that_is_too_short_too_low_or_too_high_or_glides_is_no_beep() -> 
     assert not beeps(tone(1000, 0.09))
     assert not beeps(tone(180, 0.5))
     assert not beeps(tone(2600, 0.5))
-    hz = np.linspace(500, 900, RATE_HZ // 2)
-    assert not beeps(np.asarray(0.2 * np.sin(2 * np.pi * np.cumsum(hz) / RATE_HZ), np.float32))
+    hz = np.linspace(500, 900, HEARD_HZ // 2)
+    assert not beeps(np.asarray(0.2 * np.sin(2 * np.pi * np.cumsum(hz) / HEARD_HZ), np.float32))
 
 
 def test_noise_is_no_beep() -> None:
     rng = np.random.default_rng(5)
-    assert not [beep for exponent in (0.0, 0.5, 1.0) for beep in beeps(coloured_noise(rng, 10 * RATE_HZ, exponent) * 0.1)]
+    assert not [beep for exponent in (0.0, 0.5, 1.0) for beep in beeps(coloured_noise(rng, 10 * HEARD_HZ, exponent) * 0.1)]
 
 
 @pytest.mark.parametrize("voice", ["en-us", "en-us+f3", "en-us+m3", "de+f2", "fr+f4", "it+m1"])
@@ -77,4 +78,4 @@ def test_voices_are_no_beep(voice: str) -> None:
     espeak = Espeak()
     text = "Oh, you do? Moon, noon, hmm, room, two, you, mmm. Hello, who is calling? One moment please, I am coming, thank you."
     for pitch in (10, 50, 80):
-        assert not beeps(espeak.say(text, voice, pitch=pitch).resampled(RATE_HZ) * 0.5)
+        assert not beeps(espeak.say(text, voice, pitch=pitch).resampled(HEARD_HZ) * 0.5)

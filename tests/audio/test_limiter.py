@@ -8,17 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.speech import said, tone
+from voiceagent.audio.format import PLAYED_FRAME_SAMPLES
 from voiceagent.audio.levels import dbfs
 from voiceagent.audio.limiter import CEILING, Limiter
 from voiceagent.audio.resample import resample
-from voiceagent.media.playout import FRAME_SAMPLES, Playout
+from voiceagent.media.playout import Playout
 
 RATE_HZ = 24_000
 
 
 def limited(pcm: np.ndarray, gain_db: float) -> np.ndarray:
     limiter = Limiter(gain_db)
-    whole = pcm[: len(pcm) // FRAME_SAMPLES * FRAME_SAMPLES].reshape(-1, FRAME_SAMPLES)
+    whole = pcm[: len(pcm) // PLAYED_FRAME_SAMPLES * PLAYED_FRAME_SAMPLES].reshape(-1, PLAYED_FRAME_SAMPLES)
     return np.concatenate([limiter.process(frame) for frame in whole])
 
 
@@ -53,14 +54,14 @@ def test_peaks_stay_below_full_scale_and_the_rest_keeps_its_shape() -> None:
 def test_after_a_peak_the_level_comes_back() -> None:
     quiet, loud = tone(500, 440, 0.1), tone(100, 440, 0.9)
     out = limited(np.concatenate([loud, quiet]), 6.0)
-    assert dbfs(out[-FRAME_SAMPLES:]) == pytest.approx(dbfs(quiet[-FRAME_SAMPLES:]) + 6, abs=0.1)
+    assert dbfs(out[-PLAYED_FRAME_SAMPLES:]) == pytest.approx(dbfs(quiet[-PLAYED_FRAME_SAMPLES:]) + 6, abs=0.1)
 
 
 @settings(max_examples=50, deadline=None)
 @given(seed=st.integers(0, 1 << 30), gain_db=st.floats(-30, 20))
 def test_nothing_ever_comes_out_above_the_ceiling(seed: int, gain_db: float) -> None:
     rng = np.random.default_rng(seed)
-    loudness = rng.choice([0, 10, 1000, 32767], size=8).repeat(FRAME_SAMPLES)
+    loudness = rng.choice([0, 10, 1000, 32767], size=8).repeat(PLAYED_FRAME_SAMPLES)
     pcm = (rng.uniform(-1, 1, len(loudness)) * loudness).astype(np.int16)
     pcm[rng.integers(0, len(pcm), 20)] = -32768
     assert np.abs(limited(pcm, gain_db).astype(int)).max() <= CEILING + 0.5
@@ -69,8 +70,8 @@ def test_nothing_ever_comes_out_above_the_ceiling(seed: int, gain_db: float) -> 
 def test_a_playout_gives_its_frames_through_it() -> None:
     playout = Playout()
     playout.limiter = Limiter(-6.0206)
-    playout.push(1, 0, np.full(FRAME_SAMPLES, 8000, np.int16), complete=True)
+    playout.push(1, 0, np.full(PLAYED_FRAME_SAMPLES, 8000, np.int16), complete=True)
     frame = playout.take_frame()
     assert frame is not None
-    assert frame.tolist() == [4000] * FRAME_SAMPLES
+    assert frame.tolist() == [4000] * PLAYED_FRAME_SAMPLES
     assert playout.take_frame() is None

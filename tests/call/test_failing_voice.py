@@ -11,12 +11,13 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from voiceagent.audio.format import FRAME_MS, PLAYED_HZ
 from voiceagent.call.scope import CallClock, CallScope, CallTasks
 from voiceagent.call.speaking import FAILED, Speaking
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.errors import EngineError
-from voiceagent.media.playout import FRAME_MS, FULL_S, RATE_HZ, Playout
+from voiceagent.media.playout import FULL_S, Playout
 from voiceagent.tts.engine import SpeechChunk
 
 LEVEL = 10_000
@@ -35,13 +36,13 @@ class Planned:
 
     @property
     def samples(self) -> int:
-        return sum(self.chunk_ms) * RATE_HZ // 1000
+        return sum(self.chunk_ms) * PLAYED_HZ // 1000
 
 
 class PlannedVoice:
     """Is asked for clauses by their numbers."""
 
-    sample_rate_hz = RATE_HZ
+    sample_rate_hz = PLAYED_HZ
 
     def __init__(self, plan: Sequence[Planned]) -> None:
         self.plan = plan
@@ -51,7 +52,7 @@ class PlannedVoice:
         for ms in clause.chunk_ms:
             for _ in range(clause.turns):
                 await asyncio.sleep(0)
-            yield SpeechChunk(np.full(ms * RATE_HZ // 1000, LEVEL + int(text), np.int16), ())
+            yield SpeechChunk(np.full(ms * PLAYED_HZ // 1000, LEVEL + int(text), np.int16), ())
         if clause.fails:
             raise EngineError("on purpose")
 
@@ -101,7 +102,7 @@ async def test_after_a_voice_that_fails_at_its_second_chunk_the_next_reply_is_he
     got = await heard([Planned((100,), fails=True), Planned((400,))], replies=2)
     failed = [event for event in got.events if isinstance(event, ev.ClauseFailed)]
     assert [(event.reply_id, event.clause, event.error) for event in failed] == [(0, 0, FAILED)]
-    assert got.samples[1] == 400 * RATE_HZ // 1000
+    assert got.samples[1] == 400 * PLAYED_HZ // 1000
     played = [event for event in got.events if isinstance(event, ev.Played) and event.reply_id == 1]
     assert played[-1].played_ms == 400
 
@@ -112,7 +113,7 @@ async def test_of_a_clause_that_fails_nothing_is_sent_after_the_conversation_was
     later = [event for event in got.events[failed_at:] if isinstance(event, ev.Played) and event.clause == 0]
     before = [event.played_ms for event in got.events[:failed_at] if isinstance(event, ev.Played)]
     assert all(event.played_ms <= max(before) + FRAME_MS for event in later)
-    assert got.samples[1] == 400 * RATE_HZ // 1000
+    assert got.samples[1] == 400 * PLAYED_HZ // 1000
 
 
 async def test_a_long_answer_is_said_whole_and_its_synthesis_waits_for_room() -> None:

@@ -12,9 +12,9 @@ import pytest
 from tests.fakes import Said
 from tests.server_process import ServerProcess, running_server
 from tests.tts.test_clips import write
+from voiceagent.audio.format import PLAYED_HZ
 from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
-from voiceagent.media.paced_track import RATE_HZ
 from voiceagent.resources import demo_agent_file
 
 AGENT = """
@@ -58,7 +58,7 @@ async def test_a_greeting_is_its_recording_and_marks_are_for_the_voice_alone(exa
 
 def loudest_hz(pcm: np.ndarray) -> set[int]:
     """The loudest frequency of each 100 ms, to 20 Hz."""
-    size = RATE_HZ // 10
+    size = PLAYED_HZ // 10
     blocks = pcm[: len(pcm) // size * size].reshape(-1, size)
     spectrum = np.abs(np.fft.rfft(blocks * np.hanning(size)))
     return {round(int(peak) * 10 / 20) * 20 for peak in spectrum.argmax(axis=1)}

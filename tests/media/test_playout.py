@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from voiceagent.media.playout import FADE_SAMPLES, FRAME_SAMPLES, FULL_S, MAX_REMEMBERED, RATE_HZ, Playout, Position
+from voiceagent.audio.format import PLAYED_FRAME_SAMPLES, PLAYED_HZ
+from voiceagent.media.playout import FADE_SAMPLES, FULL_S, MAX_REMEMBERED, Playout, Position
 
 
 def ones(samples: int, value: int = 1) -> np.ndarray:
@@ -27,7 +28,7 @@ def test_audio_comes_out_in_frames_and_the_last_is_padded() -> None:
     frames = drain(playout)
     assert [len(frame) for frame in frames] == [480, 480, 480]
     assert sum(int(frame.sum()) for frame in frames) == 1000
-    assert sent == [(1, 0, 20.0), (1, 0, 40.0), (1, 0, 1000 * 1000 / RATE_HZ)]
+    assert sent == [(1, 0, 20.0), (1, 0, 40.0), (1, 0, 1000 * 1000 / PLAYED_HZ)]
     assert playout.frames_sent == 3
 
 
@@ -149,14 +150,14 @@ def test_a_reply_may_be_held_before_it_has_audio_and_then_begins_at_full_level()
     assert frame.tolist() == [3] * 480
 
 
-TONE = np.round(12_000 * np.sin(np.arange(RATE_HZ) / 12)).astype(np.int16)
+TONE = np.round(12_000 * np.sin(np.arange(PLAYED_HZ) / 12)).astype(np.int16)
 STEEPEST = int(np.abs(np.diff(TONE.astype(int))).max())
 """Of the tone itself: a click jumps further."""
 
 
 def leaps(frames: list[np.ndarray | None]) -> int:
     """The greatest step from one sample to the next of what the caller hears; no frame is silence."""
-    silence = np.zeros(FRAME_SAMPLES, np.int16)
+    silence = np.zeros(PLAYED_FRAME_SAMPLES, np.int16)
     heard = np.concatenate([silence, *(silence if frame is None else frame for frame in frames)])
     return int(np.abs(np.diff(heard.astype(int))).max())
 
@@ -273,7 +274,7 @@ def test_what_it_remembers_is_bounded() -> None:
 
 def test_a_full_queue_says_so_and_still_takes_what_comes() -> None:
     playout = Playout()
-    assert playout.push(1, 0, ones(int(FULL_S * RATE_HZ) - 1), complete=False)
+    assert playout.push(1, 0, ones(int(FULL_S * PLAYED_HZ) - 1), complete=False)
     assert not playout.full
     assert playout.push(1, 0, ones(1), complete=False)
     assert playout.full
@@ -333,7 +334,7 @@ class PlayoutMachine(RuleBasedStateMachine):
         before = len(self.sent)
         frame = self.playout.next_frame()
         if frame is not None:
-            assert frame.shape == (FRAME_SAMPLES,)
+            assert frame.shape == (PLAYED_FRAME_SAMPLES,)
             for value, count in zip(*np.unique(frame[frame != 0], return_counts=True), strict=True):
                 assert int(value) not in self.dropped
                 self.heard[int(value)] = self.heard.get(int(value), 0) + int(count)
@@ -356,10 +357,10 @@ class PlayoutMachine(RuleBasedStateMachine):
                 if r == reply_id:
                     assert played_ms >= ends.get(clause, 0.0)
                     ends[clause] = played_ms
-            assert round(sum(ends.values()) * RATE_HZ / 1000) == samples
+            assert round(sum(ends.values()) * PLAYED_HZ / 1000) == samples
         waiting = sum(n for r, n in self.given.items() if r not in self.dropped)
         out = sum(n for r, n in self.heard.items() if r not in self.dropped)
-        assert round(self.playout.queued_ms * RATE_HZ / 1000) == waiting - out
+        assert round(self.playout.queued_ms * PLAYED_HZ / 1000) == waiting - out
 
 
 TestAnyOrder = PlayoutMachine.TestCase

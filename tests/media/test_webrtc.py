@@ -13,12 +13,13 @@ import pytest
 from aiortc.rtp import RtpPacket
 
 from tests.media.conftest import MediaServer, collect, echo, listen, tone
+from voiceagent.audio.format import HEARD_HZ
 from voiceagent.audio.levels import dbfs
 from voiceagent.client.caller import Caller
 from voiceagent.client.impairment import ImpairedRelay, Impairment
 from voiceagent.errors import MediaError
 from voiceagent.media.webrtc import event_channel
-from voiceagent.media.webrtc.webrtc_leg import HEARD_RATE_HZ, WebRtcLeg
+from voiceagent.media.webrtc.webrtc_leg import WebRtcLeg
 
 
 def peak_hz(pcm: np.ndarray, rate_hz: int) -> float:
@@ -54,7 +55,7 @@ async def test_the_leg_hears_frames_of_16_khz(media_server: MediaServer) -> None
         caller.say(tone(3.0))
         assert await caller.wait_ended() == "ended"
     assert all(frame.pcm.shape == (320,) and frame.pcm.dtype == np.int16 for frame in frames)
-    assert abs(peak_hz(np.concatenate([f.pcm for f in frames[20:]]), HEARD_RATE_HZ) - 440.0) < 5
+    assert abs(peak_hz(np.concatenate([f.pcm for f in frames[20:]]), HEARD_HZ) - 440.0) < 5
     assert not any(frame.concealed for frame in frames)
 
 

@@ -20,9 +20,10 @@ from aiohttp.test_utils import TestClient, TestServer
 from tests.server.conftest import MakeService
 from tests.telephone.sip_parts import GATEWAY_SECRET, HOST, PASSWORD, free_port, janus, pbx
 from tests.telephone.tones import tone
+from voiceagent.audio.format import PLAYED_HZ
 from voiceagent.audio.resample import StreamResampler
 from voiceagent.media.leg import Leg
-from voiceagent.media.playout import RATE_HZ, Playout, Position
+from voiceagent.media.playout import Playout, Position
 from voiceagent.media.webrtc.ports import ANY_PORT, MediaPorts
 from voiceagent.server.calls.calls import CallHandle, StartCall
 from voiceagent.server.http.app import READINESS, make_app
@@ -102,7 +103,7 @@ class SipTestCall:
         self._changed()
 
     def last_words(self) -> None:
-        self.say(tone(0.6, LAST_WORDS_HZ, RATE_HZ), LAST_REPLY)
+        self.say(tone(0.6, LAST_WORDS_HZ, PLAYED_HZ), LAST_REPLY)
 
     def hang_up(self, reason: str) -> None:
         if not self._end.done():
@@ -125,10 +126,10 @@ class ToneHandover:
 
     async def tell(self, playout: Playout, summary: str, key: str) -> None:
         assert summary == "a tone"
-        playout.push(0, 0, tone(self._summary_s, SUMMARY_HZ, RATE_HZ), complete=True)
+        playout.push(0, 0, tone(self._summary_s, SUMMARY_HZ, PLAYED_HZ), complete=True)
 
     async def tell_gone(self, playout: Playout) -> None:
-        playout.push(1, 0, tone(0.6, GONE_HZ, RATE_HZ), complete=True)
+        playout.push(1, 0, tone(0.6, GONE_HZ, PLAYED_HZ), complete=True)
 
     def leave(self) -> None:
         self._call.last_words()

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from voiceagent.telephone.features.call_timeline import MAX_AHEAD, MAX_BURST, RATE_HZ, CallTimeline
+from voiceagent.audio.format import HEARD_HZ
+from voiceagent.telephone.features.call_timeline import MAX_AHEAD, MAX_BURST, CallTimeline
 
-FRAME = RATE_HZ // 50
+FRAME = HEARD_HZ // 50
 
 
 def frame(value: int) -> NDArray[np.int16]:
@@ -25,10 +26,10 @@ def test_each_side_has_its_channel_and_its_time() -> None:
         if at >= 25:
             timeline.put("agent", frame(2), at * FRAME)
     taken = np.concatenate([timeline.take(10 * FRAME + 7), timeline.take(50 * FRAME)])
-    assert taken.shape == (RATE_HZ, 2)
+    assert taken.shape == (HEARD_HZ, 2)
     assert (taken[:, 0] == 1).all()
-    assert not taken[: RATE_HZ // 2, 1].any()
-    assert (taken[RATE_HZ // 2 :, 1] == 2).all()
+    assert not taken[: HEARD_HZ // 2, 1].any()
+    assert (taken[HEARD_HZ // 2 :, 1] == 2).all()
 
 
 def test_frames_that_come_late_in_a_run_stand_in_a_row_and_a_silent_side_is_silent() -> None:
@@ -118,16 +119,16 @@ def test_a_clock_that_is_faster_or_slower_is_followed(drift: float) -> None:
         at = int(number * FRAME * (1 - drift))
         timeline.put("caller", frame(1 if number % 250 < 200 else 0), at)
         if number % 50 == 0:
-            pcm = timeline.take(at - 6 * RATE_HZ)
+            pcm = timeline.take(at - 6 * HEARD_HZ)
             taken, spoken = taken + len(pcm), spoken + int(pcm[:, 0].sum())
-        assert timeline.caller_end - at < RATE_HZ // 2
+        assert timeline.caller_end - at < HEARD_HZ // 2
     spoken += int(timeline.take(timeline.caller_end)[:, 0].sum())
     assert spoken == FRAME * frames * 4 // 5, "no word is lost"
 
 
 def test_a_caller_who_sends_too_much_is_bounded() -> None:
     timeline = CallTimeline()
-    for at in range(0, 100 * RATE_HZ, RATE_HZ):
+    for at in range(0, 100 * HEARD_HZ, HEARD_HZ):
         for _ in range(200):
             timeline.put("caller", frame(1), at)
         assert timeline.caller_end - at <= MAX_AHEAD + MAX_BURST + FRAME
@@ -136,7 +137,7 @@ def test_a_caller_who_sends_too_much_is_bounded() -> None:
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from(["caller", "agent", "drop", "take"]), st.integers(0, 3 * RATE_HZ), st.integers(0, 2000)),
+        st.tuples(st.sampled_from(["caller", "agent", "drop", "take"]), st.integers(0, 3 * HEARD_HZ), st.integers(0, 2000)),
         max_size=60,
     )
 )

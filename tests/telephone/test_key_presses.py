@@ -10,9 +10,10 @@ from aiortc.rtp import RtpPacket
 from hypothesis import given
 from hypothesis import strategies as st
 
+from voiceagent.audio.format import PHONE_FRAME_SAMPLES
 from voiceagent.telephone.sip.audio import GatewayReceiver
 from voiceagent.telephone.sip.description import PCMU, PhoneAudio
-from voiceagent.telephone.telephone_events import FRAME_SAMPLES, KEYS, KeyReader
+from voiceagent.telephone.telephone_events import KEYS, KeyReader
 
 KEYS_TYPE = 101
 
@@ -47,7 +48,7 @@ def sent(presses: list[Press], style: str = "standard", stamp: int = 0, sequence
 
     now = stamp
     for number, press in enumerate(presses):
-        began, step = now, FRAME_SAMPLES
+        began, step = now, PHONE_FRAME_SAMPLES
         for place in range(press.packets + releases):
             held = min(place + 1, press.packets) * step
             segment = (held - 1) // 0xFFFF

@@ -10,7 +10,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from voiceagent.media.playout import FRAME_SAMPLES, RATE_HZ, Playout, Position
+from voiceagent.audio.format import PLAYED_FRAME_SAMPLES, PLAYED_HZ
+from voiceagent.media.playout import Playout, Position
 from voiceagent.telephone.streams.marks import FORGIVEN, GRACE_S, MarkLedger
 
 
@@ -80,8 +81,8 @@ def test_a_paused_reply_goes_on_with_what_was_taken_and_not_played() -> None:
     sent: list[Position] = []
     playout = Playout(sent.append)
     playout.on_halt = lambda reply_id: playout.recall()
-    playout.push(1, 0, ramp(FRAME_SAMPLES), complete=True)
-    playout.push(1, 1, ramp(2 * FRAME_SAMPLES, 1001), complete=True)
+    playout.push(1, 0, ramp(PLAYED_FRAME_SAMPLES), complete=True)
+    playout.push(1, 1, ramp(2 * PLAYED_FRAME_SAMPLES, 1001), complete=True)
     played = []
     for _ in range(3):
         assert playout.take_frame() is not None
@@ -93,7 +94,7 @@ def test_a_paused_reply_goes_on_with_what_was_taken_and_not_played() -> None:
     playout.resume(1)
     frame = playout.take_frame()
     assert frame is not None
-    assert frame[200:].tolist() == ramp(FRAME_SAMPLES, 1001)[200:].tolist(), "the second clause, from its beginning"
+    assert frame[200:].tolist() == ramp(PLAYED_FRAME_SAMPLES, 1001)[200:].tolist(), "the second clause, from its beginning"
     assert playout.cancel(1) == (1, 0, 20.0)
     assert sent == [(1, 0, 20.0)]
 
@@ -101,7 +102,7 @@ def test_a_paused_reply_goes_on_with_what_was_taken_and_not_played() -> None:
 def test_a_reply_that_is_cancelled_takes_nothing_from_one_that_is_played() -> None:
     playout = Playout()
     playout.on_halt = lambda reply_id: playout.recall()
-    playout.push(2, 0, ramp(2 * FRAME_SAMPLES), complete=True)
+    playout.push(2, 0, ramp(2 * PLAYED_FRAME_SAMPLES), complete=True)
     first = playout.take_frame()
     playout.cancel(1)
     again = playout.take_frame()
@@ -174,12 +175,12 @@ class KeepingPeer(RuleBasedStateMachine):
         for before, after in itertools.pairwise(mine):
             assert after[1] in (before[1], before[1] + 1)
             if after[1] == before[1]:
-                assert before[2] <= after[2] <= before[2] + 1000 * FRAME_SAMPLES / RATE_HZ + 0.01
+                assert before[2] <= after[2] <= before[2] + 1000 * PLAYED_FRAME_SAMPLES / PLAYED_HZ + 0.01
 
     @invariant()
     def the_queue_counts_what_is_queued(self) -> None:
         queued = sum(len(part) for clause in self.playout._clauses for part in clause.buffer)
-        assert self.playout.queued_ms == queued * 1000.0 / RATE_HZ
+        assert self.playout.queued_ms == queued * 1000.0 / PLAYED_HZ
 
 
 KeepingPeer.TestCase.settings = settings(max_examples=150, stateful_step_count=60, deadline=None)

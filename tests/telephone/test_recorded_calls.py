@@ -20,9 +20,9 @@ from tests.telephone.sip_parts import until
 from tests.telephone.test_recording import played
 from tests.telephone.test_telephone_calls import AGENT, ended, session  # noqa: F401 - a fixture
 from tests.telephone.test_voicemail_calls import SECRET
+from voiceagent.audio.format import HEARD_HZ
 from voiceagent.conversation import actions as act
 from voiceagent.resources import demo_agent_file
-from voiceagent.telephone.features.call_timeline import RATE_HZ
 
 ANNOUNCEMENT, GREETING, WAIT = "What time is it in Berlin?", "What can you do?", "It is five o'clock in Berlin."
 """In words that the bundled voice says well."""
@@ -78,7 +78,7 @@ async def test_a_call_is_announced_recorded_on_one_clock_and_put_through(
         await peer.wait(lambda: peer.is_quiet(0.8))
         heard_s = next(at for at, pcm in peer.heard if np.abs(pcm.astype(int)).max() > 1000)
         (written,) = recorded.folder.glob("rtc_*.wav")
-        await until(lambda: len(played(written)) > 2 * RATE_HZ)  # while the call goes on
+        await until(lambda: len(played(written)) > 2 * HEARD_HZ)  # while the call goes on
         await peer.press("0#")
         await peer.wait(lambda: peer.close_code is not None)
     steps = await ended(recorded.server, 1)
@@ -91,8 +91,8 @@ async def test_a_call_is_announced_recorded_on_one_clock_and_put_through(
     assert written.name == f"{result['call_id']}.wav"
     assert written.stat().st_mode & 0o777 == 0o600
     pcm = played(written)
-    assert len(pcm) / RATE_HZ == pytest.approx(result["duration_s"], abs=0.5)
-    caller_s, agent_s = first_loud_s(pcm[:, 0], RATE_HZ), first_loud_s(pcm[:, 1], RATE_HZ)
+    assert len(pcm) / HEARD_HZ == pytest.approx(result["duration_s"], abs=0.5)
+    caller_s, agent_s = first_loud_s(pcm[:, 0], HEARD_HZ), first_loud_s(pcm[:, 1], HEARD_HZ)
     assert (caller_s - agent_s) - (began_s - heard_s) == pytest.approx(0.0, abs=0.15), "as far apart as for the caller"
 
 

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from tests.telephone.sip_parts import until
+from voiceagent.audio.format import HEARD_HZ
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.actions import ReplyEnded
 from voiceagent.latency.spans import LegKind
@@ -27,12 +28,11 @@ from voiceagent.media.leg import InboundFrame
 from voiceagent.media.playout import Playout
 from voiceagent.settings.telephone import RecordingSettings, TelephonySettings
 from voiceagent.telephone.features import recording as recording_module
-from voiceagent.telephone.features.call_timeline import RATE_HZ
 from voiceagent.telephone.features.recording import Recording
 from voiceagent.telephone.features.recording_file import open_recording
 from voiceagent.telephone.features.recording_folder import DAY_S, delete_old
 
-TONE = np.round(8000 * np.sin(2 * np.pi * 440 * np.arange(RATE_HZ) / RATE_HZ)).astype(np.int16)
+TONE = np.round(8000 * np.sin(2 * np.pi * 440 * np.arange(HEARD_HZ) / HEARD_HZ)).astype(np.int16)
 BOTH = np.stack([TONE, TONE // 2], axis=1)
 
 
@@ -96,7 +96,7 @@ def kept(folder: Path) -> list[str]:
 def played(path: Path) -> np.ndarray:
     """As a player reads it: shape (samples, 2), at 16 kHz."""
     with av.open(str(path)) as container:
-        resampler = av.AudioResampler(format="s16", layout="stereo", rate=RATE_HZ)
+        resampler = av.AudioResampler(format="s16", layout="stereo", rate=HEARD_HZ)
         frames = [part for frame in container.decode(audio=0) for part in resampler.resample(frame)]
     return np.concatenate([frame.to_ndarray().reshape(-1, 2) for frame in frames])
 
@@ -104,19 +104,19 @@ def played(path: Path) -> np.ndarray:
 @pytest.mark.parametrize("kind", ["wav", "opus"])
 def test_a_file_is_private_and_can_be_played_though_nobody_closed_it(tmp_path: Path, kind: Any) -> None:
     path = tmp_path / "calls" / f"rtc_1.{kind}"
-    file = open_recording(path, kind, RATE_HZ)
+    file = open_recording(path, kind, HEARD_HZ)
     for _ in range(20):
         file.write(BOTH)
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.parent.stat().st_mode & 0o777 == 0o700
     so_far = played(path)
-    assert len(so_far) >= (20 if kind == "wav" else 8) * RATE_HZ
-    left, right = (float(np.sqrt(np.mean(so_far[RATE_HZ : 5 * RATE_HZ, side].astype(float) ** 2))) for side in (0, 1))
+    assert len(so_far) >= (20 if kind == "wav" else 8) * HEARD_HZ
+    left, right = (float(np.sqrt(np.mean(so_far[HEARD_HZ : 5 * HEARD_HZ, side].astype(float) ** 2))) for side in (0, 1))
     assert left / right == pytest.approx(2.0, rel=0.1)
     file.close()
-    assert len(played(path)) == pytest.approx(20 * RATE_HZ, abs=RATE_HZ // 20)
+    assert len(played(path)) == pytest.approx(20 * HEARD_HZ, abs=HEARD_HZ // 20)
     with pytest.raises(FileExistsError):
-        open_recording(path, kind, RATE_HZ)
+        open_recording(path, kind, HEARD_HZ)
 
 
 async def test_what_both_say_is_in_the_file_once_the_call_is_over(tmp_path: Path) -> None:

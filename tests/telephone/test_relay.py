@@ -7,22 +7,15 @@ from aiortc.rtp import RtpPacket
 from numpy.typing import NDArray
 
 from voiceagent.audio import g711
+from voiceagent.audio.format import PHONE_FRAME_SAMPLES
 from voiceagent.telephone.messages import Encoding
 from voiceagent.telephone.sip.audio import GatewayReceiver, LateEncoder, mixed
 from voiceagent.telephone.sip.description import PCMA, PCMU, PhoneAudio
-from voiceagent.telephone.sip.relay import (
-    FIRST_FRAMES,
-    FRAME_SAMPLES,
-    MAX_FRAMES,
-    PERIOD_FRAMES,
-    TONE_FRAMES,
-    AudioRelay,
-    WaitingTone,
-)
+from voiceagent.telephone.sip.relay import FIRST_FRAMES, MAX_FRAMES, PERIOD_FRAMES, TONE_FRAMES, AudioRelay, WaitingTone
 
 
 def frame(value: int) -> NDArray[np.int16]:
-    return np.full(FRAME_SAMPLES, value, np.int16)
+    return np.full(PHONE_FRAME_SAMPLES, value, np.int16)
 
 
 def test_a_relay_gathers_frames_first_and_again_when_it_has_run_dry() -> None:
@@ -55,7 +48,7 @@ def test_who_waits_hears_a_short_tone_now_and_then_and_never_over_a_voice() -> N
 
 
 def test_what_is_relayed_in_the_agents_silence_keeps_each_byte() -> None:
-    payload = bytes(range(FRAME_SAMPLES))
+    payload = bytes(range(PHONE_FRAME_SAMPLES))
     for encoding in (Encoding.MULAW, Encoding.ALAW):
         is_alaw = encoding is Encoding.ALAW
         relayed = g711.decode(payload, alaw=is_alaw)
@@ -77,9 +70,9 @@ async def test_a_phone_that_goes_over_to_the_other_law_is_heard_on() -> None:
     for number in range(20):
         law = PCMA if number >= 10 else PCMU
         payload = g711.encode(frame(level), alaw=law == PCMA)
-        receiver.receive(RtpPacket(law, 0, number, number * FRAME_SAMPLES, 1, payload))
+        receiver.receive(RtpPacket(law, 0, number, number * PHONE_FRAME_SAMPLES, 1, payload))
     receiver.close()
     pcm = np.concatenate(heard)
-    assert len(pcm) == 20 * FRAME_SAMPLES
+    assert len(pcm) == 20 * PHONE_FRAME_SAMPLES
     assert (abs(pcm.astype(int) - level) < 300).all()
     assert receiver.counters["packets_lost"] == 0

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from voiceagent.audio.format import PHONE_FRAME_SAMPLES
 from voiceagent.errors import ConfigError, MediaError
 from voiceagent.settings.sip import SipSettings, TransferTarget
 from voiceagent.telephone.sip import janus_messages as janus
 from voiceagent.telephone.sip.causes import call_cause, registration_cause
 from voiceagent.telephone.sip.description import PCMA, PCMU, is_hold, read_audio, updated, with_keys
 from voiceagent.telephone.sip.trunk import Trunk
-from voiceagent.telephone.telephone_events import FRAME_SAMPLES, KEYS, KeyReader, KeyWriter
+from voiceagent.telephone.telephone_events import KEYS, KeyReader, KeyWriter
 
 SDP = "v=0\r\nm=audio 9 UDP/TLS/RTP/SAVPF {types}\r\na=rtpmap:96 telephone-event/8000\r\na={direction}\r\na=rtcp-mux\r\n"
 
@@ -28,7 +29,7 @@ def sent(keys: str) -> list[tuple[bytes, int]]:
     while writer.busy:
         packet = writer.next()
         if packet is not None:
-            packets.append((packet.payload, (frame - packet.frames_ago) * FRAME_SAMPLES))
+            packets.append((packet.payload, (frame - packet.frames_ago) * PHONE_FRAME_SAMPLES))
         frame += 1
     return packets
 

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.speech import tone
-from voiceagent.audio.g711 import RATE_HZ as G711_HZ
+from voiceagent.audio.format import PHONE_HZ
 from voiceagent.errors import ConfigError
 from voiceagent.tts.wav_file import read_wav
 
@@ -100,9 +100,9 @@ def test_what_is_there_is_played(content: bytes, within: int, missing: int, tmp_
 @pytest.mark.parametrize("form", [ALAW, ULAW])
 @pytest.mark.parametrize("extensible", [False, True])
 def test_the_telephones_codes_are_played(form: int, extensible: bool, tmp_path: Path) -> None:
-    codes = np.tile(np.array([0x80, 0x00], np.uint8), G711_HZ // 2).tobytes()
-    heard = read(tmp_path, wav(codes, form=form, bits=8, rate_hz=G711_HZ, extensible=extensible), G711_HZ)
-    assert len(heard) == G711_HZ
+    codes = np.tile(np.array([0x80, 0x00], np.uint8), PHONE_HZ // 2).tobytes()
+    heard = read(tmp_path, wav(codes, form=form, bits=8, rate_hz=PHONE_HZ, extensible=extensible), PHONE_HZ)
+    assert len(heard) == PHONE_HZ
     assert np.abs(heard.astype(int)).max() > 5_000
 
 

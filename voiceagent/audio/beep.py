@@ -15,12 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from voiceagent.audio.format import FRAME_MS, HEARD_FRAME_SAMPLES, HEARD_HZ
 from voiceagent.audio.levels import FULL_SCALE, rms
 
-RATE_HZ = 16_000
-FRAME_SAMPLES = 320
-FRAME_MS = 20
-STEP_HZ = RATE_HZ / FRAME_SAMPLES
+STEP_HZ = HEARD_HZ / HEARD_FRAME_SAMPLES
 LOWEST_HZ, HIGHEST_HZ = 300.0, 2000.0
 SHORTEST_FRAMES = 6
 """A tone of 150 ms fills at least so many frames wholly."""
@@ -64,9 +62,9 @@ class BeepDetector:
         first = round(LOWEST_HZ / STEP_HZ) - _AROUND
         last = round(HIGHEST_HZ / STEP_HZ) + _AROUND
         self._first = first
-        self._window = np.hanning(FRAME_SAMPLES + 1)[:-1]
-        at = np.arange(FRAME_SAMPLES)
-        self._kernels = np.exp(-2j * np.pi * np.outer(np.arange(first, last + 1), at) / FRAME_SAMPLES)
+        self._window = np.hanning(HEARD_FRAME_SAMPLES + 1)[:-1]
+        at = np.arange(HEARD_FRAME_SAMPLES)
+        self._kernels = np.exp(-2j * np.pi * np.outer(np.arange(first, last + 1), at) / HEARD_FRAME_SAMPLES)
         self._run: deque[float] = deque(maxlen=500)
         self._frames: deque[NDArray[np.int16]] = deque(maxlen=_SPECTRUM_FRAMES + 2)
         """Of the run."""
@@ -82,7 +80,7 @@ class BeepDetector:
         """Hear 20 ms of mono 16 kHz, shape (320,); the beep that has just ended, if one has."""
         windowed = frame * self._window / FULL_SCALE
         energy = float(windowed @ windowed)
-        level = math.sqrt(energy / FRAME_SAMPLES)
+        level = math.sqrt(energy / HEARD_FRAME_SAMPLES)
         hz = self._tone(windowed, energy)
         over = None
         if hz is None or (self._run and abs(hz - float(np.median(self._run))) > STEADY_HZ):
@@ -103,19 +101,19 @@ class BeepDetector:
         """Whether the run's tone stands alone. Its first and last frame may hold but a part of it."""
         sound = np.concatenate(list(self._frames)[1:-1]).astype(np.float64)
         powers = np.abs(np.fft.rfft(sound * np.hanning(len(sound)), _SPECTRUM_SAMPLES)) ** 2
-        hz = np.fft.rfftfreq(_SPECTRUM_SAMPLES, 1 / RATE_HZ)
+        hz = np.fft.rfftfreq(_SPECTRUM_SAMPLES, 1 / HEARD_HZ)
         distance = np.abs(hz - hz[int(powers.argmax())])
-        width_hz = 2 * RATE_HZ / len(sound) + 3.0  # of a tone's lobe, to each side
+        width_hz = 2 * HEARD_HZ / len(sound) + 3.0  # of a tone's lobe, to each side
         return float(powers[distance <= width_hz].sum()) >= ALONE * float(powers[distance <= BESIDE_HZ].sum())
 
     def _tone(self, windowed: NDArray[np.float64], energy: float) -> float | None:
         """The pitch of a frame that is a tone."""
-        if energy < QUIETEST**2 * FRAME_SAMPLES * 3 / 8:
+        if energy < QUIETEST**2 * HEARD_FRAME_SAMPLES * 3 / 8:
             return None
         powers = np.abs(self._kernels @ windowed) ** 2
         peak = int(powers[_AROUND:-_AROUND].argmax()) + _AROUND
         around = powers[peak - _AROUND : peak + _AROUND + 1]
-        if 2.0 * float(around.sum()) / FRAME_SAMPLES < PURITY * energy:
+        if 2.0 * float(around.sum()) / HEARD_FRAME_SAMPLES < PURITY * energy:
             return None
         if self._is_voice(powers, peak):
             return None

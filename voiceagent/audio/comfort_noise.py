@@ -8,9 +8,9 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
+from voiceagent.audio.format import PHONE_HZ
 from voiceagent.audio.resample import resample
 
-PHONE_HZ = 8_000
 LENGTH_S = 4
 SEED = 3389
 

@@ -8,7 +8,6 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-RATE_HZ = 8_000
 _BIAS = 33
 """Added to µ-law's 14 bits before its segments are told apart."""
 _CLIP = 8_158

@@ -7,9 +7,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from voiceagent.audio.format import HEARD_HZ
 from voiceagent.turn_taking.pause import Prosody
 
-RATE_HZ = 16_000
 FRAME_SAMPLES = 640
 HOP_SAMPLES = 160
 FFT_SAMPLES = 1024
@@ -41,7 +41,7 @@ def prosody_of(audio: NDArray[np.int16]) -> Prosody:
 def _pitch_fall_st(frames: NDArray[np.float32]) -> float | None:
     """Semitones by which the last voiced frames lie below the median of all; None when there are too few. Boersma 1993: the
     autocorrelation of the windowed sound, divided by the window's own, peaks at the period."""
-    shortest, longest = int(RATE_HZ / HIGHEST_HZ), int(RATE_HZ / LOWEST_HZ)
+    shortest, longest = int(HEARD_HZ / HIGHEST_HZ), int(HEARD_HZ / LOWEST_HZ)
     correlation = _autocorrelation((frames - frames.mean(axis=1, keepdims=True)) * _WINDOW)
     searched = correlation[:, shortest:longest] / (correlation[:, :1] + np.float32(1e-9)) / _OF_WINDOW[shortest:longest]
     highest = searched.max(axis=1)
@@ -49,7 +49,7 @@ def _pitch_fall_st(frames: NDArray[np.float32]) -> float | None:
     peaks[:, 1:-1] = (searched[:, 1:-1] >= searched[:, :-2]) & (searched[:, 1:-1] > searched[:, 2:])
     peaks &= searched >= OCTAVE_SHARE * highest[:, None]
     period = np.where(peaks.any(axis=1), peaks.argmax(axis=1), searched.argmax(axis=1)) + shortest
-    pitch_st = 12 * np.log2(RATE_HZ / period[highest > MIN_PERIODICITY])
+    pitch_st = 12 * np.log2(HEARD_HZ / period[highest > MIN_PERIODICITY])
     if len(pitch_st) < MIN_VOICED_FRAMES:
         return None
     pitch_st = pitch_st[np.abs(pitch_st - np.median(pitch_st)) < MAX_LEAP_ST]

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from voiceagent.audio.format import HEARD_HZ, PLAYED_HZ
+
 if TYPE_CHECKING:
     from livekit.rtc.apm import AudioProcessingModule
     from livekit.rtc.audio_frame import AudioFrame
@@ -18,8 +20,6 @@ PACKAGE = "livekit"
 MODULE = "livekit.rtc"
 """Other packages have a part of `livekit`, too."""
 EXTRA = "voiceagent[noise]"
-MICROPHONE_HZ = 16_000
-PLAYED_HZ = 24_000
 BLOCKS_A_SECOND = 100
 """The module takes 10 ms at a time."""
 NOTHING_PLAYED = np.zeros(0, np.int16)
@@ -56,8 +56,8 @@ class VoiceProcessor:
             for block in played.reshape(-1, PLAYED_HZ // BLOCKS_A_SECOND):
                 self._module.process_reverse_stream(_frame(block, PLAYED_HZ))
         cleaned: list[NDArray[np.int16]] = []
-        for block in pcm.reshape(-1, MICROPHONE_HZ // BLOCKS_A_SECOND):
-            frame = _frame(block, MICROPHONE_HZ)
+        for block in pcm.reshape(-1, HEARD_HZ // BLOCKS_A_SECOND):
+            frame = _frame(block, HEARD_HZ)
             self._module.process_stream(frame)
             cleaned.append(np.frombuffer(frame.data, np.int16))
         return np.concatenate(cleaned)

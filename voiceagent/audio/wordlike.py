@@ -12,10 +12,11 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
-RATE_HZ = 16_000
+from voiceagent.audio.format import HEARD_HZ
+
 LEAD_MS = 60.0
 """The sound is judged from so long before its onset on."""
-MAX_SOUND_SAMPLES = RATE_HZ
+MAX_SOUND_SAMPLES = HEARD_HZ
 """Of a longer sound only the end is judged."""
 FRAME_SAMPLES, HOP_SAMPLES, FFT_SAMPLES = 512, 160, 1024
 LOWEST_HZ, HIGHEST_HZ = 120.0, 3700.0
@@ -84,10 +85,10 @@ def _rhythm(level_db: Frames, loud: NDArray[np.bool_]) -> Frames:
 
 def _melody(correlation: Frames, loud: NDArray[np.bool_]) -> Frames:
     """How much of the sound is voiced, how purely, and its pitch."""
-    shortest, longest = RATE_HZ // HIGHEST_PITCH_HZ, RATE_HZ // LOWEST_PITCH_HZ
+    shortest, longest = HEARD_HZ // HIGHEST_PITCH_HZ, HEARD_HZ // LOWEST_PITCH_HZ
     searched = correlation[:, shortest:longest] / (correlation[:, :1] + 1e-9) / _OF_WINDOW[shortest:longest]
     periodicity = np.clip(searched.max(axis=1), 0, 1)
-    pitch_st = 12 * np.log2(RATE_HZ / (searched.argmax(axis=1) + shortest) / 100)
+    pitch_st = 12 * np.log2(HEARD_HZ / (searched.argmax(axis=1) + shortest) / 100)
     voiced = loud & (periodicity > MIN_PERIODICITY)
     median_st = range_st = 0.0
     if voiced.sum() >= 3:
@@ -144,7 +145,7 @@ def _autocorrelation(windows: Frames) -> tuple[Frames, Frames]:
 def _mel_bank() -> Frames:
     lowest_mel, highest_mel = (2595 * math.log10(1 + hz / 700) for hz in (LOWEST_HZ, HIGHEST_HZ))
     edges_hz = 700 * (10 ** (np.linspace(lowest_mel, highest_mel, BANDS + 2) / 2595) - 1)
-    hz = np.fft.rfftfreq(FFT_SAMPLES, 1 / RATE_HZ)[:, np.newaxis]
+    hz = np.fft.rfftfreq(FFT_SAMPLES, 1 / HEARD_HZ)[:, np.newaxis]
     low, middle, high = edges_hz[:-2], edges_hz[1:-1], edges_hz[2:]
     bank: Frames = np.maximum(np.minimum((hz - low) / (middle - low), (high - hz) / (high - middle)), 0).astype(np.float32)
     return bank
@@ -156,7 +157,7 @@ _COSINES = (
 ).astype(np.float32)
 _WINDOW = np.hanning(FRAME_SAMPLES).astype(np.float32)
 _OF_WINDOW = _autocorrelation(_WINDOW[np.newaxis])[0][0] / np.square(_WINDOW).sum()
-_HZ = np.fft.rfftfreq(FFT_SAMPLES, 1 / RATE_HZ)
+_HZ = np.fft.rfftfreq(FFT_SAMPLES, 1 / HEARD_HZ)
 _IN_BAND = (_HZ >= LOWEST_HZ) & (_HZ <= HIGHEST_HZ)
 _KHZ = (_HZ[_IN_BAND] / 1000).astype(np.float32)
 

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from voiceagent.audio.format import FRAME_MS, HEARD_FRAME_SAMPLES
 from voiceagent.audio.prosody import prosody_of
 from voiceagent.audio.wordlike import LEAD_MS, MAX_SOUND_SAMPLES, words_chance
 from voiceagent.call.scope import CallScope
@@ -29,7 +30,6 @@ from voiceagent.vad.detector import DetectorOptions, SpeechDetector, SpeechOnset
 
 log = logging.getLogger(__name__)
 
-FRAME_MS = 20.0
 PREROLL_MS = 400.0
 """Audio before the onset that is also transcribed. Silero finds a soft first word up to 300 ms late."""
 PAUSE_MS = 100.0
@@ -55,7 +55,6 @@ PROSODY_FRAMES = 75
 KEPT_FRAMES = 400
 """The last 8 s of audio, for the turn judges."""
 SAMPLES_PER_MS = 16
-FRAME_SAMPLES = 320
 WORDS_JUDGED_MS = 40.0
 """How often speech over the agent is judged by its sound. A judgement takes a millisecond or more of all calls' time, and frames
 may come in bursts."""
@@ -271,7 +270,7 @@ class Hearing:
         return self._last_audio(self._utterance_samples)
 
     def _last_audio(self, samples: int) -> NDArray[np.int16]:
-        frames = [*self._recent][-(samples // FRAME_SAMPLES + 1) :]
+        frames = [*self._recent][-(samples // HEARD_FRAME_SAMPLES + 1) :]
         return np.concatenate(frames)[-samples:] if frames and samples else np.zeros(0, np.int16)
 
     # --- what the turn engine asks for ---

@@ -11,6 +11,7 @@ from contextlib import aclosing
 import numpy as np
 from numpy.typing import NDArray
 
+from voiceagent.audio.format import PLAYED_HZ
 from voiceagent.audio.levels import first_audible_sample
 from voiceagent.audio.resample import StreamResampler
 from voiceagent.call.scope import CallScope
@@ -18,7 +19,7 @@ from voiceagent.call.thinking import owner
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.errors import EngineError
-from voiceagent.media.playout import RATE_HZ, Playout, Position
+from voiceagent.media.playout import Playout, Position
 from voiceagent.tts.engine import TtsEngine
 
 log = logging.getLogger(__name__)
@@ -105,7 +106,7 @@ class Speaking:
 
     async def _synthesise(self, action: act.Speak) -> None:
         rate_hz = self._engine.sample_rate_hz
-        resampler = StreamResampler(rate_hz, RATE_HZ)
+        resampler = StreamResampler(rate_hz, PLAYED_HZ)
         spoken = _Spoken(rate_hz, MAX_TRIMMED_MS if action.clause == 0 else 0.0)
         await self._room()
         async with aclosing(self._engine.synthesise(action.text)) as chunks:
@@ -117,7 +118,7 @@ class Speaking:
 
     def _put(self, action: act.Speak, pcm: NDArray[np.int16], spoken: _Spoken, *, complete: bool) -> None:
         spoken.samples += len(pcm)
-        duration_ms = spoken.samples * 1000.0 / RATE_HZ
+        duration_ms = spoken.samples * 1000.0 / PLAYED_HZ
         now_ms = self._clock.now_ms()
         self._post(ev.ClauseAudio(now_ms, action.reply_id, action.clause, duration_ms, spoken.heard_words(), complete))
         self._playout.push(action.reply_id, action.clause, pcm, complete=complete)

@@ -18,6 +18,7 @@ from aiortc.rtp import RtpPacket
 from numpy.typing import NDArray
 
 from voiceagent.audio import opus
+from voiceagent.audio.format import FRAME_MS, PLAYED_FRAME_SAMPLES, PLAYED_HZ
 from voiceagent.audio.levels import VoicedTimeline
 from voiceagent.audio.resample import resample
 from voiceagent.client.impairment import ImpairedRelay
@@ -26,8 +27,7 @@ from voiceagent.client.signalling import SignallingAnswer, answer_to
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
 from voiceagent.media.audio_receiver import AudioReceiver
-from voiceagent.media.paced_track import FRAME_SAMPLES, RATE_HZ, PacedTrack
-from voiceagent.media.ticker import FRAME_MS
+from voiceagent.media.paced_track import PacedTrack
 from voiceagent.media.webrtc import aiortc_hooks
 from voiceagent.media.webrtc.event_channel import LABEL, EventChannel
 from voiceagent.media.webrtc.session_description import opus_payload_type, read_answer, with_opus_parameters
@@ -84,11 +84,11 @@ class Caller:
         self.url = url.rstrip("/")
         self.location = ""
         """The call's resource on the server."""
-        self.said = VoicedTimeline(RATE_HZ, threshold_dbfs=threshold_dbfs)
+        self.said = VoicedTimeline(PLAYED_HZ, threshold_dbfs=threshold_dbfs)
         """When the caller's speech was spoken: a sample of a packet sent at t was spoken within the 20 ms before t."""
-        self.heard = VoicedTimeline(RATE_HZ, threshold_dbfs=threshold_dbfs)
+        self.heard = VoicedTimeline(PLAYED_HZ, threshold_dbfs=threshold_dbfs)
         """When the agent's speech was heard: a packet that arrived at t is heard within the 20 ms after t."""
-        self.recording = StereoRecording(RATE_HZ)
+        self.recording = StereoRecording(PLAYED_HZ)
         self.started_ms = 0.0
         """When the connection came up: the zero of the recording."""
         self.on_frame: Callable[[AgentFrame], None] | None = None
@@ -149,7 +149,7 @@ class Caller:
     async def _negotiate(self) -> None:
         configuration = RTCConfiguration(iceServers=self._ice_servers, bundlePolicy=RTCBundlePolicy.MAX_BUNDLE)
         peer = self._peer = RTCPeerConnection(configuration)
-        self._receiver = AudioReceiver(RATE_HZ, self._on_frame)
+        self._receiver = AudioReceiver(PLAYED_HZ, self._on_frame)
         transceiver = peer.addTransceiver(PacedTrack(self._next_frame, sent=self._on_sent), direction="sendrecv")
         transceiver.setCodecPreferences(opus_only())
         channel = peer.createDataChannel(LABEL)
@@ -176,11 +176,11 @@ class Caller:
         """The server's answer to an SDP offer. Callers of servers with other signalling have their own."""
         return await answer_to(self.url, self._token, offer)
 
-    def say(self, pcm: NDArray[np.int16], rate_hz: int = RATE_HZ) -> None:
+    def say(self, pcm: NDArray[np.int16], rate_hz: int = PLAYED_HZ) -> None:
         """Queue speech, mono int16, shape (samples,); silence is sent when nothing is queued. Raises MediaError when more than
         `MAX_SAY_S` seconds would wait."""
-        speech = resample(pcm, rate_hz, RATE_HZ)
-        if self._waiting_samples + len(speech) > MAX_SAY_S * RATE_HZ:
+        speech = resample(pcm, rate_hz, PLAYED_HZ)
+        if self._waiting_samples + len(speech) > MAX_SAY_S * PLAYED_HZ:
             raise MediaError(f"more than {MAX_SAY_S} s of speech would wait to be said; say it in shorter pieces")
         if len(speech):
             self._microphone.append(speech)
@@ -278,10 +278,10 @@ class Caller:
         self._sending = None
         if not self._microphone:
             return None
-        frame = np.zeros(FRAME_SAMPLES, dtype=np.int16)
+        frame = np.zeros(PLAYED_FRAME_SAMPLES, dtype=np.int16)
         filled = 0
-        while filled < FRAME_SAMPLES and self._microphone:
-            part = self._microphone[0][: FRAME_SAMPLES - filled]
+        while filled < PLAYED_FRAME_SAMPLES and self._microphone:
+            part = self._microphone[0][: PLAYED_FRAME_SAMPLES - filled]
             frame[filled : filled + len(part)] = part
             filled += len(part)
             if len(part) == len(self._microphone[0]):

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from voiceagent.audio.format import FRAME_MS
 from voiceagent.client.caller import Caller, ReceivedEvent
 from voiceagent.client.turns import HeardTurn, TurnReader
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
-from voiceagent.media.ticker import FRAME_MS
 
 QUIET_MS = 400.0
 """The agent's turn is over when the events say so and nothing was heard for this long."""

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import soxr
 
+from voiceagent.audio.format import HEARD_HZ, PHONE_HZ
 from voiceagent.errors import ModelError
 from voiceagent.evaluation.check import Figure, at_least, at_most
 from voiceagent.evaluation.espeak import Espeak
@@ -23,7 +24,6 @@ from voiceagent.evaluation.not_speech import not_speech
 from voiceagent.models.registry import resolve
 from voiceagent.stt.short_whisper import ShortWhisper
 
-TELEPHONE_HZ = 8000
 _PASS_HZ = (300.0, 3400.0)
 _EDGE_HZ = 150.0
 _MU = 255.0
@@ -31,7 +31,7 @@ _MU = 255.0
 
 def _band_limited(audio: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     spectrum = np.fft.rfft(audio)
-    hz = np.fft.rfftfreq(len(audio), 1 / TELEPHONE_HZ)
+    hz = np.fft.rfftfreq(len(audio), 1 / PHONE_HZ)
     low, high = _PASS_HZ
     gain = np.interp(hz, [low - _EDGE_HZ, low, high, high + _EDGE_HZ], [0.003, 1.0, 1.0, 0.003])
     return np.asarray(np.fft.irfft(spectrum * gain, len(audio)), dtype=np.float32)
@@ -49,18 +49,17 @@ def telephone_band(audio: npt.NDArray[np.float32], rate_hz: int = 16000) -> npt.
     rate and (within a sample or two) length it had."""
     if len(audio) == 0:
         return audio
-    narrow = np.asarray(soxr.resample(audio, rate_hz, TELEPHONE_HZ), dtype=np.float32)
-    heard = np.asarray(soxr.resample(_mu_law(_band_limited(narrow)), TELEPHONE_HZ, rate_hz), dtype=np.float32)
+    narrow = np.asarray(soxr.resample(audio, rate_hz, PHONE_HZ), dtype=np.float32)
+    heard = np.asarray(soxr.resample(_mu_law(_band_limited(narrow)), PHONE_HZ, rate_hz), dtype=np.float32)
     return heard[: len(audio)]
 
 
 def telephone_speech(pcm: npt.NDArray[np.int16], rate_hz: int) -> npt.NDArray[np.int16]:
     """Mono audio as a telephone sends it, at 8 kHz and in its band, before G.711."""
-    narrow = np.asarray(soxr.resample(pcm.astype(np.float32), rate_hz, TELEPHONE_HZ), dtype=np.float32)
+    narrow = np.asarray(soxr.resample(pcm.astype(np.float32), rate_hz, PHONE_HZ), dtype=np.float32)
     return np.clip(np.rint(_band_limited(narrow)), -32768, 32767).astype(np.int16) if len(narrow) else narrow.astype(np.int16)
 
 
-RATE_HZ = 16000
 _SURROUNDING_S = 0.1
 _LEVEL = np.float32(0.6)
 Audio = npt.NDArray[np.float32]
@@ -126,13 +125,13 @@ class Listener:
             no_speech_threshold=None,
             log_prob_threshold=None,
             compression_ratio_threshold=None,
-            max_new_tokens=24 + 12 * len(audio) // RATE_HZ,
+            max_new_tokens=24 + 12 * len(audio) // HEARD_HZ,
         )
         return "".join(segment.text for segment in segments).strip()
 
 
 def _surrounded(audio: Audio) -> Audio:
-    return np.pad(audio, int(_SURROUNDING_S * RATE_HZ))
+    return np.pad(audio, int(_SURROUNDING_S * HEARD_HZ))
 
 
 def _said(entries: list[SpeechEntry]) -> Iterator[tuple[str, Audio]]:
@@ -145,7 +144,7 @@ def _said(entries: list[SpeechEntry]) -> Iterator[tuple[str, Audio]]:
             pitch=entry.pitch,
             pitch_range=entry.pitch_range,
         )
-        yield entry.text, _surrounded(speech.resampled(RATE_HZ))
+        yield entry.text, _surrounded(speech.resampled(HEARD_HZ))
 
 
 def measure_stt(folder: Path) -> list[Figure]:
@@ -177,8 +176,8 @@ def measure_voice(stt_folder: Path, voice_folder: Path) -> list[Figure]:
     for entry in held_out("bundled_voice"):
         chunks = list(voice.synthesize(entry.spoken))
         audio = np.concatenate([chunk.audio_float_array for chunk in chunks]) * _LEVEL
-        if chunks[0].sample_rate != RATE_HZ:
-            audio = np.asarray(soxr.resample(audio, chunks[0].sample_rate, RATE_HZ), dtype=np.float32)
+        if chunks[0].sample_rate != HEARD_HZ:
+            audio = np.asarray(soxr.resample(audio, chunks[0].sample_rate, HEARD_HZ), dtype=np.float32)
         pairs.append((entry.text, listener.hear(_surrounded(audio))))
     return [at_most("word error rate, bundled voice read back", word_error_rate(pairs), 20, "%")]
 

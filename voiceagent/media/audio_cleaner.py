@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voiceagent.audio.echo_evidence import EchoEvidence
+from voiceagent.audio.format import FRAME_MS, PLAYED_FRAME_SAMPLES, PLAYED_HZ
 from voiceagent.audio.voice_processing import EXTRA, PACKAGE, VoiceProcessor, is_installed, load
 from voiceagent.errors import ConfigError
-from voiceagent.media.playout import FRAME_SAMPLES, RATE_HZ
 
-KEPT_SAMPLES = RATE_HZ
+KEPT_SAMPLES = PLAYED_HZ
 """1 s: what was played is asked for when the caller's audio of that time has come, which is at most so much later."""
-SAMPLES_PER_MS = RATE_HZ // 1000
+SAMPLES_PER_MS = PLAYED_HZ // 1000
 
 
 class EchoReference:
@@ -51,8 +51,8 @@ class EchoReference:
     def until(self, at_ms: float) -> NDArray[np.int16]:
         """The 20 ms that ended at `at_ms`, shape (480,); silence where nothing was played."""
         end = round(at_ms * SAMPLES_PER_MS)
-        start = end - FRAME_SAMPLES
-        heard = np.zeros(FRAME_SAMPLES, np.int16)
+        start = end - PLAYED_FRAME_SAMPLES
+        heard = np.zeros(PLAYED_FRAME_SAMPLES, np.int16)
         for at, pcm in self._played:
             if start - len(pcm) < at < end:
                 first, last = max(at, start), min(at + len(pcm), end)
@@ -60,7 +60,6 @@ class EchoReference:
         return heard
 
 
-FRAME_MS = 20.0
 MARGIN_MS = 5.0
 """A frame that comes early moves the line by so much more, so that the next ones do not move it again."""
 WATCHED_FRAMES = 100

@@ -12,6 +12,7 @@ from aiortc.rtp import RtpPacket
 from numpy.typing import NDArray
 
 from voiceagent.audio import opus
+from voiceagent.audio.format import FRAME_MS
 from voiceagent.audio.jitter_buffer import AudioPacket, JitterBuffer, Slot, SlotKind
 from voiceagent.errors import MediaError
 from voiceagent.token_bucket import Meter, TokenBucket
@@ -33,7 +34,6 @@ def audio_meter() -> Meter:
     return Meter(TokenBucket(CLOCK_DRIFT, BURST_S), TokenBucket(PATIENCE_REGAINED, PATIENCE_S))
 
 
-FRAME_MS = 20
 _QUIET_BYTES = 2
 """An Opus packet this short holds no audio: the sender is in DTX (RFC 6716 §2.1.9)."""
 

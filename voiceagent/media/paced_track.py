@@ -16,10 +16,9 @@ from av.stream import Stream
 from numpy.typing import NDArray
 
 from voiceagent.audio import opus
-from voiceagent.media.ticker import FRAME_MS, PHASES, SLOT_S, Seat, Ticker
+from voiceagent.audio.format import FRAME_MS, PLAYED_FRAME_SAMPLES, PLAYED_HZ
+from voiceagent.media.ticker import PHASES, SLOT_S, Seat, Ticker
 
-RATE_HZ = 24_000
-FRAME_SAMPLES = RATE_HZ * FRAME_MS // 1000
 MAX_LATE_FRAMES = 3
 """A stall longer than this is skipped on the time line; a shorter one is made up for in a burst."""
 
@@ -72,8 +71,8 @@ class PacedTrack(MediaStreamTrack):
         """When the first frame was due."""
         self._silent_frames = 0
         self._quiet = b""
-        self._encoder: AudioEncoder = encoder or opus.Encoder(RATE_HZ)
-        self._silence = np.zeros(FRAME_SAMPLES, dtype=np.int16)
+        self._encoder: AudioEncoder = encoder or opus.Encoder(PLAYED_HZ)
+        self._silence = np.zeros(PLAYED_FRAME_SAMPLES, dtype=np.int16)
         self._first = self._wanted = 0
         """The slots of the first frame and of the next one."""
         self._seat: Seat | None = None

@@ -13,13 +13,11 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from voiceagent.audio.format import PLAYED_FRAME_SAMPLES, PLAYED_HZ
 from voiceagent.audio.limiter import Limiter
 
-FRAME_MS = 20
-RATE_HZ = 24_000
-FRAME_SAMPLES = RATE_HZ * FRAME_MS // 1000
-FADE_SAMPLES = RATE_HZ * 5 // 1000
-MAX_REWIND_SAMPLES = RATE_HZ * 2
+FADE_SAMPLES = PLAYED_HZ * 5 // 1000
+MAX_REWIND_SAMPLES = PLAYED_HZ * 2
 """How much of a clause's audio, sent last, is kept, so that playout can go back to the beginning of a word."""
 FULL_S = 30.0
 """With this much audio to send, in seconds, the queue is full and synthesis waits."""
@@ -66,7 +64,7 @@ class PlayoutClause:
     @property
     def position(self) -> Position:
         """How far its audio was taken."""
-        return (self.reply_id, self.index, self.sent_samples * 1000.0 / RATE_HZ)
+        return (self.reply_id, self.index, self.sent_samples * 1000.0 / PLAYED_HZ)
 
 
 class Playout:
@@ -109,7 +107,7 @@ class Playout:
     @property
     def queued_ms(self) -> float:
         """Audio that waits to be sent, in milliseconds."""
-        return self._queued_samples * 1000.0 / RATE_HZ
+        return self._queued_samples * 1000.0 / PLAYED_HZ
 
     @property
     def idle(self) -> bool:
@@ -119,7 +117,7 @@ class Playout:
     @property
     def full(self) -> bool:
         """Whether nothing more should be synthesised for now. Audio that was synthesised is taken all the same."""
-        return self._queued_samples >= FULL_S * RATE_HZ
+        return self._queued_samples >= FULL_S * PLAYED_HZ
 
     def push(self, reply_id: int, clause: int, pcm: NDArray[np.int16], *, complete: bool) -> bool:
         """Append mono 24 kHz int16 audio to a clause, shape (samples,). Clauses play in the order of their first push. False
@@ -162,7 +160,7 @@ class Playout:
         gain = self._gains.get(self._clauses[0].reply_id, 1.0) if self._clauses else 1.0
         parts: list[NDArray[np.int16]] = []
         taken: list[Position] = []
-        need = FRAME_SAMPLES
+        need = PLAYED_FRAME_SAMPLES
         while need and self._clauses and self._clauses[0].reply_id not in self._paused:
             clause = self._clauses[0]
             before = need
@@ -183,7 +181,7 @@ class Playout:
             self._clauses.popleft()
             if self.on_halt is not None:
                 self._unconfirmed.append(clause)
-        self._queued_samples -= FRAME_SAMPLES - need
+        self._queued_samples -= PLAYED_FRAME_SAMPLES - need
         self._taken = taken
         tail, self._tail = self._tail, None
         if not parts:
@@ -223,7 +221,7 @@ class Playout:
         first = self._clauses[0] if self._clauses and self.on_halt is None else None
         if first is not None and first.reply_id == reply_id and first.sent_samples and first.buffer:
             fading = first.buffer[0][:FADE_SAMPLES]
-            self._tail = np.zeros(FRAME_SAMPLES, np.int16)
+            self._tail = np.zeros(PLAYED_FRAME_SAMPLES, np.int16)
             self._tail[: len(fading)] = fading * np.linspace(self._gain, 0.0, len(fading))
         self._paused.add(reply_id)
         if self.on_halt is not None:
@@ -239,7 +237,7 @@ class Playout:
         self._gains.pop(reply_id, None)
         cut = self._find(reply_id, clause)
         if cut is not None:
-            self._queued_samples += cut.go_back(cut.sent_samples - round(from_ms * RATE_HZ / 1000))
+            self._queued_samples += cut.go_back(cut.sent_samples - round(from_ms * PLAYED_HZ / 1000))
         self._fade_in = any(clause.reply_id == reply_id and clause.sent_samples for clause in self._clauses) or cut is not None
         self._gain, self._tail = 1.0, None
         self._tell_ready()
@@ -250,7 +248,7 @@ class Playout:
         cut = self._find(reply_id, clause)
         if cut is None:
             return
-        keep = max(0, round(end_ms * RATE_HZ / 1000) - cut.sent_samples)
+        keep = max(0, round(end_ms * PLAYED_HZ / 1000) - cut.sent_samples)
         audio = np.concatenate(cut.buffer) if cut.buffer else np.zeros(0, np.int16)
         kept = audio[:keep].copy()
         if len(kept) < len(audio):
@@ -266,7 +264,7 @@ class Playout:
         broken = self._find(reply_id, clause)
         if broken is not None:
             fade = FADE_SAMPLES if broken.sent_samples else 0
-            self.end_clause(reply_id, clause, (broken.sent_samples + fade) * 1000.0 / RATE_HZ)
+            self.end_clause(reply_id, clause, (broken.sent_samples + fade) * 1000.0 / PLAYED_HZ)
             self._tell_ready()
 
     def confirm_sent(self) -> None:
@@ -310,7 +308,7 @@ class Playout:
         self._clauses.extendleft(clause for clause in reversed(gone) if clause.reply_id not in self._cancelled)
         for clause in self._clauses:
             _, index, played_ms = self._last.get(clause.reply_id, (clause.reply_id, -1, 0.0))
-            played = round(played_ms * RATE_HZ / 1000) if index == clause.index else 0
+            played = round(played_ms * PLAYED_HZ / 1000) if index == clause.index else 0
             back = clause.go_back(clause.sent_samples - played)
             self._queued_samples += back
             self._fade_in = self._fade_in or back > 0

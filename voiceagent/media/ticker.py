@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import asyncio
 
-FRAME_MS = 20
+from voiceagent.audio.format import FRAME_MS
+
 PHASES = 4
 """A frame is divided into this many slots; each group of legs is woken in one of them."""
 SLOT_S = FRAME_MS / 1000 / PHASES

@@ -18,6 +18,7 @@ import numpy as np
 from faster_whisper.tokenizer import Tokenizer
 from faster_whisper.transcribe import get_suppressed_tokens
 
+from voiceagent.audio.format import HEARD_HZ
 from voiceagent.stt.gates import ends_in_a_loop, says_all_twice
 from voiceagent.stt.hypothesis import DecodeWindow, Hypothesis, RecognisedWord
 from voiceagent.stt.short_whisper import ShortWhisper
@@ -68,7 +69,6 @@ def is_value(text: str, value: ExpectedValue) -> bool:
     return value.holds(text, language(LANGUAGE))
 
 
-RATE_HZ = 16_000
 SHORTEST_LIMIT_TOKENS = 24
 LOOP_POWERS = (1, 3)
 """Powers of the penalty at the second and the third writing. A short loop needs the cube, which costs words in a long
@@ -266,10 +266,10 @@ class BatchDecoder:
         words = self._text(result).split()
         if len(self._text_tokens(result)) >= self._limit_tokens(window) or ends_in_a_loop(words):
             return True
-        return len(window.audio) < ONCE_S * RATE_HZ and says_all_twice(words)
+        return len(window.audio) < ONCE_S * HEARD_HZ and says_all_twice(words)
 
     def _limit_tokens(self, window: DecodeWindow) -> int:
-        return SHORTEST_LIMIT_TOKENS + int(self._tokens_per_second * len(window.audio) / RATE_HZ)
+        return SHORTEST_LIMIT_TOKENS + int(self._tokens_per_second * len(window.audio) / HEARD_HZ)
 
     def _max_length(self, tokens: int, prompt_tokens: int) -> int:
         """The `max_length` for `generate` with which a transcript of that many tokens fits: `generate` subtracts the prompt, and

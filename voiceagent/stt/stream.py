@@ -14,6 +14,7 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from voiceagent.audio.format import HEARD_HZ
 from voiceagent.stt.audio_window import AudioWindow
 from voiceagent.stt.engine import DecodeDropped, ExpectsValues, StreamOptions, SttEngine
 from voiceagent.stt.gates import rejection
@@ -23,8 +24,7 @@ from voiceagent.turn_taking.expected_value import ExpectedValue
 
 log = logging.getLogger(__name__)
 
-RATE_HZ = 16_000
-SAMPLES_PER_MS = RATE_HZ // 1000
+SAMPLES_PER_MS = HEARD_HZ // 1000
 MIN_CUT_S = 3.0
 """A cut must free at least this much audio."""
 EDGE_S = 1.0
@@ -116,7 +116,7 @@ class UtteranceTranscriber:
             self._keep_final(pause_samples)
             self._voiced_end = voiced_end - self._shorten_pause(pause_samples)
             self._drop_final()
-        excess = self._audio.end - self._audio.start - int(self.options.max_buffer_s * RATE_HZ)
+        excess = self._audio.end - self._audio.start - int(self.options.max_buffer_s * HEARD_HZ)
         if excess > 0:
             self._audio.let_go(self._audio.start + excess)
 
@@ -133,7 +133,7 @@ class UtteranceTranscriber:
             return None
         self._decoded_end = self._voiced_end
         start, end, words = self._audio.start, self._window_end(), self._words
-        window_s = (end - start) / RATE_HZ
+        window_s = (end - start) / HEARD_HZ
         full = end < self._voiced_end
         trim = full or window_s > min(self.options.trim_after_s, self._engine.max_audio_s * 0.6)
         began = time.perf_counter()
@@ -216,7 +216,7 @@ class UtteranceTranscriber:
 
     def _window_end(self) -> int:
         padded = min(self._audio.end, self._voiced_end + int(self.options.pad_ms * SAMPLES_PER_MS))
-        return min(padded, self._audio.start + int(self._engine.max_audio_s * RATE_HZ))
+        return min(padded, self._audio.start + int(self._engine.max_audio_s * HEARD_HZ))
 
     async def _transcribe(
         self,
@@ -243,12 +243,12 @@ class UtteranceTranscriber:
         committed, rejected, language = list(self._committed), "", ""
         start, last = self._audio.start, min(self._audio.end, self._voiced_end + int(self.options.pad_ms * SAMPLES_PER_MS))
         while start < last:
-            end = min(last, start + int(self._engine.max_audio_s * RATE_HZ))
+            end = min(last, start + int(self._engine.max_audio_s * HEARD_HZ))
             hypothesis = await self._transcribe(start, end, committed, word_times=end < last, wanted=wanted)
             words, cut, language = hypothesis.words, end, hypothesis.language or language
             if end < last:
-                count, cut_s = _settled(words, (end - start) / RATE_HZ)
-                words, cut = words[:count], start + int(cut_s * RATE_HZ)
+                count, cut_s = _settled(words, (end - start) / HEARD_HZ)
+                words, cut = words[:count], start + int(cut_s * HEARD_HZ)
             refused = rejection(hypothesis, (min(end, self._voiced_end) - start) / SAMPLES_PER_MS, self.options.limits)
             if refused:
                 log.info("utterance %d: %d words are not believed: %s", utterance_id, len(hypothesis.words), refused)
@@ -272,7 +272,7 @@ class UtteranceTranscriber:
         else:
             return
         self._committed += [word.text for word in words[:count]]
-        self._audio.let_go(self._audio.start + int(cut_s * RATE_HZ))
+        self._audio.let_go(self._audio.start + int(cut_s * HEARD_HZ))
         self._decoded_end = 0 if full else self._decoded_end
 
 

@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from voiceagent.audio.format import HEARD_HZ
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.settings_file import options_of
 from voiceagent.stt.engine import StreamOptions
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-RATE_HZ = 16_000
 ENGLISH = "en"
 """The only language of a Whisper without languages."""
 NEEDED_FILES = ("model.bin", "config.json", "tokenizer.json")
@@ -151,7 +151,7 @@ class WhisperEngine:
         wanted: asyncio.Event | None = None,
     ) -> Hypothesis:
         """See `SttEngine.transcribe`."""
-        duration_s = len(audio) / RATE_HZ
+        duration_s = len(audio) / HEARD_HZ
         if duration_s > self.max_audio_s:
             raise EngineError(f"{duration_s:.1f} s of audio for one decode: at most {self.max_audio_s:g} s")
         detect = final and self.options.language == AUTO

@@ -7,12 +7,11 @@ import struct
 from collections import deque
 from dataclasses import dataclass
 
+from voiceagent.audio.format import PHONE_FRAME_SAMPLES
 from voiceagent.telephone.key_press import KeyEvent, KeyPress
 
 KEYS = "0123456789*#ABCD"
 CLOCK_HZ = 8_000
-FRAME_SAMPLES = 160
-"""20 ms."""
 VOLUME = 10
 """-10 dBm0."""
 PRESSED_FRAMES = 8
@@ -106,7 +105,7 @@ class KeyWriter:
             return None
         frame, self._frame = self._frame, self._frame + 1
         is_released = frame >= PRESSED_FRAMES
-        duration = min(frame + 1, PRESSED_FRAMES) * FRAME_SAMPLES
+        duration = min(frame + 1, PRESSED_FRAMES) * PHONE_FRAME_SAMPLES
         payload = _PAYLOAD.pack(KEYS.index(self._keys[0]), _END * is_released | VOLUME, duration)
         if self._frame == PRESSED_FRAMES + END_FRAMES:
             self._keys.popleft()

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from voiceagent.conversation.history import Message
 from voiceagent.llm.engine import LlmSession, ToolSchema
 
-RATE_HZ = 16_000
 MAX_AUDIO_S = 8
 """How much audio is kept for the judges, the pause and the speech before it together."""
 

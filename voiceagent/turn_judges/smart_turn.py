@@ -17,18 +17,18 @@ from faster_whisper.feature_extractor import FeatureExtractor
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from voiceagent.audio.format import HEARD_HZ
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.llm.embedded.integer_products import session_options
 from voiceagent.turn_judges.judge import JudgedPause
 
-RATE_HZ = 16_000
-SAMPLES = 8 * RATE_HZ
+SAMPLES = 8 * HEARD_HZ
 FRAMES, MELS = 800, 80
 WINDOW, HOP = 400, 160
 FLOOR, DECADES = 1e-10, 8.0
 VARIANCE_FLOOR = 1e-7
 HANN = np.hanning(WINDOW + 1)[:-1]
-FILTERS: NDArray[np.float64] = np.asarray(FeatureExtractor.get_mel_filters(RATE_HZ, WINDOW, MELS), np.float64)
+FILTERS: NDArray[np.float64] = np.asarray(FeatureExtractor.get_mel_filters(HEARD_HZ, WINDOW, MELS), np.float64)
 """Shape (80, 201)."""
 
 

@@ -13,12 +13,12 @@ import numpy as np
 import webrtcvad
 from numpy.typing import NDArray
 
+from voiceagent.audio.format import HEARD_FRAME_SAMPLES, HEARD_HZ
 from voiceagent.audio.resample import resample
-from voiceagent.vad.silero import CONTEXT_SAMPLES, RATE_HZ, WINDOW_SAMPLES, SileroStream
+from voiceagent.vad.silero import CONTEXT_SAMPLES, WINDOW_SAMPLES, SileroStream
 
-FRAME_SAMPLES = 320
 BLOCK_SAMPLES = 160
-SAMPLES_PER_MS = RATE_HZ // 1000
+SAMPLES_PER_MS = HEARD_HZ // 1000
 HISTORY_WINDOWS = 4
 GATE_HANG_WINDOWS = 10
 QUIETEST = 10 ** (-60 / 20)
@@ -27,11 +27,11 @@ FLOOR_RATE = 0.05
 ABOVE_FLOOR = 1.5
 JUMP = 4.0
 """A level this many times the noise opens the gate too, because webrtcvad is late on a soft fricative."""
-KEPT_FRAMES = -(-(HISTORY_WINDOWS + 1) * WINDOW_SAMPLES // FRAME_SAMPLES) + 1
+KEPT_FRAMES = -(-(HISTORY_WINDOWS + 1) * WINDOW_SAMPLES // HEARD_FRAME_SAMPLES) + 1
 """Frames of audio that are kept for Silero: the windows before the gate opened, and the incomplete window."""
-MAX_LATE_SAMPLES = RATE_HZ // 5
+MAX_LATE_SAMPLES = HEARD_HZ // 5
 """Silero notices the end of a word at most this late: no voiced audio is placed further before its last window."""
-AFTER_CLIP_SAMPLES = RATE_HZ // 5
+AFTER_CLIP_SAMPLES = HEARD_HZ // 5
 """Silence behind a clip, in which a last word is still confirmed."""
 IMAGE = 0.03
 """How much of the audio's mirror image about 4 kHz Silero hears before an onset (-30 dB). Telephone speech has nothing above
@@ -98,7 +98,7 @@ class SpeechDetector:
         kept_ms = self.options.preroll_ms + self.options.max_refine_ms + 1000
         self._frames: deque[tuple[int, float, bool, NDArray[np.int16]]] = deque(maxlen=int(kept_ms // 20))
         self._levels: deque[tuple[int, float]] = deque(maxlen=16)
-        self._audio = np.zeros(KEPT_FRAMES * FRAME_SAMPLES, np.float32)
+        self._audio = np.zeros(KEPT_FRAMES * HEARD_FRAME_SAMPLES, np.float32)
         """The audio received last, in -1..1."""
         self._received = 0
         self._windowed = 0
@@ -138,15 +138,15 @@ class SpeechDetector:
         """Hear 20 ms of mono 16 kHz audio, shape (320,), whose last sample was received at `at_ms` on the call's clock.
         None while nobody speaks, `SpeechOnset` once, in the frame that confirms it, then `SpeechProgress` at each frame
         until `end`. `heard` is what `SpeechOnset` is to carry in place of the frame."""
-        if frame.shape != (FRAME_SAMPLES,):
-            raise ValueError(f"frame of shape {frame.shape}: expected ({FRAME_SAMPLES},), 20 ms at {RATE_HZ} Hz")
+        if frame.shape != (HEARD_FRAME_SAMPLES,):
+            raise ValueError(f"frame of shape {frame.shape}: expected ({HEARD_FRAME_SAMPLES},), 20 ms at {HEARD_HZ} Hz")
         audio = self._audio
-        audio[:-FRAME_SAMPLES] = audio[FRAME_SAMPLES:]
-        np.multiply(frame, _SCALE, out=audio[-FRAME_SAMPLES:])
-        level, newest_level = _level(audio[-FRAME_SAMPLES:-BLOCK_SAMPLES]), _level(audio[-BLOCK_SAMPLES:])
+        audio[:-HEARD_FRAME_SAMPLES] = audio[HEARD_FRAME_SAMPLES:]
+        np.multiply(frame, _SCALE, out=audio[-HEARD_FRAME_SAMPLES:])
+        level, newest_level = _level(audio[-HEARD_FRAME_SAMPLES:-BLOCK_SAMPLES]), _level(audio[-BLOCK_SAMPLES:])
         loudest = max(level, newest_level)
-        gated = loudest > QUIETEST and bool(self._gate.is_speech(frame.tobytes(), RATE_HZ))
-        self._received += FRAME_SAMPLES
+        gated = loudest > QUIETEST and bool(self._gate.is_speech(frame.tobytes(), HEARD_HZ))
+        self._received += HEARD_FRAME_SAMPLES
         self._levels.append((self._received - BLOCK_SAMPLES, level))
         self._levels.append((self._received, newest_level))
         self._frames.append((self._received, at_ms, gated, frame if heard is None else heard))
@@ -254,9 +254,9 @@ class SpeechDetector:
         onset = self._run_start
         for end, _, gated, _ in reversed(self._frames):
             if end <= self._run_start:
-                if not gated or end - FRAME_SAMPLES < earliest:
+                if not gated or end - HEARD_FRAME_SAMPLES < earliest:
                     break
-                onset = end - FRAME_SAMPLES
+                onset = end - HEARD_FRAME_SAMPLES
         if onset < self._run_start:
             return onset
         audible = self._audible()
@@ -267,16 +267,16 @@ class SpeechDetector:
         """When a sample still in the ring was received."""
         for end, at_ms, _, _ in self._frames:
             if end >= sample:
-                return at_ms - min(end - sample, FRAME_SAMPLES) / SAMPLES_PER_MS
+                return at_ms - min(end - sample, HEARD_FRAME_SAMPLES) / SAMPLES_PER_MS
         return self._frames[-1][1]
 
 
 def has_speech(pcm: NDArray[np.int16], rate_hz: int) -> bool:
     """Whether a call's detector would find speech in this mono clip, shape (samples,). Raises ModelError."""
     detector = SpeechDetector()
-    clip = np.append(resample(pcm, rate_hz, RATE_HZ), np.zeros(AFTER_CLIP_SAMPLES, np.int16))
-    starts = range(0, len(clip) - FRAME_SAMPLES + 1, FRAME_SAMPLES)
-    return any(detector.feed(clip[start : start + FRAME_SAMPLES], start / SAMPLES_PER_MS) for start in starts)
+    clip = np.append(resample(pcm, rate_hz, HEARD_HZ), np.zeros(AFTER_CLIP_SAMPLES, np.int16))
+    starts = range(0, len(clip) - HEARD_FRAME_SAMPLES + 1, HEARD_FRAME_SAMPLES)
+    return any(detector.feed(clip[start : start + HEARD_FRAME_SAMPLES], start / SAMPLES_PER_MS) for start in starts)
 
 
 def _level(audio: NDArray[np.float32]) -> float:

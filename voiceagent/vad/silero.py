@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from voiceagent.errors import ModelError
 
-RATE_HZ = 16_000
 WINDOW_SAMPLES = 512
 CONTEXT_SAMPLES = 64
 STATE_SHAPE = (1, 1, 128)

@@ -27,9 +27,10 @@ from models.train.turns.draw import SEED, DrawnTurn, turns
 from models.train.turns.judges import Meaning
 from models.train.turns.patterns import FOLDER, Part
 from models.train.turns.speak import Line, Voice, Voices, draw_voice
+from voiceagent.audio.format import HEARD_HZ
 from voiceagent.models.registry import profile, resolve
 from voiceagent.stt.whisper import create
-from voiceagent.turn_judges.judge import MAX_AUDIO_S, RATE_HZ, JudgedPause
+from voiceagent.turn_judges.judge import MAX_AUDIO_S, JudgedPause
 from voiceagent.turn_judges.meaning import without_closing_marks
 from voiceagent.turn_judges.smart_turn import SmartTurn
 
@@ -135,7 +136,7 @@ async def judged(ear: SmartTurn, spoken: SpokenTurn, pause: HeardPause) -> Judge
     if pause.lasted_ms < JUDGED_FROM_MS:
         return JudgedHearing(pause, None)
     end = int(pause.at_ms * SAMPLES_PER_MS)
-    chance = await ear.judge(JudgedPause(spoken.audio[max(0, end - MAX_AUDIO_S * RATE_HZ) : end]))
+    chance = await ear.judge(JudgedPause(spoken.audio[max(0, end - MAX_AUDIO_S * HEARD_HZ) : end]))
     return JudgedHearing(pause, None if chance is None else round(chance, 5))
 
 

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from bench.virtual_call import through_opus
 from models.train.wordlike.material import RATE_HZ, Clip, Pcm
+from voiceagent.audio.format import HEARD_FRAME_SAMPLES
 from voiceagent.audio.resample import resample
 from voiceagent.audio.wordlike import LEAD_MS, MAX_SOUND_SAMPLES, figures
-from voiceagent.vad.detector import FRAME_SAMPLES, DetectorOptions, SpeechDetector, SpeechOnset
+from voiceagent.vad.detector import DetectorOptions, SpeechDetector, SpeechOnset
 
 LENGTHS_MS = (60, 100, 140, 180, 220, 260, 300, 360, 420, 500, 600, 700, 800, 1000, 1200)
 TELEPHONE_HZ = 8000
@@ -63,8 +64,8 @@ def _line(pcm: Pcm, *, telephone: bool) -> Pcm:
 def _lengths(clip: Clip, line: Pcm) -> Iterator[Heard]:
     detector = SpeechDetector(DetectorOptions(preroll_ms=PREROLL_MS))
     onset_ms, left = 0.0, list(LENGTHS_MS)
-    for start in range(0, len(line) - FRAME_SAMPLES + 1, FRAME_SAMPLES):
-        end = start + FRAME_SAMPLES
+    for start in range(0, len(line) - HEARD_FRAME_SAMPLES + 1, HEARD_FRAME_SAMPLES):
+        end = start + HEARD_FRAME_SAMPLES
         now_ms = end * 1000 / RATE_HZ
         progress = detector.feed(line[start:end], now_ms)
         if progress is None:

@@ -24,6 +24,7 @@ from aiortc.mediastreams import MediaStreamError
 from aiortc.rtcdtlstransport import RTCCertificate
 
 from voiceagent.audio import opus
+from voiceagent.audio.format import HEARD_HZ
 from voiceagent.errors import MediaError
 from voiceagent.latency.spans import LegKind
 from voiceagent.media.audio_cleaner import AudioCleaner
@@ -48,7 +49,6 @@ def prepare() -> None:
     importlib.import_module("cryptography.hazmat.primitives.serialization")  # by pyOpenSSL, when a certificate is used
 
 
-HEARD_RATE_HZ = 16_000
 WATCH_INTERVAL_S = 0.5
 CLOSE_TIMEOUT_S = 5.0
 
@@ -77,7 +77,7 @@ class WebRtcLeg:
         self._guard = TransportGuard(self._on_abuse)
         self._pace = aiortc_hooks.RtpPace(self._on_abuse)
         self._inbound = InboundFrames(self.cleaner)
-        self._receiver = AudioReceiver(HEARD_RATE_HZ, self._inbound.put)
+        self._receiver = AudioReceiver(HEARD_HZ, self._inbound.put)
         self._track = PacedTrack(
             self.playout.take_frame, sent=self._on_sent, encoder=encoder, idle=self._is_idle, plays=self.cleaner.played
         )

@@ -9,6 +9,7 @@ from contextlib import aclosing
 
 import numpy as np
 
+from voiceagent.audio.format import PLAYED_HZ
 from voiceagent.audio.resample import StreamResampler
 from voiceagent.call.call import Call
 from voiceagent.call.scope import AgentParts
@@ -16,7 +17,7 @@ from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
 from voiceagent.llm.engine import GeneratedText, Urgency
-from voiceagent.media.playout import RATE_HZ, Playout
+from voiceagent.media.playout import Playout
 from voiceagent.telephone.handover import TRANSFERRED
 from voiceagent.text_normalization.prose import Prose
 from voiceagent.turn_taking.languages import language
@@ -92,7 +93,7 @@ class AgentHandover:
     async def _say(self, playout: Playout, reply_id: int, *texts: str) -> None:
         voice = self._parts.speech.voice(self._code)
         for clause, text in enumerate(filter(None, texts)):
-            resampler = StreamResampler(voice.sample_rate_hz, RATE_HZ)
+            resampler = StreamResampler(voice.sample_rate_hz, PLAYED_HZ)
             try:
                 async with aclosing(voice.synthesise(text)) as chunks:
                     async for chunk in chunks:

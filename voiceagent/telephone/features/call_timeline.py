@@ -9,13 +9,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-RATE_HZ = 16_000
+from voiceagent.audio.format import HEARD_HZ
+
 SIDES: tuple[Literal["caller", "agent"], ...] = ("caller", "agent")
-SLACK = {"caller": RATE_HZ // 5, "agent": RATE_HZ // 20}
+SLACK = {"caller": HEARD_HZ // 5, "agent": HEARD_HZ // 20}
 """A side that is behind the clock by more, in samples, was silent: its next piece stands at the clock's time."""
-MAX_AHEAD = RATE_HZ
+MAX_AHEAD = HEARD_HZ
 """A side that is ahead of the clock by more sends too much: the piece is left out."""
-MAX_BURST = 10 * RATE_HZ
+MAX_BURST = 10 * HEARD_HZ
 """What a network held back of the caller may come at once, in samples: no more than the caller was silent before."""
 QUIET = 0.05
 """A piece whose peak is less than this part of the caller's loudest has no words. It is left out where the caller is ahead of the

@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from voiceagent.audio.format import HEARD_HZ, PLAYED_HZ
 from voiceagent.audio.resample import StreamResampler
 from voiceagent.call.observer import CallObserver, FedCall
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.actions import Action, ReplyEnded
 from voiceagent.media.leg import InboundFrame, Leg, LegWrapper
-from voiceagent.media.playout import RATE_HZ as PLAYOUT_RATE_HZ
 from voiceagent.settings.telephone import RecordingSettings
-from voiceagent.telephone.features.call_timeline import RATE_HZ, CallTimeline
+from voiceagent.telephone.features.call_timeline import CallTimeline
 from voiceagent.telephone.features.recording_file import SUFFIXES, RecordingFile, open_recording
 from voiceagent.turn_taking.language import bare_words
 
@@ -53,7 +53,7 @@ class Recording(LegWrapper, CallObserver):
         self._path: Path | None = None
         self._file: RecordingFile | None = None
         self._timeline = CallTimeline()
-        self._down = StreamResampler(PLAYOUT_RATE_HZ, RATE_HZ, quality="QQ")
+        self._down = StreamResampler(PLAYED_HZ, HEARD_HZ, quality="QQ")
         self._clock = asyncio.get_running_loop().time
         self._began_s = self._written_s = self._clock()
         self._is_on = True
@@ -138,13 +138,13 @@ class Recording(LegWrapper, CallObserver):
     @property
     def _now(self) -> int:
         """In samples since the call began."""
-        return int((self._clock() - self._began_s) * RATE_HZ)
+        return int((self._clock() - self._began_s) * HEARD_HZ)
 
     @property
     def _settled(self) -> int:
         """The time before which nothing more changes."""
         heard = self._timeline.caller_end or self._now
-        return min(self._now - int(BEHIND_S * RATE_HZ), max(heard, self._now - int(LATE_S * RATE_HZ)))
+        return min(self._now - int(BEHIND_S * HEARD_HZ), max(heard, self._now - int(LATE_S * HEARD_HZ)))
 
     # --- the observer ---
 
@@ -182,7 +182,7 @@ class Recording(LegWrapper, CallObserver):
     def _open(self, path: Path) -> str:
         """Runs in a thread. Why nothing is recorded, or nothing."""
         try:
-            self._file = open_recording(path, self._settings.format, RATE_HZ)
+            self._file = open_recording(path, self._settings.format, HEARD_HZ)
         except OSError as error:
             return f"{path} cannot be written ({error.strerror})"
         return ""

@@ -9,16 +9,15 @@ from aiortc.rtp import RtpPacket
 from numpy.typing import NDArray
 
 from voiceagent.audio import g711
+from voiceagent.audio.format import HEARD_HZ, PLAYED_HZ
 from voiceagent.audio.jitter_buffer import CLOCK_HZ as BUFFER_HZ
 from voiceagent.audio.resample import ShortResampler
 from voiceagent.media.audio_receiver import AudioReceiver, Deliver
-from voiceagent.media.playout import RATE_HZ
 from voiceagent.telephone.codec import PhoneDecoder
 from voiceagent.telephone.messages import AudioFormat, Encoding
 from voiceagent.telephone.sip.description import ENCODINGS, PCMA, PhoneAudio
 from voiceagent.telephone.telephone_events import CLOCK_HZ, KeyReader
 
-HEARD_RATE_HZ = 16_000
 _SCALE = BUFFER_HZ // CLOCK_HZ
 
 
@@ -28,7 +27,7 @@ class LateEncoder:
     def __init__(self, beside: Callable[[NDArray[np.int16]], NDArray[np.int16] | None]) -> None:
         """`beside` is asked for each frame, with the agent's voice in it, what else is to be heard: mono 8 kHz, shape (160,)."""
         self._beside = beside
-        self._resampler = ShortResampler(RATE_HZ, CLOCK_HZ)
+        self._resampler = ShortResampler(PLAYED_HZ, CLOCK_HZ)
         self._is_alaw = False
 
     def use(self, encoding: Encoding) -> None:
@@ -57,7 +56,7 @@ class GatewayReceiver:
         audio: PhoneAudio,
         deliver: Deliver,
         press: Callable[[str], None],
-        rate_hz: int = HEARD_RATE_HZ,
+        rate_hz: int = HEARD_HZ,
         keys: KeyReader | None = None,
     ) -> None:
         """`keys` is the reader of the receiver before it: a key may be held meanwhile."""

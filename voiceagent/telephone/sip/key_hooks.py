@@ -10,7 +10,8 @@ from aiortc import RTCRtpSender
 from aiortc.rtcdtlstransport import RTCDtlsTransport
 from aiortc.rtp import is_rtcp
 
-from voiceagent.telephone.telephone_events import FRAME_SAMPLES, KeyPacket, KeyWriter
+from voiceagent.audio.format import PHONE_FRAME_SAMPLES
+from voiceagent.telephone.telephone_events import KeyPacket, KeyWriter
 
 _SEND_RTP = "_send_rtp"
 _MARKER = 0x80
@@ -52,6 +53,6 @@ def _key(data: bytes, key: KeyPacket, keys_type: int) -> bytes:
     header = _HEADER_BYTES + 4 * (data[0] & 0x0F)
     if data[0] & 0x10:
         header += 4 + 4 * int.from_bytes(data[header + 2 : header + 4])
-    timestamp = int.from_bytes(data[4:8]) - key.frames_ago * FRAME_SAMPLES & 0xFFFF_FFFF
+    timestamp = int.from_bytes(data[4:8]) - key.frames_ago * PHONE_FRAME_SAMPLES & 0xFFFF_FFFF
     second = keys_type | _MARKER * key.is_first
     return bytes((data[0] & ~0x20, second)) + data[2:4] + timestamp.to_bytes(4) + data[8:header] + key.payload

@@ -8,8 +8,8 @@ from collections import deque
 import numpy as np
 from numpy.typing import NDArray
 
-RATE_HZ = 8_000
-FRAME_SAMPLES = 160
+from voiceagent.audio.format import PHONE_FRAME_SAMPLES, PHONE_HZ
+
 FIRST_FRAMES = 3
 """Frames that are gathered before the first goes out, and after the relay has run dry: packets are that unpunctual."""
 MAX_FRAMES = 10
@@ -52,9 +52,9 @@ class WaitingTone:
     """A short, soft tone every few seconds: the call is still there."""
 
     def __init__(self) -> None:
-        samples = TONE_FRAMES * FRAME_SAMPLES
-        wave = np.sin(np.arange(samples) * 2 * np.pi * TONE_HZ / RATE_HZ) * np.hanning(samples) * TONE_LEVEL * 32_767
-        self._tone = wave.astype(np.int16).reshape(TONE_FRAMES, FRAME_SAMPLES)
+        samples = TONE_FRAMES * PHONE_FRAME_SAMPLES
+        wave = np.sin(np.arange(samples) * 2 * np.pi * TONE_HZ / PHONE_HZ) * np.hanning(samples) * TONE_LEVEL * 32_767
+        self._tone = wave.astype(np.int16).reshape(TONE_FRAMES, PHONE_FRAME_SAMPLES)
         self._frame = 0
 
     def take(self, *, may_sound: bool) -> NDArray[np.int16] | None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voiceagent.audio.beep import SingleBeep
+from voiceagent.audio.format import HEARD_HZ, PHONE_HZ
 from voiceagent.audio.resample import ShortResampler
 from voiceagent.errors import MediaError
 from voiceagent.media.leg import Leg
@@ -21,9 +22,9 @@ from voiceagent.server.calls.calls import StartCall
 from voiceagent.server.http.problems import Problem
 from voiceagent.settings.sip import TransferTarget
 from voiceagent.telephone.handover import CALLER_HUNG_UP, Handover
-from voiceagent.telephone.sip.audio import HEARD_RATE_HZ, mixed
+from voiceagent.telephone.sip.audio import mixed
 from voiceagent.telephone.sip.ears import Aside
-from voiceagent.telephone.sip.relay import RATE_HZ, AudioRelay, WaitingTone
+from voiceagent.telephone.sip.relay import AudioRelay, WaitingTone
 from voiceagent.telephone.sip.sip_leg import GatewayLeg
 
 TELLING_TIMEOUT_S = 45.0
@@ -228,7 +229,7 @@ class Consultation:
 
     def _listen_for_beep(self) -> Callable[[NDArray[np.int16]], None]:
         """A telephone that beeps is an answering machine's; where a key takes the call, no machine can."""
-        beeps, up = SingleBeep(), ShortResampler(RATE_HZ, HEARD_RATE_HZ)
+        beeps, up = SingleBeep(), ShortResampler(PHONE_HZ, HEARD_HZ)
 
         def listen(pcm: NDArray[np.int16]) -> None:
             if beeps.feed(up.process(pcm)) is not None and not self._answer.done():

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from voiceagent.audio.format import PLAYED_FRAME_SAMPLES
 from voiceagent.media.audio_cleaner import AudioCleaner
-from voiceagent.media.playout import FRAME_SAMPLES, Playout, Position
+from voiceagent.media.playout import Playout, Position
 from voiceagent.telephone.codec import PhoneEncoder
 from voiceagent.telephone.streams.marks import MarkLedger
 from voiceagent.telephone.streams.vendors import Stream
@@ -175,7 +176,7 @@ class StreamPlayer:
         if not frames:
             self._unmarked += positions
             return None
-        frames += [np.zeros(FRAME_SAMPLES, np.int16)] * (self._chunk_frames - len(frames))
+        frames += [np.zeros(PLAYED_FRAME_SAMPLES, np.int16)] * (self._chunk_frames - len(frames))
         return _Chunk(b"".join(map(self._encoder.encode, frames)), positions, frames)
 
     def _halt(self, reply_id: int) -> None:

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from aiortc.rtp import RtpPacket
 
+from voiceagent.audio.format import HEARD_HZ, PLAYED_HZ
 from voiceagent.audio.jitter_buffer import CLOCK_HZ
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
@@ -20,7 +21,7 @@ from voiceagent.media.audio_cleaner import AudioCleaner
 from voiceagent.media.audio_receiver import AudioReceiver
 from voiceagent.media.inbound_frames import InboundFrames
 from voiceagent.media.leg import InboundFrame
-from voiceagent.media.playout import RATE_HZ, Playout
+from voiceagent.media.playout import Playout
 from voiceagent.telephone.codec import PhoneDecoder, PhoneEncoder
 from voiceagent.telephone.messages import Audio, Digit, Flow, MarkReached, Started, Stopped
 from voiceagent.telephone.phone_client import PhoneClient
@@ -34,7 +35,6 @@ from voiceagent.token_bucket import Meter, TokenBucket
 
 log = logging.getLogger(__name__)
 
-HEARD_RATE_HZ = 16_000
 SILENCE_TIMEOUT_S = 20.0
 """Vendors send silence too. If nothing comes for so long, the call is lost."""
 SEND_TIMEOUT_S = 8.0
@@ -82,11 +82,11 @@ class StreamLeg:
         self._wire = wire
         self._stream = stream
         self._loop = asyncio.get_running_loop()
-        decoder = PhoneDecoder(started.format, HEARD_RATE_HZ)
+        decoder = PhoneDecoder(started.format, HEARD_HZ)
         self._inbound = InboundFrames(self.cleaner, is_telephone=True)
-        self._receiver = AudioReceiver(HEARD_RATE_HZ, self._inbound.put, decoder=decoder)
+        self._receiver = AudioReceiver(HEARD_HZ, self._inbound.put, decoder=decoder)
         self._numbers = _Numbers(decoder)
-        encoder = PhoneEncoder(started.format, RATE_HZ)
+        encoder = PhoneEncoder(started.format, PLAYED_HZ)
         marks = MarkLedger(come_back=has_marks)
         self._player = StreamPlayer(self.playout, stream, encoder, self._send, marks, chunk_frames)
         self._player.cleaner = self.cleaner
