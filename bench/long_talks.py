@@ -8,7 +8,7 @@ from voiceagent.conversation.history import Message, estimated_tokens, turn_bord
 
 
 def shortened(messages: Sequence[Message], most_tokens: int | None) -> list[Message]:
-    """The talk without its older half where it is longer, by estimate; see `conversation.compaction`. A system message in
+    """The talk without its older half where it is longer, by estimate; see `conversation.memory`. A system message in
     front is not counted."""
     first = 1 if messages and messages[0].role == "system" else 0
     spoken = messages[first:]

@@ -8,12 +8,12 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine
 from dataclasses import dataclass
-from dataclasses import replace as changed
 from hashlib import sha256
 from typing import Any
 
 import msgspec.structs
 import numpy as np
+from msgspec.structs import replace as changed
 from numpy.typing import NDArray
 
 from voiceagent.audio import opus

@@ -14,7 +14,7 @@ from voiceagent.client.caller import Caller
 from voiceagent.client.dialogue import Dialogue
 from voiceagent.client.impairment import ImpairedRelay, Impairment
 from voiceagent.conversation.actions import End
-from voiceagent.conversation.replay import replay
+from voiceagent.conversation.machine import replay
 from voiceagent.store.event_log import event_logs_dir, find_log, read_log
 
 WEATHER = "What's the weather in Paris tomorrow?"

@@ -241,7 +241,7 @@ def test_a_question_stays_open_behind_the_phrase() -> None:
     world.play_all()
     mumble(world)
     mumble(world, words="Okay.")
-    assert not world.state.replies.asked_nothing
+    assert not world.state.tools.asked_nothing
 
 
 @pytest.mark.parametrize("manners", sorted(MANNERS))

@@ -188,7 +188,7 @@ def test_no_effect_comes_of_an_uncommitted_reply_nor_twice_of_one(opening: Openi
     payments = [action for action in world.actions if isinstance(action, act.RunTool) and action.name == "pay"]
     assert all(action.call_id.endswith("_confirmed") for action in payments)
     assert not world.speculative_calls
-    assert not world.state.speculation.tool_calls
+    assert not world.state.tools.speculative
 
 
 class Asked(World):
@@ -492,7 +492,7 @@ def decisions(events: list[ev.Event]) -> list[tuple[act.Action, ...]]:
     for event in [ev.CallStarted(0.0), *events]:
         state, actions = machine.step(state, event)
         assert state.reply is None or state.replies.cancelling is None
-        assert state.replies.voice == "full" or (state.reply is not None and not state.reply.assumed_text)
+        assert state.reply is None or state.reply.voice == "full" or not state.reply.assumed_text
         assert state.reply is None or state.phase not in (Phase.NEW, Phase.IDLE, Phase.ENDED)
         assert state.reply is None or not state.reply.assumed_text or state.phase in (Phase.HEARING, Phase.FINALISING)
         taken.append(actions)

@@ -9,8 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voiceagent.conversation.clauses import split_clauses
-from voiceagent.conversation.sentence_ends import ends_plainly
+from voiceagent.conversation.clauses import ends_plainly, split_clauses
 from voiceagent.turn_taking.languages import language
 
 TABLE: dict[str, list[str]] = yaml.safe_load((Path(__file__).parent / "sentence_ends.yaml").read_text(encoding="utf-8"))

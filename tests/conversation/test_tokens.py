@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from voiceagent.conversation.history import Message, ToolCall, estimated_tokens
-from voiceagent.conversation.tokens import tokens_of
+from voiceagent.conversation.history import Message, ToolCall, estimated_tokens, tokens_of
 
 MEASURED = {
     "Latin (English)": (

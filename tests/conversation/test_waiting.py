@@ -9,7 +9,7 @@ from voiceagent.conversation import events as ev
 from voiceagent.conversation.clauses import end_wait_ms
 from voiceagent.conversation.reply_lifecycle import BRIDGE, RELEASE, REPLY, THINKING
 from voiceagent.conversation.rules import Limits, Phrases, ToolRule
-from voiceagent.conversation.waiting import LOOK_AGAIN_MS
+from voiceagent.conversation.tool_runs import LOOK_AGAIN_MS
 from voiceagent.turn_taking.languages.en import ENGLISH
 
 FILLERS = ("One moment.", "Just a second.")

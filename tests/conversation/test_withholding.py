@@ -116,7 +116,7 @@ def test_nobody_is_asked_to_confirm_what_nobody_asked_for() -> None:
     world = begun(tools=TOOLS)
     world.say("Okay.")
     assert_withheld(answered(world, "pay"))
-    assert world.state.replies.confirming is None
+    assert world.state.tools.confirming is None
 
 
 def after(question: str) -> World:

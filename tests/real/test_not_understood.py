@@ -16,7 +16,7 @@ from tests.real.conftest import PROFILE
 from tests.server_process import ServerProcess, running_server
 from voiceagent.client.caller import Caller, ReceivedEvent
 from voiceagent.client.dialogue import QUIET_MS, Dialogue
-from voiceagent.conversation.replay import replay
+from voiceagent.conversation.machine import replay
 from voiceagent.evaluation.sudden_sounds import KINDS, sudden_sound
 from voiceagent.store.event_log import event_logs_dir, find_log, read_log
 from voiceagent.turn_taking.languages import LANGUAGES

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.replay import replay
+from voiceagent.conversation.machine import replay
 from voiceagent.conversation.rules import EndpointingRules, Phrases, Rules, SpeculationRules
 from voiceagent.simulation.call import COMMITTED, EFFECTS
 from voiceagent.simulation.playout import SimulatedPlayout

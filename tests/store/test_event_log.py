@@ -8,7 +8,7 @@ import pytest
 
 from tests.conversation.world import World
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.replay import replay
+from voiceagent.conversation.machine import replay
 from voiceagent.conversation.rules import EndpointingRules, Phrases, Rules, SpeculationRules
 from voiceagent.store.event_log import MAX_LOG_BYTES, EventLog, EventLogError, find_log, read_log
 from voiceagent.turn_taking.endpointing import EndpointModel

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
+from voiceagent.conversation.history import tokens_of
 from voiceagent.conversation.rules import EndpointingRules, Limits, MemoryRules, Phrases, Rules, SpeculationRules, ToolRule
-from voiceagent.conversation.tokens import tokens_of
 from voiceagent.errors import ConfigError
 from voiceagent.llm.engine import HistoryLimits
 from voiceagent.settings import agent as config

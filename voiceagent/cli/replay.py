@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import fields
 
 import click
+from msgspec.structs import fields
 
 from voiceagent import __version__
 from voiceagent.cli.conversation import NO_DATA, show
 from voiceagent.conversation.actions import Action
 from voiceagent.conversation.events import Event
-from voiceagent.conversation.replay import Replayed
-from voiceagent.conversation.replay import replay as decide_again
+from voiceagent.conversation.machine import Replayed
+from voiceagent.conversation.machine import replay as decide_again
 from voiceagent.settings.agent import data_dir
 from voiceagent.store.event_log import EventLogError, Head, event_logs_dir, find_log, read_log
 

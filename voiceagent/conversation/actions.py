@@ -5,35 +5,32 @@ The file is long because it is the turn engine's whole vocabulary: a class of a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from voiceagent.conversation.history import Message
 from voiceagent.turn_taking.expected_value import ExpectedValue
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(Struct, frozen=True):
     """Base of all actions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Transcribe(Action):
+class Transcribe(Action, frozen=True):
     """Decode the whole utterance, in a pause or after its endpoint. Answered by `FinalTranscript`, unless speech resumes."""
 
     utterance_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectValue(Action):
+class ExpectValue(Action, frozen=True):
     """The agent asked for such a value, and the utterance that has just begun may be it."""
 
     utterance_id: int
     value: ExpectedValue
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeTurn(Action):
+class JudgeTurn(Action, frozen=True):
     """The words up to the pause are known. Ask the turn judges that go by words whether the caller has finished. Each may answer
     with `TurnJudged`. The judges that go by sound begin with the pause."""
 
@@ -43,16 +40,14 @@ class JudgeTurn(Action):
     """The next prompt if these were all words. The last message is the caller's."""
 
 
-@dataclass(frozen=True, slots=True)
-class LanguageChanged(Action):
+class LanguageChanged(Action, frozen=True):
     """The caller speaks another language now. Recognise and speak this one."""
 
     language: str
     """The language's code."""
 
 
-@dataclass(frozen=True, slots=True)
-class SetEndpointing(Action):
+class SetEndpointing(Action, frozen=True):
     """Report the open utterance's silence: `SilenceReached` after `eager_ms`, `Endpoint` after `endpoint_ms`. Both count received
     audio since the last voiced sample. They apply until speech resumes."""
 
@@ -61,15 +56,13 @@ class SetEndpointing(Action):
     endpoint_ms: float
 
 
-@dataclass(frozen=True, slots=True)
-class DiscardUtterance(Action):
+class DiscardUtterance(Action, frozen=True):
     """The open utterance needs no answer (a cough, an "mm-hm"). Forget it; further speech is a new utterance."""
 
     utterance_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class Prefill(Action):
+class Prefill(Action, frozen=True):
     """Have the language model read the known part of the next prompt. A later `Prefill` or `Generate` replaces it. With
     `predict_for`, the id of the open utterance, it is also asked which tools it would call. It may answer with
     `ToolPredicted`."""
@@ -78,8 +71,7 @@ class Prefill(Action):
     predict_for: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Generate(Action):
+class Generate(Action, frozen=True):
     """Run the language model. Answered by `TextDelta` and `ToolCallRequested`, then `GenerationDone`, `GenerationFailed` or
     `OutputBlocked`."""
 
@@ -89,15 +81,13 @@ class Generate(Action):
     """Whether the result may be discarded. Other work then goes first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Summarise(Action):
+class Summarise(Action, frozen=True):
     """Have the language model summarise the beginning of the conversation in the background. Answered by one `Summarised`."""
 
     messages: tuple[Message, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RunTool(Action):
+class RunTool(Action, frozen=True):
     """Run a tool. Answered by exactly one `ToolFinished`."""
 
     reply_id: int
@@ -106,16 +96,14 @@ class RunTool(Action):
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
-class CancelTool(Action):
+class CancelTool(Action, frozen=True):
     """Cancel a tool without effect that ran on after its reply. Nothing needs its result any more."""
 
     reply_id: int
     call_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class RunSpeculativeTool(Action):
+class RunSpeculativeTool(Action, frozen=True):
     """Run a tool without effect before its turn is committed. Answered by `SpeculativeToolFinished`, unless it is cancelled."""
 
     speculative_id: int
@@ -123,15 +111,13 @@ class RunSpeculativeTool(Action):
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
-class CancelSpeculativeTool(Action):
+class CancelSpeculativeTool(Action, frozen=True):
     """Cancel a speculative tool call. Nothing needs its result any more."""
 
     speculative_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class SpeculativeToolEnded(Action):
+class SpeculativeToolEnded(Action, frozen=True):
     """A speculative tool call was used by a reply, or was not. For the metrics only."""
 
     speculative_id: int
@@ -141,8 +127,7 @@ class SpeculativeToolEnded(Action):
     """How much earlier it began than the reply asked for it; at most the duration of the run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Speak(Action):
+class Speak(Action, frozen=True):
     """Synthesise a clause and queue it behind the reply's earlier ones. Answered by `ClauseAudio` or `ClauseFailed`."""
 
     reply_id: int
@@ -150,8 +135,7 @@ class Speak(Action):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class CancelReply(Action):
+class CancelReply(Action, frozen=True):
     """Cancel all work for the reply and send no further frame of it. Answered by exactly one `PlayoutStopped`."""
 
     reply_id: int
@@ -159,31 +143,27 @@ class CancelReply(Action):
     """The ids of the calls whose tools run on although they have no effect. Tools with effects always run on."""
 
 
-@dataclass(frozen=True, slots=True)
-class PauseReply(Action):
+class PauseReply(Action, frozen=True):
     """Send no frame of the reply for now. Synthesised audio waits in the queue."""
 
     reply_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class Attenuate(Action):
+class Attenuate(Action, frozen=True):
     """Change the reply's level by so many dB, at once and without a click. 0 is full level."""
 
     reply_id: int
     gain_db: float
 
 
-@dataclass(frozen=True, slots=True)
-class Attend(Action):
+class Attend(Action, frozen=True):
     """The caller speaks over the reply. Report what is heard of the utterance frame by frame (`OverlapHeard`), and decode it
     sooner."""
 
     utterance_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class ResumeReply(Action):
+class ResumeReply(Action, frozen=True):
     """Send the paused reply at full level, from the sample at which it was paused. If `clause` is given, go back to `from_ms` of
     that clause's audio, the beginning of the cut word."""
 
@@ -192,8 +172,7 @@ class ResumeReply(Action):
     from_ms: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class EndClauseAt(Action):
+class EndClauseAt(Action, frozen=True):
     """Send nothing of the clause after `end_ms` of its audio, because the answer is ready."""
 
     reply_id: int
@@ -201,8 +180,7 @@ class EndClauseAt(Action):
     end_ms: float
 
 
-@dataclass(frozen=True, slots=True)
-class SpeculationEnded(Action):
+class SpeculationEnded(Action, frozen=True):
     """A speculative reply was kept or discarded. For the metrics only."""
 
     reply_id: int
@@ -212,8 +190,7 @@ class SpeculationEnded(Action):
     """How many tokens the language model generated for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class GuardHit(Action):
+class GuardHit(Action, frozen=True):
     """A guard's line is said instead of the language model's text (`output`) or instead of an answer (`input`). For the metrics
     only."""
 
@@ -222,8 +199,7 @@ class GuardHit(Action):
     rule: str
 
 
-@dataclass(frozen=True, slots=True)
-class SetTimer(Action):
+class SetTimer(Action, frozen=True):
     """Start or restart the named timer. Answered by `TimerFired`, unless it is cleared."""
 
     name: str
@@ -231,48 +207,41 @@ class SetTimer(Action):
     """On the call's clock."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClearTimer(Action):
+class ClearTimer(Action, frozen=True):
     """Stop the named timer."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class PutThrough(Action):
+class PutThrough(Action, frozen=True):
     """Put the caller through to a person. `events.PutThroughFailed` is the answer where that fails; else the call ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class End(Action):
+class End(Action, frozen=True):
     """End the call and free its resources."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Notice(Action):
+class Notice(Action, frozen=True):
     """Base of the actions that tell the client something."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallerStarted(Notice):
+class CallerStarted(Notice, frozen=True):
     """The caller began to speak; `onset_ms` on the call's clock."""
 
     utterance_id: int
     onset_ms: float
 
 
-@dataclass(frozen=True, slots=True)
-class CallerStopped(Notice):
+class CallerStopped(Notice, frozen=True):
     """The caller's utterance was endpointed."""
 
     utterance_id: int
     speech_end_ms: float
 
 
-@dataclass(frozen=True, slots=True)
-class CallerPartial(Notice):
+class CallerPartial(Notice, frozen=True):
     """Words of the open utterance so far."""
 
     utterance_id: int
@@ -280,8 +249,7 @@ class CallerPartial(Notice):
     unstable: str
 
 
-@dataclass(frozen=True, slots=True)
-class CallerFinal(Notice):
+class CallerFinal(Notice, frozen=True):
     """The utterance's committed text; empty when no words were found."""
 
     utterance_id: int
@@ -291,8 +259,7 @@ class CallerFinal(Notice):
 AnswerToNoWords: TypeAlias = Literal["phrase", "apology", "offer", "check_in", "nothing"]
 
 
-@dataclass(frozen=True, slots=True)
-class NotUnderstood(Notice):
+class NotUnderstood(Notice, frozen=True):
     """The utterance sounds like a turn, and no word of it was understood. `times` is how many such turns have come in a row."""
 
     utterance_id: int
@@ -302,16 +269,14 @@ class NotUnderstood(Notice):
     still there, or nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyStarted(Notice):
+class ReplyStarted(Notice, frozen=True):
     """A reply began. `turn` counts the caller's turns from 1; 0 is a reply that no turn asked for (the greeting)."""
 
     reply_id: int
     turn: int
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyText(Notice):
+class ReplyText(Notice, frozen=True):
     """A clause was handed to synthesis."""
 
     reply_id: int
@@ -319,8 +284,7 @@ class ReplyText(Notice):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyHeard(Notice):
+class ReplyHeard(Notice, frozen=True):
     """The caller heard more of the reply. `heard` is all of it so far, to the word. It is empty while the first word is being
     sent."""
 
@@ -328,8 +292,7 @@ class ReplyHeard(Notice):
     heard: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolStarted(Notice):
+class ToolStarted(Notice, frozen=True):
     """A tool was called."""
 
     reply_id: int
@@ -338,8 +301,7 @@ class ToolStarted(Notice):
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
-class ToolEnded(Notice):
+class ToolEnded(Notice, frozen=True):
     """A tool ended."""
 
     reply_id: int
@@ -349,8 +311,7 @@ class ToolEnded(Notice):
     ok: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyEnded(Notice):
+class ReplyEnded(Notice, frozen=True):
     """The reply is over. `status` is completed, interrupted, cancelled or failed. `heard` and `unheard` together are its text."""
 
     reply_id: int
@@ -359,8 +320,7 @@ class ReplyEnded(Notice):
     unheard: str
 
 
-@dataclass(frozen=True, slots=True)
-class Failure(Notice):
+class Failure(Notice, frozen=True):
     """Something failed. `code` is a slug, `message` is one line."""
 
     code: str

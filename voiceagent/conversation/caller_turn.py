@@ -1,25 +1,45 @@
-"""The caller's side of the turn: speech, pauses and endpoints, and their effect while the agent speaks."""
+"""The caller's side of the turn: speech, pauses and endpoints, and their effect while the agent speaks. It decides how
+long a pause may last before the turn is over, and what follows a turn of which no word is known. `caller_words` keeps what the
+caller says.
+
+Speech may be heard and not understood: it sounds like a turn, and no word of it is known. The caller is asked to say it again. A
+cough, a laugh, a click and other short or doubtful sounds get no answer."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
+from voiceagent.conversation import caller_words, floor, silence, tool_runs
 from voiceagent.conversation import events as ev
-from voiceagent.conversation import floor, habit, interjection, silence, tool_runs
-from voiceagent.conversation.context import take_in
-from voiceagent.conversation.endpointing_delay import delays_of, set_delays, value_asked_for
-from voiceagent.conversation.generation import begin
-from voiceagent.conversation.not_understood import reply_to_no_words, words_came
-from voiceagent.conversation.reply_lifecycle import FINAL, cancel, go_idle
+from voiceagent.conversation.generation import begin_reply
+from voiceagent.conversation.reply_lifecycle import FINAL, cancel_reply, go_idle, plan_next, revise
 from voiceagent.conversation.speculation import next_prompt, prefill, settle_speculation, speculate
-from voiceagent.conversation.speculative_tools import run_predicted
-from voiceagent.conversation.state import NextReply, Pause, Phase, Utterance
+from voiceagent.conversation.state import NextReply, Pause, Phase
 from voiceagent.conversation.step import Step
+from voiceagent.conversation.tools import run_predicted
 from voiceagent.turn_taking.endpointing import EndpointingDelays
-from voiceagent.turn_taking.overlap import Verdict, classify
+from voiceagent.turn_taking.expected_value import ExpectedValue, expected_value
+from voiceagent.turn_taking.overlap import UNLIKE_WORDS, Verdict, classify
+from voiceagent.turn_taking.patience import ValueShape, pending, progress
+from voiceagent.turn_taking.pause import PauseEvidence
 from voiceagent.turn_taking.spoken_language import AUTO
 
+NO_WORDS_MS = 1000.0
+"""The shortest endpointing delay of an utterance without words."""
+VOICED_MS = 1000.0
+"""Less speech is no turn: it may be a cough or a laugh."""
+LONG_MS = 3000.0
+"""So much speech is a turn whatever a judge makes of its end, and where there is no judge."""
+TURN_CHANCE = 0.5
+"""The chance of a finished turn from which `VOICED_MS` of sound is one. The longer the sound, the lower it may be: coughs are
+short, and a voice that is hard to understand is hard to judge."""
+ASKS_AGAIN = 2
+"""How often in a row the caller is asked to say it again."""
+NO_ANSWER = NextReply("resume")
+"""Go on with what the sound interrupted, or wait."""
 _HEARD = (Phase.HEARING, Phase.FINALISING)
 
 
@@ -29,13 +49,12 @@ def speech_started(step: Step, event: ev.SpeechStarted) -> None:
         return
     step.clear_timers([silence.SILENCE])
     if step.spoken() is None:
-        cancel(step, "resumed")
+        cancel_reply(step, "resumed")
     else:
-        floor.meet(step, event.utterance_id)
-    step.put(phase=Phase.HEARING, utterance=Utterance(event.utterance_id, event.onset_ms))
-    if not step.state.caller_turn.unanswered:
-        step.put_caller_turn(context=())
-    step.put_replies(next_reply=None)
+        floor.react_to_onset(step, event.utterance_id)
+    step.put(phase=Phase.HEARING)
+    caller_words.open_utterance(step, event.utterance_id, event.onset_ms)
+    plan_next(step, None)
     step.do(act.CallerStarted(event.utterance_id, event.onset_ms))
     if expected := value_asked_for(step):
         step.do(act.ExpectValue(event.utterance_id, expected))
@@ -46,7 +65,7 @@ def transcript(step: Step, event: ev.Transcript) -> None:
     if event.utterance_id != step.state.utterance.utterance_id:
         return
     before, words = step.state.utterance.partial, " ".join(f"{event.stable} {event.unstable}".split())
-    step.put_utterance(partial=words, stable=event.stable)
+    caller_words.note_partial(step, words, event.stable)
     step.do(act.CallerPartial(event.utterance_id, event.stable, event.unstable))
     if step.spoken() is not None:
         voiced_ms = step.state.utterance.voiced_ms
@@ -57,7 +76,7 @@ def transcript(step: Step, event: ev.Transcript) -> None:
 
 def context_found(step: Step, event: ev.ContextFound) -> None:
     """Documents hold something about the caller's words. The language model reads it while the caller still speaks."""
-    if event.utterance_id != step.state.utterance.utterance_id or not take_in(step, event.chunks):
+    if event.utterance_id != step.state.utterance.utterance_id or not caller_words.take_in(step, event.chunks):
         return
     if step.state.phase is Phase.HEARING and step.state.utterance.pause is None:
         prefill(step, step.state.utterance.stable, step.state.utterance.partial)
@@ -76,11 +95,11 @@ def speech_paused(step: Step, event: ev.SpeechPaused) -> None:
         return
     silence.speech_heard(step, event.voiced_ms)
     if silence.only_noise(step):
-        interjection.noise_goes_on(step)
+        floor.noise_goes_on(step)
         return
     decoding = event.load < step.state.rules.speculation.busy_load or step.spoken() is not None
     pause = Pause(event.pause_id, event.speech_end_ms, event.voiced_ms, event.prosody, event.load, decoding, event.words_chance)
-    step.put_utterance(pause=pause)
+    caller_words.begin_pause(step, pause)
     if decoding:
         longest_ms = step.state.rules.endpointing.max_delay_ms
         set_delays(step, EndpointingDelays(longest_ms, longest_ms))
@@ -93,10 +112,10 @@ def speech_resumed(step: Step, event: ev.SpeechResumed) -> None:
     """The silence was only a pause. A reply that began in it is cancelled."""
     if event.utterance_id != step.state.utterance.utterance_id:
         return
-    habit.pause_over(step, event.at_ms)
-    step.put_utterance(pause=None)
+    caller_words.count_resumed_pause(step, event.at_ms)
+    caller_words.end_pause(step)
     if step.speculative() is not None:
-        cancel(step, "resumed")
+        cancel_reply(step, "resumed")
 
 
 def turn_judged(step: Step, event: ev.TurnJudged) -> None:
@@ -104,7 +123,7 @@ def turn_judged(step: Step, event: ev.TurnJudged) -> None:
     pause = step.state.utterance.pause
     if event.utterance_id != step.state.utterance.utterance_id or pause is None or pause.pause_id != event.pause_id:
         return
-    step.put_utterance(pause=replace(pause, answers={**pause.answers, event.judge: event.chance}))
+    caller_words.note_judgement(step, pause, event.judge, event.chance)
     if step.spoken() is None and pause.text is not None:
         _decide(step, pause.text)
 
@@ -130,8 +149,8 @@ def endpoint(step: Step, event: ev.Endpoint) -> None:
         return
     pause = step.state.utterance.pause
     step.put(phase=Phase.FINALISING)
-    awaiting_final = step.state.caller_turn.awaiting_final | {event.utterance_id}
-    step.put_caller_turn(awaiting_final=awaiting_final, ended_ms=event.speech_end_ms)
+    caller_words.await_final(step, event.utterance_id)
+    caller_words.note_end(step, event.speech_end_ms)
     step.do(act.CallerStopped(event.utterance_id, event.speech_end_ms))
     if pause is not None and pause.text is not None:
         _commit(step, event.utterance_id, pause.text, pause.refusal, pause.language, failed=pause.failed)
@@ -160,11 +179,10 @@ def final(step: Step, event: ev.FinalTranscript) -> None:
 
 
 def _words_in_pause(step: Step, event: ev.FinalTranscript) -> None:
-    before = step.state.utterance
-    if before.pause is None:
+    pause = step.state.utterance.pause
+    if pause is None:
         return
-    pause = replace(before.pause, text=event.text, refusal=event.refusal, language=event.language, failed=event.failed)
-    step.put_utterance(pause=pause, partial=event.text or before.partial)
+    pause = caller_words.note_pause_words(step, pause, event)
     if step.spoken() is not None:
         _judge(step, event.text, pause.voiced_ms, silent=True)
         return
@@ -195,38 +213,36 @@ def _commit(
     step: Step, utterance_id: int, text: str, refusal: ev.Refusal | None = None, language: str = "", *, failed: bool = False
 ) -> None:
     """Commit the words of an endpointed utterance. `failed`: the recogniser failed, or was too slow."""
-    step.put_caller_turn(awaiting_final=step.state.caller_turn.awaiting_final - {utterance_id})
+    caller_words.final_came(step, utterance_id)
     pause = None
     if utterance_id == step.state.utterance.utterance_id:
         pause = step.state.utterance.pause
-        step.put_utterance(pause=None)
+        caller_words.end_pause(step)
     step.do(act.CallerFinal(utterance_id, text))
     if step.spoken() is not None:
         if _verdict(step, text, 0.0, silent=True) == "continue":
             if step.state.phase is Phase.FINALISING and not step.state.caller_turn.awaiting_final:
                 _carry_on(step, text, step.state.caller_turn.ended_ms)
             return
-        habit.takes_the_floor(step)
-        cancel(step, "interrupted")
-    before = step.state.caller_turn
+        caller_words.count_cut_off(step)
+        cancel_reply(step, "interrupted")
     if text:
-        words_came(step)
-    unanswered = " ".join(f"{before.unanswered} {text}".split())
-    step.put_caller_turn(unanswered=unanswered, refusal=refusal or before.refusal, last_words=text or before.last_words)
+        caller_words.words_came(step)
+    caller_words.add_words(step, text, refusal)
     _note_language(step, language, text)
     is_over = step.state.phase is Phase.FINALISING and not step.state.caller_turn.awaiting_final
     if text:
-        habit.utterance_over(step, ends_turn=is_over)
+        caller_words.count_pause(step, ends_turn=is_over)
     if not is_over:
         return
     step.clear_timers([FINAL])
-    if interjection.person_is_asked_for(step, step.state.caller_turn.unanswered):
-        cancel(step, "changed")
-        begin(step, NextReply("put_through"))
+    if floor.person_is_asked_for(step, step.state.caller_turn.unanswered):
+        cancel_reply(step, "changed")
+        begin_reply(step, NextReply("put_through"))
         return
     if not settle_speculation(step, step.state.caller_turn.unanswered):
         wordless = not step.state.caller_turn.unanswered
-        begin(step, reply_to_no_words(step, pause, failed=failed) if wordless else NextReply("answer"))
+        begin_reply(step, reply_to_no_words(step, pause, failed=failed) if wordless else NextReply("answer"))
 
 
 def _note_language(step: Step, heard: str, words: str) -> None:
@@ -236,6 +252,104 @@ def _note_language(step: Step, heard: str, words: str) -> None:
         step.put(spoken=before.after(heard, words))
     if step.state.spoken.code != before.code:
         step.do(act.LanguageChanged(step.state.spoken.code))
+
+
+# --- how long a pause may last ---------------------------------------------------------------------------------------
+
+
+def delays_of(step: Step, pause: Pause, words: str) -> EndpointingDelays:
+    """The delays for a pause after these words of the open utterance. Without words, a sound that is no turn waits longest."""
+    rules = step.state.rules.endpointing
+    if rules.model is None or not (words or (pause.judged and sounds_like_a_turn(pause))):
+        return EndpointingDelays(rules.min_delay_ms, rules.max_delay_ms)
+    asked, said = step.last_said, caller_words.said_so_far(step, words)
+    values = pending(_shapes(step), asked)
+    value = progress(said, values, step.language)
+    evidence = PauseEvidence(
+        said, asked, pause.voiced_ms, pause.prosody, value, _calls_tool(step, said), pause.judged, step.state.habit
+    )
+    shortest_ms = _shortest_ms(step, pause, words)
+    return rules.model.delays(evidence, step.language, shortest_ms=shortest_ms, longest_ms=rules.max_delay_ms)
+
+
+def value_asked_for(step: Step) -> ExpectedValue:
+    """What the caller was asked for, as far as it is known."""
+    return expected_value(_shapes(step), step.last_said, step.language)
+
+
+def _shapes(step: Step) -> Iterator[ValueShape]:
+    return (shape for rule in step.state.rules.tools.values() for shape in rule.values)
+
+
+def _shortest_ms(step: Step, pause: Pause, words: str) -> float:
+    """The shortest endpointing delay. The turn judges get time to answer. A caller who has just taken the floor is not talked
+    over in the first pause between two sentences. Where no words were recognised, they may follow."""
+    rules = step.state.rules.endpointing
+    shortest = [rules.min_delay_ms]
+    if any(judge not in pause.answers for judge in _asked(step, pause)):
+        shortest.append(rules.judges_wait_ms)
+    if step.state.utterance.interrupts:
+        shortest.append(rules.interruption_delay_ms)
+    if not words:
+        shortest.append(NO_WORDS_MS)
+    return min(max(shortest), max(rules.min_delay_ms, rules.max_delay_ms))
+
+
+def _asked(step: Step, pause: Pause) -> tuple[str, ...]:
+    """The turn judges that are asked about a pause."""
+    rules = step.state.rules.endpointing
+    return rules.judges if pause.text and pause.refusal is None else rules.judges_by_sound
+
+
+def _calls_tool(step: Step, said: str) -> bool:
+    """Whether the speculative reply to just these words calls a tool."""
+    reply = step.speculative()
+    return reply is not None and reply.assumed_text == said and reply.used_tools
+
+
+def set_delays(step: Step, delays: EndpointingDelays) -> None:
+    """Set how long the open utterance may be silent."""
+    step.do(act.SetEndpointing(step.state.utterance.utterance_id, delays.eager_ms, delays.endpoint_ms))
+
+
+# --- turns without words ---------------------------------------------------------------------------------------------
+
+
+def reply_to_no_words(step: Step, pause: Pause | None, *, failed: bool) -> NextReply:
+    """What follows an utterance without words. `pause` is the one in which it ended. `failed`: the recogniser failed, or was too
+    slow."""
+    if pause is None or not sounds_like_a_turn(pause):
+        return NO_ANSWER
+    times = caller_words.count_not_understood(step)
+    somebody_is_there = silence.turn_heard(step, judged=bool(pause.judged))
+    answer, text = _answer_to_no_words(step, times, somebody_is_there=somebody_is_there, failed=failed)
+    step.do(act.NotUnderstood(step.state.utterance.utterance_id, times, answer))
+    return NextReply("ask_again", text, offers_person=answer == "offer") if text else NO_ANSWER
+
+
+def sounds_like_a_turn(pause: Pause) -> bool:
+    """Whether the sound before the pause is likely to be what somebody wanted to say."""
+    if pause.voiced_ms < VOICED_MS or (pause.words_chance is not None and pause.words_chance < UNLIKE_WORDS):
+        return False
+    if pause.voiced_ms >= LONG_MS:
+        return True
+    needed = TURN_CHANCE * (LONG_MS - pause.voiced_ms) / (LONG_MS - VOICED_MS)
+    return any(chance >= needed for chance in pause.judged.values())
+
+
+def _answer_to_no_words(step: Step, times: int, *, somebody_is_there: bool, failed: bool) -> tuple[act.AnswerToNoWords, str]:
+    """What is said, and its kind."""
+    sayings = step.sayings
+    if not sayings.not_understood:
+        return "nothing", ""
+    if times <= ASKS_AGAIN:
+        return ("apology", sayings.apology) if failed else ("phrase", sayings.not_understood)
+    if somebody_is_there and step.state.rules.puts_through and sayings.offer_person:
+        return "offer", sayings.offer_person
+    if somebody_is_there and sayings.check_in:
+        silence.asked(step)
+        return "check_in", sayings.check_in
+    return "nothing", ""
 
 
 # --- speech over the agent's --------------------------------------------------------------------------------------------
@@ -262,21 +376,21 @@ def _judge(step: Step, words: str, voiced_ms: float, *, silent: bool) -> None:
         step.do(act.DiscardUtterance(utterance_id), act.CallerStopped(utterance_id, end_ms), act.CallerFinal(utterance_id, words))
         _carry_on(step, words, end_ms)
     else:
-        floor.more_heard(step, words, voiced_ms, 0.0)
+        floor.react_to_speech(step, words, voiced_ms, 0.0)
 
 
 def _yield_to_caller(step: Step) -> None:
     """The agent yields to the open utterance, which answers its question or interrupts it."""
-    step.put_utterance(interrupts=not floor.overlap_of(step, "", 0.0).asked)
-    habit.takes_the_floor(step)
-    cancel(step, "interrupted")
+    caller_words.yield_floor(step, asked=floor.overlap_of(step, "", 0.0).asked)
+    caller_words.count_cut_off(step)
+    cancel_reply(step, "interrupted")
 
 
 def _carry_on(step: Step, words: str, end_ms: float) -> None:
     """The agent keeps the floor."""
     step.clear_timers([FINAL])
-    step.put_utterance(pause=None)
-    floor.keep(step, words, end_ms)
+    caller_words.end_pause(step)
+    floor.keep_floor(step, words, end_ms)
 
 
 def final_is_late(step: Step) -> None:
@@ -291,12 +405,10 @@ def final_is_late(step: Step) -> None:
 
 def text_received(step: Step, event: ev.TextReceived) -> None:
     """The caller typed a message. It is answered with the next utterance, or when the client asks for a reply."""
-    words_came(step)
-    before = step.state.caller_turn
-    unanswered = " ".join(f"{before.unanswered} {event.text}".split())
-    refusal, last_words = event.refusal or before.refusal, event.text or before.last_words
-    step.put_caller_turn(unanswered=unanswered, refusal=refusal, ended_ms=event.at_ms, last_words=last_words)
-    take_in(step, event.context)
+    caller_words.words_came(step)
+    caller_words.add_words(step, event.text, event.refusal)
+    caller_words.note_end(step, event.at_ms)
+    caller_words.take_in(step, event.context)
 
 
 def reply_requested(step: Step, event: ev.ReplyRequested) -> None:
@@ -308,8 +420,8 @@ def reply_requested(step: Step, event: ev.ReplyRequested) -> None:
     reply = step.state.reply
     if reply is not None and reply.tells and not step.state.caller_turn.unanswered:
         return
-    cancel(step, "interrupted")
-    begin(step, NextReply("answer"))
+    cancel_reply(step, "interrupted")
+    begin_reply(step, NextReply("answer"))
 
 
 def reply_cancelled(step: Step, event: ev.ReplyCancelled) -> None:
@@ -317,10 +429,10 @@ def reply_cancelled(step: Step, event: ev.ReplyCancelled) -> None:
     if step.speculative() is not None:
         return
     if step.state.reply is not None:
-        step.put(reply=replace(step.state.reply, tells=False))
-    cancel(step, "cancelled")
-    step.put_replies(next_reply=None)
-    step.put_silence(ending="")
+        revise(step, replace(step.state.reply, tells=False))
+    cancel_reply(step, "cancelled")
+    plan_next(step, None)
+    silence.end_after_reply(step, "")
     if step.state.phase not in _HEARD:
         go_idle(step)
 
@@ -329,4 +441,4 @@ def instructions_changed(step: Step, event: ev.InstructionsChanged) -> None:
     """The next generation follows the new instructions. A speculative reply that followed the old ones is cancelled."""
     step.put(rules=replace(step.state.rules, instructions=event.instructions))
     if step.speculative() is not None:
-        cancel(step, "changed")
+        cancel_reply(step, "changed")

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import re
 
-from voiceagent.conversation.sentence_ends import CLOSING, ends_plainly, sentence_ends
 from voiceagent.turn_taking.abbreviations import Abbreviations
 
 FIRST_CLAUSE_MIN_WORDS = 2
 MAX_CLAUSE_WORDS = 24
+CLOSING = r"(?:[\"')\]”“’‘»›」』）*]|[ \u00a0\u202f](?=[»›]))*"
+"""Marks that close what a sentence ends with. French has a space before its own, German closes with “."""
 
 _SENTENCE_END = re.compile(rf"[.!?…؟۔]+{CLOSING}(?=\s)|[。！？｡।॥]+{CLOSING}")
 """Some scripts write no spaces, or have their own sign for the end of a sentence. Their signs need no space after them."""
@@ -21,6 +22,15 @@ _PLAIN_WAIT_MS = 100.0
 _UNSURE_WAIT_MS = 300.0
 _LAST_END = re.compile(rf"[.!?…؟۔]+{CLOSING}$")
 _LAST_CLAUSE_END = re.compile(rf"[,;:—–،؛]{CLOSING}$")
+_OPENERS = "\"'“”‘’„‚«»‹›([{¿¡*"
+_LAST_WORD = re.compile(rf"\s*(?P<word>\S+?)(?P<stops>[.!?…؟۔。！？｡।॥]+){CLOSING}\s*$")
+_NEXT_WORD = re.compile(r"[^\w]*(?P<word>\w[\w’']*)?(?P<after>\W)?", re.UNICODE)
+_ELISION = re.compile(r"^\w{1,6}['’](?=\w{2,})")
+_INITIAL = re.compile(r"[^\W\d_]\.")
+_DOTTED = re.compile(r"(?:[^\W\d_]\.\s?)+[^\W\d_]")
+_ROMAN = re.compile(r"[IVX]{1,6}")
+_ADDRESS = re.compile(r"@|://|^www\.|/\w*$")
+_PAIRS = ("()", "[]", "“”", "«»", "「」", "『』", "„“")
 
 
 def split_clauses(
@@ -85,3 +95,109 @@ def _comma_or_word_end(text: str) -> int:
     limit = [match.end() for match in re.finditer(r"\S+", text)][MAX_CLAUSE_WORDS - 1]
     commas = [match.end() for match in _CLAUSE_END.finditer(text) if match.end() <= limit]
     return commas[-1] if commas else limit
+
+
+# --- whether a full stop ends a sentence: a plain end is known at once, one that may go on with the next word ----------------
+
+
+def sentence_ends(text: str, following: str, abbreviations: Abbreviations) -> bool | None:
+    """Whether a sentence ends with the marks at the end of `text`, which begins with the clause. `following` is the text behind
+    it. None: the next word tells, and it has not come."""
+    words = text.split()
+    last = _LAST_WORD.match(words[-1]) if words else None
+    if last is None or last["stops"] != ".":
+        return True
+    word = last["word"].lstrip(_OPENERS)
+    before = words[-2].lstrip(_OPENERS) if len(words) > 1 else ""
+    next_word = _NEXT_WORD.match(following)
+    after = (next_word and next_word["word"]) or ""
+    whole = after if next_word and next_word["after"] else ""
+    return _ends(word, before, after, whole, abbreviations)
+
+
+def ends_plainly(text: str, abbreviations: Abbreviations) -> bool:
+    """Whether a sentence has surely ended with `text`, though nothing is known of what follows: not after an abbreviation,
+    a number that may be a decimal, a part of an address or inside of quotation marks."""
+    words = text.split()
+    last = _LAST_WORD.match(words[-1]) if words else None
+    if last is None or _ADDRESS.search(last["word"]) or re.search(r"\d$|\w\.\w", last["word"]):
+        return False
+    if text.count('"') % 2 or any(text.count(pair[0]) > text.count(pair[1]) for pair in _PAIRS):
+        return False
+    return "…" not in last["stops"] and ".." not in last["stops"] and sentence_ends(text, "", abbreviations) is True
+
+
+def _ends(word: str, before: str, after: str, whole: str, known: Abbreviations) -> bool | None:
+    """`after` is the next word as far as it has come, `whole` the same once it is complete."""
+    if len(word) == 1 and word.isalpha() and (_INITIAL.fullmatch(before) or before.lower() in known.lettered):
+        return _letter_ends(word, before, after, whole, known)
+    stopped = f"{_ELISION.sub('', word.lower())}."
+    forms = {stopped, before.lower() + stopped}
+    if forms & known.never:
+        return False
+    if forms & known.before_number or any(stopped.endswith(ending) for ending in known.compounds):
+        return _ends_before_number(before, after, whole, known)
+    if forms & known.may_end:
+        return _ends_unless_continued(after, whole, known)
+    if word.isdigit() or (known.before_ordinal and _ROMAN.fullmatch(word) and len(word) + len(before) > 1):
+        return _number_ends(word, before, after, whole, known)
+    if len(word) == 1 and word.isalpha():
+        return _letter_ends(word, before, after, whole, known)
+    if forms & known.before_name or _DOTTED.fullmatch(word):
+        return _ends_before_starter(after, whole, known)
+    return True
+
+
+def _ends_before_number(before: str, after: str, whole: str, known: Abbreviations) -> bool | None:
+    """Such a word alone may be a sentence of its own: "No."."""
+    if after[:1].isdigit():
+        return False
+    if not whole:
+        return None
+    if len(whole) == 1 or _ROMAN.fullmatch(whole):
+        return not before and whole.lower() in known.starters
+    return whole[0].isupper() or not before
+
+
+def _ends_unless_continued(after: str, whole: str, known: Abbreviations) -> bool | None:
+    if not after:
+        return None
+    if not after[0].isupper():
+        return False
+    if not whole:
+        return None
+    return not (whole.lower() in known.names or (whole.isupper() and len(whole) > 1))
+
+
+def _ends_before_starter(after: str, whole: str, known: Abbreviations) -> bool | None:
+    if not after:
+        return None
+    if not after[0].isupper():
+        return False
+    return whole.lower() in known.starters if whole else None
+
+
+def _number_ends(word: str, before: str, after: str, whole: str, known: Abbreviations) -> bool | None:
+    """A number that begins a clause, or follows a colon, numbers an item."""
+    if len(word) <= 3 and (not before or before.endswith(":")) and word.isdigit():
+        return False
+    if not known.before_ordinal or len(word) > (6 if word.isalpha() else 2):
+        return True
+    if not after:
+        return None
+    if after[0].islower():
+        return False
+    if not whole:
+        return None
+    if whole.lower() in known.starters:
+        return True
+    return not (whole.lower() in known.months or before.lower() in known.before_ordinal or word.isalpha())
+
+
+def _letter_ends(word: str, before: str, after: str, whole: str, known: Abbreviations) -> bool | None:
+    """An initial, or a letter that is a name: "J. Smith", "Plan B."."""
+    if word.isupper() and (before.lower() in known.lettered or (before[-1:].islower() and word.lower() in known.pronouns)):
+        return True
+    if _INITIAL.fullmatch(before) and before.islower():
+        return False
+    return _ends_before_starter(after, whole, known)

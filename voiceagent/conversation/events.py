@@ -3,33 +3,29 @@ call replays to the same decisions. `at_ms` is on the call's clock: monotonic mi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from voiceagent.conversation.history import Chunk
 from voiceagent.turn_taking.pause import Prosody
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """Base of all events."""
 
     at_ms: float
 
 
-@dataclass(frozen=True, slots=True)
-class CallStarted(Event):
+class CallStarted(Event, frozen=True):
     """The first leg is up: audio can flow both ways."""
 
 
-@dataclass(frozen=True, slots=True)
-class HangUp(Event):
+class HangUp(Event, frozen=True):
     """The call must end: the caller hung up, the leg was lost, or the server stops. `reason` is a slug."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class SpeechStarted(Event):
+class SpeechStarted(Event, frozen=True):
     """The caller began to speak (confirmed by the VAD). `utterance_id` rises by one with each utterance."""
 
     utterance_id: int
@@ -37,8 +33,7 @@ class SpeechStarted(Event):
     """When the first voiced audio was received, on the call's clock."""
 
 
-@dataclass(frozen=True, slots=True)
-class SpeechPaused(Event):
+class SpeechPaused(Event, frozen=True):
     """The open utterance has just fallen silent. The silence may be a pause or the utterance's end."""
 
     utterance_id: int
@@ -55,15 +50,13 @@ class SpeechPaused(Event):
     """The chance, 0 to 1, that the sound before the pause is words, and no cough, laugh or hum. None: it was not judged."""
 
 
-@dataclass(frozen=True, slots=True)
-class SpeechResumed(Event):
+class SpeechResumed(Event, frozen=True):
     """The caller spoke on after a pause. The pause held no endpoint."""
 
     utterance_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class OverlapHeard(Event):
+class OverlapHeard(Event, frozen=True):
     """How much of the open utterance has been heard so far, frame by frame. `actions.Attend` asks for it."""
 
     utterance_id: int
@@ -75,8 +68,7 @@ class OverlapHeard(Event):
     """The chance, 0 to 1, that the sound so far is words, and no cough, laugh or hum. None: the sound was not judged."""
 
 
-@dataclass(frozen=True, slots=True)
-class TurnJudged(Event):
+class TurnJudged(Event, frozen=True):
     """A turn judge has answered whether the caller has finished in this pause."""
 
     utterance_id: int
@@ -88,16 +80,14 @@ class TurnJudged(Event):
     took_ms: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class SilenceReached(Event):
+class SilenceReached(Event, frozen=True):
     """The pause has lasted for the `eager_ms` of the last `SetEndpointing`."""
 
     utterance_id: int
     pause_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint(Event):
+class Endpoint(Event, frozen=True):
     """The pause has lasted for the `endpoint_ms` of the last `SetEndpointing`: the caller has finished the utterance."""
 
     utterance_id: int
@@ -109,8 +99,7 @@ class Endpoint(Event):
     """How long the VAD took for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript(Event):
+class Transcript(Event, frozen=True):
     """A partial transcript of the open utterance: `stable` will not change, `unstable` may."""
 
     utterance_id: int
@@ -120,8 +109,7 @@ class Transcript(Event):
     """How long the decode took."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """Why the language model may not read what the caller said."""
 
     rule: str
@@ -130,8 +118,7 @@ class Refusal:
     """What the agent says instead of an answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class FinalTranscript(Event):
+class FinalTranscript(Event, frozen=True):
     """The text of the whole utterance up to its last pause. It is committed if the endpoint comes in that pause. It is empty when
     the audio held no words."""
 
@@ -148,16 +135,14 @@ class FinalTranscript(Event):
     """Whether the recogniser failed. `text` is then the last partial transcript."""
 
 
-@dataclass(frozen=True, slots=True)
-class ContextFound(Event):
+class ContextFound(Event, frozen=True):
     """The documents hold these chunks about the words of the utterance so far."""
 
     utterance_id: int
     chunks: tuple[Chunk, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TextDelta(Event):
+class TextDelta(Event, frozen=True):
     """The language model produced text for a reply, and the output guard let it pass."""
 
     reply_id: int
@@ -170,8 +155,7 @@ class TextDelta(Event):
     """How long the check took."""
 
 
-@dataclass(frozen=True, slots=True)
-class ThoughtGenerated(Event):
+class ThoughtGenerated(Event, frozen=True):
     """A sign of life of the language model: it thinks, or writes a tool call. It comes at most once a second."""
 
     reply_id: int
@@ -179,15 +163,13 @@ class ThoughtGenerated(Event):
     """How many tokens it wrote since the last such event."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallBegun(Event):
+class ToolCallBegun(Event, frozen=True):
     """The language model has begun to write a tool call. The text before it is complete."""
 
     reply_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCallRequested(Event):
+class ToolCallRequested(Event, frozen=True):
     """The language model asks for a tool. The call is complete. `arguments` is a JSON object as text."""
 
     reply_id: int
@@ -196,23 +178,20 @@ class ToolCallRequested(Event):
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
-class GenerationDone(Event):
+class GenerationDone(Event, frozen=True):
     """The language model finished its current generation for the reply."""
 
     reply_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class GenerationFailed(Event):
+class GenerationFailed(Event, frozen=True):
     """The language model failed. This generation gives nothing more."""
 
     reply_id: int
     error: str
 
 
-@dataclass(frozen=True, slots=True)
-class OutputBlocked(Event):
+class OutputBlocked(Event, frozen=True):
     """The output guard stopped the generation. The agent says `line` instead of the rest. This generation gives nothing more."""
 
     reply_id: int
@@ -222,8 +201,7 @@ class OutputBlocked(Event):
     """How long the check took."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolFinished(Event):
+class ToolFinished(Event, frozen=True):
     """A tool ended. `output` is what the model reads: JSON text, also for an error."""
 
     reply_id: int
@@ -232,8 +210,7 @@ class ToolFinished(Event):
     ok: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SpeculativeToolFinished(Event):
+class SpeculativeToolFinished(Event, frozen=True):
     """A tool that ran speculatively ended. The fields are those of `ToolFinished`."""
 
     speculative_id: int
@@ -241,8 +218,7 @@ class SpeculativeToolFinished(Event):
     ok: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ToolPredicted(Event):
+class ToolPredicted(Event, frozen=True):
     """The language model predicts from the words of the utterance so far that it will call this tool."""
 
     utterance_id: int
@@ -250,8 +226,7 @@ class ToolPredicted(Event):
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
-class SpokenWord:
+class SpokenWord(Struct, frozen=True):
     """One word inside a clause's audio."""
 
     text: str
@@ -259,8 +234,7 @@ class SpokenWord:
     end_ms: float
 
 
-@dataclass(frozen=True, slots=True)
-class ClauseAudio(Event):
+class ClauseAudio(Event, frozen=True):
     """Audio of a clause is about to enter the playout queue. This event comes before any `Played` of that audio."""
 
     reply_id: int
@@ -273,8 +247,7 @@ class ClauseAudio(Event):
     """False when more audio of the clause follows."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClauseFailed(Event):
+class ClauseFailed(Event, frozen=True):
     """The synthesis of a clause failed. The caller hears no more of it than was already sent."""
 
     reply_id: int
@@ -282,8 +255,7 @@ class ClauseFailed(Event):
     error: str
 
 
-@dataclass(frozen=True, slots=True)
-class Played(Event):
+class Played(Event, frozen=True):
     """The leg has sent the clause's audio up to `played_ms`, and all of the earlier clauses."""
 
     reply_id: int
@@ -291,8 +263,7 @@ class Played(Event):
     played_ms: float
 
 
-@dataclass(frozen=True, slots=True)
-class PlayoutStopped(Event):
+class PlayoutStopped(Event, frozen=True):
     """The answer to `actions.CancelReply`. The leg sent the reply up to `played_ms` of this clause and sends no more of it.
     `clause` is -1 when nothing was sent."""
 
@@ -301,22 +272,19 @@ class PlayoutStopped(Event):
     played_ms: float
 
 
-@dataclass(frozen=True, slots=True)
-class TimerFired(Event):
+class TimerFired(Event, frozen=True):
     """A timer set by `actions.SetTimer` has run out."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Summarised(Event):
+class Summarised(Event, frozen=True):
     """The summary that `actions.Summarise` asked for; empty when it failed."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class TextReceived(Event):
+class TextReceived(Event, frozen=True):
     """The caller typed a message instead of speaking it (`conversation.item.create`)."""
 
     text: str
@@ -326,42 +294,35 @@ class TextReceived(Event):
     """What the documents hold about the message."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyRequested(Event):
+class ReplyRequested(Event, frozen=True):
     """The client asks for a reply now (`response.create`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReplyCancelled(Event):
+class ReplyCancelled(Event, frozen=True):
     """The client asks to stop the current reply (`response.cancel`, `output_audio_buffer.clear`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class InstructionsChanged(Event):
+class InstructionsChanged(Event, frozen=True):
     """The client gave the agent new instructions (`session.update`). They apply from the next generation on."""
 
     instructions: str
 
 
-@dataclass(frozen=True, slots=True)
-class Announce(Event):
+class Announce(Event, frozen=True):
     """Say this in place of whatever goes on, and go on after it."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class PersonRequested(Event):
+class PersonRequested(Event, frozen=True):
     """The caller asks for a person by a key."""
 
 
-@dataclass(frozen=True, slots=True)
-class PutThroughFailed(Event):
+class PutThroughFailed(Event, frozen=True):
     """Nobody has taken the call over that `actions.PutThrough` asked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class LastWords(Event):
+class LastWords(Event, frozen=True):
     """Say this, whatever goes on, and end the call after it."""
 
     text: str

@@ -11,12 +11,13 @@ This settles every race. Besides the phase, the state holds smaller state machin
   it was sent (`PlayoutStopped`). Only then do its heard words enter the history, and the next reply starts
   (`Replies.next_reply`). So a prompt never holds words that the caller did not hear.
 - The pause (`Utterance.pause`). It is set while the open utterance is silent. It collects the words and the judges' estimates.
-- The voice (`Replies.voice`). While the caller speaks over a reply, it is said in full, softer or not at all (`floor`), until it
+- The voice (`Reply.voice`). While the caller speaks over a reply, it is said in full, softer or not at all (`floor`), until it
   is known whether the caller takes the floor (`overlap`).
-- Confirmation (`Replies.confirming`). A tool call that needs a yes waits from the question to the caller's next committed words.
+- Confirmation (`TurnTools.confirming`). A tool call that needs a yes waits from the question to the caller's next committed
+  words.
 - Late results (`State.late`). A tool may end after its reply. As soon as a call is idle, a reply begins that tells
   what the caller is owed. It is no answer to an event, so no row of the table has it.
-- Not understood (`CallerTurn.not_understood`). A turn of which no word is known is answered with a phrase (`not_understood`).
+- Not understood (`CallerTurn.not_understood`). A turn of which no word is known is answered with a phrase (`caller_turn`).
 - Silence (`State.silence`). It is counted from the last words. Sounds without words do not begin it anew (`silence` says which
   do), and it never runs out while the caller speaks.
 - Ending (`Silence.ending`). It is set while a farewell is said. The call ends after it, unless the caller speaks or
@@ -24,24 +25,23 @@ This settles every race. Besides the phase, the state holds smaller state machin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import (
     caller_turn,
-    compaction,
     floor,
     generation,
-    interjection,
-    late_results,
+    memory,
     reply_lifecycle,
     tool_runs,
-    waiting,
 )
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.generation import begin
+from voiceagent.conversation.generation import begin_reply
+from voiceagent.conversation.late_results import results_are_due
 from voiceagent.conversation.reply_lifecycle import (
     BRIDGE,
     CALL_LIMIT,
@@ -53,8 +53,8 @@ from voiceagent.conversation.reply_lifecycle import (
     REPLY,
     REST,
     THINKING,
-    cancel,
-    end,
+    cancel_reply,
+    end_call,
 )
 from voiceagent.conversation.rules import Rules
 from voiceagent.conversation.silence import SILENCE, words_heard
@@ -77,8 +77,8 @@ def step(state: State, event: ev.Event) -> tuple[State, tuple[act.AnyAction, ...
     row.handler(turn, event)
     phase = turn.state.phase
     assert phase is state.phase or phase in row.next_phases, f"{type(event).__name__} took the call from {state.phase} to {phase}"
-    if late_results.are_due(turn):
-        begin(turn, NextReply("tell"))
+    if results_are_due(turn):
+        begin_reply(turn, NextReply("tell"))
     return turn.state, tuple(turn.actions)
 
 
@@ -86,69 +86,60 @@ def _call_started(step: Step, event: ev.CallStarted) -> None:
     step.set_timer(CALL_LIMIT, step.state.rules.limits.max_call_ms)
     words_heard(step)
     if step.state.rules.phrases.greeting:
-        reply_lifecycle.make_room(step)
-        begin(step, NextReply("say", step.state.rules.phrases.greeting))
+        memory.make_room(step)
+        begin_reply(step, NextReply("say", step.state.rules.phrases.greeting))
     else:
         reply_lifecycle.go_idle(step)
 
 
 def _summarised(step: Step, event: ev.Summarised) -> None:
-    compaction.take_summary(step, event)
+    memory.take_summary(step, event)
     if step.state.phase is Phase.IDLE:
-        reply_lifecycle.make_room(step)
+        memory.make_room(step)
 
 
 def _hang_up(step: Step, event: ev.HangUp) -> None:
-    end(step, event.reason)
-
-
-def _last_words(step: Step, event: ev.LastWords) -> None:
-    cancel(step, "cancelled")
-    step.put_silence(ending=event.reason)
-    step.put_utterance(pause=None)
-    begin(step, NextReply("say", event.text))
+    end_call(step, event.reason)
 
 
 def _timer_fired(step: Step, event: ev.TimerFired) -> None:
-    if event.name not in step.state.timers:
+    if not step.timer_ran_out(event.name):
         return
-    step.put(timers=step.state.timers - {event.name})
     if event.name == CALL_LIMIT:
-        end(step, "call_limit")
+        end_call(step, "call_limit")
     elif event.name == FINAL and step.state.phase is Phase.FINALISING:
         caller_turn.final_is_late(step)
     elif event.name == OVERLAP:
         floor.overlap_lasts(step)
     elif event.name == GO_ON:
-        floor.go_on(step)
+        floor.go_on_speaking(step)
     elif event.name == FILLER:
         tool_runs.filler_is_due(step)
     elif event.name == BRIDGE:
-        waiting.bridge_is_due(step)
+        tool_runs.bridge_is_due(step)
     elif event.name == RELEASE:
-        waiting.release(step)
+        generation.text_pauses(step)
     elif event.name == REPLY and step.state.reply is not None:
         _reply_is_late(step, "the language model produced nothing in time")
     elif event.name == THINKING and step.state.reply is not None:
         _reply_is_late(step, "the language model thought for too long")
     elif event.name == REST and step.state.phase is Phase.IDLE and step.state.replies.unheard_text:
-        begin(step, NextReply("resume"))
+        begin_reply(step, NextReply("resume"))
     elif event.name == SILENCE and step.state.phase is Phase.IDLE:
-        interjection.silence_is_long(step)
+        floor.silence_is_long(step)
 
 
 def _reply_is_late(step: Step, why: str) -> None:
     step.do(act.Failure("reply_timeout", why))
-    cancel(step, "failed")
+    cancel_reply(step, "failed")
     if step.state.phase in reply_lifecycle.FLOOR_IS_THE_AGENTS:
-        begin(step, NextReply("say", step.sayings.apology))
+        begin_reply(step, NextReply("say", step.sayings.apology))
 
 
 AnEvent = TypeVar("AnEvent", bound=ev.Event)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """How one kind of event is handled."""
 
     phases: frozenset[Phase]
@@ -183,10 +174,10 @@ TABLE: Mapping[type[ev.Event], Row] = dict(
         #    event                      phases                   what is done                          next phases
         _row(ev.CallStarted,            (_NEW,),                 _call_started,                        _BEGUN),
         _row(ev.HangUp,                 _NOT_ENDED,              _hang_up,                             (_ENDED,)),
-        _row(ev.LastWords,              LIVE,                    _last_words,                          _BEGUN),
-        _row(ev.Announce,               LIVE,                    interjection.announce,                _BEGUN),
-        _row(ev.PersonRequested,        LIVE,                    interjection.person_requested,        _BEGUN),
-        _row(ev.PutThroughFailed,       LIVE,                    interjection.put_through_failed,      _BEGUN),
+        _row(ev.LastWords,              LIVE,                    floor.say_last_words,                 _BEGUN),
+        _row(ev.Announce,               LIVE,                    floor.say_announcement,               _BEGUN),
+        _row(ev.PersonRequested,        LIVE,                    floor.person_requested,               _BEGUN),
+        _row(ev.PutThroughFailed,       LIVE,                    floor.put_through_failed,             _BEGUN),
         _row(ev.TimerFired,             LIVE,                    _timer_fired,                         (*_ANSWERED, _ENDED)),
         _row(ev.SpeechStarted,          LIVE,                    caller_turn.speech_started,           (_HEARING,)),
         _row(ev.Transcript,             _CALLER,                 caller_turn.transcript,               _KEPT),
@@ -204,8 +195,8 @@ TABLE: Mapping[type[ev.Event], Row] = dict(
         _row(ev.ReplyCancelled,         _MADE,                   caller_turn.reply_cancelled,          (_IDLE,)),
         _row(ev.InstructionsChanged,    _NOT_ENDED,              caller_turn.instructions_changed),
         _row(ev.TextDelta,              _MADE,                   generation.text_delta),
-        _row(ev.ThoughtGenerated,       _MADE,                   waiting.thought_generated),
-        _row(ev.ToolCallBegun,          _MADE,                   waiting.tool_call_begun),
+        _row(ev.ThoughtGenerated,       _MADE,                   generation.thought_generated),
+        _row(ev.ToolCallBegun,          _MADE,                   generation.tool_call_begun),
         _row(ev.ToolCallRequested,      _MADE,                   caller_turn.tool_call,                _OVER),
         _row(ev.GenerationDone,         _MADE,                   generation.generation_done,           _OVER),
         _row(ev.GenerationFailed,       _MADE,                   generation.generation_failed,         _OVER),
@@ -219,3 +210,29 @@ TABLE: Mapping[type[ev.Event], Row] = dict(
         _row(ev.PlayoutStopped,         (*LIVE, _ENDED),         generation.playout_stopped,           _BEGUN),
     )
 )  # fmt: skip
+
+
+# --- replaying a recorded call ------------------------------------------------------------------------------------------
+
+
+class Replayed(Struct, frozen=True):
+    """One step: the recorded decisions and the replayed ones."""
+
+    event: ev.Event
+    phase: Phase
+    """The phase after the step."""
+    then: tuple[act.Action, ...]
+    now: tuple[act.Action, ...]
+
+    @property
+    def same(self) -> bool:
+        """Whether the decisions are identical."""
+        return self.then == self.now
+
+
+def replay(rules: Rules, steps: Iterable[tuple[ev.Event, tuple[act.Action, ...]]]) -> Iterator[Replayed]:
+    """Replay each step of a recorded call."""
+    state = start(rules)
+    for event, then in steps:
+        state, now = step(state, event)
+        yield Replayed(event, state.phase, then, now)

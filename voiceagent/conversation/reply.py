@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -75,6 +77,9 @@ class Reply(Struct, frozen=True):
     tokens: int = 0
     """How many tokens the language model has generated."""
     status: str = "live"
+    voice: Literal["full", "ducked", "hushed", "paused"] = "full"
+    """How loud it is while the caller speaks over it, or just after. A hushed reply is silent for a moment, a paused one until it
+    is known what the caller said."""
     generating: bool = False
     text_ms: float = 0.0
     """When its last text came."""

@@ -1,23 +1,29 @@
-"""A reply's life: it is announced, generated, spoken, heard, cancelled, ended. `generation` and `tool_runs` take the events with
-the model's text and tool calls."""
+"""A reply's life: it is announced, generated, spoken, heard, cancelled, settled. This file writes `State.reply`, `State.replies`
+and `State.speculation`. `generation` and `tool_runs` take the events with the model's text and tool calls."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
+from voiceagent.conversation import caller_words, silence
 from voiceagent.conversation import events as ev
-from voiceagent.conversation import silence
-from voiceagent.conversation.compaction import compact
-from voiceagent.conversation.confirmation import gist_heard
-from voiceagent.conversation.fillers import cut_filler
-from voiceagent.conversation.history import Chunk, Message
-from voiceagent.conversation.late_results import drop_lookups, let_be, run_on
+from voiceagent.conversation.history import Chunk
+from voiceagent.conversation.late_results import drop_lookups, keep_untold, let_results_be, let_tools_run_on
+from voiceagent.conversation.memory import known_history, make_room, remember, remember_turn, take_back
 from voiceagent.conversation.reply import Reply
-from voiceagent.conversation.speculative_tools import end_speculative_calls
-from voiceagent.conversation.state import Phase
+from voiceagent.conversation.state import NextReply, Phase
 from voiceagent.conversation.step import Step
-from voiceagent.conversation.withholding import is_dismissal, judge_turn
+from voiceagent.conversation.tools import (
+    confirmation_over,
+    end_speculative_calls,
+    gist_heard,
+    is_dismissal,
+    judge_request,
+    left_effects,
+)
 
 CALL_LIMIT, FINAL, REPLY, OVERLAP, FILLER = "call_limit", "final", "reply", "overlap", "filler"
 BRIDGE, THINKING, RELEASE = "bridge", "thinking", "release"
@@ -31,37 +37,48 @@ REST_MS = 6000.0
 OF_A_GENERATION = (REPLY, BRIDGE, THINKING, RELEASE)
 OF_A_REPLY = (*OF_A_GENERATION, OVERLAP, FILLER, GO_ON)
 FLOOR_IS_THE_AGENTS = (Phase.THINKING, Phase.SPEAKING)
+CUT_MARGIN_MS = 60.0
+"""Audio of a filler this far beyond what was sent still counts as begun, because it may be on its way."""
 
 
-def new_reply(step: Step, reply: Reply) -> Reply:
+def make_live(step: Step, reply: Reply) -> Reply:
     """Make it the live reply."""
     step.put(reply=reply)
-    step.put_replies(next_reply_id=reply.reply_id + 1)
+    step.change("replies", next_reply_id=reply.reply_id + 1)
+    if reply.assumed_text:
+        step.change("speculation", replies=step.state.speculation.replies + 1)
     return reply
 
 
-def take_turn(step: Step, said: str, context: tuple[Chunk, ...]) -> None:
+def revise(step: Step, reply: Reply) -> Reply:
+    """Put this state of the live reply in place of the one before."""
+    assert step.live(reply.reply_id) is not None, "only the live reply can change"
+    step.put(reply=reply)
+    return reply
+
+
+def remember_words(step: Step, said: str, context: tuple[Chunk, ...]) -> None:
     """A turn begins: put the caller's words and the chunks found for them into the history."""
-    judge_turn(step, said)
-    if step.state.replies.asked_nothing:
-        let_be(step)
+    judge_request(step, said)
+    if step.state.tools.asked_nothing:
+        let_results_be(step)
         if is_dismissal(step, said):
             drop_lookups(step)
-    step.put_memory(history=(*step.state.memory.history, step.asked(said, context)), turns=step.state.memory.turns + 1)
-    step.put_caller_turn(unanswered="", context=())
+    remember_turn(step, step.asked(said, context))
+    caller_words.words_answered(step)
 
 
-def announce(step: Step, reply: Reply) -> None:
+def announce_reply(step: Step, reply: Reply) -> None:
     """The reply answers a committed turn. Tell the client."""
-    step.put_replies(unheard_text="", offers_person=False)
-    step.put_speculation(replies=0, tokens=0)
+    step.change("replies", unheard_text="", offers_person=False)
+    step.change("speculation", replies=0, tokens=0)
     step.do(act.ReplyStarted(reply.reply_id, reply.turn))
 
 
 def generate(step: Step, reply: Reply) -> None:
     """Start a generation of the language model for the reply."""
     asked = (step.asked(reply.assumed_text, reply.context),) if reply.assumed_text else ()
-    step.put(reply=replace(reply, generating=True))
+    revise(step, replace(reply, generating=True))
     messages = (*known_history(step), *asked, *reply.messages(step.prompts, as_heard=False))
     step.do(act.Generate(reply.reply_id, messages, bool(reply.assumed_text)))
     if not reply.assumed_text:
@@ -74,44 +91,89 @@ def await_model(step: Step) -> None:
     step.set_timer(BRIDGE, step.state.rules.limits.reply_filler_after_ms)
 
 
-def known_history(step: Step) -> tuple[Message, ...]:
-    """The beginning of every prompt: the instructions, the summary and the history."""
-    memory = step.state.memory
-    earlier = f"{step.prompts.summary} {memory.summary}" if memory.summary else ""
-    instructions = "\n\n".join(part for part in (step.state.rules.instructions, earlier) if part)
-    return (*((Message("system", instructions),) if instructions else ()), *memory.history)
+def add_text(step: Step, reply: Reply, text: str, *, final: bool) -> Reply:
+    """Add text to the live reply, and have the clauses synthesised that are complete with it. `final`: no more text comes."""
+    reply, pieces = reply.with_text(text, step.language, final=final)
+    return speak_clauses(step, reply, pieces)
 
 
-def speak(step: Step, reply: Reply, pieces: tuple[str, ...]) -> None:
-    """Have new clauses synthesised. Of a speculative reply only the first clause is synthesised, and the client is not told."""
+def speak_clauses(step: Step, reply: Reply, pieces: tuple[str, ...]) -> Reply:
+    """Have the reply's last clauses, which are new, synthesised. Of a speculative reply only the first clause is synthesised, and
+    the client is not told."""
+    revise(step, reply)
     first = len(reply.clauses) - len(pieces)
     for index, text in enumerate(pieces, start=first):
         if not reply.assumed_text:
             step.do(act.Speak(reply.reply_id, index, text), act.ReplyText(reply.reply_id, index, text))
         elif index == 0:
             step.do(act.Speak(reply.reply_id, index, text))
+    return reply
 
 
-def cancel(step: Step, status: str) -> None:
+def set_voice(step: Step, voice: Literal["full", "ducked", "hushed", "paused"]) -> None:
+    """The live reply, if there is one, is said at this level."""
+    if step.state.reply is not None:
+        revise(step, replace(step.state.reply, voice=voice))
+
+
+def plan_next(step: Step, wanted: NextReply | None) -> None:
+    """The wanted reply begins as soon as the cancelled one has settled. None: none does."""
+    step.change("replies", next_reply=wanted)
+
+
+def keep_rest(step: Step, rest: str) -> None:
+    """Keep the unheard rest of an interrupted reply for later."""
+    step.change("replies", unheard_text=rest)
+
+
+def note_offer(step: Step, *, offers_person: bool) -> None:
+    """The live reply asks, or does not ask, whether the caller wants to be put through to a person."""
+    step.change("replies", offers_person=offers_person)
+
+
+def cancel_reply(step: Step, status: str) -> None:
     """Cancel the live reply, speculative or not, if there is one. It has settled when `PlayoutStopped` comes."""
     reply = step.state.reply
     step.clear_timers(OF_A_REPLY)
-    step.put_replies(voice="full")
     if reply is None:
         return
     if not reply.assumed_text and not (status == "interrupted" and gist_heard(reply)):
-        step.put_replies(confirming=None)
+        confirmation_over(step)
     keeps: tuple[str, ...] = ()
     if not reply.assumed_text:
-        reply, keeps = run_on(step, reply, status)
+        reply, keeps = let_tools_run_on(step, reply, status)
     step.put(reply=None)
-    step.put_replies(cancelling=replace(reply, status=status, generating=False))
+    step.change("replies", cancelling=replace(reply, status=status, generating=False))
     step.do(act.CancelReply(reply.reply_id, keeps))
     if reply.assumed_text:
-        step.put_speculation(tokens=step.state.speculation.tokens + reply.tokens)
+        step.change("speculation", tokens=step.state.speculation.tokens + reply.tokens)
         step.do(act.SpeculationEnded(reply.reply_id, status, reply.tokens))
     else:
         end_speculative_calls(step)
+
+
+def settle(step: Step, event: ev.PlayoutStopped) -> bool:
+    """It is known how much of the cancelled reply the caller heard. Returns False if the event is of another reply."""
+    cancelled = step.state.replies.cancelling
+    if cancelled is None or cancelled.reply_id != event.reply_id:
+        return False
+    step.change("replies", cancelling=None)
+    if not cancelled.assumed_text:
+        _remember_cancelled(step, cancelled.with_played(event.clause, event.played_ms))
+    return True
+
+
+def _remember_cancelled(step: Step, cancelled: Reply) -> None:
+    interrupted = cancelled.status == "interrupted"
+    if interrupted and cancelled.answers_user and not cancelled.heard and not left_effects(step, cancelled):
+        caller_words.words_unanswered(step, take_back(step))
+    else:
+        remember(step, keep_untold(step, cancelled).messages(step.prompts, as_heard=True))
+        rest = cancelled.unheard if cancelled.resumes else step.state.replies.unheard_text
+        keep_rest(step, rest if interrupted else "")
+    step.do(act.ReplyEnded(cancelled.reply_id, cancelled.status, cancelled.heard, cancelled.unheard))
+    if cancelled.puts_through and step.state.phase is not Phase.ENDED:
+        put_caller_through(step)
 
 
 def go_idle(step: Step, *, goes_on: bool = False) -> None:
@@ -119,36 +181,27 @@ def go_idle(step: Step, *, goes_on: bool = False) -> None:
     a sound without words."""
     end_speculative_calls(step)
     if not goes_on:
-        step.put_silence(since_ms=step.at_ms)
+        silence.begins(step)
     step.put(phase=Phase.IDLE)
     make_room(step)
     if step.state.replies.unheard_text:
         step.set_timer(REST, REST_MS)
     if not step.state.replies.putting_through and not step.state.late.running:
-        silence.wait(step)
+        silence.await_caller(step)
 
 
-def put_through(step: Step) -> None:
+def put_caller_through(step: Step) -> None:
     """What was to be said before is over: have the caller put through to a person."""
-    step.put_replies(putting_through=True)
+    step.change("replies", putting_through=True)
     step.do(act.PutThrough())
 
 
-def make_room(step: Step) -> None:
-    """While no turn waits, shorten a long history and prefill the known part of the next prompt. This also wakes a language model
-    that sleeps."""
-    compact(step)
-    read_ahead(step)
+def caller_is_back(step: Step) -> None:
+    """Nobody took the caller, who was to be put through."""
+    step.change("replies", putting_through=False)
 
 
-def read_ahead(step: Step) -> None:
-    """Prefill the known part of the next prompt."""
-    known = known_history(step)
-    if known and step.state.rules.speculation.max_replies:
-        step.do(act.Prefill(known))
-
-
-def check_complete(step: Step) -> None:
+def end_if_complete(step: Step) -> None:
     """End the live reply if it is complete."""
     reply = step.spoken()
     if reply is None or not reply.complete:
@@ -156,48 +209,44 @@ def check_complete(step: Step) -> None:
     done = replace(reply, status="completed" if reply.status == "live" else reply.status)
     step.clear_timers(OF_A_REPLY)
     step.put(reply=None)
-    step.put_replies(voice="full")
-    step.put_memory(history=step.state.memory.history + done.messages(step.prompts, as_heard=True))
+    remember(step, done.messages(step.prompts, as_heard=True))
     end_speculative_calls(step)
     step.do(act.ReplyEnded(done.reply_id, done.status, done.heard, done.unheard))
     if done.resumes:
-        step.put_silence(words_ms=step.at_ms)
+        silence.agent_spoke(step)
     if done.puts_through:
-        put_through(step)
+        put_caller_through(step)
     if step.state.phase not in FLOOR_IS_THE_AGENTS:
         return
     if step.state.silence.ending:
-        end(step, step.state.silence.ending)
+        end_call(step, step.state.silence.ending)
     else:
         go_idle(step)
 
 
-def end(step: Step, reason: str) -> None:
+def end_call(step: Step, reason: str) -> None:
     """End the call."""
-    cancel(step, "ended" if step.speculative() else "cancelled")
+    cancel_reply(step, "ended" if step.speculative() else "cancelled")
     end_speculative_calls(step)
     step.clear_timers(step.state.timers)
     step.put(phase=Phase.ENDED)
-    step.put_replies(next_reply=None)
+    plan_next(step, None)
     step.do(act.End(reason))
 
 
-def fail(step: Step, code: str, message: str) -> None:
+def fail_reply(step: Step, code: str, message: str) -> None:
     """The live reply failed before the caller heard all of it. The agent apologises once, after what it has said. A speculative
     reply is only cancelled."""
     if step.speculative():
-        cancel(step, "failed")
+        cancel_reply(step, "failed")
         return
     step.do(act.Failure(code, message))
     reply = step.state.reply
     if reply is None:
         return
-    reply = replace(reply, status="failed", generating=False, buffer="")
-    reply, pieces = reply.with_text(step.sayings.apology, step.language, final=True)
     step.clear_timers(OF_A_GENERATION)
-    step.put(reply=reply)
-    speak(step, reply, pieces)
-    check_complete(step)
+    add_text(step, replace(reply, status="failed", generating=False, buffer=""), step.sayings.apology, final=True)
+    end_if_complete(step)
 
 
 def clause_audio(step: Step, event: ev.ClauseAudio) -> None:
@@ -208,9 +257,25 @@ def clause_audio(step: Step, event: ev.ClauseAudio) -> None:
     if reply.clauses[event.clause].cut:
         return
     clause = replace(reply.clauses[event.clause], ready=event.complete, duration_ms=event.duration_ms, words=event.words)
-    step.put(reply=reply.with_clause(event.clause, clause))
-    cut_filler(step, event.clause)
-    check_complete(step)
+    revise(step, reply.with_clause(event.clause, clause))
+    _cut_filler(step, event.clause)
+    end_if_complete(step)
+
+
+def _cut_filler(step: Step, clause: int) -> None:
+    """A clause can be heard. A filler before it gives way: it ends after the word that is being said, or before its first one."""
+    reply = step.state.reply
+    before = reply.clauses[clause - 1] if reply is not None and clause > 0 else None
+    if reply is None or before is None or not before.filler or before.over or before.cut:
+        return
+    heard_ms = before.played_ms + CUT_MARGIN_MS if before.played_ms else 0.0
+    words = tuple(word for word in before.words if word.start_ms < heard_ms)
+    end_ms = words[-1].end_ms if words else 0.0
+    if before.ready and end_ms >= before.words[-1].end_ms:
+        return
+    kept = replace(before, text=" ".join(word.text for word in words), words=words, duration_ms=end_ms, ready=True, cut=True)
+    revise(step, reply.with_clause(clause - 1, kept))
+    step.do(act.EndClauseAt(reply.reply_id, clause - 1, end_ms))
 
 
 def clause_failed(step: Step, event: ev.ClauseFailed) -> None:
@@ -219,11 +284,11 @@ def clause_failed(step: Step, event: ev.ClauseFailed) -> None:
     if reply is None or not 0 <= event.clause < len(reply.clauses):
         return
     if reply.assumed_text:
-        fail(step, "tts_failed", event.error)
+        fail_reply(step, "tts_failed", event.error)
         return
-    step.put(reply=reply.with_clause(event.clause, replace(reply.clauses[event.clause], failed=True)))
+    revise(step, reply.with_clause(event.clause, replace(reply.clauses[event.clause], failed=True)))
     step.do(act.Failure("tts_failed", event.error))
-    check_complete(step)
+    end_if_complete(step)
 
 
 def played(step: Step, event: ev.Played) -> None:
@@ -232,9 +297,9 @@ def played(step: Step, event: ev.Played) -> None:
     if reply is None or reply.assumed_text:
         return
     after = reply.with_played(event.clause, event.played_ms)
-    step.put(reply=after)
+    revise(step, after)
     if step.state.phase in FLOOR_IS_THE_AGENTS:
         step.put(phase=Phase.SPEAKING)
     if not reply.started or after.heard_differs(reply):
         step.do(act.ReplyHeard(after.reply_id, after.heard))
-    check_complete(step)
+    end_if_complete(step)

@@ -2,7 +2,7 @@
 without words does not begin it anew. Speech of about a second does, also where no word was understood, because somebody may be
 there; but not for ever, because it may be a television. So a call with nobody in it ends in bounded time. While somebody speaks,
 no silence runs out. Somebody who is never understood is not hung up on so soon: what sounds like a turn counts for longer where
-there is a judge by ear."""
+there is a judge by ear. This file writes `State.silence`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def words_heard(step: Step) -> None:
 def speech_heard(step: Step, voiced_ms: float) -> None:
     """The caller's utterance pauses after this much speech. Its words are not known yet."""
     if voiced_ms >= SPEECH_MS and _words_were_within(step, MOST_TIMES):
-        step.put_silence(check_ins=0, ending="", since_ms=step.at_ms)
+        step.change("silence", check_ins=0, ending="", since_ms=step.at_ms)
 
 
 def turn_heard(step: Step, *, judged: bool) -> bool:
@@ -37,16 +37,36 @@ def turn_heard(step: Step, *, judged: bool) -> bool:
     somebody is taken to be there."""
     if not _words_were_within(step, MOST_TURN_TIMES if judged else MOST_TIMES):
         return False
-    step.put_silence(check_ins=0, ending="", since_ms=step.at_ms)
+    step.change("silence", check_ins=0, ending="", since_ms=step.at_ms)
     return True
 
 
 def asked(step: Step) -> None:
     """The agent asks whether the caller is still there."""
-    step.put_silence(check_ins=1, since_ms=step.at_ms)
+    step.change("silence", check_ins=1, since_ms=step.at_ms)
 
 
-def wait(step: Step) -> None:
+def agent_spoke(step: Step) -> None:
+    """A reply was said to its end."""
+    step.change("silence", words_ms=step.at_ms)
+
+
+def begins(step: Step) -> None:
+    """Nobody speaks from now on."""
+    step.change("silence", since_ms=step.at_ms)
+
+
+def farewell(step: Step) -> None:
+    """The agent takes leave of a caller who is silent. The call ends after it."""
+    step.change("silence", ending="silence", since_ms=step.at_ms)
+
+
+def end_after_reply(step: Step, reason: str) -> None:
+    """The call ends for this reason once the next reply was said. Empty: it goes on."""
+    step.change("silence", ending=reason)
+
+
+def await_caller(step: Step) -> None:
     """Wait for what is left of the silence time."""
     timeout_ms = step.state.rules.limits.silence_timeout_ms
     if timeout_ms:

@@ -6,24 +6,29 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
+from voiceagent.conversation.caller_words import said_so_far
 from voiceagent.conversation.history import Message
+from voiceagent.conversation.memory import known_history
 from voiceagent.conversation.reply import Reply
-from voiceagent.conversation.reply_lifecycle import announce, await_model, cancel, generate, known_history, new_reply, take_turn
-from voiceagent.conversation.speculative_tools import may_predict
+from voiceagent.conversation.reply_lifecycle import (
+    announce_reply,
+    await_model,
+    cancel_reply,
+    generate,
+    make_live,
+    remember_words,
+    revise,
+)
 from voiceagent.conversation.state import Phase
 from voiceagent.conversation.step import Step
 from voiceagent.conversation.tool_runs import next_round, run_tool
+from voiceagent.conversation.tools import may_predict
 
 PREDICTABLE_WORDS = 3
 """With fewer words no tool call is predicted."""
 
 
-def said_so_far(step: Step, text: str) -> str:
-    """The words to be answered if `text` were committed now."""
-    return " ".join(f"{step.state.caller_turn.unanswered} {text}".split())
-
-
-def affordable(step: Step, load: float) -> bool:
+def is_affordable(step: Step, load: float) -> bool:
     """Whether the turn's limits and the engines' load leave room for speculative work."""
     begun, most = step.state.speculation, step.state.rules.speculation
     return begun.replies < most.max_replies and begun.tokens < most.max_tokens and load < most.busy_load
@@ -34,24 +39,23 @@ def speculate(step: Step) -> None:
     state, pause = step.state, step.state.utterance.pause
     if pause is None or not pause.text or state.reply is not None or state.replies.cancelling is not None:
         return
-    if state.replies.confirming is not None or state.caller_turn.awaiting_final or not affordable(step, pause.load):
+    if state.tools.confirming is not None or state.caller_turn.awaiting_final or not is_affordable(step, pause.load):
         return
     if pause.refusal is not None or state.caller_turn.refusal is not None:
         return
     text, context = said_so_far(step, pause.text), state.caller_turn.context
     reply = Reply(state.replies.next_reply_id, state.memory.turns + 1, assumed_text=text, context=context, answers_user=True)
-    new_reply(step, reply)
-    step.put_speculation(replies=state.speculation.replies + 1)
+    make_live(step, reply)
     step.do(act.PauseReply(reply.reply_id))
     generate(step, reply)
 
 
-def keep(step: Step, reply: Reply) -> None:
+def commit_reply(step: Step, reply: Reply) -> None:
     """The caller had finished. The speculative reply becomes the turn's reply and may be heard."""
-    take_turn(step, reply.assumed_text, reply.context)
-    kept = replace(reply, assumed_text="")
-    step.put(reply=kept, phase=Phase.THINKING)
-    announce(step, kept)
+    remember_words(step, reply.assumed_text, reply.context)
+    kept = revise(step, replace(reply, assumed_text=""))
+    step.put(phase=Phase.THINKING)
+    announce_reply(step, kept)
     step.do(act.SpeculationEnded(kept.reply_id, "kept", kept.tokens))
     for number, part in enumerate(kept.rounds):
         _tell(step, kept, number)
@@ -81,9 +85,9 @@ def settle_speculation(step: Step, text: str) -> bool:
     if reply is None:
         return False
     if reply.assumed_text == text:
-        keep(step, reply)
+        commit_reply(step, reply)
         return True
-    cancel(step, "changed")
+    cancel_reply(step, "changed")
     return False
 
 

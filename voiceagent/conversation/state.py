@@ -1,4 +1,5 @@
-"""The state of the turn engine: everything that it remembers of a call, as one frozen value in parts."""
+"""The state of the turn engine: everything that it remembers of a call, as one frozen value in parts. One file writes each part
+(`tests/conversation/test_owners.py` has the list); the others call that file's functions."""
 
 from __future__ import annotations
 
@@ -87,7 +88,7 @@ class SpeculativeToolCall(Struct, frozen=True):
     speculative_id: int
     name: str
     arguments: str
-    """As `speculative_tools.normalised` writes them."""
+    """As `tools.normalised` writes them."""
     started_ms: float
     output: str | None = None
     """None while it runs."""
@@ -154,26 +155,34 @@ class Utterance(Struct, frozen=True):
 
 
 class Replies(Struct, frozen=True):
-    """How the live reply is spoken, and what one reply leaves for the next, besides the history."""
+    """What one reply leaves for the next, besides the history."""
 
-    voice: Literal["full", "ducked", "hushed", "paused"] = "full"
-    """How loud the live reply is while the caller speaks over it, or just after. A hushed one is silent for a moment, a paused
-    one until it is known what the caller said."""
     cancelling: Reply | None = None
     """The cancelled reply whose `PlayoutStopped` has not come yet."""
     unheard_text: str = ""
     """The unheard rest of the reply that the open utterance interrupted."""
     next_reply: NextReply | None = None
     next_reply_id: int = 1
+    offers_person: bool = False
+    """Whether the latest reply asked whether the caller wants to be put through to a person."""
+    putting_through: bool = False
+    """Whether the caller is being put through to a person: then nobody asks whether they are still there."""
+
+
+class TurnTools(Struct, frozen=True):
+    """The tools of the caller's turn."""
+
     confirming: ToolCall | None = None
     """The tool call that the caller was asked to confirm."""
     asked_nothing: bool = False
     """Whether the caller's last turn was nothing but commands or backchannels. Then no tool with an effect runs."""
-    offers_person: bool = False
-    """Whether the latest reply asked whether the caller wants to be put through to a person."""
+    speculative: tuple[SpeculativeToolCall, ...] = ()
+    """The speculative tool calls of the turn. They are kept until the reply to it is over."""
+    next_speculative_id: int = 1
+    predicted: tuple[str, str] | None = None
+    """The last predicted tool call: the tool's name and its normalised arguments."""
     fillers_said: int = 0
-    putting_through: bool = False
-    """Whether the caller is being put through to a person: then nobody asks whether they are still there."""
+    """How many fillers were said in the call."""
 
 
 class RunsOn(Struct, frozen=True):
@@ -200,18 +209,12 @@ class LateResults(Struct, frozen=True):
 
 
 class Speculation(Struct, frozen=True):
-    """Work that began before the caller's turn was committed."""
+    """The speculative replies since the last committed one."""
 
     replies: int = 0
-    """How many speculative replies began since the last committed reply."""
+    """How many began."""
     tokens: int = 0
     """How many tokens the discarded ones cost."""
-    tool_calls: tuple[SpeculativeToolCall, ...] = ()
-    """The speculative tool calls of the caller's turn. They are kept until the reply to it is over."""
-    next_id: int = 1
-    """The id of the next speculative tool call."""
-    predicted: tuple[str, str] | None = None
-    """The last predicted tool call: the tool's name and its normalised arguments."""
 
 
 class Silence(Struct, frozen=True):
@@ -241,6 +244,7 @@ class State(Struct, frozen=True):
     reply: Reply | None = None
     """The live reply, speculative or not. There is never more than one."""
     replies: Replies = Replies()
+    tools: TurnTools = TurnTools()
     late: LateResults = LateResults()
     speculation: Speculation = Speculation()
     silence: Silence = Silence()

@@ -4,7 +4,7 @@ outside `machine.step`."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace as replace_prompts
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -15,6 +15,8 @@ from voiceagent.conversation.state import State
 from voiceagent.turn_taking.language import Language, Prompts, Sayings
 from voiceagent.turn_taking.languages import LANGUAGES, language
 from voiceagent.turn_taking.spoken_language import AUTO
+
+Part = Literal["memory", "caller_turn", "utterance", "replies", "tools", "late", "speculation", "silence"]
 
 
 class Step:
@@ -32,36 +34,12 @@ class Step:
         self.actions.extend(actions)
 
     def put(self, **changes: object) -> None:
-        """Change fields of the state."""
+        """Change the state: its phase, or a part that the calling file owns."""
         self.state = replace(self.state, **changes)
 
-    def put_memory(self, **changes: object) -> None:
-        """Change fields of the state's `memory`. The following methods do the same for other parts."""
-        self.put(memory=replace(self.state.memory, **changes))
-
-    def put_caller_turn(self, **changes: object) -> None:
-        """See `put_memory`."""
-        self.put(caller_turn=replace(self.state.caller_turn, **changes))
-
-    def put_utterance(self, **changes: object) -> None:
-        """See `put_memory`."""
-        self.put(utterance=replace(self.state.utterance, **changes))
-
-    def put_replies(self, **changes: object) -> None:
-        """See `put_memory`."""
-        self.put(replies=replace(self.state.replies, **changes))
-
-    def put_late(self, **changes: object) -> None:
-        """See `put_memory`."""
-        self.put(late=replace(self.state.late, **changes))
-
-    def put_speculation(self, **changes: object) -> None:
-        """See `put_memory`."""
-        self.put(speculation=replace(self.state.speculation, **changes))
-
-    def put_silence(self, **changes: object) -> None:
-        """See `put_memory`."""
-        self.put(silence=replace(self.state.silence, **changes))
+    def change(self, part: Part, **changes: object) -> None:
+        """Change fields of a part of the state. Only the file that owns the part may call it."""
+        self.put(**{part: replace(getattr(self.state, part), **changes)})
 
     def set_timer(self, name: str, after_ms: float) -> None:
         """Start a timer; 0: start none."""
@@ -74,6 +52,13 @@ class Step:
         for name in sorted(self.state.timers.intersection(names)):
             self.put(timers=self.state.timers - {name})
             self.do(act.ClearTimer(name))
+
+    def timer_ran_out(self, name: str) -> bool:
+        """Note that a timer has run out. Returns False if it was stopped before."""
+        if name not in self.state.timers:
+            return False
+        self.put(timers=self.state.timers - {name})
+        return True
 
     @property
     def language(self) -> Language:
@@ -111,8 +96,7 @@ class Step:
     def prompts(self) -> Prompts:
         """Texts for the language model besides the instructions. Texts that the rules leave open are those of the caller's
         language."""
-        own, rules = self.language.prompts, self.state.rules
-        return replace_prompts(own, **rules.prompts) if rules.prompts else own
+        return self.language.prompts.with_texts(self.state.rules.prompts)
 
     def asked(self, words: str, context: tuple[Chunk, ...]) -> Message:
         """The caller's words as a message, with the chunks found for them."""

@@ -1,5 +1,6 @@
 """The tools of a reply. The model asks for them, the caller confirms them where needed, each runs once, and the model reads the
-results."""
+results. A wait that can be noticed, for a tool or for the model, is bridged: the model begins with the results that are known, or
+a filler is said."""
 
 from __future__ import annotations
 
@@ -7,25 +8,46 @@ from msgspec.structs import replace
 
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.conversation import late_results
-from voiceagent.conversation.confirmation import confirmation
 from voiceagent.conversation.history import ToolCall
+from voiceagent.conversation.late_results import (
+    drop_lookups,
+    late_speculative_call_ended,
+    late_tool_ended,
+    owe_after_failure,
+)
 from voiceagent.conversation.reply import Reply, Round, ToolRun
 from voiceagent.conversation.reply_lifecycle import (
     BRIDGE,
     FILLER,
+    FLOOR_IS_THE_AGENTS,
     RELEASE,
     REPLY,
     THINKING,
-    check_complete,
-    fail,
+    add_text,
+    end_if_complete,
+    fail_reply,
     generate,
-    speak,
+    revise,
+    speak_clauses,
 )
-from voiceagent.conversation.speculative_tools import finish, known, rule_of, run_speculatively, same_call, take
 from voiceagent.conversation.step import Step
-from voiceagent.conversation.waiting import say_filler
-from voiceagent.conversation.withholding import is_withheld
+from voiceagent.conversation.tools import (
+    ask_to_confirm,
+    confirmation_question,
+    is_withheld,
+    next_filler,
+    rule_of,
+    run_speculatively,
+    same_call,
+    speculative_call,
+    speculative_call_ended,
+    use_speculative_call,
+)
+
+AGAIN_MS = 8000.0
+"""The wait from the first filler to the second. Each further one takes twice as long."""
+LOOK_AGAIN_MS = 1000.0
+"""When a filler was due while somebody spoke."""
 
 
 def tool_call(step: Step, event: ev.ToolCallRequested) -> None:
@@ -36,31 +58,29 @@ def tool_call(step: Step, event: ev.ToolCallRequested) -> None:
     step.clear_timers([REPLY, THINKING, RELEASE])
     if not reply.fillers:  # the tool's own filler bridges its run
         step.clear_timers([BRIDGE])
-    reply, pieces = replace(reply, tokens=reply.tokens + 1).with_text("", step.language, final=True)
     call = ToolCall(event.call_id, event.name, event.arguments)
-    reply = reply.with_tool(call)
-    step.put(reply=reply)
-    speak(step, reply, pieces)
+    reply = add_text(step, replace(reply, tokens=reply.tokens + 1), "", final=True)
+    reply = revise(step, reply.with_tool(call))
     if reply.assumed_text:
         run_speculatively(step, call.name, call.arguments)
     else:
         run_tool(step, reply, call)
-    fill_in(step)
+    give_known_results(step)
 
 
 def run_tool(step: Step, reply: Reply, call: ToolCall) -> None:
     """The turn is committed. Run the tool, unless the caller asked for nothing or must confirm it first."""
-    withheld, question = is_withheld(step, call), confirmation(step, call)
+    withheld, question = is_withheld(step, call), confirmation_question(step, call)
     if not withheld and not reply.tells:
-        late_results.drop_lookups(step)
+        drop_lookups(step)
     if not withheld and not question:
         start_tool(step, reply, call)
         return
     step.do(act.ToolStarted(reply.reply_id, call.call_id, call.name, call.arguments))
     if withheld:
         _tool_ended(step, call, step.prompts.tool_not_asked_for, ok=False)
-    elif step.state.replies.confirming is None:
-        step.put_replies(confirming=call)
+    elif step.state.tools.confirming is None:
+        ask_to_confirm(step, call)
         _tool_ended(step, call, step.prompts.tool_not_confirmed, ok=True)
     else:
         _tool_ended(step, call, step.prompts.tool_other_unconfirmed, ok=False)
@@ -70,10 +90,10 @@ def start_tool(step: Step, reply: Reply, call: ToolCall) -> None:
     """Run the tool, unless the same call runs or ran already. No call runs twice for one reply."""
     step.do(act.ToolStarted(reply.reply_id, call.call_id, call.name, call.arguments))
     if step.state.reply is not None and rule_of(step, call.name).effect != "none":
-        step.put(reply=step.state.reply.with_started(call.call_id))
+        revise(step, step.state.reply.with_started(call.call_id))
     if FILLER not in step.state.timers:
         step.set_timer(FILLER, _bridge_after_ms(step, reply, call))
-    if take(step, call.name, call.arguments):
+    if use_speculative_call(step, call.name, call.arguments):
         return
     before = _asked_before(step, call)
     if before is None:
@@ -86,7 +106,7 @@ def _bridge_after_ms(step: Step, reply: Reply, call: ToolCall) -> float:
     """How long from now the wait for a tool may last without a filler. If earlier runs show that the wait will be long, the time
     that the caller has waited already is subtracted."""
     after_ms = step.state.rules.limits.filler_after_ms
-    run = known(step, call.name, call.arguments)
+    run = speculative_call(step, call.name, call.arguments)
     left_ms = rule_of(step, call.name).typical_ms - (step.at_ms - run.started_ms if run is not None else 0.0)
     if not after_ms or left_ms < after_ms or reply.clauses:
         return after_ms
@@ -104,19 +124,19 @@ def _asked_before(step: Step, call: ToolCall) -> ToolRun | None:
 def speculative_tool_finished(step: Step, event: ev.SpeculativeToolFinished) -> None:
     """A speculative tool call has a result. Give it to the live reply, if that asked for it. A call that ran on
     after its reply is told late."""
-    if finish(step, event):
-        fill_in(step)
+    if speculative_call_ended(step, event):
+        give_known_results(step)
     else:
-        late_results.finished_speculatively(step, event)
+        late_speculative_call_ended(step, event)
 
 
-def fill_in(step: Step) -> None:
+def give_known_results(step: Step) -> None:
     """Give the live reply, speculative or not, the results that are known. Go on if no tool is pending."""
     reply = step.state.reply
     if reply is None:
         return
     for run in reply.rounds[-1].tools:
-        result = known(step, run.call.name, run.call.arguments)
+        result = speculative_call(step, run.call.name, run.call.arguments)
         if run.output is None and result is not None and result.output is not None:
             _tool_ended(step, run.call, result.output, result.ok)
     next_round(step)
@@ -131,28 +151,23 @@ def _tool_ended(step: Step, call: ToolCall, output: str, ok: bool) -> None:
             reply = reply.with_tool_output(run.call.call_id, output, ok)
             if not reply.assumed_text:
                 step.do(act.ToolEnded(reply.reply_id, run.call.call_id, run.call.name, output, ok))
-    step.put(reply=reply)
+    revise(step, reply)
 
 
 def tool_finished(step: Step, event: ev.ToolFinished) -> None:
     """A tool has a result."""
     reply = step.live(event.reply_id)
     if reply is None or reply.assumed_text:
-        late_results.finished(step, event)
+        late_tool_ended(step, event)
         return
     run = next((run for run in reply.rounds[-1].tools if run.call.call_id == event.call_id and run.output is None), None)
     if run is None:
         return
     if reply.status == "failed" and run.is_owed:
-        step.put(reply=late_results.after_failure(step, reply, event))
+        revise(step, owe_after_failure(step, reply, event))
     else:
         _tool_ended(step, run.call, event.output, event.ok)
     next_round(step)
-
-
-def left_effects(step: Step, reply: Reply) -> bool:
-    """Whether the reply asked for a tool that has an effect."""
-    return any(rule_of(step, run.call.name).effect != "none" for part in reply.rounds for run in part.tools)
 
 
 def next_round(step: Step) -> None:
@@ -161,41 +176,42 @@ def next_round(step: Step) -> None:
     if reply is None:
         return
     if reply.generating or not reply.rounds[-1].tools or reply.status != "live":
-        check_complete(step)
+        end_if_complete(step)
     elif reply.tools_pending:
         if FILLER not in step.state.timers:
-            bridge(step, reply)
-    elif step.state.replies.confirming is not None and not reply.assumed_text:
-        _ask(step, reply, step.state.replies.confirming)
+            bridge_wait(step, reply)
+    elif step.state.tools.confirming is not None and not reply.assumed_text:
+        _ask(step, reply, step.state.tools.confirming)
     elif sum(not part.early for part in reply.rounds) > step.state.rules.limits.max_tool_rounds:
-        fail(step, "too_many_tools", f"the reply asked for tools {len(reply.rounds)} times in a row")
+        fail_reply(step, "too_many_tools", f"the reply asked for tools {len(reply.rounds)} times in a row")
     else:
         generate(step, replace(reply, rounds=(*reply.rounds, Round())))
 
 
 def _ask(step: Step, reply: Reply, call: ToolCall) -> None:
     """Ask the caller to confirm the tool call."""
-    question = confirmation(step, call)
-    reply, pieces = replace(reply, rounds=(*reply.rounds, Round())).with_text(question, step.language, final=True)
-    step.put(reply=reply)
-    speak(step, reply, pieces)
+    question = confirmation_question(step, call)
+    add_text(step, replace(reply, rounds=(*reply.rounds, Round())), question, final=True)
+
+
+# --- bridging a wait ----------------------------------------------------------------------------------------------------
 
 
 def filler_is_due(step: Step) -> None:
     """A tool has run for long enough to need a filler."""
     reply = step.spoken()
     if reply is not None and reply.tools_pending:
-        bridge(step, reply)
+        bridge_wait(step, reply)
 
 
-def bridge(step: Step, reply: Reply) -> None:
+def bridge_wait(step: Step, reply: Reply) -> None:
     """The wait is long enough to be noticed. Let the model begin with the results that are known, if there are any. Else say a
     filler. Each happens at most once per wait."""
     last = reply.rounds[-1]
     known_by_now = any(run.output is not None and run.ok for run in last.tools)
     if reply.assumed_text or not step.state.rules.limits.filler_after_ms:
         return
-    if known_by_now and not reply.generating and not last.early and step.state.replies.confirming is None:
+    if known_by_now and not reply.generating and not last.early and step.state.tools.confirming is None:
         _begin_with_known(step, reply, last)
     elif not (reply.generating and last.early) and not reply.said_meanwhile and all(clause.over for clause in reply.clauses):
         _fill(step, reply)
@@ -213,3 +229,26 @@ def _begin_with_known(step: Step, reply: Reply, last: Round) -> None:
 def _fill(step: Step, reply: Reply) -> None:
     waiting = [run.call.name for run in reply.rounds[-1].tools if run.output is None]
     say_filler(step, reply, next(filter(None, (rule_of(step, name).fillers for name in waiting)), step.sayings.fillers))
+
+
+def bridge_is_due(step: Step) -> None:
+    """The caller has waited long for text. Say a filler, unless somebody speaks, and look again later."""
+    reply = step.spoken()
+    if reply is None or not (reply.generating or reply.tools_pending):
+        return
+    after_ms = step.state.rules.limits.reply_filler_after_ms
+    if reply.text_ms and (left_ms := reply.text_ms + after_ms - step.at_ms) > 0:
+        step.set_timer(BRIDGE, left_ms)
+    elif step.state.phase not in FLOOR_IS_THE_AGENTS or not all(clause.over for clause in reply.clauses):
+        step.set_timer(BRIDGE, LOOK_AGAIN_MS)
+    elif say_filler(step, reply, step.sayings.fillers):
+        step.set_timer(BRIDGE, AGAIN_MS * 2**reply.fillers)
+
+
+def say_filler(step: Step, reply: Reply, lines: tuple[str, ...]) -> bool:
+    """Say the next of the lines. Returns False if there is none."""
+    if not lines:
+        return False
+    text = next_filler(step, lines)
+    speak_clauses(step, reply.with_filler(text), (text,))
+    return True

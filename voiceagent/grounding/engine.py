@@ -11,7 +11,8 @@ import re
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from voiceagent.conversation.history import Message, ToolCall, read_arguments
 from voiceagent.grounding.language import GroundingWords

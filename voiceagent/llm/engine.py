@@ -18,8 +18,7 @@ class GeneratedText:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Unfinished(Message):
+class Unfinished(Message, frozen=True):
     """The last message of a prompt, if another engine stopped in the middle of the reply: what it had said. The reply goes on
     from there."""
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import msgspec
 
 from voiceagent import __version__
-from voiceagent.conversation.nesting import MAX_LEVELS, nests_deeper
+from voiceagent.conversation.history import MAX_LEVELS, nests_deeper
 from voiceagent.errors import ProtocolError
 from voiceagent.json_types import JsonObject
 from voiceagent.realtime.client_events import ClientEventError

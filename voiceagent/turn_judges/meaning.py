@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from voiceagent.errors import ConfigError
 from voiceagent.llm.endings import SENTENCE_FINAL

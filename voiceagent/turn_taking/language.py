@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from voiceagent.turn_taking.abbreviations import Abbreviations
@@ -111,6 +111,10 @@ class Prompts:
     """In place of a result: the caller is asked about another one first."""
     tool_not_asked_for: str = ""
     """In place of a result: the caller's words asked for nothing, so the tool did not run. A small model reads it out."""
+
+    def with_texts(self, texts: Mapping[str, str]) -> Prompts:
+        """The prompts with these texts in place of their own, by field."""
+        return replace(self, **texts) if texts else self
 
 
 @dataclass(frozen=True, slots=True, eq=False)

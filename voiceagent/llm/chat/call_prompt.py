@@ -2,7 +2,7 @@
 prompt does not fit, its older half is left out at once. So a prefix cache is invalidated only once in many turns.
 
 The last resort if a prompt does not fit: its oldest turns are left out. The turn engine normally shortens a conversation long
-before, by an estimate and between turns (`conversation.compaction`)."""
+before, by an estimate and between turns (`conversation.memory`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import json
 import threading
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from voiceagent.conversation.history import Message, turn_border
 from voiceagent.errors import EngineError

@@ -6,9 +6,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
+from msgspec.structs import replace
 from tokenizers import Tokenizer
 
 from voiceagent.conversation.history import Message

@@ -7,9 +7,10 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
@@ -37,8 +38,7 @@ TOOLS: list[ToolSchema] = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class TemplateShape:
+class TemplateShape(Struct, frozen=True):
     """How messages must be changed for a template."""
 
     system: bool = True

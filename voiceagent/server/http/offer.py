@@ -11,7 +11,7 @@ import msgspec
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
 
-from voiceagent.conversation.nesting import MAX_LEVELS, nests_deeper
+from voiceagent.conversation.history import MAX_LEVELS, nests_deeper
 from voiceagent.server.http.problems import Problem
 
 

@@ -1,0 +1,240 @@
+"""What the turn engine knows of tools: their rules, which calls are the same, which ran before their turn was committed, which
+wait for a yes, and which the caller did not ask for. This file writes `State.tools`; `tool_runs` runs the tools of a reply.
+
+A tool without effect may run speculatively, because a speculative reply asks for it or because the call is predicted. Its result
+is kept for the turn. Replies of the turn that ask for the same call take the result. Results that no reply asks for are dropped.
+
+A tool may have a question that the caller must agree to. The turn engine asks it, not the model. Only a plain yes to this
+question runs the tool, with exactly these arguments. A turn that is nothing but "stop", "okay" or the like asks for nothing, so
+it runs no tool with an effect, whatever the model calls. The same holds until the caller's next turn."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from string import Formatter
+
+from msgspec.structs import replace
+
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.conversation.history import ToolCall, read_arguments
+from voiceagent.conversation.reply import Reply
+from voiceagent.conversation.rules import ToolRule
+from voiceagent.conversation.state import SpeculativeToolCall
+from voiceagent.conversation.step import Step
+from voiceagent.turn_taking.agreement import agrees
+from voiceagent.turn_taking.language import bare_words, has_phrase
+from voiceagent.turn_taking.overlap import Overlap
+from voiceagent.turn_taking.request import asks_nothing
+
+GIST_SHARE = 0.7
+"""The share of the question's words that the caller must have heard before a yes counts."""
+UNKNOWN = ToolRule()
+KEPT_FOR_REPLIES = 1
+"""How many of a turn's speculative calls are reserved for replies. Predictions may not use them, because they may be wrong each
+time."""
+MAX_DIGITS = 64
+"""Longer texts are not compared as numbers, because Python limits the digits of an integer."""
+REMEMBERED_MESSAGES = 4
+"""How many messages back the words of an argument are searched."""
+
+
+def rule_of(step: Step, name: str) -> ToolRule:
+    """The tool's rule; the strictest one for an unknown tool."""
+    return step.state.rules.tools.get(name, UNKNOWN)
+
+
+def left_effects(step: Step, reply: Reply) -> bool:
+    """Whether the reply asked for a tool that has an effect."""
+    return any(rule_of(step, run.call.name).effect != "none" for part in reply.rounds for run in part.tools)
+
+
+def normalised(arguments: str) -> str:
+    """A JSON object of arguments in one form: sorted keys, folded case, single spaces, no empty values, quoted numbers as
+    numbers. Text that is no JSON object stays as it is."""
+    given = read_arguments(arguments)
+    if given is None:
+        return arguments
+    return json.dumps({name: _plain(value) for name, value in given.items() if value not in (None, "")}, sort_keys=True)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, str):
+        text = " ".join(value.casefold().split())
+        is_number = len(text) <= MAX_DIGITS and text.isascii() and text.isdigit() and not text.startswith("0")
+        return int(text) if is_number else text
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    return value
+
+
+def same_call(one: ToolCall, other: ToolCall) -> bool:
+    """Whether both calls have the same tool and arguments."""
+    return one.name == other.name and normalised(one.arguments) == normalised(other.arguments)
+
+
+def next_filler(step: Step, lines: tuple[str, ...]) -> str:
+    """The line whose turn it is to bridge a wait."""
+    said = step.state.tools.fillers_said
+    step.change("tools", fillers_said=said + 1)
+    return lines[said % len(lines)]
+
+
+# --- speculative calls --------------------------------------------------------------------------------------------------
+
+
+def speculative_call(step: Step, name: str, arguments: str) -> SpeculativeToolCall | None:
+    """The turn's speculative call of this tool with these arguments, if there is one."""
+    wanted = normalised(arguments)
+    return next((run for run in step.state.tools.speculative if run.name == name and run.arguments == wanted), None)
+
+
+def run_predicted(step: Step, name: str, arguments: str) -> None:
+    """The words so far make a tool call likely. Run it at once if its arguments were said, though a word may still change. Else
+    run it when it is predicted twice in a row."""
+    before, now = step.state.tools.predicted, (name, normalised(arguments))
+    step.change("tools", predicted=now)
+    if not may_go_on(arguments, step.state.utterance.partial) and (now == before or _were_said(step, arguments)):
+        run_speculatively(step, name, arguments, keep=KEPT_FOR_REPLIES)
+
+
+def may_predict(step: Step) -> bool:
+    """Whether the turn's limit leaves room for another predicted call."""
+    return len(step.state.tools.speculative) + KEPT_FOR_REPLIES < step.state.rules.speculation.max_tool_calls
+
+
+def may_go_on(arguments: str, words: str) -> bool:
+    """Whether an argument ends with the number that was heard last, or with the first digits of it. More digits may follow."""
+    given = read_arguments(arguments)
+    heard = bare_words(words)
+    if given is None or not heard or not heard[-1].isdigit():
+        return False
+    return any(bare and heard[-1].startswith(bare[-1]) for bare in (bare_words(str(value)) for value in given.values()))
+
+
+def _were_said(step: Step, arguments: str) -> bool:
+    """Whether the arguments' words were said in the utterance or shortly before it. The model made up any other words."""
+    given = read_arguments(arguments)
+    if given is None:
+        return False
+    before = " ".join(message.content for message in step.state.memory.history[-REMEMBERED_MESSAGES:])
+    said = bare_words(f"{before} {step.state.caller_turn.unanswered} {step.state.utterance.partial}")
+    return all(word in said for value in given.values() for word in bare_words(str(value)))
+
+
+def run_speculatively(step: Step, name: str, arguments: str, *, keep: int = 0) -> None:
+    """Run the tool now if it has no effect, has not run already and the turn's limit allows it. `keep` calls of that limit stay
+    reserved."""
+    state = step.state
+    if rule_of(step, name).effect != "none" or len(state.tools.speculative) + keep >= state.rules.speculation.max_tool_calls:
+        return
+    if speculative_call(step, name, arguments) is None:
+        run = SpeculativeToolCall(state.tools.next_speculative_id, name, normalised(arguments), step.at_ms)
+        step.change("tools", speculative=(*state.tools.speculative, run), next_speculative_id=run.speculative_id + 1)
+        step.do(act.RunSpeculativeTool(run.speculative_id, name, arguments))
+
+
+def use_speculative_call(step: Step, name: str, arguments: str) -> bool:
+    """A committed reply asks for this call. Returns whether it ran already or still runs."""
+    run = speculative_call(step, name, arguments)
+    if run is None:
+        return False
+    if not run.used:
+        _put_call(step, replace(run, used=True))
+        until_ms = step.at_ms if run.output is None else min(step.at_ms, run.finished_ms)
+        step.do(act.SpeculativeToolEnded(run.speculative_id, name, True, until_ms - run.started_ms))
+    return True
+
+
+def speculative_call_ended(step: Step, event: ev.SpeculativeToolFinished) -> bool:
+    """Note its result. Returns False if the call was dropped."""
+    run = next(
+        (run for run in step.state.tools.speculative if run.speculative_id == event.speculative_id and run.output is None),
+        None,
+    )
+    if run is None:
+        return False
+    _put_call(step, replace(run, output=event.output, ok=event.ok, finished_ms=event.at_ms))
+    return True
+
+
+def end_speculative_calls(step: Step) -> None:
+    """The turn is over, or there was none. Cancel the calls that still run, and drop all results."""
+    for run in step.state.tools.speculative:
+        if run.output is None:
+            step.do(act.CancelSpeculativeTool(run.speculative_id))
+        if not run.used:
+            step.do(act.SpeculativeToolEnded(run.speculative_id, run.name, False, 0.0))
+    if step.state.tools.speculative or step.state.tools.predicted is not None:
+        step.change("tools", speculative=(), predicted=None)
+
+
+def take_speculative_call(step: Step, name: str, arguments: str) -> int | None:
+    """Take this call out of the turn's: it ends with its turn no more. Returns its id, or None if there is none."""
+    run = speculative_call(step, name, arguments)
+    if run is None:
+        return None
+    step.change("tools", speculative=tuple(other for other in step.state.tools.speculative if other is not run))
+    return run.speculative_id
+
+
+def _put_call(step: Step, run: SpeculativeToolCall) -> None:
+    calls = step.state.tools.speculative
+    step.change("tools", speculative=tuple(run if one.speculative_id == run.speculative_id else one for one in calls))
+
+
+# --- calls that the caller must agree to --------------------------------------------------------------------------------
+
+
+def confirmation_question(step: Step, call: ToolCall) -> str:
+    """The question that the caller must agree to. Empty if the tool needs none. Arguments that are missing or unreadable are left
+    out of the question; it is asked all the same."""
+    arguments = defaultdict(str, read_arguments(call.arguments) or {})
+    return " ".join(Formatter().vformat(rule_of(step, call.name).confirm, (), arguments).split())
+
+
+def gist_heard(reply: Reply) -> bool:
+    """Whether the caller heard enough of the question, the reply's last round, to answer it."""
+    question = [clause for clause in reply.clauses if clause.round == len(reply.rounds) - 1]
+    heard = sum(len(clause.heard.split()) for clause in question)
+    return heard >= GIST_SHARE * sum(len(clause.text.split()) for clause in question) > 0
+
+
+def ask_to_confirm(step: Step, call: ToolCall) -> None:
+    """The caller will be asked to agree to this call."""
+    step.change("tools", confirming=call)
+
+
+def confirmation_over(step: Step) -> ToolCall | None:
+    """No yes runs a tool any more. Returns the call that the caller was asked to confirm."""
+    asked = step.state.tools.confirming
+    step.change("tools", confirming=None)
+    return asked
+
+
+# --- calls that the caller did not ask for ------------------------------------------------------------------------------
+
+
+def judge_request(step: Step, said: str) -> None:
+    """The caller's turn is committed, and is not in the history yet. Note whether it asks for anything."""
+    asked, last = step.state.tools.confirming, step.state.caller_turn.last_words
+    turn = Overlap(said, 0.0, True, step.last_said, step.state.replies.unheard_text)
+    nothing = any(asks_nothing(turn, last, language) for language in step.possible_languages)
+    confirms = asked is not None and agrees(said, step.language)
+    step.change("tools", asked_nothing=nothing and not confirms)
+
+
+def is_dismissal(step: Step, said: str) -> bool:
+    """Whether a turn that asks for nothing tells the agent to let the matter be. "Okay" and "wait" do not."""
+    words = bare_words(said)
+    return any(has_phrase(words, language.dismissals) for language in step.possible_languages)
+
+
+def is_withheld(step: Step, call: ToolCall) -> bool:
+    """Whether the tool must not run because the caller's last turn asked for nothing."""
+    return step.state.tools.asked_nothing and rule_of(step, call.name).effect != "none"
