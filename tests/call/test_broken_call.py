@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
 from tests.fakes import IdleEngine, SilentLeg
 from voiceagent.call import Call
+from voiceagent.call.observer import CallObserver
 from voiceagent.call.scope import AgentParts
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.state import Phase
@@ -17,7 +19,10 @@ from voiceagent.guard.checks import load_guards
 from voiceagent.guard.settings import GuardSettings
 from voiceagent.latency.budget_file import load_budgets
 from voiceagent.resources import default_budgets_file
+from voiceagent.server.monitoring.metrics import Metrics
+from voiceagent.server.monitoring.observers import Measured
 from voiceagent.settings.agent import AgentConfig
+from voiceagent.store.turns import TurnStore
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
@@ -46,11 +51,11 @@ class StuckLeg(BreakingLeg):
         raise OSError("on purpose")
 
 
-def call_on(leg: SilentLeg, engine: Any) -> Call:
+def call_on(leg: SilentLeg, engine: Any, *observers: CallObserver) -> Call:
     guards, speech = load_guards(GuardSettings()), AgentSpeech(SpeechSettings(), {}, ".", engine)
     budgets = load_budgets(default_budgets_file())
     parts = AgentParts(AgentConfig(), Engines(engine, engine, engine), guards, speech, budgets)
-    return Call("rtc_1", leg, parts, CallTools(ToolSet()))
+    return Call("rtc_1", leg, parts, CallTools(ToolSet()), observers)
 
 
 async def test_a_call_that_breaks_ends_as_failed_and_frees_what_it_had() -> None:
@@ -70,3 +75,14 @@ async def test_a_connection_that_cannot_be_closed_does_not_keep_the_models_sessi
     assert await call_on(StuckLeg(), engine).run() == "failed"
     assert (engine.opened, engine.closed) == (["rtc_1"], 1)
     assert "call rtc_1: its connection broke as it was closed" in caplog.text
+
+
+async def test_an_event_that_comes_out_of_phase_is_counted_by_its_kind(tmp_path: Path) -> None:
+    metrics = Metrics()
+    measured = Measured(metrics, TurnStore(tmp_path / "turns.sqlite3"))
+    call = call_on(BreakingLeg(), cast(Any, IdleEngine()), measured)
+    call.feed(ev.Played(0.0, 1, 0, 20.0))  # nobody has said anything
+    assert 'voiceagent_events_out_of_phase_total{event="Played"} 1.0' in metrics.render()
+    await call.run()
+    call.hang_up()
+    assert metrics.events_out_of_phase == {"Played": 1, "HangUp": 1}

@@ -500,6 +500,13 @@ def test_every_kind_of_event_has_a_row() -> None:
     assert set(TABLE) == kinds(ev, ev.Event)
 
 
+def test_an_event_out_of_phase_changes_nothing_and_is_known_to_be_one() -> None:
+    state, late = machine.start(Rules()), ev.Played(0.0, 1, 0, 20.0)
+    assert machine.is_in_phase(state, ev.CallStarted(0.0))
+    assert not machine.is_in_phase(state, late)
+    assert machine.step(state, late) == (state, ())
+
+
 def test_every_kind_of_action_is_one_that_is_carried_out() -> None:
     assert set(get_args(act.AnyAction)) == kinds(act, act.Action) - kinds(act, act.Notice)
 

@@ -251,6 +251,8 @@ class Call:
             self._end_reason.set_exception(error)
 
     def _step(self, event: ev.Event) -> None:
+        if not machine.is_in_phase(self.state, event):
+            self._observers.out_of_phase(event)
         self.state, actions = machine.step(self.state, event)
         self._observers.stepped(event, actions)
         report = self._meter.observe(event, actions, time.time())

@@ -19,6 +19,9 @@ class CallObserver:
     def stepped(self, event: Event, actions: tuple[Action, ...]) -> None:
         """The turn engine handled an event with these actions."""
 
+    def out_of_phase(self, event: Event) -> None:
+        """The event came in a phase of the call in which the turn engine does not handle it, so it will change nothing."""
+
     def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
         """A turn is over and was measured."""
 
@@ -45,6 +48,11 @@ class Observers(CallObserver):
         """Tell each of them."""
         for observer in self.each:
             observer.stepped(event, actions)
+
+    def out_of_phase(self, event: Event) -> None:
+        """Tell each of them."""
+        for observer in self.each:
+            observer.out_of_phase(event)
 
     def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
         """Tell each of them."""

@@ -70,9 +70,9 @@ def start(rules: Rules) -> State:
 
 def step(state: State, event: ev.Event) -> tuple[State, tuple[act.AnyAction, ...]]:
     """Returns the state after `event`, and the actions to carry out."""
-    row = TABLE[type(event)]
-    if state.phase not in row.phases:
+    if not is_in_phase(state, event):
         return state, ()
+    row = TABLE[type(event)]
     turn = Step(state, event.at_ms)
     row.handler(turn, event)
     phase = turn.state.phase
@@ -80,6 +80,11 @@ def step(state: State, event: ev.Event) -> tuple[State, tuple[act.AnyAction, ...
     if results_are_due(turn):
         begin_reply(turn, NextReply("tell"))
     return turn.state, tuple(turn.actions)
+
+
+def is_in_phase(state: State, event: ev.Event) -> bool:
+    """Whether `step` handles the event in the call's phase. An event that comes in another phase changes nothing."""
+    return state.phase in TABLE[type(event)].phases
 
 
 def _call_started(step: Step, event: ev.CallStarted) -> None:

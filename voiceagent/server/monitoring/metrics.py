@@ -64,6 +64,7 @@ class Metrics(Collector):
         self.blocked: Counter[str] = Counter()
         self.failed_replies: Counter[str] = Counter()
         self.not_understood: Counter[str] = Counter()
+        self.events_out_of_phase: Counter[str] = Counter()
         self.health = EngineHealth()
         self.llm: LlmEngine | None = None
         self.stt: SttEngine | None = None
@@ -129,6 +130,10 @@ class Metrics(Collector):
     def turn_not_understood(self, answer: str) -> None:
         """A turn was heard, and no word of it understood. `answer` is what the agent said: see `actions.NotUnderstood`."""
         _count(self.not_understood, answer)
+
+    def event_out_of_phase(self, event: str) -> None:
+        """An event of this kind came too late, or too early, to change anything: see `machine.TABLE`."""
+        _count(self.events_out_of_phase, event)
 
     def tool_ended(self, outcome: str) -> None:
         """A tool's run is over: ok, failed, wrong_arguments, too_slow, too_many or cancelled."""
@@ -227,6 +232,7 @@ class Metrics(Collector):
         )
         yield _by("voiceagent_failed_replies_total", "Replies that failed.", "code", self.failed_replies)
         yield _by("voiceagent_not_understood_total", "Turns heard and not understood.", "answer", self.not_understood)
+        yield _by("voiceagent_events_out_of_phase_total", "Events that came too late.", "event", self.events_out_of_phase)
         yield _by("voiceagent_llm_problems_total", "Failures, and what was made good.", "problem", self._llm_problems())
         yield _by("voiceagent_stt_problems_total", "Failures of speech recognition.", "problem", self.health.problems["stt"])
         yield _by("voiceagent_tts_problems_total", "Failures of the voice.", "problem", self.health.problems["tts"])

@@ -58,6 +58,10 @@ class Measured(CallObserver):
                 if action.code in OF_THE_MODEL:
                     self.metrics.health.used("llm", OF_THE_MODEL[action.code])
 
+    def out_of_phase(self, event: Event) -> None:
+        """Count it by its kind."""
+        self.metrics.event_out_of_phase(type(event).__name__)
+
     def measured(self, report: TurnReport, misses: tuple[Miss, ...]) -> None:
         """Count the turn and keep its times."""
         self.metrics.turn(report, [miss.stage for miss in misses])
