@@ -74,7 +74,7 @@ class EventOutcome:
 
 
 class RealtimeSession:
-    """One per call; it outlives a leg. Times are milliseconds on the call's clock."""
+    """The session of one call. Times are milliseconds on the call's clock."""
 
     def __init__(
         self,
