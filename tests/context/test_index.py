@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voiceagent.context.documents import PIECE_WORDS, pieces
-from voiceagent.context.index import FORMAT, MAX_DOCUMENT_BYTES, MAX_TERMS, FolderIndex, terms
+from voiceagent.context.index import FORMAT, LOCKED_TIMEOUT_S, MAX_DOCUMENT_BYTES, MAX_TERMS, FolderIndex, terms
 from voiceagent.errors import ConfigError
 
 HOTEL = """# Hotel Aurora
@@ -45,8 +45,8 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def index(folder: Path) -> FolderIndex:
-    return FolderIndex(folder, folder.parent / "data" / "index.sqlite")
+def index(folder: Path, locked_timeout_s: float = LOCKED_TIMEOUT_S) -> FolderIndex:
+    return FolderIndex(folder, folder.parent / "data" / "index.sqlite", locked_timeout_s=locked_timeout_s)
 
 
 def test_a_question_finds_its_piece_by_stem_and_heading(folder: Path) -> None:
@@ -99,8 +99,7 @@ def test_servers_that_make_an_index_at_once_share_it(folder: Path, again: int) -
     assert [one.search("dogs", 1)[0].source for one in made] == ["notes.txt"] * 4, again
 
 
-def test_an_index_that_another_program_holds_is_left_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("voiceagent.context.index.LOCKED_TIMEOUT_S", 0.05)
+def test_an_index_that_another_program_holds_is_left_alone(folder: Path) -> None:
     first = index(folder)
     first.refresh()
     first.close()
@@ -110,7 +109,7 @@ def test_an_index_that_another_program_holds_is_left_alone(folder: Path, monkeyp
         other.execute("PRAGMA locking_mode = EXCLUSIVE")
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(ConfigError, match="cannot be kept there \\(database is locked\\)"):
-            index(folder)
+            index(folder, locked_timeout_s=0.05)
         other.execute("ROLLBACK")
     assert file.stat().st_ino == kept
 

@@ -17,8 +17,8 @@ def turn(number: int, call_id: str = "c1", profile: str = "embedded", stop_ms: f
     return TurnReport(call_id, number, 1.5, profile, (Span(Stage.VAD, 10.25, 3.5), Span(Stage.TOOL, 20, 9)), 700.5, stop_ms)
 
 
-def stored(file: Path, *reports: TurnReport) -> TurnStore:
-    store = TurnStore(file)
+def stored(file: Path, *reports: TurnReport, most_turns: int = turns.MAX_TURNS) -> TurnStore:
+    store = TurnStore(file, most_turns=most_turns)
     for report in reports:
         store.put(report)
     store.close()
@@ -50,11 +50,10 @@ def test_the_turns_of_a_leg_are_chosen(tmp_path: Path) -> None:
     assert read_turns(file, leg="pigeon") == ()
 
 
-def test_only_the_last_turns_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "_PRUNE", turns._PRUNE.replace(str(turns.MAX_TURNS), "50"))
+def test_only_the_last_turns_are_kept(tmp_path: Path) -> None:
     file = tmp_path / "t.sqlite3"
     for start in (0, 60):
-        stored(file, *(turn(start + i) for i in range(60)))
+        stored(file, *(turn(start + i) for i in range(60)), most_turns=50)
     assert [t.turn for t in read_turns(file)] == list(range(70, 120))
 
 
@@ -74,10 +73,10 @@ def test_a_full_queue_drops_and_counts(tmp_path: Path, monkeypatch: pytest.Monke
     entered, leave = threading.Event(), threading.Event()
     really_open = turns._open_for_writing
 
-    def slow_open(file: Path) -> sqlite3.Connection:
+    def slow_open(file: Path, busy_timeout_s: float) -> sqlite3.Connection:
         entered.set()
         assert leave.wait(10)
-        return really_open(file)
+        return really_open(file, busy_timeout_s)
 
     monkeypatch.setattr(turns, "_open_for_writing", slow_open)
     store = TurnStore(tmp_path / "t.sqlite3")
@@ -108,10 +107,7 @@ def test_a_corrupt_file_costs_measurements_and_one_line(tmp_path: Path, caplog: 
         read_turns(file)
 
 
-def test_a_locked_file_costs_measurements_and_heals(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(turns, "BUSY_TIMEOUT_S", 0.01)
+def test_a_locked_file_costs_measurements_and_heals(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     file = tmp_path / "t.sqlite3"
     stored(file, turn(1))
     told = threading.Event()
@@ -122,7 +118,7 @@ def test_a_locked_file_costs_measurements_and_heals(
 
     handler = Tell()
     losses.log.addHandler(handler)
-    store = TurnStore(file)
+    store = TurnStore(file, busy_timeout_s=0.01)
     try:
         with closing(sqlite3.connect(file, isolation_level=None)) as holder:
             holder.execute("BEGIN EXCLUSIVE")

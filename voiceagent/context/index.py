@@ -87,9 +87,10 @@ class Indexed:
 class FolderIndex:
     """The index of one folder. Not for two threads at a time."""
 
-    def __init__(self, folder: Path, file: Path) -> None:
+    def __init__(self, folder: Path, file: Path, *, locked_timeout_s: float = LOCKED_TIMEOUT_S) -> None:
         """`file` is where the index is kept; its folder is made when missing. A file that is no index, or one of another format,
-        is replaced. Raises ConfigError: no such folder, or the file cannot be written."""
+        is replaced. Raises ConfigError: no such folder, the file cannot be written, or another program holds it for longer than
+        `locked_timeout_s`."""
         if not folder.is_dir():
             raise ConfigError(f"context {folder}: no such folder; paths in `context:` are relative to agent.yaml")
         self.folder = folder
@@ -97,14 +98,14 @@ class FolderIndex:
         try:
             private_file(file)
             try:
-                self._database = open_patiently(lambda: _opened(file), LOCKED_TIMEOUT_S)
+                self._database = open_patiently(lambda: _opened(file, locked_timeout_s), locked_timeout_s)
             except sqlite3.DatabaseError as error:
                 if is_locked(error):
                     raise
                 log.warning("%s: is not a usable index (%s); it is made anew", file, error)
                 file.unlink()
                 private_file(file)
-                self._database = _opened(file)
+                self._database = _opened(file, locked_timeout_s)
         except (OSError, sqlite3.Error) as error:
             raise ConfigError(f"{file}: the index of {folder} cannot be kept there ({error}); set $VOICEAGENT_DATA") from error
 
@@ -213,9 +214,9 @@ class FolderIndex:
         self._database.close()
 
 
-def _opened(file: Path) -> sqlite3.Connection:
+def _opened(file: Path, locked_timeout_s: float) -> sqlite3.Connection:
     """The index in the file, made where there is none. Raises sqlite3.DatabaseError for a file that is none."""
-    database = sqlite3.connect(file, check_same_thread=False, timeout=LOCKED_TIMEOUT_S)
+    database = sqlite3.connect(file, check_same_thread=False, timeout=locked_timeout_s)
     try:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = NORMAL")

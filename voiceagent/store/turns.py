@@ -46,7 +46,7 @@ PRAGMA user_version = {SCHEMA_VERSION};
 """
 _COLUMNS = "call_id, turn, at, profile, voice_to_voice_ms, barge_in_stop_ms, spans, leg, wait"
 _INSERT = f"INSERT INTO turns ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_PRUNE = f"DELETE FROM turns WHERE id <= (SELECT max(id) FROM turns) - {MAX_TURNS}"
+_PRUNE = "DELETE FROM turns WHERE id <= (SELECT max(id) FROM turns) - ?"
 
 
 class StoreError(VoiceAgentError):
@@ -61,10 +61,19 @@ def turns_file(data_dir: Path) -> Path:
 class TurnStore:
     """Writes turn reports. All methods may be called from the event loop: only `close` waits (at most five seconds)."""
 
-    def __init__(self, file: Path, losses: Losses | None = None) -> None:
-        """Start the writer on `file`, which is made with its folder when missing. Raises nothing: what cannot be written is
-        counted in `losses`."""
+    def __init__(
+        self,
+        file: Path,
+        losses: Losses | None = None,
+        *,
+        most_turns: int = MAX_TURNS,
+        busy_timeout_s: float = BUSY_TIMEOUT_S,
+    ) -> None:
+        """Start the writer on `file`, which is made with its folder when missing and keeps the newest `most_turns`. It waits for
+        another program that holds the file, up to `busy_timeout_s`. Raises nothing: what cannot be written is counted in
+        `losses`."""
         self.file = file
+        self._most_turns, self._busy_timeout_s = most_turns, busy_timeout_s
         self._losses = losses or Losses()
         self.written = 0
         self.dropped = 0
@@ -96,10 +105,10 @@ class TurnStore:
         database: sqlite3.Connection | None = None
         while batch := self._next_batch():
             try:
-                database = database or _open_for_writing(self.file)
+                database = database or _open_for_writing(self.file, self._busy_timeout_s)
                 with database:
                     database.executemany(_INSERT, [_row(report) for report in batch])
-                    database.execute(_PRUNE)
+                    database.execute(_PRUNE, (self._most_turns,))
             except (sqlite3.Error, OSError) as error:
                 self._lost(len(batch), error)
                 if database is not None:
@@ -153,13 +162,13 @@ def _whole_id(database: sqlite3.Connection, wanted: str) -> str:
     return found[0] if found else wanted
 
 
-def _open_for_writing(file: Path) -> sqlite3.Connection:
+def _open_for_writing(file: Path, busy_timeout_s: float) -> sqlite3.Connection:
     private_file(file)
-    return open_patiently(lambda: _opened(file), BUSY_TIMEOUT_S)
+    return open_patiently(lambda: _opened(file, busy_timeout_s), busy_timeout_s)
 
 
-def _opened(file: Path) -> sqlite3.Connection:
-    database = sqlite3.connect(file, timeout=BUSY_TIMEOUT_S)
+def _opened(file: Path, busy_timeout_s: float) -> sqlite3.Connection:
+    database = sqlite3.connect(file, timeout=busy_timeout_s)
     try:
         _check_version(database)
         database.execute("PRAGMA journal_mode = WAL")
