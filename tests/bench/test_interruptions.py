@@ -48,7 +48,7 @@ def test_a_frame_made_up_of_another_tone_says_that_the_next_reply_has_begun() ->
     assert [frame.at_ms for frame in frames_of(frames, 3)] == [0.0]
 
 
-def test_a_frame_of_no_tone_is_of_the_next_reply_once_that_is_announced_but_one_of_the_tone_is_not() -> None:
+def test_a_frame_without_the_tone_belongs_to_the_next_reply_once_it_is_announced() -> None:
     received = {0.0: 3, 500.0: -1, 1700.0: -1, 1720.0: -1, 2500.0: 3}
     frames = [ToneFrame(at_ms, at_ms + 20.0, tone, False) for at_ms, tone in received.items()]
     assert [frame.at_ms for frame in frames_of(frames, 3, 1650.0)] == [0.0, 500.0, 2500.0]

@@ -71,9 +71,7 @@ async def test_a_slow_tool_is_bridged_first_and_runs_ahead_once_it_is_known_to_b
         assert 'voiceagent_speculative_tool_calls_total{outcome="used"}' in await answer.text()
 
 
-async def test_what_leaves_something_behind_waits_for_a_yes_and_goes_on_to_its_end_though_interrupted(
-    slow: ServerProcess, said: Said
-) -> None:
+async def test_a_tool_with_effects_waits_for_a_yes_and_finishes_though_interrupted(slow: ServerProcess, said: Said) -> None:
     yes, stop = await said("Yes, please."), await said("Stop.")
     async with Caller(slow.url) as caller, Dialogue(caller) as dialogue:
         await dialogue.wait_greeting()

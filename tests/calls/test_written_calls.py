@@ -17,7 +17,7 @@ SCRIPTS: dict[str, Script] = {
 }
 
 
-async def test_the_text_of_a_tool_call_is_never_heard_seen_or_remembered_and_the_tool_runs_once(tmp_path: Path) -> None:
+async def test_a_tool_call_written_as_text_is_never_heard_seen_or_remembered_and_runs_once(tmp_path: Path) -> None:
     def answer(messages: list[Delta]) -> Script:
         last = messages[-1]
         return [{"content": "I will save (again) what you say."}] if last["role"] == "tool" else SCRIPTS[last["content"]]

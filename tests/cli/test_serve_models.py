@@ -63,7 +63,7 @@ def test_without_the_models_of_the_starter_the_bundled_ones_answer_and_it_is_sai
     assert said.endswith(f"`voiceagent models pull --profile {STARTER}`; until then embedded answers")
 
 
-def test_models_that_cannot_be_fetched_first_are_told_in_one_line_and_the_bundled_ones_answer(tmp_path: Path) -> None:
+def test_models_that_cannot_be_fetched_cost_one_line_and_the_bundled_ones_answer(tmp_path: Path) -> None:
     environment = {**UNREACHABLE, PROFILE_VARIABLE: "", "VOICEAGENT_MODELS": str(tmp_path / "models")}
     with running_server(tmp_path, "--pull", environment=environment) as server:
         assert budgets(server)["profile"] == "embedded"

@@ -59,7 +59,7 @@ def test_a_turn_is_measured_stage_by_stage() -> None:
     assert report.turn == 1
 
 
-def test_the_first_audio_of_a_reply_is_its_first_sample_and_not_a_chunk_of_trimmed_silence() -> None:
+def test_the_first_audio_of_a_reply_is_its_first_sample_not_trimmed_silence() -> None:
     (report,) = measured(
         *TURN[:7],
         ev.ClauseAudio(2570, 1, 0, 0.0, (), complete=False),
@@ -82,7 +82,7 @@ def test_an_interruption_is_measured_from_the_onset_to_the_last_frame() -> None:
     assert report.barge_in_stop_ms == 100.0
 
 
-def test_an_interruption_that_was_taken_for_a_backchannel_first_is_measured_from_its_first_word() -> None:
+def test_an_interruption_first_taken_for_a_backchannel_counts_from_its_first_word() -> None:
     (report,) = measured(
         *TURN[:7],
         ev.ClauseAudio(2580, 1, 0, 2000.0, tuple(ev.SpokenWord("word", at, at + 200) for at in range(0, 2000, 200))),
@@ -138,7 +138,7 @@ def test_a_tool_is_a_stage_of_its_turn() -> None:
     assert durations[Stage.LLM_TTFT] == [30.0, 49.0]
 
 
-def test_a_speculative_reply_is_measured_from_when_it_was_begun_and_its_answer_from_the_commit() -> None:
+def test_a_speculative_reply_counts_from_its_beginning_and_its_answer_from_the_commit() -> None:
     (report,) = measured(
         ev.SpeechStarted(1100, 1, 1000),
         ev.SpeechPaused(2100, 1, 1, 2000, 900, Prosody()),

@@ -76,7 +76,7 @@ def test_both_rounds_of_thinking_count_and_what_nothing_explains_is_told() -> No
     assert list(totals) == [part for part in WaitCause if part in totals]
 
 
-def test_in_simulated_calls_every_wait_adds_up_and_no_time_is_longer_than_since_its_cause() -> None:
+def test_every_wait_of_a_simulated_call_adds_up_and_no_time_begins_before_its_cause() -> None:
     reports = []
 
     def note(meter: TurnMeter, last_ms: list[float], event: ev.Event, actions: tuple[act.AnyAction, ...]) -> None:

@@ -178,7 +178,7 @@ def test_two_calls_follow_each_other_and_text_stays_free(prompt: ChatPrompt, con
     assert writer.write(f'{date}\n{date} The tools are {{"name": "none"}}.')
 
 
-def test_a_tool_whose_schema_cannot_be_constrained_takes_any_arguments_and_the_others_keep_theirs(
+def test_a_tool_with_an_unusable_schema_takes_any_arguments_and_leaves_others_theirs(
     folder: Path, prompt: ChatPrompt, caplog: pytest.LogCaptureFixture
 ) -> None:
     odd = function("odd", code={"type": "string", "pattern": "(?=lookahead)x"})

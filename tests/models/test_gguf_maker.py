@@ -199,7 +199,7 @@ def test_the_same_model_is_made_in_hugging_faces_format(sources: Path, bundled: 
     assert (tmp_path / "chat_template.jinja").is_file()
 
 
-def test_a_value_is_rounded_to_the_nearest_of_bfloat16_and_from_the_middle_to_the_even_one() -> None:
+def test_a_value_is_rounded_to_the_nearest_bfloat16_and_a_tie_to_the_even_one() -> None:
     step = 2.0**-7
     values = np.array([1 + 0.4 * step, 1 + 0.6 * step, 1 + 0.5 * step, 1 + 1.5 * step, -1 - 0.6 * step, 0], np.float32)
     rounded = (hugging_face.in_bfloat16(values).astype("<u4") << 16).view("<f4")

@@ -58,7 +58,7 @@ def answers(dialogue: Dialogue, since: int) -> list[str]:
     return [event.data["answer"] for event in dialogue.events_since(since) if event.type == "voiceagent.not_understood"]
 
 
-async def test_who_is_not_understood_is_told_twice_then_asked_whether_they_are_there_and_then_understood(
+async def test_a_caller_not_understood_is_told_twice_then_asked_whether_they_are_there(
     server: ServerProcess,
 ) -> None:
     caller = Caller(server.url)

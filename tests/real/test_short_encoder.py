@@ -74,7 +74,7 @@ def engine() -> Iterator[WhisperEngine]:
     asyncio.run(engine.close())
 
 
-async def test_the_audio_there_is_and_a_margin_are_heard_as_well_as_thirty_seconds_for_a_third_of_the_work(
+async def test_short_audio_is_heard_as_well_as_thirty_seconds_at_a_third_of_the_cost(
     engine: WhisperEngine, model: ShortWhisper, utterances: list[NDArray[np.float32]]
 ) -> None:
     model.step_frames = MAX_FRAMES

@@ -12,7 +12,7 @@ from voiceagent.turn_taking.languages import LANGUAGES
 from voiceagent.turn_taking.spoken_language import AUTO, agents_languages, nearest_code
 
 
-def test_the_languages_are_those_that_are_named_else_english_and_those_of_the_voices_else_all_with_a_file() -> None:
+def test_an_agent_speaks_the_languages_it_names_or_english_and_those_of_its_voices_or_all() -> None:
     assert agents_languages(("de", "pl"), {"de": "x"}) == ("de", "pl")
     assert agents_languages((), {"de": "x", "es": "y"}) == ("en", "de", "es")
     assert agents_languages((), {"de": "x", "en": "y"}) == ("en", "de")

@@ -145,7 +145,7 @@ def test_a_request_that_is_taken_back_at_its_end_asks_for_nothing(said: str) -> 
     assert nothing(said, "en")
 
 
-def test_the_last_utterance_takes_a_request_back_though_the_recogniser_wrote_no_full_stop() -> None:
+def test_a_request_is_taken_back_by_a_later_utterance_without_a_full_stop_between() -> None:
     assert nothing("Book a table for four stop", "en", last="stop")
     assert not nothing("Book a table for four stop", "en", last="Book a table for four stop")
 
