@@ -7,8 +7,8 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -36,7 +36,7 @@ from voiceagent.models.choice import profile_of, registry_of
 from voiceagent.models.fitness import foreign_models, unfit
 from voiceagent.private_files import keep_private
 from voiceagent.realtime.client_events import ClientEventError
-from voiceagent.realtime.settings import MAX_INSTRUCTIONS_CHARACTERS, asked_with_offer
+from voiceagent.realtime.settings import asked_with_offer, checked_instructions
 from voiceagent.server.calls.admission import Admission
 from voiceagent.server.calls.calls import StartCall
 from voiceagent.server.http.app import Service
@@ -258,36 +258,35 @@ class AgentService:
 
 def with_instructions(agent: AgentConfig, session: dict[str, object]) -> AgentConfig:
     """The agent with the instructions of the session settings that came with an offer, or else with its own. Raises Problem."""
-    instructions = session.get("instructions")
-    if not instructions:
+    if not session.get("instructions"):
         return agent
-    if not isinstance(instructions, str) or len(instructions) > MAX_INSTRUCTIONS_CHARACTERS:
-        raise Problem(
-            400,
-            "invalid_session",
-            f"session.instructions must be text of at most {MAX_INSTRUCTIONS_CHARACTERS} characters.",
-            param="session.instructions",
-        )
-    return msgspec.structs.replace(agent, instructions=instructions)
+    with _offered_session():
+        return msgspec.structs.replace(agent, instructions=checked_instructions(session))
 
 
 def noise_reduction_asked(session: dict[str, object]) -> JsonObject:
     """See `asked_with_offer`. Raises Problem."""
-    try:
+    with _offered_session():
         return asked_with_offer(session)
-    except ClientEventError as error:
-        raise Problem(400, "invalid_session", str(error), param=error.param) from error
 
 
 def _call_tools(agents: ToolSet, session: dict[str, object], legs: Sequence[Tool] = ()) -> CallTools:
     """The agent's tools, the leg's, and those that the client offers in the session settings that came with its offer. Raises
     Problem."""
     tools = CallTools(agents, legs)
-    try:
+    with _offered_session():
         tools.offer(session.get("tools") or [])
-    except ProtocolError as error:
-        raise Problem(400, "invalid_session", str(error), param="session.tools") from error
     return tools
+
+
+@contextmanager
+def _offered_session() -> Iterator[None]:
+    """Raises Problem for session settings of an offer that a `session.update` would refuse too."""
+    try:
+        yield
+    except ProtocolError as error:
+        param = error.param if isinstance(error, ClientEventError) else "session.tools"
+        raise Problem(400, "invalid_session", str(error), param=param) from error
 
 
 def _speech(agent: AgentConfig, engines: Engines) -> AgentSpeech:

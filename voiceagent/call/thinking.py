@@ -15,7 +15,7 @@ from voiceagent.conversation.history import Message, ToolCall
 from voiceagent.errors import EngineError
 from voiceagent.guard.checks import Guards
 from voiceagent.guard.window import OutputWindow, WindowCheck
-from voiceagent.llm.engine import Generated, GeneratedText, LlmEngine, Lull, Thought, Urgency
+from voiceagent.llm.engine import Generated, GeneratedText, LlmEngine, Lull, Thought, Urgency, written
 from voiceagent.text_normalization.prose import Prose
 from voiceagent.tools.call_tools import CallTools
 
@@ -200,18 +200,13 @@ class Thinking:
         self._tasks.start(SUMMARISING, self._summarise(action))
 
     async def _summarise(self, action: act.Summarise) -> None:
-        session, text = self._engine.open(f"{self._call_id} summary"), ""
+        name = f"{self._call_id} summary"
         try:
-            summing_up = session.generate(action.messages, (), Urgency.AHEAD)
-            async with asyncio.timeout(SUMMARY_TIMEOUT_S), aclosing(summing_up) as stream:
-                async for piece in stream:
-                    if isinstance(piece, GeneratedText) and len(text) < MAX_SUMMARY_CHARACTERS:
-                        text += piece.text
+            async with asyncio.timeout(SUMMARY_TIMEOUT_S):
+                text = await written(self._engine, name, action.messages, Urgency.AHEAD, MAX_SUMMARY_CHARACTERS)
         except (EngineError, TimeoutError) as error:
             log.warning("call %s: its beginning is forgotten, summing it up failed (%s)", self._call_id, error)
             text = ""
-        finally:
-            await session.close()
         self._post(ev.Summarised(self._clock.now_ms(), " ".join(text.split())[:MAX_SUMMARY_CHARACTERS]))
 
     async def close(self) -> None:
@@ -225,9 +220,8 @@ class Thinking:
         self._tasks.start(EFFECTS if has_effects else lookup_owner(action.reply_id, action.call_id), self._run_tool(action))
 
     async def _run_tool(self, action: act.RunTool) -> None:
-        outcome = await self._tools.run(action.call_id, action.name, action.arguments, self._tool_timeout_s)
-        output = self._wording.take_marks(outcome.output)
-        self._post(ev.ToolFinished(self._clock.now_ms(), action.reply_id, action.call_id, output, outcome.ok))
+        output, ok = await self._tool_output(action.call_id, action.name, action.arguments)
+        self._post(ev.ToolFinished(self._clock.now_ms(), action.reply_id, action.call_id, output, ok))
 
     def run_speculatively(self, action: act.RunSpeculativeTool) -> None:
         """Start a tool before its turn is committed."""
@@ -238,6 +232,10 @@ class Thinking:
         self._tasks.cancel(_speculative_task(speculative_id))
 
     async def _run_speculatively(self, action: act.RunSpeculativeTool) -> None:
-        outcome = await self._tools.run("", action.name, action.arguments, self._tool_timeout_s)
-        output = self._wording.take_marks(outcome.output)
-        self._post(ev.SpeculativeToolFinished(self._clock.now_ms(), action.speculative_id, output, outcome.ok))
+        output, ok = await self._tool_output("", action.name, action.arguments)
+        self._post(ev.SpeculativeToolFinished(self._clock.now_ms(), action.speculative_id, output, ok))
+
+    async def _tool_output(self, call_id: str, name: str, arguments: str) -> tuple[str, bool]:
+        """What a tool answers the model, and whether it succeeded."""
+        outcome = await self._tools.run(call_id, name, arguments, self._tool_timeout_s)
+        return self._wording.take_marks(outcome.output), outcome.ok

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from voiceagent.grounding.language import GroundingWords
+from voiceagent.turn_taking.languages.en import ONES, TENS
 
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
-    "nineteen"
-)
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _FIRST = (
     "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth "
     "sixteenth seventeenth eighteenth nineteenth"
@@ -18,12 +14,12 @@ _TENTHS = "twentieth thirtieth fortieth fiftieth sixtieth seventieth eightieth n
 
 ENGLISH = GroundingWords(
     numbers={
-        **{word: value for value, word in enumerate(_ONES.split())},
-        **{word: 10 * value for value, word in enumerate(_TENS.split(), 2)},
+        **{word: value for value, word in enumerate(ONES.split())},
+        **{word: 10 * value for value, word in enumerate(TENS.split(), 2)},
         "oh": 0,
         "nought": 0,
     },
-    tens=frozenset(_TENS.split()),
+    tens=frozenset(TENS.split()),
     multipliers={"hundred": 100, "thousand": 1000},
     joiner="and",
     ordinals={

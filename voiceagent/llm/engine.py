@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -140,6 +141,30 @@ class LlmEngine(Protocol):
     async def close(self) -> None:
         """Free the model and its threads or connections. Open sessions generate nothing more."""
         ...
+
+
+async def written(
+    engine: LlmEngine,
+    name: str,
+    messages: Sequence[Message],
+    urgency: Urgency,
+    most_characters: int,
+    plain: Callable[[str], str] = str,
+) -> str:
+    """One text, such as a summary, of a session of its own, which is called `name` in logs. No tools are offered. `plain` is
+    given each piece, and what it makes of them counts. The model is stopped once `most_characters` are there; a last piece may
+    exceed them. Raises EngineError."""
+    session, text = engine.open(name), ""
+    try:
+        async with aclosing(session.generate(messages, (), urgency)) as stream:
+            async for piece in stream:
+                if isinstance(piece, GeneratedText):
+                    text += plain(piece.text)
+                if len(text) > most_characters:
+                    break
+    finally:
+        await session.close()
+    return text
 
 
 def no_tools(engine: LlmEngine) -> str:

@@ -16,9 +16,27 @@ from voiceagent.json_types import JsonObject
 from voiceagent.realtime.client_events import ClientEventError
 from voiceagent.realtime.server_events import ErrorDetails
 
+MAX_SESSION_BYTES = 65_536
+MAX_INSTRUCTIONS_CHARACTERS = 16_000
+MAX_CONTAINERS = 8_000
+"""The most lists and objects in one update, counted by their brackets: each takes time of the event loop."""
+_FIXED = frozenset({"id", "object", "type", "output_modalities", "tools", "tool_choice", "voiceagent"})
 KINDS = ("near_field", "far_field")
 """Both are the same noise suppressor."""
 PARAM = "session.audio.input.noise_reduction"
+
+
+def checked_instructions(changes: JsonObject, event_id: str | None = None) -> str:
+    """The instructions that a client sends with its offer or in a `session.update`; empty where it sends none. Raises
+    ClientEventError."""
+    instructions = changes.get("instructions", "")
+    if not isinstance(instructions, str) or len(instructions) > MAX_INSTRUCTIONS_CHARACTERS:
+        raise _invalid(
+            f"session.instructions must be text of at most {MAX_INSTRUCTIONS_CHARACTERS} characters.",
+            "session.instructions",
+            event_id,
+        )
+    return instructions
 
 
 def asked_with_offer(session: JsonObject) -> JsonObject:
@@ -63,12 +81,6 @@ class NoiseReduction:
         message = f"Noise is not suppressed here: {self.why_not}. The rest of the update was applied."
         return ErrorDetails("invalid_request_error", "noise_reduction_unavailable", message, PARAM, event_id)
 
-
-MAX_SESSION_BYTES = 65_536
-MAX_INSTRUCTIONS_CHARACTERS = 16_000
-MAX_CONTAINERS = 8_000
-"""The most lists and objects in one update, counted by their brackets: each takes time of the event loop."""
-_FIXED = frozenset({"id", "object", "type", "output_modalities", "tools", "tool_choice", "voiceagent"})
 
 OfferTools = Callable[[object], list[dict[str, object]]]
 """Takes a client's tools in the form of `session.tools`, and returns them as the session shows them. Raises ProtocolError; then
@@ -141,13 +153,7 @@ class SessionSettings:
     def update(self, changes: dict[str, object], event_id: str | None = None) -> ErrorDetails | None:
         """Merge changes in. Returns what was left out and why, if the client must know. Raises ClientEventError when nothing was
         changed, because a value has the wrong type or the session would grow too large or too deep."""
-        instructions = changes.get("instructions", "")  # the agent's own instructions may be longer
-        if not isinstance(instructions, str) or len(instructions) > MAX_INSTRUCTIONS_CHARACTERS:
-            raise _invalid(
-                f"session.instructions must be text of at most {MAX_INSTRUCTIONS_CHARACTERS} characters.",
-                "session.instructions",
-                event_id,
-            )
+        checked_instructions(changes, event_id)  # the agent's own instructions may be longer
         if _containers(changes) > MAX_CONTAINERS:
             raise _invalid(f"The update holds more than {MAX_CONTAINERS} lists and objects; send less.", "session", event_id)
         if nests_deeper(changes):

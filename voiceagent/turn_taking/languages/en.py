@@ -7,9 +7,9 @@ from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_w
 from voiceagent.turn_taking.person_request import PersonWords
 from voiceagent.turn_taking.phone_words import HandoverWords, PhoneWords
 
-_ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
 eighteen nineteen"""
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 
 ENGLISH = Language(
     code="en",
@@ -82,7 +82,7 @@ ENGLISH = Language(
     },
     question_words=word_set("what when where who whose which how why what's where's who's how's"),
     proposals=phrase_set("how about|what about|why don't|how does|what do you say|why not"),
-    numbers=number_words(_ONES, _TENS, {"oh": 0, "nought": 0, "hundred": 100, "thousand": 1000}),
+    numbers=number_words(ONES, TENS, {"oh": 0, "nought": 0, "hundred": 100, "thousand": 1000}),
     repeats={"double": 2, "triple": 3},
     spelling=word_set("at dot dash hyphen underscore slash double triple capital comma point as for"),
     email_signs=word_set("at"),
