@@ -1,7 +1,5 @@
-"""What the turn engine wants done. `voiceagent/call` carries actions out and feeds the results back as events. `Notice`s are the
-actions that tell the client something.
-
-The file is long because it is the turn engine's whole vocabulary: a class of a few lines for each action."""
+"""The turn engine's requests: what it wants done. `voiceagent/call` carries actions out and feeds the results back as events.
+`Notice`s are the actions that tell the client something."""
 
 from __future__ import annotations
 

@@ -273,7 +273,7 @@ def delays_of(step: Step, pause: Pause, words: str) -> EndpointingDelays:
 
 
 def value_asked_for(step: Step) -> ExpectedValue:
-    """What the caller was asked for, as far as it is known."""
+    """Returns the kind of value that the caller was asked for, as far as it is known."""
     return expected_value(_shapes(step), step.last_said, step.language)
 
 
@@ -302,7 +302,7 @@ def _asked(step: Step, pause: Pause) -> tuple[str, ...]:
 
 
 def _calls_tool(step: Step, said: str) -> bool:
-    """Whether the speculative reply to just these words calls a tool."""
+    """Returns whether the speculative reply to just these words calls a tool."""
     reply = step.speculative()
     return reply is not None and reply.assumed_text == said and reply.used_tools
 
@@ -316,8 +316,8 @@ def set_delays(step: Step, delays: EndpointingDelays) -> None:
 
 
 def reply_to_no_words(step: Step, pause: Pause | None, *, failed: bool) -> NextReply:
-    """What follows an utterance without words. `pause` is the one in which it ended. `failed`: the recogniser failed, or was too
-    slow."""
+    """Returns what follows an utterance without words. `pause` is the one in which it ended. `failed`: the recogniser failed, or
+    was too slow."""
     if pause is None or not sounds_like_a_turn(pause):
         return NO_ANSWER
     times = caller_words.count_not_understood(step)
@@ -328,7 +328,7 @@ def reply_to_no_words(step: Step, pause: Pause | None, *, failed: bool) -> NextR
 
 
 def sounds_like_a_turn(pause: Pause) -> bool:
-    """Whether the sound before the pause is likely to be what somebody wanted to say."""
+    """Returns whether the sound before the pause is likely to be what somebody wanted to say."""
     if pause.voiced_ms < VOICED_MS or (pause.words_chance is not None and pause.words_chance < UNLIKE_WORDS):
         return False
     if pause.voiced_ms >= LONG_MS:
@@ -338,7 +338,7 @@ def sounds_like_a_turn(pause: Pause) -> bool:
 
 
 def _answer_to_no_words(step: Step, times: int, *, somebody_is_there: bool, failed: bool) -> tuple[act.AnswerToNoWords, str]:
-    """What is said, and its kind."""
+    """Returns the kind of the answer, and its text."""
     sayings = step.sayings
     if not sayings.not_understood:
         return "nothing", ""

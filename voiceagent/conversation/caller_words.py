@@ -1,4 +1,4 @@
-"""What the caller says: the open utterance and its pause, the words that are not answered yet, what documents say about them, and
+"""The caller's words: the open utterance and its pause, the words that are not answered yet, what documents say about them, and
 the caller's habit of pausing. This file writes `State.utterance`, `State.caller_turn` and `State.habit`. `caller_turn` handles
 the events."""
 

@@ -56,8 +56,8 @@ def split_clauses(
 
 
 def end_wait_ms(buffer: str, *, first: bool, abbreviations: Abbreviations = _NONE) -> float:
-    """How long to wait for the text behind the buffer before what ends there is said. It is short if the end is plain, and longer
-    if the text may go on: after an abbreviation, a number or an open quotation mark. 0: nothing ends there."""
+    """Returns how long to wait for the text behind the buffer before what ends there is said. It is short if the end is plain,
+    and longer if the text may go on: after an abbreviation, a number or an open quotation mark. 0: nothing ends there."""
     text = buffer.rstrip()
     if _LAST_END.search(text):
         return _PLAIN_WAIT_MS if ends_plainly(text, abbreviations) else _UNSURE_WAIT_MS
@@ -66,7 +66,7 @@ def end_wait_ms(buffer: str, *, first: bool, abbreviations: Abbreviations = _NON
 
 
 def _first_end(buffer: str, abbreviations: Abbreviations, *, first: bool, paused: bool) -> int | None:
-    """Where the first complete clause ends. None if more text is needed."""
+    """Finds the end of the first complete clause. None if more text is needed."""
     line = _LINE_END.search(buffer)
     if line is not None:
         within = _end_in_line(buffer[: line.start() + 1], abbreviations, first=first, paused=paused)
@@ -91,7 +91,8 @@ def _end_in_line(buffer: str, abbreviations: Abbreviations, *, first: bool, paus
 
 
 def _comma_or_word_end(text: str) -> int:
-    """Where to cut a text that is too long for one clause: after its last comma among the first words, else after a word."""
+    """Finds where to cut a text that is too long for one clause: after its last comma among the first words, else after a
+    word."""
     limit = [match.end() for match in re.finditer(r"\S+", text)][MAX_CLAUSE_WORDS - 1]
     commas = [match.end() for match in _CLAUSE_END.finditer(text) if match.end() <= limit]
     return commas[-1] if commas else limit
@@ -101,8 +102,8 @@ def _comma_or_word_end(text: str) -> int:
 
 
 def sentence_ends(text: str, following: str, abbreviations: Abbreviations) -> bool | None:
-    """Whether a sentence ends with the marks at the end of `text`, which begins with the clause. `following` is the text behind
-    it. None: the next word tells, and it has not come."""
+    """Returns whether a sentence ends with the marks at the end of `text`, which begins with the clause. `following` is the text
+    behind it. None: the next word tells, and it has not come."""
     words = text.split()
     last = _LAST_WORD.match(words[-1]) if words else None
     if last is None or last["stops"] != ".":
@@ -116,8 +117,8 @@ def sentence_ends(text: str, following: str, abbreviations: Abbreviations) -> bo
 
 
 def ends_plainly(text: str, abbreviations: Abbreviations) -> bool:
-    """Whether a sentence has surely ended with `text`, though nothing is known of what follows: not after an abbreviation,
-    a number that may be a decimal, a part of an address or inside of quotation marks."""
+    """Returns whether a sentence has surely ended with `text`, though nothing is known of what follows: not after an
+    abbreviation, a number that may be a decimal, a part of an address or inside of quotation marks."""
     words = text.split()
     last = _LAST_WORD.match(words[-1]) if words else None
     if last is None or _ADDRESS.search(last["word"]) or re.search(r"\d$|\w\.\w", last["word"]):

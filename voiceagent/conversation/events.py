@@ -1,5 +1,6 @@
-"""What can happen to a call. `machine.step` takes one event after the other. Each event carries its own time, so that a recorded
-call replays to the same decisions. `at_ms` is on the call's clock: monotonic milliseconds since the call began."""
+"""The events of a call: what can happen to it. `machine.step` takes one event after the other. Each event carries its own time,
+so that a recorded call replays to the same decisions. `at_ms` is on the call's clock: monotonic milliseconds since the call
+began."""
 
 from __future__ import annotations
 
@@ -57,7 +58,7 @@ class SpeechResumed(Event, frozen=True):
 
 
 class OverlapHeard(Event, frozen=True):
-    """How much of the open utterance has been heard so far, frame by frame. `actions.Attend` asks for it."""
+    """The speech and the silence of the open utterance so far, frame by frame. `actions.Attend` asks for it."""
 
     utterance_id: int
     voiced_ms: float
@@ -110,7 +111,7 @@ class Transcript(Event, frozen=True):
 
 
 class Refusal(Struct, frozen=True):
-    """Why the language model may not read what the caller said."""
+    """The input guard's reason to keep what the caller said from the language model."""
 
     rule: str
     """The name of the guard's rule."""

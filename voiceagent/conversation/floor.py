@@ -1,6 +1,6 @@
-"""Who has the floor. While the caller speaks over the agent, the rules' manners make the agent's voice softer, silence it or
-leave it as it is. `caller_turn` decides whether the caller takes the floor. The agent takes it for an announcement, to put the
-caller through to a person, and where nobody has spoken for long."""
+"""The right to speak: who has the floor. While the caller speaks over the agent, the rules' manners make the agent's voice
+softer, silence it or leave it as it is. `caller_turn` decides whether the caller takes the floor. The agent takes it for an
+announcement, to put the caller through to a person, and where nobody has spoken for long."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def go_on_speaking(step: Step) -> None:
 
 
 def overlap_of(step: Step, words: str, voiced_ms: float, *, silent: bool = False) -> Overlap:
-    """What is known of the open utterance, which has these words so far."""
+    """Collects what is known of the open utterance, which has these words so far."""
     reply = step.spoken()
     heard, unheard = (reply.heard, reply.unheard) if reply is not None else ("", "")
     return Overlap(words, voiced_ms, silent, heard, unheard, step.state.utterance.words_chance)
@@ -205,7 +205,7 @@ def _nobody_is_there(step: Step) -> None:
 
 
 def person_is_asked_for(step: Step, words: str) -> bool:
-    """Whether these words of the caller ask for a person who can be had, or accept the offer of one."""
+    """Returns whether these words of the caller ask for a person who can be had, or accept the offer of one."""
     rules = step.state.rules
     if not rules.puts_through or step.state.caller_turn.refusal is not None:
         return False

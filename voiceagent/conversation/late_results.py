@@ -140,7 +140,7 @@ def keep_untold(step: Step, cancelled: Reply) -> Reply:
 
 
 def results_are_due(step: Step) -> bool:
-    """Whether the floor is free to tell results."""
+    """Returns whether the floor is free to tell results."""
     return step.state.phase is Phase.IDLE and bool(step.state.late.owed) and not step.state.replies.putting_through
 
 

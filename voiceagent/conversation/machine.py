@@ -83,7 +83,7 @@ def step(state: State, event: ev.Event) -> tuple[State, tuple[act.AnyAction, ...
 
 
 def is_in_phase(state: State, event: ev.Event) -> bool:
-    """Whether `step` handles the event in the call's phase. An event that comes in another phase changes nothing."""
+    """Returns whether `step` handles the event in the call's phase. An event that comes in another phase changes nothing."""
     return state.phase in TABLE[type(event)].phases
 
 
@@ -145,7 +145,7 @@ AnEvent = TypeVar("AnEvent", bound=ev.Event)
 
 
 class Row(Struct, frozen=True):
-    """How one kind of event is handled."""
+    """The handling of one kind of event."""
 
     phases: frozenset[Phase]
     """The phases in which it is handled."""
@@ -231,7 +231,7 @@ class Replayed(Struct, frozen=True):
 
     @property
     def same(self) -> bool:
-        """Whether the decisions are identical."""
+        """True when the decisions are identical."""
         return self.then == self.now
 
 

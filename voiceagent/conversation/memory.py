@@ -1,4 +1,4 @@
-"""What the language model knows of the call: the history, and the summary of what is no longer in it. This file writes
+"""The language model's knowledge of the call: the history, and the summary of what is no longer in it. This file writes
 `State.memory`.
 
 A long conversation is shortened between two turns. Its older half is replaced by a summary, or left out, in one big step, because

@@ -146,7 +146,7 @@ class Reply(Struct, frozen=True):
 
     @property
     def fillers(self) -> int:
-        """How many fillers were said in it."""
+        """The number of fillers that were said in it."""
         return sum(clause.filler for clause in self.clauses)
 
     @property
@@ -172,7 +172,7 @@ class Reply(Struct, frozen=True):
         return self._with_pieces(pieces, rest)
 
     def wait_ms(self, language: Language) -> float:
-        """How long the buffer may wait for more text before what has ended in it is said. 0: nothing has ended."""
+        """Returns how long the buffer may wait for more text before what has ended in it is said. 0: nothing has ended."""
         return end_wait_ms(self.buffer, first=self._unsaid, abbreviations=language.abbreviations)
 
     @property
@@ -206,7 +206,7 @@ class Reply(Struct, frozen=True):
         return replace(self, clauses=tuple(clauses))
 
     def heard_differs(self, before: Reply) -> bool:
-        """Whether the caller has heard other words than in `before`, which has the same clauses."""
+        """Returns whether the caller has heard other words than in `before`, which has the same clauses."""
         pairs = zip(self.clauses, before.clauses, strict=True)
         return any(now is not then and now.heard != then.heard for now, then in pairs)
 
@@ -242,7 +242,7 @@ class Reply(Struct, frozen=True):
         return replace(self, rounds=(replace(self.rounds[0], tools=()), *self.rounds[1:]))
 
     def heard_behind(self, round_number: int) -> tuple[int, int]:
-        """How many words behind this round the caller has heard, and how many there are so far. Fillers do not count."""
+        """Counts how many words behind this round the caller has heard, and how many there are so far. Fillers do not count."""
         clauses = [clause for clause in self.clauses if clause.round > round_number and not clause.filler]
         return sum(len(c.heard.split()) for c in clauses), sum(len(c.text.split()) for c in clauses)
 

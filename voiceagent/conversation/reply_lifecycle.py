@@ -191,7 +191,7 @@ def go_idle(step: Step, *, goes_on: bool = False) -> None:
 
 
 def put_caller_through(step: Step) -> None:
-    """What was to be said before is over: have the caller put through to a person."""
+    """Have the caller put through to a person. All that was to be said before is over."""
     step.change("replies", putting_through=True)
     step.do(act.PutThrough())
 

@@ -18,7 +18,7 @@ SLOW_MS = 150.0
 
 
 class Phrases(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the agent says on its own. None: the phrase of the caller's language."""
+    """Phrases that the agent says on its own. None: the phrase of the caller's language."""
 
     greeting: str = ""
     check_in: str | None = None
@@ -52,7 +52,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ToolRule(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the turn engine knows of a tool."""
+    """The turn engine's rules for a tool."""
 
     effect: Literal["none", "idempotent", "external"] = "external"
     """What a run leaves behind. Only a tool with the effect `none` may run before its turn is committed."""
@@ -67,12 +67,12 @@ class ToolRule(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def worth_predicting(self) -> bool:
-        """Whether the tool may run speculatively and is slow enough to be worth it."""
+        """True when the tool may run speculatively and is slow enough to be worth it."""
         return self.typical_ms >= SLOW_MS and self.effect == "none"
 
 
 class EndpointingRules(Struct, frozen=True, forbid_unknown_fields=True):
-    """When a pause is the end of the utterance."""
+    """Limits and judges of the pause that ends an utterance."""
 
     model: EndpointModel | None = None
     """Predicts the end of an utterance from words and voice. None: a pause of `max_delay_ms` is the end."""
@@ -107,7 +107,7 @@ class SpeculationRules(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class MemoryRules(Struct, frozen=True, forbid_unknown_fields=True):
-    """How much of the documents and of the conversation a prompt holds."""
+    """Limits on what a prompt holds of the documents and of the conversation."""
 
     max_chunks: int = 6
     """Most chunks of documents per turn."""

@@ -1,8 +1,8 @@
-"""How long nobody has spoken. The silence is counted from the last words of either side, and a cough, a click or any other sound
-without words does not begin it anew. Speech of about a second does, also where no word was understood, because somebody may be
-there; but not for ever, because it may be a television. So a call with nobody in it ends in bounded time. While somebody speaks,
-no silence runs out. Somebody who is never understood is not hung up on so soon: what sounds like a turn counts for longer where
-there is a judge by ear. This file writes `State.silence`."""
+"""The time for which nobody has spoken. The silence is counted from the last words of either side, and a cough, a click or any
+other sound without words does not begin it anew. Speech of about a second does, also where no word was understood, because
+somebody may be there; but not for ever, because it may be a television. So a call with nobody in it ends in bounded time. While
+somebody speaks, no silence runs out. Somebody who is never understood is not hung up on so soon: what sounds like a turn counts
+for longer where there is a judge by ear. This file writes `State.silence`."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def await_caller(step: Step) -> None:
 
 
 def is_over(step: Step) -> bool:
-    """Whether nobody has spoken for the silence time."""
+    """Returns whether nobody has spoken for the silence time."""
     timeout_ms = step.state.rules.limits.silence_timeout_ms
     return timeout_ms > 0 and step.at_ms >= step.state.silence.since_ms + timeout_ms
 
@@ -85,8 +85,8 @@ def _words_were_within(step: Step, silence_times: int) -> bool:
 
 
 def only_noise(step: Step) -> bool:
-    """Whether the open utterance, which pauses, is taken for noise: no word was understood in it for long, and the silence time
-    is over in spite of it."""
+    """Returns whether the open utterance, which pauses, is taken for noise: no word was understood in it for long, and the
+    silence time is over in spite of it."""
     state = step.state
     waits = state.reply is not None or state.replies.cancelling is not None or state.caller_turn.awaiting_final
     if waits or state.utterance.partial or state.caller_turn.unanswered or state.late.running:

@@ -19,7 +19,7 @@ from voiceagent.turn_taking.spoken_language import SpokenLanguage
 
 
 class Phase(Enum):
-    """Where a call stands. A call is in exactly one phase at a time."""
+    """The stage that a call has reached. A call is in exactly one phase at a time."""
 
     NEW = "new"
     """No audio flows yet."""
@@ -99,7 +99,7 @@ class SpeculativeToolCall(Struct, frozen=True):
 
 
 class Memory(Struct, frozen=True):
-    """What was said in the call."""
+    """The conversation so far."""
 
     history: tuple[Message, ...] = ()
     """The messages, without the system message. The text of an assistant's message is what the caller heard."""
@@ -114,7 +114,7 @@ class Memory(Struct, frozen=True):
 
 
 class CallerTurn(Struct, frozen=True):
-    """What the caller has said since the last turn was answered."""
+    """The caller's words since the last turn was answered."""
 
     unanswered: str = ""
     """The words that are in no message of the history yet, without those of the open utterance."""
@@ -155,7 +155,7 @@ class Utterance(Struct, frozen=True):
 
 
 class Replies(Struct, frozen=True):
-    """What one reply leaves for the next, besides the history."""
+    """Things that one reply leaves for the next, besides the history."""
 
     cancelling: Reply | None = None
     """The cancelled reply whose `PlayoutStopped` has not come yet."""
@@ -201,7 +201,7 @@ class RunsOn(Struct, frozen=True):
 
 
 class LateResults(Struct, frozen=True):
-    """What the caller is owed of tools whose replies are over."""
+    """Results that the caller is owed of tools whose replies are over."""
 
     running: tuple[RunsOn, ...] = ()
     owed: tuple[ToolRun, ...] = ()
@@ -218,7 +218,7 @@ class Speculation(Struct, frozen=True):
 
 
 class Silence(Struct, frozen=True):
-    """What the agent did because nobody spoke."""
+    """The silence, and what the agent did because of it."""
 
     since_ms: float = 0.0
     """From when on the silence is counted."""

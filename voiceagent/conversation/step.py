@@ -72,7 +72,7 @@ class Step:
 
     @property
     def sayings(self) -> Sayings:
-        """What the agent says on its own. Phrases that the rules leave open are those of the caller's language."""
+        """The lines that the agent says on its own. Phrases that the rules leave open are those of the caller's language."""
         phrases, own = self.state.rules.phrases, self.language.sayings
         return Sayings(
             check_in=own.check_in if phrases.check_in is None else phrases.check_in,
@@ -87,7 +87,8 @@ class Step:
 
     @property
     def last_said(self) -> str:
-        """What the caller heard last from the agent. "Are you still there?" and the like leave the question before them open."""
+        """The last words that the caller heard from the agent. "Are you still there?" and the like leave the question before them
+        open."""
         said = (message.content for message in reversed(self.state.memory.history) if message.role == "assistant")
         between = (self.sayings.check_in, self.sayings.not_understood, self.sayings.apology)
         return next((text for text in said if text and text not in between), "")

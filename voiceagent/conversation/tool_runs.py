@@ -103,8 +103,8 @@ def start_tool(step: Step, reply: Reply, call: ToolCall) -> None:
 
 
 def _bridge_after_ms(step: Step, reply: Reply, call: ToolCall) -> float:
-    """How long from now the wait for a tool may last without a filler. If earlier runs show that the wait will be long, the time
-    that the caller has waited already is subtracted."""
+    """Returns how long from now the wait for a tool may last without a filler. If earlier runs show that the wait will be long,
+    the time that the caller has waited already is subtracted."""
     after_ms = step.state.rules.limits.filler_after_ms
     run = speculative_call(step, call.name, call.arguments)
     left_ms = rule_of(step, call.name).typical_ms - (step.at_ms - run.started_ms if run is not None else 0.0)

@@ -1,4 +1,4 @@
-"""What the turn engine knows of tools: their rules, which calls are the same, which ran before their turn was committed, which
+"""The turn engine's knowledge of tools: their rules, which calls are the same, which ran before their turn was committed, which
 wait for a yes, and which the caller did not ask for. This file writes `State.tools`; `tool_runs` runs the tools of a reply.
 
 A tool without effect may run speculatively, because a speculative reply asks for it or because the call is predicted. Its result
@@ -46,7 +46,7 @@ def rule_of(step: Step, name: str) -> ToolRule:
 
 
 def left_effects(step: Step, reply: Reply) -> bool:
-    """Whether the reply asked for a tool that has an effect."""
+    """Returns whether the reply asked for a tool that has an effect."""
     return any(rule_of(step, run.call.name).effect != "none" for part in reply.rounds for run in part.tools)
 
 
@@ -74,7 +74,7 @@ def _plain(value: object) -> object:
 
 
 def same_call(one: ToolCall, other: ToolCall) -> bool:
-    """Whether both calls have the same tool and arguments."""
+    """Returns whether both calls have the same tool and arguments."""
     return one.name == other.name and normalised(one.arguments) == normalised(other.arguments)
 
 
@@ -104,12 +104,13 @@ def run_predicted(step: Step, name: str, arguments: str) -> None:
 
 
 def may_predict(step: Step) -> bool:
-    """Whether the turn's limit leaves room for another predicted call."""
+    """Returns whether the turn's limit leaves room for another predicted call."""
     return len(step.state.tools.speculative) + KEPT_FOR_REPLIES < step.state.rules.speculation.max_tool_calls
 
 
 def may_go_on(arguments: str, words: str) -> bool:
-    """Whether an argument ends with the number that was heard last, or with the first digits of it. More digits may follow."""
+    """Returns whether an argument ends with the number that was heard last, or with the first digits of it. More digits may
+    follow."""
     given = read_arguments(arguments)
     heard = bare_words(words)
     if given is None or not heard or not heard[-1].isdigit():
@@ -118,7 +119,7 @@ def may_go_on(arguments: str, words: str) -> bool:
 
 
 def _were_said(step: Step, arguments: str) -> bool:
-    """Whether the arguments' words were said in the utterance or shortly before it. The model made up any other words."""
+    """Returns whether the arguments' words were said in the utterance or shortly before it. The model made up any other words."""
     given = read_arguments(arguments)
     if given is None:
         return False
@@ -199,7 +200,7 @@ def confirmation_question(step: Step, call: ToolCall) -> str:
 
 
 def gist_heard(reply: Reply) -> bool:
-    """Whether the caller heard enough of the question, the reply's last round, to answer it."""
+    """Returns whether the caller heard enough of the question, the reply's last round, to answer it."""
     question = [clause for clause in reply.clauses if clause.round == len(reply.rounds) - 1]
     heard = sum(len(clause.heard.split()) for clause in question)
     return heard >= GIST_SHARE * sum(len(clause.text.split()) for clause in question) > 0
@@ -230,11 +231,11 @@ def judge_request(step: Step, said: str) -> None:
 
 
 def is_dismissal(step: Step, said: str) -> bool:
-    """Whether a turn that asks for nothing tells the agent to let the matter be. "Okay" and "wait" do not."""
+    """Returns whether a turn that asks for nothing tells the agent to let the matter be. "Okay" and "wait" do not."""
     words = bare_words(said)
     return any(has_phrase(words, language.dismissals) for language in step.possible_languages)
 
 
 def is_withheld(step: Step, call: ToolCall) -> bool:
-    """Whether the tool must not run because the caller's last turn asked for nothing."""
+    """Returns whether the tool must not run because the caller's last turn asked for nothing."""
     return step.state.tools.asked_nothing and rule_of(step, call.name).effect != "none"
