@@ -122,3 +122,26 @@ def test_every_file_that_the_architecture_page_names_is_there() -> None:
     named = set(re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.py)`", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")))
     assert len(named) > 20
     assert {name for name in named if not (ROOT / "voiceagent" / name).exists() and not (ROOT / name).exists()} == set()
+
+
+def test_the_readme_stays_short() -> None:
+    assert len(text_of("README.md").splitlines()) <= 150
+
+
+def test_every_file_that_the_glossary_names_is_there() -> None:
+    named = set(re.findall(r"`((?:\w+/)*\w+\.py)`", text_of("docs/glossary.md")))
+    assert len(named) > 30
+    assert {name for name in named if not (ROOT / "voiceagent" / name).exists() and not (ROOT / name).exists()} == set()
+
+
+def test_links_to_headings_lead_to_one() -> None:
+    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        for target, anchor in re.findall(r"\]\(([^)#:]*\.md)?#([^)]+)\)", page.read_text(encoding="utf-8")):
+            where = page.parent / target if target else page
+            assert anchor in anchors(where.read_text(encoding="utf-8")), f"{page.name}: {target}#{anchor}"
+
+
+def anchors(text: str) -> set[str]:
+    """The names that GitHub gives to a page's headings."""
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
