@@ -26,6 +26,8 @@ from voiceagent.stt.hypothesis import Hypothesis
 MakeService = Callable[..., Service]
 Said = Callable[[str], Awaitable[tuple[NDArray[np.int16], int]]]
 """Makes speech of a text: mono int16 and its rate."""
+Words = Callable[[NDArray[np.int16], int], Awaitable[str]]
+"""Reads speech back: mono int16 and its rate."""
 
 
 class SilentLeg:

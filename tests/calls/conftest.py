@@ -7,8 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from bench.vllm_server import serving
-from tests.conftest import said
-from tests.fakes import Said
 from tests.server_process import PROFILE, ServerProcess, running_server
 from voiceagent.engines import SERVER_VARIABLE
 
@@ -36,6 +34,3 @@ def language_model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     with running_server(tmp_path_factory.mktemp("server"), "--event-logs", "20") as running:
         yield running
-
-
-__all__ = ["Said", "said"]

@@ -13,13 +13,16 @@ import aiohttp
 import numpy as np
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
+from numpy.typing import NDArray
 
-from tests.server.conftest import MakeService, make_service, switchboard  # noqa: F401 - fixtures
+from tests.fakes import MakeService, Words
 from tests.telephone.logged_lines import Lines
 from tests.telephone.peers import PUBLIC_URL, SECRETS, environment
-from voiceagent.audio.resample import StreamResampler
+from voiceagent.audio.resample import StreamResampler, resample
+from voiceagent.engines import load_stt
 from voiceagent.media.leg import Leg
 from voiceagent.media.playout import Position
+from voiceagent.models.registry import profile
 from voiceagent.server.calls.calls import CallHandle, StartCall
 from voiceagent.server.http.app import READINESS, make_app
 from voiceagent.settings.telephone import TelephonySettings
@@ -110,7 +113,7 @@ class EchoServer:
 
 
 @pytest.fixture
-async def echo(make_service: MakeService) -> AsyncIterator[EchoServer]:  # noqa: F811
+async def echo(make_service: MakeService) -> AsyncIterator[EchoServer]:
     calls: list[EchoCall] = []
     servers: list[EchoServer] = []
 
@@ -144,3 +147,24 @@ def lines() -> Iterator[Lines]:
     yield handler
     logger.removeHandler(handler)
     logger.setLevel(level)
+
+
+@pytest.fixture
+async def session() -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession() as made:
+        yield made
+
+
+@pytest.fixture
+async def words() -> Words:
+    """Reads audio back with the bundled recogniser."""
+
+    async def read(pcm: NDArray[np.int16], rate_hz: int) -> str:
+        engine = load_stt(profile("embedded").stt)
+        try:
+            heard = (resample(pcm, rate_hz, 16_000) / np.float32(32768)).astype(np.float32)
+            return (await engine.transcribe(heard, final=True)).text
+        finally:
+            await engine.close()
+
+    return read

@@ -17,7 +17,7 @@ import numpy as np
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from tests.server.conftest import MakeService
+from tests.fakes import MakeService
 from tests.telephone.sip_parts import GATEWAY_SECRET, HOST, PASSWORD, free_port, janus, pbx
 from tests.telephone.tones import tone
 from voiceagent.audio.format import PLAYED_HZ

@@ -16,7 +16,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.server.conftest import MakeService
+from tests.fakes import MakeService
 from tests.server_process import complaints
 from tests.telephone.asterisk_peer import PASSWORD, AsteriskPeer, basic
 from tests.telephone.conftest import EchoCall, EchoServer

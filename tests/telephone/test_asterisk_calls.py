@@ -10,11 +10,11 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from tests.calls.conftest import Said, said  # noqa: F401 - a fixture
+from tests.fakes import Said, Words
 from tests.server_process import ServerProcess, running_server
 from tests.telephone.asterisk_peer import PASSWORD, AsteriskPeer
 from tests.telephone.peers import CALLED, CALLER
-from tests.telephone.test_telephone_calls import INTERRUPTION, LONG, WEATHER, Words, ended, words  # noqa: F401 - a fixture
+from tests.telephone.test_telephone_calls import INTERRUPTION, LONG, WEATHER, ended
 from voiceagent.audio.levels import dbfs
 from voiceagent.audio.resample import resample
 from voiceagent.conversation import actions as act
@@ -44,8 +44,8 @@ def extension(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProces
 @pytest.mark.parametrize(("name", "is_json"), [("ulaw", True), ("slin16", False)])
 async def test_a_request_is_spoken_through_asterisk_and_an_interruption_is_flushed(
     extension: ServerProcess,
-    said: Said,  # noqa: F811
-    words: Words,  # noqa: F811
+    said: Said,
+    words: Words,
     name: str,
     is_json: bool,
 ) -> None:

@@ -8,8 +8,8 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from tests.fakes import SilentLeg
 from tests.llm.faulty_server import FaultyServer, faulty_server
-from tests.server.conftest import SilentLeg
 from voiceagent.call import Call
 from voiceagent.call.scope import AgentParts
 from voiceagent.engines import Engines

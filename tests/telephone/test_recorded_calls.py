@@ -18,7 +18,7 @@ from tests.server_process import ServerProcess, running_server
 from tests.telephone.peers import Peer, after_path, ask, environment, follow_up
 from tests.telephone.sip_parts import until
 from tests.telephone.test_recording import played
-from tests.telephone.test_telephone_calls import AGENT, ended, session  # noqa: F401 - a fixture
+from tests.telephone.test_telephone_calls import AGENT, ended
 from tests.telephone.test_voicemail_calls import SECRET
 from voiceagent.audio.format import HEARD_HZ
 from voiceagent.conversation import actions as act
@@ -67,7 +67,7 @@ def first_loud_s(pcm: NDArray[np.int16], rate_hz: int, since_s: float = 0.0) -> 
 
 async def test_a_call_is_announced_recorded_on_one_clock_and_put_through(
     recorded: Recorded,
-    session: aiohttp.ClientSession,  # noqa: F811
+    session: aiohttp.ClientSession,
 ) -> None:
     loop = asyncio.get_running_loop()
     async with Peer(session, recorded.server.url, "twilio", patience_s=30.0) as peer:
@@ -98,7 +98,7 @@ async def test_a_call_is_announced_recorded_on_one_clock_and_put_through(
 
 async def test_a_caller_presses_a_key_and_the_recording_is_deleted_and_that_is_said(
     recorded: Recorded,
-    session: aiohttp.ClientSession,  # noqa: F811
+    session: aiohttp.ClientSession,
 ) -> None:
     async with Peer(session, recorded.server.url, "twilio", patience_s=30.0) as peer:
         await peer.wait(lambda: len(peer.heard) > 10)

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.fakes import MakeService
 from tests.programs import program
 from tests.sdp import ports_of
-from tests.server.conftest import MakeService, make_service, switchboard  # noqa: F401 - fixtures
 from tests.speech import said
 from tests.telephone.logged_lines import Lines
 from tests.telephone.sip_parts import HOST, RATE_HZ, phone
@@ -41,7 +41,7 @@ KEYS = "0123456789*#"
 
 
 @pytest.fixture
-async def world(tmp_path: Path, make_service: MakeService) -> AsyncIterator[SipWorld]:  # noqa: F811
+async def world(tmp_path: Path, make_service: MakeService) -> AsyncIterator[SipWorld]:
     async with sip_world(tmp_path, make_service, transfers={"sales": f"sip:bob@{HOST}"}, send_keys=True) as made:
         yield made
 
@@ -114,7 +114,7 @@ async def test_a_caller_who_gives_up_before_the_call_is_taken_leaves_nothing(wor
 
 async def test_calls_in_and_out_take_ports_of_the_range_and_nobody_else_gets_one(
     tmp_path: Path,
-    make_service: MakeService,  # noqa: F811
+    make_service: MakeService,
 ) -> None:
     ports = MediaPorts(range(43_000, 43_001), HOST)
     async with sip_world(tmp_path, make_service, ports=ports) as world, AsyncExitStack() as stack:
@@ -253,7 +253,7 @@ async def test_the_agent_finds_its_way_through_a_menu_by_keys_with_pauses(world:
 
 async def test_a_line_puts_a_caller_through_or_tells_the_language_model_why_not_and_the_call_goes_on(
     tmp_path: Path,
-    make_service: MakeService,  # noqa: F811
+    make_service: MakeService,
 ) -> None:
     transfers = {"sales": "sip:bob@pbx.test", "desk": "sip:busy@pbx.test"}
     async with (
@@ -318,7 +318,7 @@ async def test_a_call_that_does_not_come_about_is_told_in_one_line(
     assert not world.calls
 
 
-async def test_a_phone_that_nobody_takes_up_is_given_up(tmp_path: Path, make_service: MakeService) -> None:  # noqa: F811
+async def test_a_phone_that_nobody_takes_up_is_given_up(tmp_path: Path, make_service: MakeService) -> None:
     async with (
         sip_world(tmp_path, make_service, ring_timeout_s=1.0) as world,
         phone(tmp_path, "bob", world.pbx_port) as bob,
@@ -331,7 +331,7 @@ async def test_a_phone_that_nobody_takes_up_is_given_up(tmp_path: Path, make_ser
 
 async def test_a_wrong_password_is_one_line_that_names_its_variable(
     tmp_path: Path,
-    make_service: MakeService,  # noqa: F811
+    make_service: MakeService,
     lines: Lines,
 ) -> None:
     async with sip_world(tmp_path, make_service, password="wrong") as world:
@@ -343,7 +343,7 @@ async def test_a_wrong_password_is_one_line_that_names_its_variable(
 
 async def test_a_wrong_secret_of_the_gateway_is_one_line(
     tmp_path: Path,
-    make_service: MakeService,  # noqa: F811
+    make_service: MakeService,
     lines: Lines,
 ) -> None:
     async with sip_world(tmp_path, make_service, secret="wrong"):
@@ -353,7 +353,7 @@ async def test_a_wrong_secret_of_the_gateway_is_one_line(
 @pytest.mark.parametrize("level_dbov", [-60.0, None], ids=["on", "off"])
 async def test_a_phone_hears_comfort_noise_while_nobody_speaks_or_silence_where_it_is_off(
     tmp_path: Path,
-    make_service: MakeService,  # noqa: F811
+    make_service: MakeService,
     level_dbov: float | None,
 ) -> None:
     async with sip_world(tmp_path, make_service, comfort_noise_dbov=level_dbov) as world:

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.calls.conftest import Said, said  # noqa: F401 - a fixture
+from tests.fakes import Said, Words
 from tests.server_process import ServerProcess, running_server
 from tests.telephone.sip_parts import GATEWAY_SECRET, HOST, PASSWORD, RATE_HZ, Phone, free_port, janus, pbx, phone, until
-from tests.telephone.test_telephone_calls import INTERRUPTION, LONG, WEATHER, Words, ended, words  # noqa: F401 - a fixture
+from tests.telephone.test_telephone_calls import INTERRUPTION, LONG, WEATHER, ended
 from voiceagent.audio.levels import dbfs
 from voiceagent.audio.resample import resample
 from voiceagent.conversation import actions as act
@@ -91,15 +91,15 @@ async def quiet_after_speech(phone: Phone, since: int, quiet_s: float) -> NDArra
     return heard[max(0, loud[0] - 5) * FRAME : (loud[-1] + 6) * FRAME]
 
 
-async def spoken(said: Said, text: str) -> NDArray[np.int16]:  # noqa: F811
+async def spoken(said: Said, text: str) -> NDArray[np.int16]:
     pcm, rate_hz = await said(text)
     return resample(pcm, rate_hz, RATE_HZ)
 
 
 async def test_a_request_that_a_phone_speaks_is_answered_with_the_tools_result(
     exchange: Exchange,
-    said: Said,  # noqa: F811
-    words: Words,  # noqa: F811
+    said: Said,
+    words: Words,
     tmp_path: Path,
 ) -> None:
     async with phone(tmp_path, "alice", exchange.pbx_port) as alice:
@@ -121,7 +121,7 @@ async def test_a_request_that_a_phone_speaks_is_answered_with_the_tools_result(
 
 async def test_an_interruption_by_a_phone_stops_the_reply_in_its_recording(
     exchange: Exchange,
-    said: Said,  # noqa: F811
+    said: Said,
     tmp_path: Path,
 ) -> None:
     async with phone(tmp_path, "alice", exchange.pbx_port) as alice:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.server.conftest import MakeService, make_service, switchboard  # noqa: F401 - fixtures
+from tests.fakes import MakeService
 from tests.telephone.logged_lines import Lines
 from tests.telephone.sip_parts import phone
 from tests.telephone.sip_world import SipWorld, sip_world
@@ -19,7 +19,7 @@ from voiceagent.telephone.sip import sip_leg as gateway_leg
 
 
 @pytest.fixture
-async def world(tmp_path: Path, make_service: MakeService, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SipWorld]:  # noqa: F811
+async def world(tmp_path: Path, make_service: MakeService, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SipWorld]:
     monkeypatch.setattr(gateway_leg, "SILENCE_TIMEOUT_S", 1.5)
     monkeypatch.setattr(janus_client, "KEEPALIVE_S", 0.3)
     monkeypatch.setattr(janus_client, "ANSWER_TIMEOUT_S", 1.0)

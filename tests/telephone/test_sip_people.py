@@ -11,7 +11,7 @@ import aiohttp
 import numpy as np
 import pytest
 
-from tests.calls.conftest import Said, said  # noqa: F401 - a fixture
+from tests.fakes import Said
 from tests.server_process import running_server
 from tests.telephone.sip_parts import GATEWAY_SECRET, HOST, PASSWORD, RATE_HZ, free_port, janus, pbx, phone, until
 from tests.telephone.test_sip_calls import AGENT, Exchange, loud_frames, quiet_after_speech, spoken
@@ -71,7 +71,7 @@ async def test_a_caller_presses_the_key_for_a_person_hears_of_a_busy_line_and_go
 
 async def test_a_machine_that_takes_a_call_over_sip_is_left_its_message_after_the_beep(
     exchange: Exchange,
-    said: Said,  # noqa: F811
+    said: Said,
     tmp_path: Path,
 ) -> None:
     at_s = np.arange(RATE_HZ // 2) / RATE_HZ

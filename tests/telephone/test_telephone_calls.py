@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -15,15 +15,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.calls.conftest import Said, said  # noqa: F401 - a fixture
+from tests.fakes import Said, Words
 from tests.server_process import ServerProcess, running_server
 from tests.telephone.peers import CALLED, CALLER, PUBLIC_URL, SECRETS, Peer, environment
 from voiceagent.audio.levels import dbfs
 from voiceagent.audio.resample import resample
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
-from voiceagent.engines import load_stt
-from voiceagent.models.registry import profile
 from voiceagent.resources import demo_agent_file
 from voiceagent.store.event_log import event_logs_dir, read_log
 
@@ -57,31 +55,7 @@ def a_line(folder: Path, more: str = "") -> Iterator[ServerProcess]:
         yield running
 
 
-@pytest.fixture
-async def session() -> object:
-    async with aiohttp.ClientSession() as made:
-        yield made
-
-
-Words = Callable[[NDArray[np.int16], int], Awaitable[str]]
-
-
-@pytest.fixture
-async def words() -> Words:
-    """Reads audio back with the bundled recogniser."""
-
-    async def read(pcm: NDArray[np.int16], rate_hz: int) -> str:
-        engine = load_stt(profile("embedded").stt)
-        try:
-            heard = (resample(pcm, rate_hz, 16_000) / np.float32(32768)).astype(np.float32)
-            return (await engine.transcribe(heard, final=True)).text
-        finally:
-            await engine.close()
-
-    return read
-
-
-async def spoken(said: Said, text: str, peer: Peer) -> NDArray[np.int16]:  # noqa: F811
+async def spoken(said: Said, text: str, peer: Peer) -> NDArray[np.int16]:
     pcm, rate_hz = await said(text)
     return resample(pcm, rate_hz, peer.rate_hz)
 
@@ -105,7 +79,7 @@ async def ended(server: ServerProcess, calls: int) -> list[tuple[ev.Event, tuple
 async def test_a_request_is_spoken_over_the_telephone_and_answered_with_the_tools_result(
     line: ServerProcess,
     session: aiohttp.ClientSession,
-    said: Said,  # noqa: F811
+    said: Said,
     words: Words,
     vendor: str,
 ) -> None:
@@ -145,7 +119,7 @@ async def test_the_agent_is_as_loud_on_telephones_as_the_operator_set_it(
 async def test_an_interruption_clears_what_the_vendor_keeps_and_history_keeps_what_marks_acknowledged(
     line: ServerProcess,
     session: aiohttp.ClientSession,
-    said: Said,  # noqa: F811
+    said: Said,
 ) -> None:
     async with Peer(session, line.url, "twilio", patience_s=30.0) as peer:
         await peer.wait(lambda: peer.is_quiet(0.6))
@@ -188,7 +162,7 @@ async def test_an_interruption_clears_what_the_vendor_keeps_and_history_keeps_wh
 async def test_a_key_stops_the_agents_voice_and_the_number_is_answered_as_the_callers_words(
     line: ServerProcess,
     session: aiohttp.ClientSession,
-    said: Said,  # noqa: F811
+    said: Said,
 ) -> None:
     async with Peer(session, line.url, "twilio", patience_s=30.0) as peer:
         await peer.wait(lambda: peer.is_quiet(0.6))

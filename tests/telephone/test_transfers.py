@@ -16,7 +16,7 @@ import msgspec
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
 
-from tests.server.conftest import MakeService, make_service, switchboard  # noqa: F401 - fixtures
+from tests.fakes import MakeService
 from tests.telephone.conftest import EchoCall, EchoServer
 from tests.telephone.peers import CALLER, PUBLIC_URL, SECRETS, Peer, after_path, ask, environment, follow_up, stream_path, webhook
 from voiceagent.conversation import actions as act
@@ -51,7 +51,7 @@ OUTCOMES = {
 
 
 @pytest.fixture
-async def transferring(make_service: MakeService) -> AsyncIterator[EchoServer]:  # noqa: F811
+async def transferring(make_service: MakeService) -> AsyncIterator[EchoServer]:
     """Takes calls of all vendors, whose calls may be transferred."""
     calls: list[EchoCall] = []
     servers: list[EchoServer] = []

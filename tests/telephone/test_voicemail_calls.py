@@ -15,11 +15,11 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from tests.calls.conftest import Said, said  # noqa: F401 - a fixture
+from tests.fakes import Said
 from tests.server_process import ServerProcess, running_server
 from tests.telephone.line_tones import RATE_HZ, line
 from tests.telephone.peers import CALLED, CALLER, Peer, environment
-from tests.telephone.test_telephone_calls import AGENT, WEATHER, ended, session, spoken  # noqa: F401 - a fixture
+from tests.telephone.test_telephone_calls import AGENT, WEATHER, ended, spoken
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.resources import demo_agent_file
@@ -54,8 +54,8 @@ def beep(peer: Peer) -> np.ndarray:
 
 async def test_a_machine_is_left_its_message_after_the_beep_and_then_hung_up_on(
     serve: Serve,
-    session: aiohttp.ClientSession,  # noqa: F811
-    said: Said,  # noqa: F811
+    session: aiohttp.ClientSession,
+    said: Said,
 ) -> None:
     with serve(f'{{action: leave_message, message: "{MESSAGE}"}}') as server:
         async with Peer(session, server.url, "twilio", direction="outbound-api", patience_s=40.0) as peer:
@@ -81,8 +81,8 @@ async def test_a_machine_is_left_its_message_after_the_beep_and_then_hung_up_on(
 
 async def test_who_puts_us_through_has_no_message_spoken_over_them_or_into_the_ringing(
     serve: Serve,
-    session: aiohttp.ClientSession,  # noqa: F811
-    said: Said,  # noqa: F811
+    session: aiohttp.ClientSession,
+    said: Said,
 ) -> None:
     with serve(f'{{action: leave_message, message: "{MESSAGE}"}}') as server:
         async with Peer(session, server.url, "twilio", direction="outbound-api", patience_s=40.0) as peer:
@@ -100,8 +100,8 @@ async def test_who_puts_us_through_has_no_message_spoken_over_them_or_into_the_r
 
 async def test_a_machine_is_hung_up_on_and_nobody_who_calls_us_is_taken_for_one(
     serve: Serve,
-    session: aiohttp.ClientSession,  # noqa: F811
-    said: Said,  # noqa: F811
+    session: aiohttp.ClientSession,
+    said: Said,
 ) -> None:
     with serve("{action: hang_up}") as server:
         async with Peer(session, server.url, "twilio", direction="outbound-api", patience_s=40.0) as peer:
@@ -122,8 +122,8 @@ async def test_a_machine_is_hung_up_on_and_nobody_who_calls_us_is_taken_for_one(
 
 async def test_a_person_whom_we_called_is_answered_and_the_result_is_told(
     serve: Serve,
-    session: aiohttp.ClientSession,  # noqa: F811
-    said: Said,  # noqa: F811
+    session: aiohttp.ClientSession,
+    said: Said,
 ) -> None:
     told: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
 

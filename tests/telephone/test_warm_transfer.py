@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.server.conftest import MakeService, make_service, switchboard  # noqa: F401 - fixtures
+from tests.fakes import MakeService
 from tests.telephone.sip_parts import Phone, phone, until
 from tests.telephone.sip_world import GONE_HZ, LAST_WORDS_HZ, SUMMARY_HZ, SipTestCall, SipWorld, sip_world
 from tests.telephone.tones import is_loud, level_at, tone
@@ -38,7 +38,7 @@ def targets(world: SipWorld) -> dict[str, TransferTarget]:
 
 
 @pytest.fixture
-async def world(tmp_path: Path, make_service: MakeService) -> AsyncIterator[SipWorld]:  # noqa: F811
+async def world(tmp_path: Path, make_service: MakeService) -> AsyncIterator[SipWorld]:
     async with sip_world(tmp_path, make_service, transfers=targets) as made:
         made.echoes = False
         yield made
@@ -86,7 +86,7 @@ async def test_a_colleague_is_told_first_then_both_are_joined_until_one_hangs_up
 @pytest.mark.parametrize("comfort_noise_dbov", [None, -50.0])
 async def test_who_waits_hears_a_tone_and_is_not_heard_and_a_colleague_who_hangs_up_ends_both(
     tmp_path: Path,
-    make_service: MakeService,  # noqa: F811
+    make_service: MakeService,
     comfort_noise_dbov: float | None,
 ) -> None:
     async with (
@@ -326,7 +326,7 @@ async def test_a_killed_gateway_ends_a_transfer_and_both_telephones_that_are_joi
         bob.kill()
 
 
-async def test_a_transfer_without_a_free_line_is_told(tmp_path: Path, make_service: MakeService) -> None:  # noqa: F811
+async def test_a_transfer_without_a_free_line_is_told(tmp_path: Path, make_service: MakeService) -> None:
     async with (
         sip_world(tmp_path, make_service, transfers=targets, calls=2) as world,
         phone(tmp_path, "alice", world.pbx_port) as alice,

@@ -13,11 +13,11 @@ import numpy as np
 from aiohttp import web
 from numpy.typing import NDArray
 
-from tests.calls.conftest import Said, said  # noqa: F401 - a fixture
+from tests.fakes import Said, Words
 from tests.llm.faulty_server import chunk
 from tests.telephone.sip_parts import RATE_HZ, phone
 from tests.telephone.test_sip_calls import FRAME, an_exchange, loud_frames, quiet_after_speech, spoken
-from tests.telephone.test_telephone_calls import Words, ended, words  # noqa: F401 - a fixture
+from tests.telephone.test_telephone_calls import ended
 from voiceagent.conversation import actions as act
 from voiceagent.turn_taking.languages.en import ENGLISH
 
@@ -93,8 +93,8 @@ def sentences(heard: NDArray[np.int16]) -> list[NDArray[np.int16]]:
 
 
 async def test_a_caller_is_told_that_nobody_is_there_then_is_summed_up_to_who_is_and_joined(
-    said: Said,  # noqa: F811
-    words: Words,  # noqa: F811
+    said: Said,
+    words: Words,
     tmp_path: Path,
 ) -> None:
     async with (
