@@ -20,9 +20,9 @@ OWNERS = {
     "replies": "reply_lifecycle",
     "speculation": "reply_lifecycle",
     "tools": "tools",
-    "late": "late_results",
+    "late": "tools",
     "silence": "silence",
-    "timers": "step",
+    "timers": "state",
     "rules": "caller_turn",
     "spoken": "caller_turn",
 }

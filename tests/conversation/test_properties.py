@@ -12,9 +12,9 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
 from voiceagent.conversation.history import Chunk, Message
-from voiceagent.conversation.late_results import LATE
 from voiceagent.conversation.rules import Limits, MemoryRules, Phrases, Rules, ToolRule
 from voiceagent.conversation.state import Phase
+from voiceagent.conversation.tools import LATE
 from voiceagent.turn_taking.languages.en import ENGLISH
 from voiceagent.turn_taking.manners import MANNERS
 from voiceagent.turn_taking.pause import Prosody

@@ -17,8 +17,7 @@ from voiceagent.conversation import events as ev
 from voiceagent.conversation.generation import begin_reply
 from voiceagent.conversation.reply_lifecycle import FINAL, cancel_reply, go_idle, plan_next, revise
 from voiceagent.conversation.speculation import next_prompt, prefill, settle_speculation, speculate
-from voiceagent.conversation.state import NextReply, Pause, Phase
-from voiceagent.conversation.step import Step
+from voiceagent.conversation.state import NextReply, Pause, Phase, Step
 from voiceagent.conversation.tools import run_predicted
 from voiceagent.turn_taking.endpointing import EndpointingDelays
 from voiceagent.turn_taking.expected_value import ExpectedValue, expected_value
@@ -254,7 +253,7 @@ def _note_language(step: Step, heard: str, words: str) -> None:
         step.do(act.LanguageChanged(step.state.spoken.code))
 
 
-# --- how long a pause may last ---------------------------------------------------------------------------------------
+# --- how long a pause may last ----------------------------------------------------------------------------------------
 
 
 def delays_of(step: Step, pause: Pause, words: str) -> EndpointingDelays:
@@ -312,7 +311,7 @@ def set_delays(step: Step, delays: EndpointingDelays) -> None:
     step.do(act.SetEndpointing(step.state.utterance.utterance_id, delays.eager_ms, delays.endpoint_ms))
 
 
-# --- turns without words ---------------------------------------------------------------------------------------------
+# --- turns without words ----------------------------------------------------------------------------------------------
 
 
 def reply_to_no_words(step: Step, pause: Pause | None, *, failed: bool) -> NextReply:
@@ -352,7 +351,7 @@ def _answer_to_no_words(step: Step, times: int, *, somebody_is_there: bool, fail
     return "nothing", ""
 
 
-# --- speech over the agent's --------------------------------------------------------------------------------------------
+# --- speech over the agent's ------------------------------------------------------------------------------------------
 
 
 def _verdict(step: Step, words: str, voiced_ms: float, *, silent: bool) -> Verdict:
@@ -400,7 +399,7 @@ def final_is_late(step: Step) -> None:
         _commit(step, utterance_id, latest.partial if utterance_id == latest.utterance_id else "", failed=True)
 
 
-# --- what the client types and asks for ---------------------------------------------------------------------------------
+# --- what the client types and asks for -------------------------------------------------------------------------------
 
 
 def text_received(step: Step, event: ev.TextReceived) -> None:

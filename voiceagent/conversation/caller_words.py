@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from voiceagent.conversation import silence
 from voiceagent.conversation.events import FinalTranscript, Refusal
 from voiceagent.conversation.history import Chunk, Message
-from voiceagent.conversation.state import Pause, Utterance
-from voiceagent.conversation.step import Step
+from voiceagent.conversation.state import Pause, Step, Utterance
 from voiceagent.turn_taking.habit import Habit
 
 COUNTED_MS = 200.0
@@ -21,7 +20,7 @@ CUT_OFF_MS = 1500.0
 """A caller who speaks again so soon after what was taken for the end of the turn, and is listened to, had not finished."""
 
 
-# --- the open utterance -------------------------------------------------------------------------------------------------
+# --- the open utterance -----------------------------------------------------------------------------------------------
 
 
 def open_utterance(step: Step, utterance_id: int, onset_ms: float) -> None:
@@ -73,7 +72,7 @@ def note_judgement(step: Step, pause: Pause, judge: str, chance: float | None) -
     step.change("utterance", pause=replace(pause, answers={**pause.answers, judge: chance}))
 
 
-# --- the words to be answered -------------------------------------------------------------------------------------------
+# --- the words to be answered -----------------------------------------------------------------------------------------
 
 
 def await_final(step: Step, utterance_id: int) -> None:
@@ -159,7 +158,7 @@ def take_in(step: Step, chunks: Iterable[Chunk]) -> bool:
     return True
 
 
-# --- the habit of pausing -----------------------------------------------------------------------------------------------
+# --- the habit of pausing ---------------------------------------------------------------------------------------------
 
 
 def count_resumed_pause(step: Step, resumed_ms: float) -> None:

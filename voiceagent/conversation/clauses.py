@@ -98,7 +98,7 @@ def _comma_or_word_end(text: str) -> int:
     return commas[-1] if commas else limit
 
 
-# --- whether a full stop ends a sentence: a plain end is known at once, one that may go on with the next word ----------------
+# --- whether a full stop ends a sentence: a plain end is known at once, one that may go on with the next word ---------
 
 
 def sentence_ends(text: str, following: str, abbreviations: Abbreviations) -> bool | None:

@@ -20,8 +20,7 @@ from voiceagent.conversation.reply_lifecycle import (
     end_call,
     set_voice,
 )
-from voiceagent.conversation.state import NextReply, Phase
-from voiceagent.conversation.step import Step
+from voiceagent.conversation.state import NextReply, Phase, Step
 from voiceagent.turn_taking.agreement import agrees
 from voiceagent.turn_taking.manners import Overheard
 from voiceagent.turn_taking.overlap import Overlap, leaning
@@ -146,7 +145,7 @@ def overlap_of(step: Step, words: str, voiced_ms: float, *, silent: bool = False
     return Overlap(words, voiced_ms, silent, heard, unheard, step.state.utterance.words_chance)
 
 
-# --- the agent takes the floor ------------------------------------------------------------------------------------------
+# --- the agent takes the floor ----------------------------------------------------------------------------------------
 
 
 def say_announcement(step: Step, event: ev.Announce) -> None:

@@ -7,7 +7,6 @@ from msgspec.structs import replace
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import caller_words
 from voiceagent.conversation import events as ev
-from voiceagent.conversation.late_results import reply_that_tells
 from voiceagent.conversation.memory import compact, read_ahead
 from voiceagent.conversation.reply import Reply
 from voiceagent.conversation.reply_lifecycle import (
@@ -33,10 +32,9 @@ from voiceagent.conversation.reply_lifecycle import (
     speak_clauses,
 )
 from voiceagent.conversation.silence import SILENCE
-from voiceagent.conversation.state import NextReply, Phase
-from voiceagent.conversation.step import Step
+from voiceagent.conversation.state import NextReply, Phase, Step
 from voiceagent.conversation.tool_runs import next_round, start_tool
-from voiceagent.conversation.tools import confirmation_over
+from voiceagent.conversation.tools import confirmation_over, reply_that_tells
 from voiceagent.turn_taking.agreement import agrees
 
 

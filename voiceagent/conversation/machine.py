@@ -41,7 +41,6 @@ from voiceagent.conversation import (
 )
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.generation import begin_reply
-from voiceagent.conversation.late_results import results_are_due
 from voiceagent.conversation.reply_lifecycle import (
     BRIDGE,
     CALL_LIMIT,
@@ -58,8 +57,8 @@ from voiceagent.conversation.reply_lifecycle import (
 )
 from voiceagent.conversation.rules import Rules
 from voiceagent.conversation.silence import SILENCE, words_heard
-from voiceagent.conversation.state import LIVE, NextReply, Phase, State
-from voiceagent.conversation.step import Step
+from voiceagent.conversation.state import LIVE, NextReply, Phase, State, Step
+from voiceagent.conversation.tools import results_are_due
 from voiceagent.turn_taking.spoken_language import AUTO, SpokenLanguage
 
 
@@ -217,7 +216,7 @@ TABLE: Mapping[type[ev.Event], Row] = dict(
 )  # fmt: skip
 
 
-# --- replaying a recorded call ------------------------------------------------------------------------------------------
+# --- replaying a recorded call ----------------------------------------------------------------------------------------
 
 
 class Replayed(Struct, frozen=True):

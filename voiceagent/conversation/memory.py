@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Message, estimated_tokens, turn_border
-from voiceagent.conversation.step import Step
+from voiceagent.conversation.state import Step
 
 
 def known_history(step: Step) -> tuple[Message, ...]:

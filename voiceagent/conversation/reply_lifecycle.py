@@ -11,18 +11,20 @@ from voiceagent.conversation import actions as act
 from voiceagent.conversation import caller_words, silence
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Chunk
-from voiceagent.conversation.late_results import drop_lookups, keep_untold, let_results_be, let_tools_run_on
 from voiceagent.conversation.memory import known_history, make_room, remember, remember_turn, take_back
 from voiceagent.conversation.reply import Reply
-from voiceagent.conversation.state import NextReply, Phase
-from voiceagent.conversation.step import Step
+from voiceagent.conversation.state import NextReply, Phase, Step
 from voiceagent.conversation.tools import (
     confirmation_over,
+    drop_lookups,
     end_speculative_calls,
     gist_heard,
     is_dismissal,
     judge_request,
+    keep_untold,
     left_effects,
+    let_results_be,
+    let_tools_run_on,
 )
 
 CALL_LIMIT, FINAL, REPLY, OVERLAP, FILLER = "call_limit", "final", "reply", "overlap", "filler"

@@ -6,8 +6,7 @@ for longer where there is a judge by ear. This file writes `State.silence`."""
 
 from __future__ import annotations
 
-from voiceagent.conversation.state import Silence
-from voiceagent.conversation.step import Step
+from voiceagent.conversation.state import Silence, Step
 
 SILENCE = "silence"
 """The timer."""

@@ -19,8 +19,7 @@ from voiceagent.conversation.reply_lifecycle import (
     remember_words,
     revise,
 )
-from voiceagent.conversation.state import Phase
-from voiceagent.conversation.step import Step
+from voiceagent.conversation.state import Phase, Step
 from voiceagent.conversation.tool_runs import next_round, run_tool
 from voiceagent.conversation.tools import may_predict
 

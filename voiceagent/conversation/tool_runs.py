@@ -9,12 +9,6 @@ from msgspec.structs import replace
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import ToolCall
-from voiceagent.conversation.late_results import (
-    drop_lookups,
-    late_speculative_call_ended,
-    late_tool_ended,
-    owe_after_failure,
-)
 from voiceagent.conversation.reply import Reply, Round, ToolRun
 from voiceagent.conversation.reply_lifecycle import (
     BRIDGE,
@@ -30,12 +24,16 @@ from voiceagent.conversation.reply_lifecycle import (
     revise,
     speak_clauses,
 )
-from voiceagent.conversation.step import Step
+from voiceagent.conversation.state import Step
 from voiceagent.conversation.tools import (
     ask_to_confirm,
     confirmation_question,
+    drop_lookups,
     is_withheld,
+    late_speculative_call_ended,
+    late_tool_ended,
     next_filler,
+    owe_after_failure,
     rule_of,
     run_speculatively,
     same_call,
@@ -194,7 +192,7 @@ def _ask(step: Step, reply: Reply, call: ToolCall) -> None:
     add_text(step, replace(reply, rounds=(*reply.rounds, Round())), question, final=True)
 
 
-# --- bridging a wait ----------------------------------------------------------------------------------------------------
+# --- bridging a wait --------------------------------------------------------------------------------------------------
 
 
 def filler_is_due(step: Step) -> None:
