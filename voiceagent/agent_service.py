@@ -50,15 +50,7 @@ from voiceagent.store.event_log import EventLog, Origin, event_logs_dir
 from voiceagent.store.turns import TurnStore, turns_file
 from voiceagent.telephone.application import TelephonePart
 from voiceagent.telephone.features.call_results import CallResults
-from voiceagent.telephone.features.parts import (
-    hand_over_by,
-    on_telephone,
-    phone_tools,
-    putting_through_of,
-    recording_of,
-    result_of,
-    screening_of,
-)
+from voiceagent.telephone.features.phone_call import PhoneServices
 from voiceagent.telephone.features.recording_folder import Recordings
 from voiceagent.telephone.sip.line import SipService
 from voiceagent.telephone.sip.trunk import Trunk
@@ -176,7 +168,7 @@ class AgentService:
             pressure = admission.pressure
             parts = AgentParts(self.agent, engines, guards, speech, self.budgets, sources, lambda: pressure.level)
             async with metrics.health.watched(probes, partial(check, engines.llm)):
-                yield self._start_call(parts, tools, metrics, store, results, recordings)
+                yield self._start_call(parts, tools, metrics, store, PhoneServices(results, recordings))
         finally:
             metrics.llm = metrics.stt = None
             metrics.judges = ()
@@ -224,18 +216,15 @@ class AgentService:
         tools: ToolSet,
         metrics: Metrics,
         store: TurnStore,
-        results: CallResults,
-        recordings: Recordings,
+        phone: PhoneServices,
     ) -> StartCall:
         def start_call(leg: Leg, call_id: str, session: dict[str, object]) -> Call:
-            agent = on_telephone(with_instructions(self.agent, session), leg)
+            made = phone.call(with_instructions(self.agent, session), leg, parts)
+            agent = made.agent
             asked = noise_reduction_asked(session)
             if session.get("instructions") and (line := cramped(agent, tools, parts.engines.llm.limits)):
                 log.warning("call %s: %s", call_id, line)
-            putting_through = putting_through_of(agent, leg)
-            recording = recording_of(recordings, agent, leg)
-            legs = () if no_tools(parts.engines.llm) else phone_tools(agent, leg, putting_through, recording)
-            call_tools = _call_tools(tools, session, legs)
+            call_tools = _call_tools(tools, session, () if no_tools(parts.engines.llm) else made.tools)
             observers: list[CallObserver] = [Measured(metrics, store), TurnLog()]
             if self.event_logs:
                 folder = event_logs_dir(data_dir())
@@ -243,15 +232,7 @@ class AgentService:
                 origin = Origin(agent.name, leg.kind, time.time())
                 kept = EventLog(folder, call_id, rules, keep=self.event_logs, losses=metrics.losses, origin=origin)
                 observers.append(Logged(kept))
-            observers += result_of(results, call_id, leg, recording)
-            own = replace(parts, agent=agent)
-            screening = screening_of(agent, leg, recording)
-            watching = [one for one in (putting_through, recording, screening) if one is not None]
-            call = Call(call_id, screening or recording or leg, own, call_tools, [*observers, *watching], asked)
-            for one in watching:
-                one.watch(call)
-            hand_over_by(call, own, leg)
-            return call
+            return Call(call_id, made.leg, replace(parts, agent=agent), call_tools, observers, asked, made.features)
 
         return start_call
 

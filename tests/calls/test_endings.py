@@ -43,7 +43,7 @@ async def test_a_lost_network_frees_the_call(server: ServerProcess) -> None:
     caller = Caller(server.url, relay=relay)
     async with caller, Dialogue(caller) as dialogue:
         await dialogue.wait_greeting()
-        relay.close()
+        await relay.close()
         await freed(server)
 
 

@@ -41,7 +41,7 @@ async def relayed(impairment: Impairment) -> AsyncIterator[tuple[ImpairedRelay, 
         try:
             yield relay, caller, server
         finally:
-            relay.close()
+            await relay.close()
 
 
 def port_of(sdp: str) -> int:
@@ -103,7 +103,7 @@ async def test_the_relay_stands_in_the_answer_in_place_of_the_server_and_in_no_o
         assert answer.count(f" {port_of(answer)} typ host") == 2, "each media section names the relay"
         assert "candidate" not in relay.rewrite_offer(ANSWER.format(port=4567))
     finally:
-        relay.close()
+        await relay.close()
 
 
 async def test_an_answer_without_an_address_is_one_clear_line() -> None:
@@ -115,7 +115,7 @@ async def test_flows_are_bounded() -> None:
     async with relayed(Impairment()) as (relay, _, _):
         for port in range(20_000, 20_000 + 3 * MAX_FLOWS):
             relay.from_caller(b"first", ("127.0.0.1", port))
-        await asyncio.gather(*relay._opening)
+        await relay._opening.finished()
         assert 1 < len(relay._flows) <= MAX_FLOWS
 
 

@@ -197,7 +197,7 @@ async def test_the_leg_is_lost_when_nothing_comes_any_more(media_server: MediaSe
     async with asyncio.timeout(20), Caller(media_server.url, relay=relay) as caller:
         caller.say(tone(0.2))
         await caller.wait_said()
-        relay.close()
+        await relay.close()
         await media_server.finish()
         assert media_server.legs[0].end_reason == "lost"
 

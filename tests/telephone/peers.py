@@ -115,7 +115,7 @@ def webhook(vendor: str, query: str = "", direction: str = "inbound", call_id: s
     return _form(vendor, path, fields)
 
 
-def follow_up(vendor: str, path: str, **outcome: str) -> Request:
+def after_stream(vendor: str, path: str, **outcome: str) -> Request:
     """The signed request that asks what follows a stream, or tells how dialling went."""
     if vendor == "jambonz":
         body = json.dumps({"call_sid": "c-jambonz", **outcome}).encode()

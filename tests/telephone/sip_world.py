@@ -28,11 +28,11 @@ from voiceagent.media.webrtc.ports import ANY_PORT, MediaPorts
 from voiceagent.server.calls.calls import CallHandle, StartCall
 from voiceagent.server.http.app import READINESS, make_app
 from voiceagent.settings.sip import SipSettings
-from voiceagent.telephone.handover import TRANSFERRED
 from voiceagent.telephone.sip.dialling import LINE
 from voiceagent.telephone.sip.line import SipLine, SipService
-from voiceagent.telephone.sip.sip_leg import GatewayLeg
+from voiceagent.telephone.sip.sip_leg import SipLeg
 from voiceagent.telephone.sip.trunk import Trunk
+from voiceagent.telephone.transfer.interface import TRANSFERRED
 
 LAST_REPLY = 9
 
@@ -40,8 +40,8 @@ LAST_REPLY = 9
 class SipTestCall:
     """Says back what it hears, as reply 1, where it `echoes`; `typed` is what its leg's client said."""
 
-    def __init__(self, leg: Leg, session: dict[str, Any], echoes: bool, changed: Callable[[], None]) -> None:
-        assert isinstance(leg, GatewayLeg)
+    def __init__(self, leg: Leg, session: dict[str, Any], echoes: bool, changed: Callable[[], None], summary_s: float) -> None:
+        assert isinstance(leg, SipLeg)
         self.leg = leg
         self.session = session
         self.echoes = echoes
@@ -53,6 +53,7 @@ class SipTestCall:
         self.ended = ""
         self.transfers: list[str] = []
         """How they went: nothing, or why they failed."""
+        self.briefing = ToneBriefing(self, summary_s)
         self._transferring: set[asyncio.Task[None]] = set()
         self._changed = changed
         self._end: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -98,9 +99,12 @@ class SipTestCall:
         task.add_done_callback(self._transferring.discard)
 
     async def _transfer(self, to: str) -> None:
-        assert self.leg.put_through is not None
-        self.transfers.append(await self.leg.put_through(to))
+        self.transfers.append(await self.transfer_to(to))
         self._changed()
+
+    async def transfer_to(self, name: str) -> str:
+        """How that went: nothing, or why it failed."""
+        return await self.leg.transfer(name, self.briefing)
 
     def last_words(self) -> None:
         self.say(tone(0.6, LAST_WORDS_HZ, PLAYED_HZ), LAST_REPLY)
@@ -114,8 +118,8 @@ SUMMARY_HZ, LAST_WORDS_HZ, GONE_HZ = 1300, 1700, 2100
 """What a colleague is told, what both hear before the agent leaves, and that the caller has hung up."""
 
 
-class ToneHandover:
-    """Hands over in tones."""
+class ToneBriefing:
+    """Briefs in tones."""
 
     def __init__(self, call: SipTestCall, summary_s: float) -> None:
         self._call = call
@@ -124,14 +128,14 @@ class ToneHandover:
     async def summary(self) -> str:
         return "a tone"
 
-    async def tell(self, playout: Playout, summary: str, key: str) -> None:
+    async def brief(self, playout: Playout, summary: str, key: str) -> None:
         assert summary == "a tone"
         playout.push(0, 0, tone(self._summary_s, SUMMARY_HZ, PLAYED_HZ), complete=True)
 
-    async def tell_gone(self, playout: Playout) -> None:
+    async def say_caller_left(self, playout: Playout) -> None:
         playout.push(1, 0, tone(0.6, GONE_HZ, PLAYED_HZ), complete=True)
 
-    def leave(self) -> None:
+    def say_connected(self) -> None:
         self._call.last_words()
 
 
@@ -185,8 +189,7 @@ class SipWorld:
         return SipSettings(**{**ours, **changes})
 
     def start_call(self, leg: Leg, call_id: str, session: dict[str, Any]) -> CallHandle:
-        self.calls.append(SipTestCall(leg, session, self.echoes, self.changed))
-        self.calls[-1].leg.handover = ToneHandover(self.calls[-1], self.summary_s)
+        self.calls.append(SipTestCall(leg, session, self.echoes, self.changed, self.summary_s))
         self.changed()
         return self.calls[-1]
 

@@ -22,8 +22,8 @@ from voiceagent.llm.servers.openai_session import OpenAiOptions
 from voiceagent.media.playout import Playout
 from voiceagent.resources import default_budgets_file
 from voiceagent.settings.agent import AgentConfig
-from voiceagent.telephone.features import briefing as handover
-from voiceagent.telephone.features.briefing import MAX_SUMMARY_CHARACTERS, AgentHandover, shortened
+from voiceagent.telephone.transfer import briefing as briefing_module
+from voiceagent.telephone.transfer.briefing import MAX_SUMMARY_CHARACTERS, AgentBriefing, shortened
 from voiceagent.text_normalization.settings import SpeechSettings
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
@@ -49,46 +49,46 @@ class NotingVoice:
             raise EngineError("on purpose")
 
 
-def handover_at(server: FaultyServer, voice: NotingVoice, agent: AgentConfig, *, phrases: tuple[str, ...] = ()) -> AgentHandover:
+def briefing_at(server: FaultyServer, voice: NotingVoice, agent: AgentConfig, *, phrases: tuple[str, ...] = ()) -> AgentBriefing:
     llm, mouth = OpenAiEngine(OpenAiOptions(base_url=server.url)), cast(Any, voice)
     guards = load_guards(GuardSettings(output=OutputRules(phrases=phrases)))
     speech = AgentSpeech(SpeechSettings(), {}, ".", mouth, agent.language)
     parts = AgentParts(agent, Engines(mouth, llm, mouth), guards, speech, load_budgets(default_budgets_file()))
-    return AgentHandover(Call("rtc_1", SilentLeg(), parts, CallTools(ToolSet())), parts)
+    return AgentBriefing(Call("rtc_1", SilentLeg(), parts, CallTools(ToolSet())), parts)
 
 
 @pytest.mark.parametrize(
     ("fault", "language", "phrases", "told"),
     [
         ("", "en", (), "Hello there."),
-        ("500", "en", (), ENGLISH.handover.unknown),
-        ("silent", "de", (), GERMAN.handover.unknown),
-        ("", "en", ("hello there",), ENGLISH.handover.unknown),
+        ("500", "en", (), ENGLISH.transfer.unknown),
+        ("silent", "de", (), GERMAN.transfer.unknown),
+        ("", "en", ("hello there",), ENGLISH.transfer.unknown),
     ],
 )
 async def test_the_summary_is_the_models_or_says_that_there_is_none(
     fault: str, language: str, phrases: tuple[str, ...], told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(handover, "SUMMARY_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(briefing_module, "SUMMARY_TIMEOUT_S", 0.5)
     async with faulty_server() as server:
         server.fault = fault
-        made = handover_at(server, NotingVoice(), AgentConfig(language=language), phrases=phrases)
+        made = briefing_at(server, NotingVoice(), AgentConfig(language=language), phrases=phrases)
         assert await made.summary() == told
-        assert server.requests[-1]["messages"][-1]["content"] == LANGUAGES[language].handover.ask
+        assert server.requests[-1]["messages"][-1]["content"] == LANGUAGES[language].transfer.ask
 
 
 async def test_a_model_that_does_not_end_is_cut_off() -> None:
     async with faulty_server() as server:
         server.fault = "endless"
-        told = await handover_at(server, NotingVoice(), AgentConfig()).summary()
+        told = await briefing_at(server, NotingVoice(), AgentConfig()).summary()
     assert MAX_SUMMARY_CHARACTERS - 10 < len(told) <= MAX_SUMMARY_CHARACTERS
 
 
 async def test_a_voice_that_fails_keeps_the_rest_from_no_colleague() -> None:
     async with faulty_server() as server:
         voice, playout = NotingVoice(), Playout()
-        await handover_at(server, voice, AgentConfig()).tell(playout, "They want a refund.", "1")
-    words = ENGLISH.handover
+        await briefing_at(server, voice, AgentConfig()).brief(playout, "They want a refund.", "1")
+    words = ENGLISH.transfer
     assert voice.said == [words.opening, "They want a refund.", words.press.format(key="one")]
     frames = 0
     while playout.next_frame() is not None:
@@ -101,8 +101,8 @@ async def test_a_colleague_is_told_in_one_sentence_that_the_caller_has_hung_up()
     async with faulty_server() as server:
         voice, playout = NotingVoice(), Playout()
         playout.cancel(0)
-        await handover_at(server, voice, AgentConfig()).tell_gone(playout)
-    assert voice.said == [ENGLISH.handover.gone]
+        await briefing_at(server, voice, AgentConfig()).say_caller_left(playout)
+    assert voice.said == [ENGLISH.transfer.gone]
     assert playout.next_frame() is not None
 
 
@@ -112,7 +112,7 @@ def test_a_long_summary_ends_with_a_sentence() -> None:
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
-def test_every_language_has_the_words_of_a_handover(code: str) -> None:
-    words = LANGUAGES[code].handover
+def test_every_language_has_the_words_of_a_transfer(code: str) -> None:
+    words = LANGUAGES[code].transfer
     assert all((words.connecting, words.opening, words.ask, words.unknown, words.gone, words.joined))
     assert "1" in words.press.format(key="1")

@@ -9,12 +9,15 @@ import hmac
 import json
 import logging
 from collections.abc import AsyncIterator
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from tests.server_process import complaints
+from tests.telephone.fed_call import FedCall
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.errors import ConfigError
@@ -67,7 +70,9 @@ def results_for(receiver: Receiver, lost: list[str] | None = None, *, transcript
 
 
 def a_call(results: CallResults) -> None:
-    call = ResultOf(results, "rtc_1", FACTS)
+    leg = SimpleNamespace(facts=FACTS, has_hung_up_waiting=False)
+    call = ResultOf(results, cast(Any, leg))
+    call.begin(FedCall())
     call.stepped(ev.CallStarted(0.0), ())
     call.stepped(ev.Played(4000.0, 1, 0, 10.0), (act.CallerFinal(1, "my secret words"), act.ToolStarted(1, "c", "book", "{}")))
     call.stepped(ev.HangUp(12_340.0, "hangup"), (act.ReplyEnded(1, "completed", "Booked.", ""), act.End("hangup")))

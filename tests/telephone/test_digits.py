@@ -10,9 +10,9 @@ import pytest
 
 from tests.telephone.conftest import EchoCall, EchoServer
 from tests.telephone.peers import Peer
-from voiceagent.telephone.features.collect_digits import NAME, CollectDigits
-from voiceagent.telephone.keypad import MAX_KEYS, PAUSE_S, Keypad, KeyRule
-from voiceagent.telephone.pressed_keys import ANSWER, STOP
+from voiceagent.telephone.features.key_tools import COLLECT_DIGITS as NAME
+from voiceagent.telephone.features.key_tools import CollectDigits
+from voiceagent.telephone.keys import ANSWER, MAX_KEYS, PAUSE_S, STOP, Keypad, KeyRule
 from voiceagent.tools.call_tools import CallTools
 from voiceagent.tools.toolset import ToolSet
 from voiceagent.turn_taking.languages import LANGUAGES, OTHER, language

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voiceagent.audio.format import PHONE_FRAME_SAMPLES
-from voiceagent.telephone.sip.audio import GatewayReceiver
+from voiceagent.telephone.sip.audio import SipReceiver
 from voiceagent.telephone.sip.description import PCMU, PhoneAudio
 from voiceagent.telephone.telephone_events import KEYS, KeyReader
 
@@ -83,7 +83,7 @@ def keys_of(packets: list[Sent]) -> str:
 async def heard_of(packets: list[Sent]) -> str:
     """What a call hears of them through its gateway."""
     pressed: list[str] = []
-    receiver = GatewayReceiver(PhoneAudio(PCMU, KEYS_TYPE), lambda *_: None, pressed.append)
+    receiver = SipReceiver(PhoneAudio(PCMU, KEYS_TYPE), lambda *_: None, pressed.append)
     for each in packets:
         kind = PCMU if each.press < 0 else KEYS_TYPE
         receiver.receive(RtpPacket(kind, each.marker, each.sequence & 0xFFFF, each.timestamp, 1, each.payload))

@@ -15,7 +15,7 @@ from aiohttp.test_utils import TestServer
 from numpy.typing import NDArray
 
 from tests.server_process import ServerProcess, running_server
-from tests.telephone.peers import Peer, after_path, ask, environment, follow_up
+from tests.telephone.peers import Peer, after_path, after_stream, ask, environment
 from tests.telephone.sip_parts import until
 from tests.telephone.test_recording import played
 from tests.telephone.test_telephone_calls import AGENT, ended
@@ -65,7 +65,7 @@ def first_loud_s(pcm: NDArray[np.int16], rate_hz: int, since_s: float = 0.0) -> 
     return since_s + int(np.flatnonzero(np.abs(pcm[int(since_s * rate_hz) :].astype(int)) > 1000)[0]) / rate_hz
 
 
-async def test_a_call_is_announced_recorded_on_one_clock_and_put_through(
+async def test_a_call_is_announced_recorded_on_one_clock_and_transferred(
     recorded: Recorded,
     session: aiohttp.ClientSession,
 ) -> None:
@@ -84,7 +84,7 @@ async def test_a_call_is_announced_recorded_on_one_clock_and_put_through(
     steps = await ended(recorded.server, 1)
     replies = [action.heard for _, actions in steps for action in actions if isinstance(action, act.ReplyEnded)]
     assert replies == [f"{ANNOUNCEMENT} {GREETING}", WAIT]
-    _, answer = await ask(session, recorded.server.url, follow_up("twilio", after_path(peer.answer)))
+    _, answer = await ask(session, recorded.server.url, after_stream("twilio", after_path(peer.answer)))
     assert "<Number>+15550123</Number>" in answer
     result = await asyncio.wait_for(recorded.told.get(), 10)
     assert (result["recording"], result["reason"]) == (written.name, "transferred")

@@ -10,6 +10,7 @@ import threading
 import time
 import wave
 from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +19,25 @@ import msgspec
 import numpy as np
 import pytest
 
+from tests.telephone.fed_call import FedCall
 from tests.telephone.sip_parts import until
 from voiceagent.audio.format import HEARD_HZ
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.actions import ReplyEnded
 from voiceagent.latency.spans import LegKind
 from voiceagent.media.audio_cleaner import AudioCleaner
-from voiceagent.media.leg import InboundFrame
+from voiceagent.media.leg import InboundFrame, Leg
 from voiceagent.media.playout import Playout
 from voiceagent.settings.telephone import RecordingSettings, TelephonySettings
+from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.features import recording as recording_module
 from voiceagent.telephone.features.recording import Recording
 from voiceagent.telephone.features.recording_file import open_recording
 from voiceagent.telephone.features.recording_folder import DAY_S, delete_old
+from voiceagent.turn_taking.languages.en import ENGLISH
 
 TONE = np.round(8000 * np.sin(2 * np.pi * 440 * np.arange(HEARD_HZ) / HEARD_HZ)).astype(np.int16)
+WORDS = replace(ENGLISH, sayings=replace(ENGLISH.sayings, recording_deleted="It is deleted."))
 BOTH = np.stack([TONE, TONE // 2], axis=1)
 
 
@@ -64,29 +69,25 @@ class QuietLeg:
     async def close(self) -> None: ...
 
 
-class FedCall:
-    """A call that is fed."""
-
-    call_id = "rtc_1"
-
-    def __init__(self) -> None:
-        self.fed: asyncio.Queue[ev.Event] = asyncio.Queue()
-
-    def feed(self, event: ev.Event) -> None:
-        self.fed.put_nowait(event)
-
-    def now_ms(self) -> float:
-        return 0.0
-
-
 def settings(**more: Any) -> RecordingSettings:
     return RecordingSettings(**{"folder": "calls", "announcement": "This call is recorded.", "min_free_mb": 1, **more})
 
 
-def begun(folder: Path, **more: Any) -> tuple[Recording, FedCall]:
-    recording, call = Recording(QuietLeg(), settings(**more), folder, "It is deleted."), FedCall()
-    recording.watch(call)
-    return recording, call
+@dataclass
+class Begun:
+    """A recording that has begun."""
+
+    recording: Recording
+    inner: QuietLeg
+    leg: Leg
+    call: FedCall
+
+
+def begun(folder: Path, **more: Any) -> Begun:
+    recording, inner, call = Recording(settings(**more), folder, TaskOwner(), WORDS), QuietLeg(), FedCall()
+    leg = recording.wrap(inner)
+    recording.begin(call)
+    return Begun(recording, inner, leg, call)
 
 
 def kept(folder: Path) -> list[str]:
@@ -120,19 +121,18 @@ def test_a_file_is_private_and_can_be_played_though_nobody_closed_it(tmp_path: P
 
 
 async def test_what_both_say_is_in_the_file_once_the_call_is_over(tmp_path: Path) -> None:
-    recording, _ = begun(tmp_path)
-    leg = recording._leg
-    assert isinstance(leg, QuietLeg)
+    made = begun(tmp_path)
+    recording, leg = made.recording, made.inner
     for _ in range(10):
         leg.waiting.put_nowait(InboundFrame(TONE[:320], 0.0, concealed=False))
     leg.waiting.put_nowait(None)
     leg.playout.push(1, 0, np.full(4800, 5000, np.int16), complete=True)
-    assert len([frame async for frame in recording.frames()]) == 10
+    assert len([frame async for frame in made.leg.frames()]) == 10
     for _ in range(10):
         leg.playout.next_frame()
     await until(lambda: bool(recording.file_name))
     await asyncio.sleep(0.25)  # the time of the audio itself
-    await recording.close()
+    await made.leg.close()
     with wave.open(str(tmp_path / recording.file_name)) as file:
         pcm = np.frombuffer(file.readframes(1 << 20), "<i2").reshape(-1, 2)
     assert np.abs(pcm[:3200, 0]).max() > 7000
@@ -144,12 +144,11 @@ async def test_audio_that_stalls_and_comes_as_a_burst_is_in_the_file_where_it_wa
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fills: bool
 ) -> None:
     monkeypatch.setattr(recording_module, "WRITTEN_EVERY_S", 0.001)
-    recording, _ = begun(tmp_path)
-    leg, now = recording._leg, 0.0
-    assert isinstance(leg, QuietLeg)
+    made, now = begun(tmp_path), 0.0
+    recording, leg = made.recording, made.inner
     recording._clock = lambda: now
     recording._began_s = recording._written_s = 0.0
-    frames = recording.frames()
+    frames = made.leg.frames()
 
     async def hear(peak: int, *, concealed: bool = False) -> None:
         leg.waiting.put_nowait(InboundFrame(np.full(320, peak, np.int16), 0.0, concealed=concealed))
@@ -167,7 +166,7 @@ async def test_audio_that_stalls_and_comes_as_a_burst_is_in_the_file_where_it_wa
                 await hear(2000)
         await asyncio.sleep(0.001)
     now = 8.0
-    await recording.close()
+    await made.leg.close()
     with wave.open(str(tmp_path / recording.file_name)) as file:
         caller = np.frombuffer(file.readframes(1 << 20), "<i2").reshape(-1, 2)[:, 0].reshape(-1, 320)
     assert (caller == caller[:, :1]).all()
@@ -178,14 +177,15 @@ async def test_a_disk_without_room_ends_the_recording_in_one_line_and_the_call_g
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recording_module, "WRITTEN_EVERY_S", 0.01)
-    recording, _ = begun(tmp_path, min_free_mb=10**9)
+    made = begun(tmp_path, min_free_mb=10**9)
+    recording = made.recording
     with caplog.at_level(logging.ERROR):
         assert recording._writing is not None
         await asyncio.wait_for(asyncio.shield(recording._writing), 5)
     (line,) = caplog.messages
     assert line.startswith(f"call rtc_1 is recorded no further: {tmp_path} has ")
     assert "expected 1000000000 or more (telephony.recording.min_free_mb)" in line
-    await recording.close()
+    await made.leg.close()
 
 
 @pytest.mark.parametrize("how", ["stalls", "breaks"])
@@ -205,20 +205,19 @@ async def test_what_waits_for_a_disk_that_stalls_or_a_file_that_breaks_is_bounde
         return shutil._ntuple_diskusage(1 << 40, 0, 1 << 40)
 
     monkeypatch.setattr(shutil, "disk_usage", write)
-    recording, _ = begun(tmp_path)
-    leg = recording._leg
-    assert isinstance(leg, QuietLeg)
+    made = begun(tmp_path)
+    recording, leg = made.recording, made.inner
     try:
         await until(hangs.is_set)
         await until(lambda: recording._clock() - recording._written_s > 0.25)
         with caplog.at_level(logging.ERROR):
             for frame in (InboundFrame(TONE[:320], 0.0, concealed=False), None):
                 leg.waiting.put_nowait(frame)
-            assert len([frame async for frame in recording.frames()]) == 1
+            assert len([frame async for frame in made.leg.frames()]) == 1
         assert not recording._is_on
         assert [line for line in caplog.messages if "recorded no further" in line]
         assert not recording._timeline._pieces["caller"], "what can no more be written is not kept"
-        await asyncio.wait_for(recording.close(), 2)
+        await asyncio.wait_for(made.leg.close(), 2)
         assert any("is not complete after 0.2 s: the disk stalls" in line for line in caplog.messages) is (how == "stalls")
     finally:
         goes_on.set()
@@ -228,10 +227,11 @@ async def test_what_waits_for_a_disk_that_stalls_or_a_file_that_breaks_is_bounde
 
 async def test_a_folder_that_cannot_be_written_is_told_in_one_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "file").write_text("")
-    recording, _ = begun(tmp_path / "file")
+    made = begun(tmp_path / "file")
+    recording = made.recording
     assert recording._writing is not None
     await asyncio.wait_for(asyncio.shield(recording._writing), 5)
-    await recording.close()
+    await made.leg.close()
     assert recording.file_name == ""
     assert len(caplog.messages) == 1
 
@@ -240,19 +240,21 @@ async def test_a_caller_who_refuses_has_the_recording_deleted_and_is_told_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recording_module, "WRITTEN_EVERY_S", 0.01)
-    recording, call = begun(tmp_path)
+    made = begun(tmp_path)
+    recording, call = made.recording, made.call
     await until(lambda: bool(kept(tmp_path)))
     recording.refuse()
     recording.refuse()
     said = await asyncio.wait_for(call.fed.get(), 5)
     assert said == ev.Announce(0.0, "It is deleted.")
     assert not kept(tmp_path)
-    await recording.close()
+    await made.leg.close()
     assert (recording.file_name, kept(tmp_path), call.fed.qsize()) == ("", [], 0)
 
 
 async def test_an_announcement_that_was_spoken_over_is_said_again(tmp_path: Path) -> None:
-    recording, call = begun(tmp_path)
+    made = begun(tmp_path)
+    recording, call = made.recording, made.call
     recording.stepped(ev.CallStarted(0.0), (ReplyEnded(1, "interrupted", "This call is", "recorded. Hello."),))
     assert call.fed.empty(), "not over the caller"
     recording.stepped(ev.CallStarted(0.0), (ReplyEnded(2, "completed", "It is noon.", ""),))
@@ -260,17 +262,18 @@ async def test_an_announcement_that_was_spoken_over_is_said_again(tmp_path: Path
     recording.stepped(ev.CallStarted(0.0), (ReplyEnded(3, "completed", "This call is recorded.", ""),))
     recording.stepped(ev.CallStarted(0.0), (ReplyEnded(4, "completed", "Goodbye.", ""),))
     assert call.fed.empty()
-    await recording.close()
+    await made.leg.close()
 
 
 async def test_a_caller_who_refuses_over_the_announcement_does_not_hear_it_again(tmp_path: Path) -> None:
-    recording, call = begun(tmp_path)
+    made = begun(tmp_path)
+    recording, call = made.recording, made.call
     recording.refuse()
     recording.stepped(ev.CallStarted(0.0), (ReplyEnded(1, "cancelled", "This call is", "recorded. Hello."),))
     assert await asyncio.wait_for(call.fed.get(), 5) == ev.Announce(0.0, "It is deleted.")
     recording.stepped(ev.CallStarted(0.0), (ReplyEnded(2, "completed", "It is deleted.", ""),))
     assert call.fed.empty()
-    await recording.close()
+    await made.leg.close()
 
 
 def test_old_recordings_are_deleted_and_nothing_else(tmp_path: Path) -> None:

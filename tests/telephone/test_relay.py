@@ -9,9 +9,16 @@ from numpy.typing import NDArray
 from voiceagent.audio import g711
 from voiceagent.audio.format import PHONE_FRAME_SAMPLES
 from voiceagent.telephone.messages import Encoding
-from voiceagent.telephone.sip.audio import GatewayReceiver, LateEncoder, mixed
+from voiceagent.telephone.sip.audio import LateEncoder, SipReceiver, mixed
 from voiceagent.telephone.sip.description import PCMA, PCMU, PhoneAudio
-from voiceagent.telephone.sip.relay import FIRST_FRAMES, MAX_FRAMES, PERIOD_FRAMES, TONE_FRAMES, AudioRelay, WaitingTone
+from voiceagent.telephone.transfer.relay import (
+    FIRST_FRAMES,
+    MAX_FRAMES,
+    PERIOD_FRAMES,
+    TONE_FRAMES,
+    AudioRelay,
+    WaitingTone,
+)
 
 
 def frame(value: int) -> NDArray[np.int16]:
@@ -65,7 +72,7 @@ def test_two_voices_that_are_loud_together_do_not_wrap() -> None:
 
 async def test_a_phone_that_goes_over_to_the_other_law_is_heard_on() -> None:
     heard: list[NDArray[np.int16]] = []
-    receiver = GatewayReceiver(PhoneAudio(PCMU, 101), lambda pcm, at_ms, lost: heard.append(pcm), lambda key: None, 8_000)
+    receiver = SipReceiver(PhoneAudio(PCMU, 101), lambda pcm, at_ms, lost: heard.append(pcm), lambda key: None, 8_000)
     level = 8_031  # of both laws
     for number in range(20):
         law = PCMA if number >= 10 else PCMU

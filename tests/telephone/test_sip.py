@@ -16,6 +16,7 @@ from tests.fakes import MakeService
 from tests.programs import program
 from tests.sdp import ports_of
 from tests.speech import said
+from tests.telephone.fed_call import FedCall, phone_call
 from tests.telephone.logged_lines import Lines
 from tests.telephone.sip_parts import HOST, RATE_HZ, phone
 from tests.telephone.sip_world import SipWorld, sip_world
@@ -25,14 +26,15 @@ from voiceagent.audio.levels import dbfs
 from voiceagent.audio.resample import resample
 from voiceagent.media.audio_cleaner import AudioCleaning
 from voiceagent.media.webrtc.ports import ANY_PORT, MediaPorts
+from voiceagent.server.calls.calls import StartCall
 from voiceagent.server.http.app import CALLS
 from voiceagent.settings.agent import AgentConfig
-from voiceagent.settings.sip import SipSettings
+from voiceagent.settings.sip import SipSettings, TransferTarget
 from voiceagent.settings.telephone import TelephonySettings
-from voiceagent.telephone.features.parts import phone_tools
+from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.sip.call import SipCall
 from voiceagent.telephone.sip.line import soonest
-from voiceagent.telephone.sip.sip_leg import GatewayLeg
+from voiceagent.telephone.sip.sip_leg import SipLeg
 from voiceagent.tools.threads import Threads
 from voiceagent.tools.tool import ToolError
 from voiceagent.turn_taking.languages import LANGUAGES
@@ -171,9 +173,13 @@ async def test_a_caller_who_rings_on_a_line_that_was_just_taken_for_a_call_of_ou
         await alice.wait_told("CALL_ESTABLISHED")
 
 
+async def no_colleague(target: TransferTarget, start_call: StartCall) -> str:
+    return ""
+
+
 def test_a_call_of_ours_leaves_the_line_that_takes_the_next_caller_alone() -> None:
     settings = SipSettings("sip:agent@pbx.example.org")
-    first, second, third = lines = [SipCall(settings, ANY_PORT) for _ in range(3)]
+    first, second, third = lines = [SipCall(settings, ANY_PORT, TaskOwner(), no_colleague) for _ in range(3)]
     assert soonest(lines, first, 100.0) is second
     second.freed_s = 99.95
     assert soonest(lines, first, 100.0) is third
@@ -264,10 +270,12 @@ async def test_a_line_puts_a_caller_through_or_tells_the_language_model_why_not_
         await alice.do("dial", world.uri("agent"))
         await world.wait(lambda: bool(world.calls and world.calls[0].heard))
         call, threads = world.calls[0], Threads()
-        assert call.leg.put_through is not None
-        assert await call.leg.put_through("nobody") == "there is nobody called 'nobody'"
+        assert await call.transfer_to("nobody") == "there is nobody called 'nobody'"
         settings = TelephonySettings(sip=SipSettings("sip:agent@pbx.test"), transfers=transfers)
-        (tool,) = phone_tools(AgentConfig(telephony=settings), call.leg)
+        phone_of_call = phone_call(AgentConfig(telephony=settings), call.leg)
+        (tool,) = phone_of_call.tools
+        for feature in phone_of_call.features:
+            feature.begin(FedCall())
         with pytest.raises(ToolError, match="The transfer to desk failed: 486 Busy Here"):
             await tool.run(tool.parse('{"to": "desk"}'), threads)
         heard = len(call.heard)
@@ -275,7 +283,7 @@ async def test_a_line_puts_a_caller_through_or_tells_the_language_model_why_not_
         assert not call.ended
         transferring = asyncio.create_task(tool.run(tool.parse('{"to": "sales"}'), threads))
         await bob.wait_told("CALL_INCOMING")
-        asked_meanwhile = asyncio.ensure_future(call.leg.put_through("desk"))
+        asked_meanwhile = asyncio.ensure_future(call.transfer_to("desk"))
         await bob.do("accept")
         await world.wait(lambda: call.ended == "transferred")
         assert await transferring == {"status": "transferred"}
@@ -290,7 +298,7 @@ async def test_the_tools_of_a_line_are_those_of_its_settings(world: SipWorld, tm
         await world.wait(lambda: bool(world.calls and world.calls[0].heard))
         settings = TelephonySettings(sip=SipSettings("sip:agent@pbx.test"), transfers={"sales": "+15550100"}, send_keys=True)
         agent = AgentConfig(language="de", telephony=settings)
-        transfer, press_keys = phone_tools(agent, world.calls[0].leg)
+        transfer, press_keys = phone_call(agent, world.calls[0].leg).tools
         assert (transfer.name, transfer.description) == ("transfer", LANGUAGES["de"].phone.transfer)
         assert (press_keys.name, press_keys.description) == ("press_keys", LANGUAGES["de"].phone.press_keys)
         assert await press_keys.run(press_keys.parse('{"keys": "4"}'), Threads()) == {"status": "pressed"}
@@ -393,7 +401,7 @@ async def test_a_phone_that_hangs_up_is_not_lost_if_its_audio_ends_before_the_ga
         await alice.do("dial", world.uri("agent"))
         await world.wait(lambda: bool(world.calls and world.calls[0].heard))
         leg = world.calls[0].leg
-        assert isinstance(leg, GatewayLeg)
+        assert isinstance(leg, SipLeg)
         end, closed, gone = leg.end, leg.closed_by_gateway, asyncio.Event()
 
         async def bring(reason: str) -> None:

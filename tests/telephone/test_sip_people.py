@@ -66,7 +66,7 @@ async def test_a_caller_presses_the_key_for_a_person_hears_of_a_busy_line_and_go
     heard = [action.heard for _, actions in steps for action in actions if isinstance(action, act.ReplyEnded)]
     assert heard == [WAIT, FAILED]
     assert not [action for _, actions in steps for action in actions if isinstance(action, act.Generate)]
-    assert "was not put through to desk: 486 Busy Here" in (tmp_path / "server.log").read_text()
+    assert "was not transferred to desk: 486 Busy Here" in (tmp_path / "server.log").read_text()
 
 
 async def test_a_machine_that_takes_a_call_over_sip_is_left_its_message_after_the_beep(

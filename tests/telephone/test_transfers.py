@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import aiohttp
 import msgspec
@@ -18,29 +18,41 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from tests.fakes import MakeService
 from tests.telephone.conftest import EchoCall, EchoServer
-from tests.telephone.peers import CALLER, PUBLIC_URL, SECRETS, Peer, after_path, ask, environment, follow_up, stream_path, webhook
+from tests.telephone.fed_call import FedCall, phone_call
+from tests.telephone.peers import (
+    CALLER,
+    PUBLIC_URL,
+    SECRETS,
+    Peer,
+    after_path,
+    after_stream,
+    ask,
+    environment,
+    stream_path,
+    webhook,
+)
 from voiceagent.conversation import actions as act
-from voiceagent.conversation import events as ev
 from voiceagent.media.leg import Leg
 from voiceagent.server.calls.calls import CallHandle, StartCall
 from voiceagent.server.http.app import READINESS, make_app
 from voiceagent.settings.agent import AgentConfig
 from voiceagent.settings.sip import SipSettings
 from voiceagent.settings.telephone import TelephonySettings, with_shared
-from voiceagent.telephone.features.parts import on_telephone, phone_tools, recording_of
-from voiceagent.telephone.features.person_transfer import PuttingThrough
-from voiceagent.telephone.features.press_keys import PressKeys
+from voiceagent.telephone.features.key_tools import PressKeys
 from voiceagent.telephone.features.recording_folder import Recordings
 from voiceagent.telephone.messages import CallFacts
-from voiceagent.telephone.streams.follow_ups import DIALLED_S, MAX_OPEN, VALID_S, FollowUps
 from voiceagent.telephone.streams.lines import Telephone
 from voiceagent.telephone.streams.stream_leg import StreamLeg
 from voiceagent.telephone.streams.vendors import VENDORS
+from voiceagent.telephone.transfer.feature import TransferFeature
+from voiceagent.telephone.transfer.stream_transfers import DIALLED_S, MAX_OPEN, VALID_S, StreamTransfers
 from voiceagent.tools.threads import Threads
 from voiceagent.tools.tool import ToolError
 from voiceagent.turn_taking.languages import LANGUAGES
 
 TARGETS = {"sales": "+15550123", "desk": "sip:200@pbx.example.org"}
+NOBODY_BRIEFS = cast(Any, None)
+"""A vendor's transfer is blind."""
 OUTCOMES = {
     "twilio": "DialCallStatus",
     "signalwire": "DialCallStatus",
@@ -93,23 +105,22 @@ def hangs_up(answer: str) -> bool:
 
 
 @pytest.mark.parametrize("vendor", OUTCOMES)
-async def test_a_call_is_put_through_by_what_follows_its_stream(transferring: EchoServer, vendor: str) -> None:
+async def test_a_call_is_transferred_by_what_follows_its_stream(transferring: EchoServer, vendor: str) -> None:
     session, url = transferring.session, transferring.url
     async with Peer(session, url, vendor) as peer:
         leg = await called(transferring, peer)
-        assert leg.put_through is not None
-        assert await leg.put_through("nobody") == "there is nobody called 'nobody'"
+        assert await leg.transfer("nobody", NOBODY_BRIEFS) == "there is nobody called 'nobody'"
         assert leg.end_reason == ""
-        assert await leg.put_through("desk" if vendor == "twilio" else "sales") == ""
+        assert await leg.transfer("desk" if vendor == "twilio" else "sales", NOBODY_BRIEFS) == ""
         await peer.wait(lambda: peer.close_code is not None)
     after = after_path(peer.answer)
-    status, answer = await ask(session, url, follow_up(vendor, after))
+    status, answer = await ask(session, url, after_stream(vendor, after))
     assert status == 200
     assert dialled(answer, TARGETS["desk" if vendor == "twilio" else "sales"]), answer
     assert after_path(answer) == after, "who dials tells there how it went"
-    assert (await ask(session, url, follow_up(vendor, after)))[1] == answer, "who asks again is told the same"
-    assert (await ask(session, url, replace(follow_up(vendor, after), headers={})))[0] == 403
-    status, answer = await ask(session, url, follow_up(vendor, after, **{OUTCOMES[vendor]: "completed"}))
+    assert (await ask(session, url, after_stream(vendor, after)))[1] == answer, "who asks again is told the same"
+    assert (await ask(session, url, replace(after_stream(vendor, after), headers={})))[0] == 403
+    status, answer = await ask(session, url, after_stream(vendor, after, **{OUTCOMES[vendor]: "completed"}))
     assert (status, hangs_up(answer)) == (200, True)
     assert transferring.calls[0].ended == "transferred"
 
@@ -119,21 +130,20 @@ async def test_a_caller_whom_nobody_takes_over_is_the_agents_again(transferring:
     session, url = transferring.session, transferring.url
     async with Peer(session, url, vendor, query="shop=Bonn") as peer:
         leg = await called(transferring, peer)
-        assert leg.put_through is not None
-        await leg.put_through("sales")
+        await leg.transfer("sales", NOBODY_BRIEFS)
         await peer.wait(lambda: peer.close_code is not None)
     after = after_path(peer.answer)
-    await ask(session, url, follow_up(vendor, after))
-    status, answer = await ask(session, url, follow_up(vendor, after, **{OUTCOMES[vendor]: "busy"}))
+    await ask(session, url, after_stream(vendor, after))
+    status, answer = await ask(session, url, after_stream(vendor, after, **{OUTCOMES[vendor]: "busy"}))
     assert status == 200
-    repeated = follow_up(vendor, after, **{OUTCOMES[vendor]: "busy"})
+    repeated = after_stream(vendor, after, **{OUTCOMES[vendor]: "busy"})
     assert (await ask(session, url, repeated))[1] == answer, "who asks again is told the same"
     async with Peer(session, url, vendor, answer=answer):
         again = await called(transferring, peer)
         signed = {"shop": "Bonn"} if VENDORS[vendor].signs_query else {}
         assert (again.facts.comes_back, again.facts.caller, again.facts.parameters) == (True, CALLER, signed)
         assert hangs_up((await ask(session, url, repeated))[1]), "no second stream"
-    status, answer = await ask(session, url, follow_up(vendor, after_path(answer)))
+    status, answer = await ask(session, url, after_stream(vendor, after_path(answer)))
     assert (status, hangs_up(answer)) == (200, True)
 
 
@@ -146,21 +156,22 @@ async def test_a_caller_who_has_refused_to_be_recorded_is_not_when_the_call_come
     session, url = transferring.session, transferring.url
     async with Peer(session, url, "twilio") as peer:
         leg = await called(transferring, peer)
-        made = recording_of(recordings, agent, leg)
-        assert made is not None
-        assert on_telephone(agent, leg).phrases.greeting.startswith("This call is recorded.")
-        leg.client.keys.commands["9"]()
-        assert leg.put_through is not None
-        await leg.put_through("sales")
+        made = phone_call(agent, leg, recordings)
+        assert made.agent.phrases.greeting.startswith("This call is recorded.")
+        await peer.press("9#")
+        await peer.wait(lambda: leg.facts.refuses_recording)
+        await leg.transfer("sales", NOBODY_BRIEFS)
         await peer.wait(lambda: peer.close_code is not None)
-        await made.close()
+        await made.leg.close()
+    await recordings.close()
     after = after_path(peer.answer)
-    await ask(session, url, follow_up("twilio", after))
-    _, answer = await ask(session, url, follow_up("twilio", after, DialCallStatus="busy"))
+    await ask(session, url, after_stream("twilio", after))
+    _, answer = await ask(session, url, after_stream("twilio", after, DialCallStatus="busy"))
     async with Peer(session, url, "twilio", answer=answer):
         again = await called(transferring, peer)
-        assert recording_of(recordings, agent, again) is None
-        assert "recorded" not in on_telephone(agent, again).phrases.greeting
+        made = phone_call(agent, again, recordings)
+        assert made.leg is again
+        assert "recorded" not in made.agent.phrases.greeting
 
 
 @pytest.mark.parametrize("vendor", OUTCOMES)
@@ -169,7 +180,7 @@ async def test_a_call_that_ends_otherwise_or_is_unknown_is_hung_up(transferring:
     async with Peer(session, url, vendor) as peer:
         await called(transferring, peer)
     for path in (after_path(peer.answer), after_path(peer.answer), f"/telephony/{vendor}/after/unknown"):
-        status, answer = await ask(session, url, follow_up(vendor, path))
+        status, answer = await ask(session, url, after_stream(vendor, path))
         assert (status, hangs_up(answer)) == (200, True)
 
 
@@ -177,7 +188,7 @@ async def test_a_call_that_ends_otherwise_or_is_unknown_is_hung_up(transferring:
 async def test_vendors_that_do_not_ask_what_follows_cannot_transfer(transferring: EchoServer, vendor: str) -> None:
     async with Peer(transferring.session, transferring.url, vendor) as peer:
         leg = await called(transferring, peer)
-        assert leg.put_through is None
+        assert not leg.can_transfer
     status, answer = await ask(
         transferring.session, transferring.url, replace(webhook(vendor), path=f"/telephony/{vendor}/after/x")
     )
@@ -193,22 +204,22 @@ async def test_without_somebody_to_transfer_to_nothing_follows_a_stream(echo: Ec
 
 
 def test_what_follows_is_forgotten_in_time_and_is_never_more_than_its_limit() -> None:
-    follow_ups, facts = FollowUps(), CallFacts()
-    follow_ups.expect("long", "twilio", facts, 0.0)
-    follow_ups.began("long")
+    transfers, facts = StreamTransfers(), CallFacts()
+    transfers.expect("long", "twilio", facts, 0.0)
+    transfers.began("long")
     for number in range(MAX_OPEN + 10):
-        follow_ups.expect(str(number), "twilio", facts, 1.0)
-    assert not follow_ups.dial("0", "+15550123"), "the oldest goes"
-    assert follow_ups.dial("long", "+15550123"), "one with a stream stays"
-    assert follow_ups.find("long", "telnyx", 2.0) is None, "of another vendor"
-    assert follow_ups.find("long", "twilio", VALID_S * 100) is not None, "however long it streams"
-    follow_ups.dialled("long", 1.0)
-    follow_ups.ended("long", 1.5)  # a vendor asked before its stream was over
-    assert follow_ups.find("long", "twilio", 1.0 + DIALLED_S) is not None
-    assert follow_ups.find("long", "twilio", 2.0 + DIALLED_S) is None
-    assert follow_ups.find("50", "twilio", 2.0 + VALID_S) is None
-    follow_ups.expect("new", "twilio", facts, 2.0 + VALID_S)
-    assert follow_ups.find("60", "twilio", 2.0) is None, "what is too old is forgotten"
+        transfers.expect(str(number), "twilio", facts, 1.0)
+    assert not transfers.dial("0", "+15550123"), "the oldest goes"
+    assert transfers.dial("long", "+15550123"), "one with a stream stays"
+    assert transfers.find("long", "telnyx", 2.0) is None, "of another vendor"
+    assert transfers.find("long", "twilio", VALID_S * 100) is not None, "however long it streams"
+    transfers.dialled("long", 1.0)
+    transfers.ended("long", 1.5)  # a vendor asked before its stream was over
+    assert transfers.find("long", "twilio", 1.0 + DIALLED_S) is not None
+    assert transfers.find("long", "twilio", 2.0 + DIALLED_S) is None
+    assert transfers.find("50", "twilio", 2.0 + VALID_S) is None
+    transfers.expect("new", "twilio", facts, 2.0 + VALID_S)
+    assert transfers.find("60", "twilio", 2.0) is None, "what is too old is forgotten"
 
 
 def test_a_sip_line_transfers_to_those_of_all_lines_and_to_its_own() -> None:
@@ -263,24 +274,19 @@ async def test_a_vendor_that_can_presses_keys_with_pauses_and_others_offer_no_to
         assert not (await called(transferring, peer)).presses_keys
 
 
-async def test_the_language_model_puts_a_caller_through_once_its_reply_is_over(transferring: EchoServer) -> None:
-    asked: asyncio.Queue[str] = asyncio.Queue()
-
-    async def put_through(name: str) -> str:
-        asked.put_nowait(name)
-        return ""
-
-    putting_through = PuttingThrough(put_through, "")
+async def test_the_language_model_transfers_a_caller_once_its_reply_is_over(transferring: EchoServer) -> None:
     settings = TelephonySettings(transfers=TARGETS, vendors=("twilio",), url=PUBLIC_URL)
-    async with Peer(transferring.session, transferring.url, "twilio") as peer:
+    async with Peer(transferring.session, transferring.url, "twilio") as peer, asyncio.TaskGroup() as group:
         leg = await called(transferring, peer)
-        (tool,) = phone_tools(AgentConfig(telephony=settings), leg, putting_through)
-    assert await tool.run(tool.parse('{"to": "desk"}'), Threads()) == {"status": LANGUAGES["en"].phone.transferring}
-    putting_through.stepped(ev.CallStarted(0.0), (act.ReplyStarted(1, 1),))
-    await asyncio.sleep(0)
-    assert asked.empty(), "not before the agent has said so"
-    putting_through.stepped(ev.CallStarted(0.0), (act.ReplyEnded(1, "completed", "I put you through.", ""),))
-    assert await asyncio.wait_for(asked.get(), 1) == "desk"
-    with pytest.raises(ToolError):
-        tool.parse('{"to": "you"}')
-    putting_through.ended()
+        feature = TransferFeature(leg, AgentConfig(telephony=settings), cast(Any, None))
+        feature.begin(FedCall(group))
+        (tool,) = feature.tools()
+        assert await tool.run(tool.parse('{"to": "desk"}'), Threads()) == {"status": LANGUAGES["en"].phone.transferring}
+        feature.carry_out(act.ReplyStarted(1, 1))
+        await asyncio.sleep(0)
+        assert not leg.end_reason, "not before the agent has said so"
+        feature.carry_out(act.ReplyEnded(1, "completed", "I transfer you.", ""))
+        await peer.wait(lambda: peer.close_code is not None)
+        assert transferring.calls[-1].leg.end_reason == "transferred"
+        with pytest.raises(ToolError):
+            tool.parse('{"to": "you"}')

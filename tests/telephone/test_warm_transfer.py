@@ -1,4 +1,4 @@
-"""A caller is handed over to a colleague whom the agent calls first: real telephones (baresip), PBX (kamailio) and gateway
+"""A caller is transferred to a colleague whom the agent calls first: real telephones (baresip), PBX (kamailio) and gateway
 (Janus); the agent speaks in tones."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.telephone.sip_world import GONE_HZ, LAST_WORDS_HZ, SUMMARY_HZ, SipTes
 from tests.telephone.tones import is_loud, level_at, tone
 from voiceagent.server.http.app import CALLS
 from voiceagent.settings.sip import TransferTarget
-from voiceagent.telephone.sip.warm_transfer import CALLER_GONE, Consultation
+from voiceagent.telephone.transfer.warm import CALLER_GONE, ColleagueCall
 
 CALLER_HZ, COLLEAGUE_HZ = 700, 1000
 LOUD = 3000
@@ -56,7 +56,7 @@ def told(call: SipTestCall) -> str:
     return call.transfers[-1] if call.transfers else ""
 
 
-async def test_a_colleague_is_told_first_then_both_are_joined_until_one_hangs_up(world: SipWorld, tmp_path: Path) -> None:
+async def test_a_colleague_is_told_first_then_both_are_bridged_until_one_hangs_up(world: SipWorld, tmp_path: Path) -> None:
     async with (
         phone(tmp_path, "alice", world.pbx_port) as alice,
         phone(tmp_path, "bob", world.pbx_port, answers=True) as bob,
@@ -132,7 +132,7 @@ async def test_a_colleague_who_does_not_take_the_call_is_told_and_the_caller_is_
 async def test_a_colleague_who_does_not_answer_presses_no_key_declines_or_hangs_up_leaves_the_caller_with_the_agent(
     world: SipWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("voiceagent.telephone.sip.warm_transfer.KEY_TIMEOUT_S", 0.5)
+    monkeypatch.setattr("voiceagent.telephone.transfer.warm.KEY_TIMEOUT_S", 0.5)
 
     async def fails(why: str, after: int) -> None:
         await world.wait(lambda: len(call.transfers) > after)
@@ -222,8 +222,7 @@ async def test_a_call_that_gives_its_transfer_up_as_the_caller_hangs_up_leaves_t
         phone(tmp_path, "bob", world.pbx_port, answers=True) as bob,
     ):
         call = await connected(world, alice)
-        assert call.leg.put_through is not None
-        transfer = asyncio.ensure_future(call.leg.put_through("sales"))
+        transfer = asyncio.ensure_future(call.transfer_to("sales"))
         await bob.wait_heard(partial(is_loud, SUMMARY_HZ))
         await alice.do("hangup")
         await asyncio.wait((call.leg.over,))
@@ -247,7 +246,7 @@ async def test_an_answering_machine_does_not_get_the_caller(world: SipWorld, tmp
         assert not call.ended
 
 
-async def test_a_caller_who_asks_for_a_person_is_joined_with_one_who_is_called_first_or_is_the_agents_again(
+async def test_a_caller_who_asks_for_a_person_is_bridged_with_one_who_is_called_first_or_is_the_agents_again(
     world: SipWorld, tmp_path: Path
 ) -> None:
     async with (
@@ -255,13 +254,12 @@ async def test_a_caller_who_asks_for_a_person_is_joined_with_one_who_is_called_f
         phone(tmp_path, "bob", world.pbx_port, answers=True) as bob,
     ):
         call = await connected(world, alice)
-        assert call.leg.put_through is not None
-        why = await call.leg.put_through("busy line")
+        why = await call.transfer_to("busy line")
         assert "is busy (486 Busy Here)" in why
         assert "_" not in why
         await alice.say(tone(30.0, CALLER_HZ))
         await world.wait(lambda: level_at(np.concatenate(call.heard[-20:]), CALLER_HZ, 16_000) > LOUD)
-        assert await call.leg.put_through("sales") == ""
+        assert await call.transfer_to("sales") == ""
         await world.wait(lambda: call.ended == "transferred")
         began = len(bob.heard())
         await bob.wait_heard(lambda pcm: level_at(pcm[began:], CALLER_HZ) > LOUD)
@@ -270,23 +268,22 @@ async def test_a_caller_who_asks_for_a_person_is_joined_with_one_who_is_called_f
         await bob.wait_told("CALL_CLOSED")
 
 
-async def test_a_transfer_that_is_given_up_as_both_are_joined_leaves_them_joined(
+async def test_a_transfer_that_is_given_up_as_both_are_bridged_leaves_them_bridged(
     world: SipWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    join = Consultation._join
+    bridge = ColleagueCall._bridge
 
-    def joined(consultation: Consultation) -> None:
-        join(consultation)
+    def bridged(colleague: ColleagueCall) -> None:
+        bridge(colleague)
         transfer.cancel()
 
-    monkeypatch.setattr(Consultation, "_join", joined)
+    monkeypatch.setattr(ColleagueCall, "_bridge", bridged)
     async with (
         phone(tmp_path, "alice", world.pbx_port) as alice,
         phone(tmp_path, "bob", world.pbx_port, answers=True) as bob,
     ):
         call = await connected(world, alice)
-        assert call.leg.put_through is not None
-        transfer = asyncio.ensure_future(call.leg.put_through("sales"))
+        transfer = asyncio.ensure_future(call.transfer_to("sales"))
         await asyncio.wait((transfer,))
         await world.wait(lambda: call.ended == "transferred")
         await alice.say(tone(5.0, CALLER_HZ))
@@ -303,15 +300,14 @@ async def test_a_transfer_that_is_given_up_before_ends_the_colleagues_call(world
         phone(tmp_path, "bob", world.pbx_port, answers=True) as bob,
     ):
         call = await connected(world, alice)
-        assert call.leg.put_through is not None
-        transfer = asyncio.ensure_future(call.leg.put_through("sales"))
+        transfer = asyncio.ensure_future(call.transfer_to("sales"))
         await bob.wait_heard(partial(is_loud, SUMMARY_HZ))
         transfer.cancel()
         await bob.wait_told("CALL_CLOSED")
         assert not call.ended
 
 
-async def test_a_killed_gateway_ends_a_transfer_and_both_telephones_that_are_joined(world: SipWorld, tmp_path: Path) -> None:
+async def test_a_killed_gateway_ends_a_transfer_and_both_telephones_that_are_bridged(world: SipWorld, tmp_path: Path) -> None:
     async with (
         phone(tmp_path, "alice", world.pbx_port) as alice,
         phone(tmp_path, "bob", world.pbx_port, answers=True) as bob,
@@ -319,7 +315,7 @@ async def test_a_killed_gateway_ends_a_transfer_and_both_telephones_that_are_joi
         call = await connected(world, alice)
         call.transfer("sales")
         await world.wait(lambda: call.ended == "transferred")
-        await until(lambda: len(world.app[CALLS]) == 1)  # the joined telephones keep one place
+        await until(lambda: len(world.app[CALLS]) == 1)  # the bridged telephones keep one place
         await world.kill_janus()
         await world.app[CALLS].over()
         alice.kill()

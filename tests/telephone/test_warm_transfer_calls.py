@@ -54,7 +54,7 @@ class Sales:
         self.prompts.append(messages)
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
-        if messages[-1]["content"] == ENGLISH.handover.ask:
+        if messages[-1]["content"] == ENGLISH.transfer.ask:
             await response.write(chunk({"content": f"**{SUMMARY}**"}))
         elif messages[-1]["role"] == "tool":
             await response.write(chunk({"content": REFUSED}))
@@ -92,7 +92,7 @@ def sentences(heard: NDArray[np.int16]) -> list[NDArray[np.int16]]:
     return [heard[max(0, part[0] - 5) * FRAME : (part[-1] + 6) * FRAME] for part in np.split(loud, ends + 1)]
 
 
-async def test_a_caller_is_told_that_nobody_is_there_then_is_summed_up_to_who_is_and_joined(
+async def test_a_caller_is_told_that_nobody_is_there_then_is_summed_up_to_who_is_and_bridged(
     said: Said,
     words: Words,
     tmp_path: Path,
@@ -127,11 +127,11 @@ async def test_a_caller_is_told_that_nobody_is_there_then_is_summed_up_to_who_is
     assert "is an unknown number (404 Not Found)" in str(outputs[0])
     assert outputs[1] == {"status": "transferred"}
     heard = [action.heard for action in actions if isinstance(action, act.ReplyEnded)]
-    assert heard[1:] == [REFUSED, ENGLISH.handover.connecting, ENGLISH.handover.joined]
+    assert heard[1:] == [REFUSED, ENGLISH.transfer.connecting, ENGLISH.transfer.joined]
     assert "london" in refused.lower()
     assert any("berlin" in sentence.lower() for sentence in to_bob)
     assert "berlin" not in to_alice.lower(), "the caller hears nothing of the summary"
     assert "good morning" in from_bob.lower()
-    (summed_up,) = (prompt for prompt in model.prompts if prompt[-1]["content"] == ENGLISH.handover.ask and len(prompt) > 5)
+    (summed_up,) = (prompt for prompt in model.prompts if prompt[-1]["content"] == ENGLISH.transfer.ask and len(prompt) > 5)
     assert summed_up[-2]["role"] == "user"
     assert all(SUMMARY not in message["content"] for prompt in model.prompts for message in prompt)

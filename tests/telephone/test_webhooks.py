@@ -17,9 +17,9 @@ from tests.telephone.test_refusals import forgeries, status_of_stream
 from voiceagent.server.http.app import CALLS
 from voiceagent.server.http.slowing import AT_ONCE
 from voiceagent.telephone.messages import CallFacts
-from voiceagent.telephone.streams import answered
-from voiceagent.telephone.streams.answered import REMEMBERED_S, AnsweredWebhooks
+from voiceagent.telephone.streams import tickets
 from voiceagent.telephone.streams.signatures import SignedRequest
+from voiceagent.telephone.streams.tickets import REMEMBERED_S, AnsweredWebhooks
 from voiceagent.telephone.streams.vendors import VENDORS
 from voiceagent.telephone.streams.webhook import facts_of
 
@@ -156,7 +156,7 @@ async def test_words_that_move_from_one_field_into_another_make_no_new_webhook(e
 
 
 def test_answers_are_remembered_for_a_day_and_their_number_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answered, "MAX_REMEMBERED", 6)
+    monkeypatch.setattr(tickets, "MAX_REMEMBERED", 6)
     remembered = AnsweredWebhooks()
     for number in range(4):
         remembered.remember("twilio", f"c-{number}", f"s-{number}", f"t-{number}", float(number))

@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack
 from typing import assert_never
 
 from voiceagent.call import cleaning
+from voiceagent.call.feature import CallFeature
 from voiceagent.call.hearing import Hearing, refusal_of
 from voiceagent.call.judging import Judging
 from voiceagent.call.memory import release_freed_memory
@@ -56,6 +57,7 @@ class Call:
         tools: CallTools,
         observers: Sequence[CallObserver] = (),
         asked: dict[str, object] | None = None,  # changes of the session that came with the offer
+        features: Sequence[CallFeature] = (),
     ) -> None:
         agent = parts.agent
         self.call_id = call_id
@@ -63,7 +65,8 @@ class Call:
         self._leg = leg
         self._parts = parts
         self._tools = tools
-        self._observers = Observers(observers)
+        self._features = features
+        self._observers = Observers([*observers, *features])
         self._asked = asked
         self._clock = CallClock()
         self._session = RealtimeSession(
@@ -84,7 +87,7 @@ class Call:
         self._thinking: Thinking
         self._speaking: Speaking
         self._voice: SpokenVoice
-        self._tasks: CallTasks
+        self.tasks: CallTasks
 
     async def run(self) -> str:
         """Serve the call until it ends. Returns why it ended. Everything of the call is then freed, even if this is cancelled."""
@@ -93,7 +96,7 @@ class Call:
             async with asyncio.TaskGroup() as group:
                 self._wire(CallTasks(group))
                 reason = await self._end_reason
-                self._tasks.cancel_all()
+                self.tasks.cancel_all()
         except* Exception as failures:
             log.exception("call %s broke", self.call_id, exc_info=failures)
             reason = "failed"
@@ -112,7 +115,7 @@ class Call:
         self._post(ev.HangUp(self._clock.now_ms(), reason))
 
     def feed(self, event: ev.Event) -> None:
-        """What whoever watches the call's leg has decided. May be called at any time while the call runs."""
+        """Take an event of a feature. May be called at any time while the call runs."""
         self._post(event)
 
     def now_ms(self) -> float:
@@ -138,7 +141,7 @@ class Call:
     def _wire(self, tasks: CallTasks) -> None:
         parts, turn = self._parts, self._parts.agent.turn
         scope = CallScope(self.call_id, self._clock, tasks, self._post, self._observers.engine_used)
-        self._tasks = tasks
+        self.tasks = tasks
         self._voice = parts.speech.voice(self.state.spoken.code)
         self._retrieval = Retrieval(parts.sources, turn.context_timeout_ms, scope.now_ms, tasks.start, self._post)
         self._hearing = Hearing(scope, parts.engines.stt, turn, parts.guards.input, self._load, self._retrieval.settle)
@@ -158,6 +161,8 @@ class Call:
         self._speaking = Speaking(scope, self._voice, self._leg.playout)
         self._session.settings.offer(cleaning.begin(self._leg, parts.agent), greets=bool(self.state.rules.phrases.greeting))
         self._send(self._session.start(self._asked))
+        for feature in self._features:
+            feature.begin(self)
         tasks.start("leg", self._frames())
         tasks.start("leg", self._client())
         self._post(ev.CallStarted(scope.now_ms()))
@@ -264,6 +269,8 @@ class Call:
             if isinstance(action, act.Notice):
                 self._send(self._session.on_notice(action, event.at_ms))
             self._carry_out(action)
+            for feature in self._features:
+                feature.carry_out(action)
         if report is not None:
             self._measured(report)
 
@@ -291,7 +298,7 @@ class Call:
             case act.RunTool():
                 self._thinking.run_tool(action)
             case act.CancelTool(reply_id, call_id):
-                self._tasks.cancel(lookup_owner(reply_id, call_id))
+                self.tasks.cancel(lookup_owner(reply_id, call_id))
             case act.RunSpeculativeTool():
                 self._thinking.run_speculatively(action)
             case act.CancelSpeculativeTool(speculative_id):
@@ -309,7 +316,7 @@ class Call:
             case act.EndClauseAt():
                 self._speaking.end_clause(action)
             case act.CancelReply(reply_id, keeps):
-                self._tasks.cancel(owner(reply_id), [lookup_owner(reply_id, call_id) for call_id in keeps])
+                self.tasks.cancel(owner(reply_id), [lookup_owner(reply_id, call_id) for call_id in keeps])
                 self._speaking.cancel(reply_id)
             case act.ReplyEnded(reply_id):
                 self._speaking.finish(reply_id)
@@ -320,7 +327,7 @@ class Call:
             case act.End(reason):
                 self._ending = reason
             case act.PutThrough() | act.SpeculationEnded() | act.SpeculativeToolEnded() | act.GuardHit() | act.Notice():
-                pass  # these are only for observers and the client
+                pass  # these are for features, for observers and for the client
             case _:
                 assert_never(action)
 

@@ -1,10 +1,9 @@
-"""Observers of a call: the metrics, the store, the event log. They decide nothing themselves: one that
-finds something out feeds the call an event."""
+"""Observers of a call: the metrics, the store, the event log. They decide nothing and carry nothing out: what takes part in a
+call is a `CallFeature`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from voiceagent.call.scope import EngineName
 from voiceagent.conversation.actions import Action
@@ -73,17 +72,3 @@ class Observers(CallObserver):
         """Tell each of them."""
         for observer in self.each:
             observer.event_refused()
-
-
-class FedCall(Protocol):
-    """A call, to an observer that decides something."""
-
-    call_id: str
-
-    def feed(self, event: Event) -> None:
-        """Take an event."""
-        ...
-
-    def now_ms(self) -> float:
-        """The time on the call's clock."""
-        ...

@@ -32,6 +32,7 @@ from voiceagent.media.webrtc import aiortc_hooks
 from voiceagent.media.webrtc.event_channel import LABEL, EventChannel
 from voiceagent.media.webrtc.session_description import opus_payload_type, read_answer, with_opus_parameters
 from voiceagent.media.webrtc.webrtc_leg import opus_only
+from voiceagent.task_owner import TaskOwner
 
 MAX_SAY_S = 600
 """How many seconds of speech may wait to be said."""
@@ -97,6 +98,7 @@ class Caller:
         """Called with each RTP packet and when it arrived."""
         self._token = token
         self._relay = relay
+        self._tasks = TaskOwner()
         self._connect_timeout_s = connect_timeout_s
         self._ice_servers = list(ice_servers)
         self._peer: RTCPeerConnection | None = None
@@ -170,7 +172,7 @@ class Caller:
             raise MediaError(f"{self.url}: the server's answer cannot be used: {error}; is this a voiceagent server?") from error
         aiortc_hooks.take_rtp(transceiver.receiver, self._on_rtp, opus.RTP_CLOCK_HZ)
         aiortc_hooks.lose_late_data(peer)
-        aiortc_hooks.repeat_flights(peer)
+        aiortc_hooks.repeat_flights(peer, self._tasks)
 
     async def _answer_to(self, offer: str) -> SignallingAnswer:
         """The server's answer to an SDP offer. Callers of servers with other signalling have their own."""
@@ -252,8 +254,9 @@ class Caller:
         peer, self._peer = self._peer, None
         if peer is not None:
             await peer.close()
+        await self._tasks.close()
         if self._relay is not None:
-            self._relay.close()
+            await self._relay.close()
 
     async def _wait_change(self) -> None:
         self._changed.clear()

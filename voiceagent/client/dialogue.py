@@ -16,6 +16,7 @@ from voiceagent.client.caller import Caller, ReceivedEvent
 from voiceagent.client.turns import HeardTurn, TurnReader
 from voiceagent.errors import MediaError
 from voiceagent.json_types import JsonObject
+from voiceagent.task_owner import TaskOwner
 
 QUIET_MS = 400.0
 """The agent's turn is over when the events say so and nothing was heard for this long."""
@@ -94,16 +95,14 @@ class Dialogue:
         self._events: list[ReceivedEvent] = []
         self._turns = TurnReader()
         self._arrived = asyncio.Event()
-        self._reader: asyncio.Task[None] | None = None
+        self._reading = TaskOwner()
 
     async def __aenter__(self) -> Dialogue:
-        self._reader = asyncio.create_task(self._read())
+        self._reading.start_alone(self._read(), "events of a call")
         return self
 
     async def __aexit__(self, *exception: object) -> None:
-        if self._reader is not None:
-            self._reader.cancel()
-            await asyncio.wait([self._reader])
+        await self._reading.close()
 
     async def _read(self) -> None:
         async for event in self.caller.events():
@@ -139,7 +138,7 @@ class Dialogue:
                     for event in self._events[since:]:
                         if wanted(event):
                             return event
-                    if self._reader is None or self._reader.done():
+                    if not self._reading:
                         raise MediaError(f"the call ended before {what}{self._why()}")
                     self._arrived.clear()
                     await self._arrived.wait()
@@ -271,8 +270,8 @@ class Dialogue:
         try:
             async with asyncio.timeout(self._timeout_s):
                 await self.caller.wait_until(lambda: condition() or bool(self.caller.end_reason))
-                if self.caller.end_reason and self._reader is not None:
-                    await asyncio.wait([self._reader])  # the last events say more
+                if self.caller.end_reason:
+                    await self._reading.finished()  # the last events say more
         except TimeoutError as error:
             raise MediaError(f"waited {self._timeout_s:g} s for {what}{self._why()}") from error
         if not condition():

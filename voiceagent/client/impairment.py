@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from voiceagent.errors import MediaError
+from voiceagent.task_owner import TaskOwner
 
 MAX_FLOWS = 8
 """Caller addresses that are relayed (one for each of its network interfaces)."""
@@ -77,7 +78,7 @@ class ImpairedRelay:
         self._server: Address = ("", 0)
         self._caller_side: _Side | None = None
         self._flows: dict[Address, _Side] = {}
-        self._opening: set[asyncio.Task[None]] = set()
+        self._opening = TaskOwner()
         self._timers: set[asyncio.TimerHandle] = set()
         self._last_due_s = {"up": 0.0, "down": 0.0}
         self._closed = False
@@ -102,11 +103,10 @@ class ImpairedRelay:
         head, *media = re.split(r"(?m)^(?=m=)", sections)
         return head + "".join(section + line for section in media)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Stop relaying and close the sockets."""
         self._closed = True
-        for task in self._opening:
-            task.cancel()
+        await self._opening.close()
         for timer in self._timers:
             timer.cancel()
         self._timers.clear()
@@ -127,9 +127,7 @@ class ImpairedRelay:
             self._impair("up", side, data, self._server)
         elif len(self._flows) + len(self._opening) < MAX_FLOWS and not self._closed:
             # Lost, because the flow's socket is still opening: ICE sends its first check again.
-            task = asyncio.ensure_future(self._add_flow(caller))
-            self._opening.add(task)
-            task.add_done_callback(self._opening.discard)
+            self._opening.start_alone(self._add_flow(caller), "flow of an impaired network")
 
     async def _add_flow(self, caller: Address) -> None:
         side = await self._open(caller)

@@ -130,6 +130,22 @@ class AudioReceiver:
             self._timer.cancel()
         self._timer = self._loop.call_at(when_s, self._on_timer)
 
+    @property
+    def counters(self) -> dict[str, int]:
+        """What became of the packets, by the names of `Leg.counters`."""
+        jitter = self.jitter.stats
+        return {
+            "packets_received": jitter.received,
+            "packets_lost": jitter.lost,
+            "packets_late": jitter.late,
+            "packets_duplicate": jitter.duplicate,
+            "packets_reordered": jitter.reordered,
+            "packets_ignored": self.ignored,
+            "stream_resets": jitter.resets,
+            "stream_stalls": jitter.stalls,
+            "audio_ms_refused": round(self.allowance.refused * 1000.0),
+        }
+
     def _on_timer(self) -> None:
         self._timer = None
         now_ms = time.monotonic() * 1000.0

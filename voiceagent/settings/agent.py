@@ -136,9 +136,9 @@ class PhraseSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     not_understood: str | None = None
     """Said to a caller of whom no word was understood; empty: such speech gets no answer."""
     offer_person: str | None = None
-    """Said to such a caller the third time, if they can be put through to a person."""
+    """Said to such a caller the third time, if they can be transferred to a person."""
     transfer: str | None = None
-    """Said to a caller who asked for a person and is put through."""
+    """Said to a caller who asked for a person and is transferred."""
     transfer_failed: str | None = None
     """Said when nobody has taken that call over."""
     fillers: tuple[str, ...] | None = None

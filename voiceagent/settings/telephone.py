@@ -42,10 +42,10 @@ class VoicemailSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 
 class HumanSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A caller who asks for a person is put through to one, without the language model."""
+    """A caller who asks for a person is transferred to one, without the language model."""
 
     transfer: str = ""
-    """To whom, by a name of `telephony.transfers` or `telephony.sip.transfers`; empty: nobody is put through."""
+    """To whom, by a name of `telephony.transfers` or `telephony.sip.transfers`; empty: nobody is transferred."""
     key: Annotated[str, msgspec.Meta(pattern="^[0-9*]?$")] = "0"
     """The key that asks for a person when it is pressed alone; empty: no key does."""
 
@@ -115,7 +115,7 @@ class TelephonySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     send_keys: bool = False
     """Whether the agent may press keys, as a tool, on SIP and Plivo: for menus of those whom it calls."""
     human: HumanSettings = HumanSettings()
-    """To whom a caller is put through who asks for a person."""
+    """To whom a caller is transferred who asks for a person."""
     recording: RecordingSettings = RecordingSettings()
     """Whether calls are recorded, and how."""
     gain_db: Annotated[float, msgspec.Meta(ge=-30, le=20)] = 0.0

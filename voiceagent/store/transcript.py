@@ -165,7 +165,7 @@ class _Reading:
         said = {
             "Failure": f"failed: {given.get('code', '')}, {given.get('message', '')}",
             "LanguageChanged": f"the language is {given.get('language', '')} now",
-            "PutThrough": "the caller is put through to a person",
+            "PutThrough": "the caller is transferred to a person",
             "End": f"ended: {given.get('reason', '')}",
         }
         self._add(at_ms, "call", said[name])

@@ -53,6 +53,9 @@ class TelephonePart:
 
 
 def _add_vendors(app: web.Application, switchboard: Switchboard) -> None:
+    async def close(_: web.Application) -> None:
+        await switchboard.close()
+
     async def webhook(request: web.Request) -> web.StreamResponse:
         if switchboard.is_stream(request):
             return await stream(request)
@@ -68,7 +71,8 @@ def _add_vendors(app: web.Application, switchboard: Switchboard) -> None:
         await opened.run()
         return opened.socket
 
+    app.on_cleanup.append(close)
     for method in WEBHOOK_METHODS:
         app.router.add_route(method, "/telephony/{vendor}", webhook)
-        app.router.add_route(method, "/telephony/{vendor}/after/{ticket}", switchboard.follow_up)
+        app.router.add_route(method, "/telephony/{vendor}/after/{ticket}", switchboard.after_stream)
     app.router.add_get("/telephony/{vendor}/stream/{ticket}", stream)

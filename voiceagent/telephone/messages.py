@@ -42,7 +42,7 @@ class CallFacts:
     outbound: bool = False
     """Whether we made the call. If so, an answering machine may answer."""
     comes_back: bool = False
-    """Whether the caller was put through and nobody took the call. The agent takes it again, and does not know what was said."""
+    """Whether the caller was transferred and nobody took the call. The agent takes it again, and does not know what was said."""
     refuses_recording: bool = False
     """Whether the caller has refused to be recorded: that holds when the call comes back."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from voiceagent.turn_taking.abbreviations import Abbreviations
-from voiceagent.turn_taking.phone_words import HandoverWords, PhoneWords
+from voiceagent.turn_taking.phone_words import PhoneWords, TransferWords
 
 WordClass = Literal["filler", "joiner", "determiner", "preposition", "auxiliary", "pronoun", "verb"]
 """A closed class of words with which a sentence hardly ever ends."""
@@ -175,7 +175,7 @@ class Language:
     sayings: Sayings = Sayings()
     prompts: Prompts = Prompts()
     phone: PhoneWords = field(default_factory=PhoneWords)
-    handover: HandoverWords = field(default_factory=HandoverWords)
+    transfer: TransferWords = field(default_factory=TransferWords)
 
     @property
     def is_known(self) -> bool:

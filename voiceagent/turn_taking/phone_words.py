@@ -47,8 +47,8 @@ class PhoneWords:
 
 
 @dataclass(frozen=True, slots=True)
-class HandoverWords:
-    """Of one language."""
+class TransferWords:
+    """What an agent says in a warm transfer, in one language."""
 
     connecting: str = ""
     """To the caller, before they wait."""

@@ -23,6 +23,7 @@ from voiceagent.errors import MediaError
 from voiceagent.media.webrtc import ice_hooks, ice_sockets, set_up_repeats, transport_hooks
 from voiceagent.media.webrtc.datagram_gate import DatagramGate
 from voiceagent.media.webrtc.ports import ANY_PORT, MediaPorts
+from voiceagent.task_owner import TaskOwner
 from voiceagent.token_bucket import Meter, TokenBucket
 
 SUPPORTED = "1.16."
@@ -213,10 +214,10 @@ def guard_sockets(peer: RTCPeerConnection, make_gate: Callable[[], DatagramGate]
             ice_sockets.use(ice_connection(transport), ports)
 
 
-def repeat_flights(peer: RTCPeerConnection) -> None:
-    """Send the lost handshake flights of `peer` again. It must know the other side's description."""
+def repeat_flights(peer: RTCPeerConnection, tasks: TaskOwner) -> None:
+    """Send the lost handshake flights of `peer` again, as tasks of its owner. It must know the other side's description."""
     for transport in transports(peer):
-        set_up_repeats.repeat_flights(transport)
+        set_up_repeats.repeat_flights(transport, tasks)
 
 
 def packets_received(transport: RTCDtlsTransport) -> int:

@@ -12,6 +12,8 @@ from contextlib import suppress
 from aiortc import RTCIceTransport
 from aiortc.rtcdtlstransport import RTCDtlsTransport
 
+from voiceagent.task_owner import TaskOwner
+
 REPEATS_S = (0.1, 0.25, 0.6)
 """When to repeat, in seconds after the first time."""
 
@@ -36,11 +38,10 @@ class Repeats:
             timer.cancel()
 
 
-def repeat_flights(transport: RTCDtlsTransport) -> None:
+def repeat_flights(transport: RTCDtlsTransport, tasks: TaskOwner) -> None:
     """Repeat each handshake flight of `transport` until it sends the next one or is done."""
     send: Callable[[bytes], Awaitable[None]] = getattr(transport.transport, _SEND)
     repeats: list[Repeats] = []
-    tasks: set[asyncio.Task[None]] = set()
 
     async def send_flight(data: bytes) -> None:
         if transport.encrypted:  # the last flight's repeats go on: nothing answers it
@@ -52,11 +53,8 @@ def repeat_flights(transport: RTCDtlsTransport) -> None:
         await send(data)
 
     def repeat(data: bytes) -> None:
-        if transport.state not in ("connecting", "connected"):
-            return
-        task = asyncio.ensure_future(send_again(data))
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
+        if transport.state in ("connecting", "connected"):
+            tasks.start_alone(send_again(data), "repeated flight")
 
     async def send_again(data: bytes) -> None:
         with suppress(ConnectionError):

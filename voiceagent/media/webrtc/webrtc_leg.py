@@ -39,6 +39,7 @@ from voiceagent.media.webrtc.event_channel import LABEL, EventChannel
 from voiceagent.media.webrtc.ports import ANY_PORT, MediaPorts
 from voiceagent.media.webrtc.session_description import Offer, opus_payload_type, read_offer, with_address, with_opus_parameters
 from voiceagent.media.webrtc.transport_hooks import TransportGuard, ignore_retransmission_requests, was_closed_by_peer
+from voiceagent.task_owner import Once, TaskOwner
 
 
 def prepare() -> None:
@@ -84,8 +85,8 @@ class WebRtcLeg:
         self.playout.on_ready = self._track.hurry
         self._connected = asyncio.Event()
         self._end_reason = ""
-        self._closing: asyncio.Task[None] | None = None
-        self._unheard: asyncio.Task[None] | None = None
+        self._tasks = TaskOwner()
+        self._freeing = Once(self._free, "end of a WebRTC leg")
         self._connect_timeout_s = connect_timeout_s
         self._silence_timeout_s = silence_timeout_s
         self._watch: asyncio.TimerHandle | None = None
@@ -137,7 +138,7 @@ class WebRtcLeg:
         ignore_retransmission_requests(transceiver.sender)
         transceiver.receiver.transport.on("statechange", self._on_transport_state)
         if transceiver.currentDirection in ("recvonly", "inactive"):
-            self._unheard = asyncio.create_task(self._play_to_nobody())
+            self._tasks.start_alone(self._play_to_nobody(), "audio that nobody hears")
         if transceiver.currentDirection == "inactive":  # nothing need come; ICE's consent still ends what is lost (RFC 7675)
             self._silence_timeout_s = math.inf
         self._offered_s = self._last_packet_s = self._loop.time()
@@ -154,7 +155,7 @@ class WebRtcLeg:
                 await self._track.recv()
 
     def _set_guards(self, budget: Budget, ports: MediaPorts) -> None:
-        aiortc_hooks.repeat_flights(self._peer)
+        aiortc_hooks.repeat_flights(self._peer, self._tasks)
         aiortc_hooks.guard_sockets(self._peer, lambda: DatagramGate(budget, self._gate), ports)
         for transport in aiortc_hooks.transports(self._peer):
             self._guard.guard_transport(transport)
@@ -184,20 +185,11 @@ class WebRtcLeg:
     @property
     def counters(self) -> dict[str, int]:
         """See `Leg.counters`."""
-        jitter = self._receiver.jitter.stats
         return {
-            "packets_received": jitter.received,
+            **self._receiver.counters,
             "heard_frames_dropped": self._inbound.dropped,
             "cleaning_failed": self.cleaner.failures,
-            "packets_lost": jitter.lost,
-            "packets_late": jitter.late,
-            "packets_duplicate": jitter.duplicate,
-            "packets_reordered": jitter.reordered,
-            "packets_ignored": self._receiver.ignored,
             "packets_refused": self._pace.unopened + self._pace.meter.refusals,
-            "audio_ms_refused": round(self._receiver.allowance.refused * 1000.0),
-            "stream_resets": jitter.resets,
-            "stream_stalls": jitter.stalls,
             "events_dropped_in": self._events.dropped_in,
             "events_dropped_out": self._events.dropped_out,
             "frames_skipped": self._track.skipped_frames,
@@ -229,13 +221,10 @@ class WebRtcLeg:
     async def close(self) -> None:
         """End the connection and free its sockets and tasks. May be called twice."""
         self._end("closed")
-        if self._closing is None:
-            self._closing = asyncio.create_task(self._free())
-        await asyncio.shield(self._closing)
+        await self._freeing.run()
 
     async def _free(self) -> None:
-        if self._unheard is not None:
-            await self._unheard
+        await self._tasks.close()
         try:
             await asyncio.wait_for(self._peer.close(), CLOSE_TIMEOUT_S)
         except TimeoutError:

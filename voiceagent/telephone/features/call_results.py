@@ -15,7 +15,7 @@ import httpx2
 import msgspec
 
 from voiceagent.addresses import shown
-from voiceagent.call.observer import CallObserver
+from voiceagent.call.feature import RunningCall
 from voiceagent.conversation import actions as act
 from voiceagent.conversation.events import Event
 from voiceagent.errors import ConfigError
@@ -23,8 +23,11 @@ from voiceagent.json_types import JsonObject
 from voiceagent.latency.budgets import Miss
 from voiceagent.latency.spans import TurnReport
 from voiceagent.settings.telephone import ResultSettings
+from voiceagent.task_owner import TaskOwner
+from voiceagent.telephone.features.phone_feature import PhoneFeature
 from voiceagent.telephone.features.recording import Recording
-from voiceagent.telephone.messages import CallFacts
+from voiceagent.telephone.phone_leg import PhoneLeg
+from voiceagent.telephone.transfer.interface import CALLER_HUNG_UP
 
 log = logging.getLogger(__name__)
 
@@ -62,14 +65,15 @@ class CallResults:
         self._back_off_s = back_off_s
         self._queue: asyncio.Queue[bytes] = asyncio.Queue(MAX_WAITING)
         self._sending = 0
-        self._senders: list[asyncio.Task[None]] = []
+        self._senders = TaskOwner()
         self._client: httpx2.AsyncClient | None = None
 
     async def open(self) -> None:
         """Begin to send, where there is an address."""
         if self.settings.url:
             self._client = httpx2.AsyncClient(timeout=TIMEOUT_S, follow_redirects=False)
-            self._senders = [asyncio.create_task(self._send_all(), name="call results") for _ in range(SENDERS)]
+            for _ in range(SENDERS):
+                self._senders.start_alone(self._send_all(), "call results")
 
     async def close(self) -> None:
         """Send what waits, for a moment; what is left is told and lost."""
@@ -79,9 +83,7 @@ class CallResults:
             await asyncio.wait_for(self._queue.join(), CLOSING_S)
         if left := self._queue.qsize() + self._sending:
             log.warning("%d call results were not delivered before the server's end", left)
-        for sender in self._senders:
-            sender.cancel()
-        await asyncio.gather(*self._senders, return_exceptions=True)
+        await self._senders.close()
         await self._client.aclose()
 
     def put(self, result: JsonObject) -> None:
@@ -138,16 +140,15 @@ def signature(body: bytes, secret: bytes, at_s: int) -> str:
     return f"t={at_s},v1={digest}"
 
 
-class ResultOf(CallObserver):
-    """Watches one call, and hands in its result."""
+class ResultOf(PhoneFeature):
+    """Hands in the result of one call."""
 
-    def __init__(self, results: CallResults, call_id: str, facts: CallFacts, recording: Recording | None = None) -> None:
+    def __init__(self, results: CallResults, leg: PhoneLeg, recording: Recording | None = None) -> None:
         self._recording = recording
         self._results = results
-        self._call_id = call_id
-        self._facts = facts
-        self.transfer: Callable[[], str] = lambda: ""
-        """What became of a warm transfer that the call ended in, if that is to be told."""
+        self._leg = leg
+        self._call_id = ""
+        self._facts = leg.facts
         self._began_s = time.time()
         self._last_ms = 0.0
         self._reason = ""
@@ -155,6 +156,10 @@ class ResultOf(CallObserver):
         self._tools: list[str] = []
         self._said: list[dict[str, str]] = []
         self._withholds = not results.settings.transcript
+
+    def begin(self, call: RunningCall) -> None:
+        """Note which call it is."""
+        self._call_id = call.call_id
 
     def stepped(self, event: Event, actions: tuple[act.Action, ...]) -> None:
         """Note what is told afterwards."""
@@ -195,8 +200,8 @@ class ResultOf(CallObserver):
             "turns": self._turns,
             "tools": self._tools,
         }
-        if transfer := self.transfer():
-            result["transfer"] = transfer
+        if self._leg.has_hung_up_waiting:
+            result["transfer"] = CALLER_HUNG_UP
         if self._recording is not None and self._recording.file_name:
             result["recording"] = self._recording.file_name
         self._results.put(result if self._withholds else {**result, "transcript": self._said})

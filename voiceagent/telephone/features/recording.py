@@ -6,23 +6,32 @@ from __future__ import annotations
 import asyncio
 import logging
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from voiceagent.audio.format import HEARD_HZ, PLAYED_HZ
 from voiceagent.audio.resample import StreamResampler
-from voiceagent.call.observer import CallObserver, FedCall
+from voiceagent.call.feature import RunningCall
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.actions import Action, ReplyEnded
+from voiceagent.json_types import JsonObject
 from voiceagent.media.leg import InboundFrame, Leg, LegWrapper
+from voiceagent.settings.agent import AgentConfig
 from voiceagent.settings.telephone import RecordingSettings
+from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.features.call_timeline import CallTimeline
+from voiceagent.telephone.features.phone_feature import PhoneFeature
 from voiceagent.telephone.features.recording_file import SUFFIXES, RecordingFile, open_recording
-from voiceagent.turn_taking.language import bare_words
+from voiceagent.telephone.phone_leg import PhoneLeg
+from voiceagent.tools.arguments import ArgumentSchema
+from voiceagent.tools.threads import Threads
+from voiceagent.tools.tool import Tool, ToolPolicy
+from voiceagent.turn_taking.language import Language, bare_words
 
 log = logging.getLogger(__name__)
 
@@ -34,22 +43,24 @@ LATE_S = 6.0
 MAX_WAITING_S = 30.0
 """A disk that is behind by so much ends the recording."""
 FINISHED_S = 10.0
-"""So long a call's end waits for its file."""
+"""How long closing a call waits for the recording to be written."""
 ANNOUNCED_AGAIN = 2
-"""So often an announcement that the caller spoke over is said again."""
+"""How often to repeat an announcement that the caller talked over."""
+STOP_RECORDING = "stop_recording"
 
 
-class Recording(LegWrapper, CallObserver):
-    """Implements `Leg`. `watch` names the call before it runs."""
+class Recording(PhoneFeature):
+    """The recording of one call."""
 
-    def __init__(self, leg: Leg, settings: RecordingSettings, folder: Path, deleted: str) -> None:
-        """`deleted` is what a caller is told who has refused."""
-        super().__init__(leg)
+    def __init__(self, settings: RecordingSettings, folder: Path, tasks: TaskOwner, words: Language) -> None:
+        """`words` are those of the agent's language. `tasks` outlive the call: a disk may stall."""
         self._settings = settings
         self._folder = folder
-        self._deleted = deleted
-        self.on_refused: Callable[[], None] = lambda: None
-        self._call: FedCall | None = None
+        self._deleted = words.sayings.recording_deleted
+        self._stop_description = words.phone.stop_recording
+        self._tasks = tasks
+        self._on_refused: Callable[[], None] = lambda: None
+        self._call: RunningCall | None = None
         self._path: Path | None = None
         self._file: RecordingFile | None = None
         self._timeline = CallTimeline()
@@ -63,15 +74,35 @@ class Recording(LegWrapper, CallObserver):
         self._finishing: asyncio.Task[None] | None = None
         self._again = ANNOUNCED_AGAIN
         self._is_announced = not settings.announcement
-        self.playout.on_taken = self._on_taken
-        self.playout.on_recalled = self._on_recalled
 
-    def watch(self, call: FedCall) -> None:
-        """The call that is recorded."""
+    def refusable_by(self, leg: PhoneLeg) -> None:
+        """Let the leg's caller refuse by the key of the settings, and have the leg remember it."""
+        self._on_refused = leg.refuse_recording
+        leg.on_key(self._settings.refuse_key, self.refuse)
+
+    def begin(self, call: RunningCall) -> None:
+        """Record the call."""
         self._call = call
         self._path = self._folder / f"{call.call_id}{SUFFIXES[self._settings.format]}"
         self._began_s = self._written_s = self._clock()
-        self._writing = asyncio.create_task(self._write(self._path), name="recording")
+        self._writing = self._tasks.start(self._write(self._path), "recording")
+
+    def change(self, agent: AgentConfig) -> AgentConfig:
+        """With the announcement before the greeting."""
+        greeting = f"{self._settings.announcement} {agent.phrases.greeting}".strip()
+        return msgspec.structs.replace(agent, phrases=msgspec.structs.replace(agent.phrases, greeting=greeting))
+
+    def wrap(self, leg: Leg) -> RecordedLeg:
+        """The leg, with both sides recorded."""
+        leg.playout.on_taken = self._on_taken
+        leg.playout.on_recalled = self._on_recalled
+        return RecordedLeg(leg, self)
+
+    def tools(self) -> Sequence[Tool]:
+        """The tool `stop_recording`, where the caller may refuse."""
+        if not self._settings.may_refuse:
+            return ()
+        return (StopRecording(partial(self.refuse, says=False), self._stop_description, self._deleted),)
 
     @property
     def file_name(self) -> str:
@@ -82,31 +113,24 @@ class Recording(LegWrapper, CallObserver):
         """The caller does not want to be recorded: what there is is deleted, and no more is kept."""
         if not self._refused:
             self._refused, self._is_on = True, False
-            self.on_refused()
-            self._deleting = asyncio.create_task(self._delete(says=says), name="deleting a recording")
+            self._on_refused()
+            self._deleting = self._tasks.start(self._delete(says=says), "deleting a recording")
 
-    # --- the leg ---
+    # --- the audio ---
 
-    async def frames(self) -> AsyncIterator[InboundFrame]:
-        """Those of the leg."""
-        async for frame in self._leg.frames():
-            if self._may_keep():
-                self._keep(frame)
-            yield frame
-
-    def _keep(self, frame: InboundFrame) -> None:
-        """Put in what was heard. Silence that stands for what did not arrive leaves its place to it."""
+    def hear(self, frame: InboundFrame) -> None:
+        """Take what the caller said. Silence that stands for what did not arrive leaves its place to it."""
+        if not self._may_keep():
+            return
         if frame.concealed and not frame.pcm.any():
             self._timeline.miss("caller")
         else:
             self._timeline.put("caller", frame.pcm, self._now)
 
-    async def close(self) -> None:
-        """See `Leg`; the file is complete then, unless the disk stalls."""
-        await self._leg.close()
-        self.playout.on_taken = self.playout.on_recalled = None
+    async def finish(self) -> None:
+        """The call is over; the file is complete then, unless the disk stalls."""
         was_on, self._is_on = self._is_on, False
-        self._finishing = asyncio.create_task(self._finish(was_on=was_on), name="end of a recording")
+        self._finishing = self._tasks.start(self._finish(was_on=was_on), "end of a recording")
         await asyncio.wait((self._finishing,), timeout=FINISHED_S)
         if not self._finishing.done():
             log.error("the recording %s is not complete after %g s: the disk stalls", self.file_name, FINISHED_S)
@@ -146,7 +170,7 @@ class Recording(LegWrapper, CallObserver):
         heard = self._timeline.caller_end or self._now
         return min(self._now - int(BEHIND_S * HEARD_HZ), max(heard, self._now - int(LATE_S * HEARD_HZ)))
 
-    # --- the observer ---
+    # --- the announcement ---
 
     def stepped(self, event: ev.Event, actions: tuple[Action, ...]) -> None:
         """See to it that the announcement is heard: a caller may speak over it."""
@@ -156,9 +180,6 @@ class Recording(LegWrapper, CallObserver):
                 if not self._is_announced and action.status == "completed" and self._again and self._call is not None:
                     self._again -= 1
                     self._call.feed(ev.Announce(self._call.now_ms(), self._settings.announcement))
-
-    def ended(self) -> None:
-        """`close` has freed all."""
 
     # --- the file ---
 
@@ -223,9 +244,52 @@ class Recording(LegWrapper, CallObserver):
             self._call.feed(ev.Announce(self._call.now_ms(), self._deleted))
 
 
+class RecordedLeg(LegWrapper):
+    """Implements `Leg`: what the caller says goes to the recording, too."""
+
+    def __init__(self, leg: Leg, recording: Recording) -> None:
+        super().__init__(leg)
+        self._recording = recording
+
+    async def frames(self) -> AsyncIterator[InboundFrame]:
+        """See `Leg`."""
+        async for frame in self._leg.frames():
+            self._recording.hear(frame)
+            yield frame
+
+    async def close(self) -> None:
+        """See `Leg`. Then the recording's file is complete, unless the disk stalls."""
+        await self._leg.close()
+        self.playout.on_taken = self.playout.on_recalled = None
+        await self._recording.finish()
+
+
+class StopRecording(Tool):
+    """`stop_recording`: the caller does not want to be recorded and has said so. What there is of the recording is deleted."""
+
+    def __init__(self, refuse: Callable[[], None], description: str, deleted: str) -> None:
+        """`refuse` ends the recording and deletes it; `deleted` is what the language model is told then."""
+        self.name = STOP_RECORDING
+        self.description = description
+        self.policy = ToolPolicy("idempotent")
+        self._arguments = ArgumentSchema({"type": "object", "properties": {}})
+        self.parameters = self._arguments.parameters
+        self._refuse = refuse
+        self._deleted = deleted
+
+    def parse(self, arguments: str) -> JsonObject:
+        """See Tool."""
+        return self._arguments.parse(arguments)
+
+    async def run(self, given: JsonObject, threads: Threads) -> object:
+        """Refuse the recording."""
+        self._refuse()
+        return {"status": self._deleted}
+
+
 async def _to_its_end(work: Callable[[], str]) -> str:
     """Run it in a thread, and leave no thread at work behind, even if this is cancelled."""
-    running = asyncio.ensure_future(asyncio.to_thread(work))
+    running = asyncio.get_running_loop().run_in_executor(None, work)
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:

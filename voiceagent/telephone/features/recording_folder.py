@@ -7,11 +7,13 @@ import logging
 import time
 from pathlib import Path
 
-from voiceagent.media.leg import Leg
 from voiceagent.settings.agent import AgentConfig
 from voiceagent.settings.telephone import RecordingSettings
-from voiceagent.telephone.features.recording import Recording
+from voiceagent.task_owner import TaskOwner
+from voiceagent.telephone.features.recording import FINISHED_S, Recording
 from voiceagent.telephone.features.recording_file import SUFFIXES
+from voiceagent.telephone.phone_leg import PhoneLeg
+from voiceagent.turn_taking.languages import language
 
 log = logging.getLogger(__name__)
 
@@ -24,25 +26,27 @@ class Recordings:
     def __init__(self, settings: RecordingSettings, base_dir: str) -> None:
         self.folder = Path(base_dir) / settings.folder if settings.folder else None
         self._settings = settings
-        self._deleting: asyncio.Task[None] | None = None
+        self._tasks = TaskOwner()
 
     async def open(self) -> None:
         """Delete what is too old, now and daily."""
         if self.folder is not None:
             await asyncio.to_thread(delete_old, self.folder, self._settings.keep_days, time.time())
-            self._deleting = asyncio.create_task(self._delete_daily(self.folder), name="old recordings")
+            self._tasks.start_alone(self._delete_daily(self.folder), "old recordings")
 
     async def close(self) -> None:
-        """End that."""
-        if self._deleting is not None:
-            self._deleting.cancel()
-            await asyncio.gather(self._deleting, return_exceptions=True)
+        """End that, and recordings that wait for a disk."""
+        await self._tasks.close(FINISHED_S)
 
-    def of(self, leg: Leg, agent: AgentConfig, deleted: str) -> Recording | None:
-        """The recording of a call, where calls are recorded; `deleted` is said to who refuses."""
-        if self.folder is None:
+    def of(self, agent: AgentConfig, leg: PhoneLeg) -> Recording | None:
+        """The recording of a call, where calls are recorded and the caller has not refused that."""
+        if self.folder is None or leg.facts.refuses_recording:
             return None
-        return Recording(leg, agent.telephony.recording, self.folder, deleted)
+        settings = agent.telephony.recording
+        recording = Recording(settings, self.folder, self._tasks, language(agent.spoken_languages[0]))
+        if settings.may_refuse:
+            recording.refusable_by(leg)
+        return recording
 
     async def _delete_daily(self, folder: Path) -> None:
         while True:

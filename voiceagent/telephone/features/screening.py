@@ -7,12 +7,13 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 
-from voiceagent.call.observer import CallObserver, FedCall
+from voiceagent.call.feature import RunningCall
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.actions import Action, ReplyStarted
 from voiceagent.media.leg import InboundFrame, Leg, LegWrapper
 from voiceagent.settings.agent import AgentConfig
 from voiceagent.telephone.features.answering_machine import AnsweringMachine, MachineVerdict
+from voiceagent.telephone.features.phone_feature import PhoneFeature
 from voiceagent.turn_taking.languages import language
 
 log = logging.getLogger(__name__)
@@ -22,20 +23,23 @@ MACHINE, LEFT = "answering_machine", "message_left"
 FRAME_S = 0.02
 
 
-class Screening(LegWrapper, CallObserver):
-    """Implements `Leg`. `watch` names the call before it runs."""
+class Screening(PhoneFeature):
+    """Screens one call that we made."""
 
-    def __init__(self, leg: Leg, agent: AgentConfig) -> None:
-        super().__init__(leg)
+    def __init__(self, agent: AgentConfig) -> None:
         self._settings = agent.telephony.voicemail
         self._machine = AnsweringMachine([language(code).phone for code in agent.spoken_languages])
-        self._call: FedCall | None = None
+        self._call: RunningCall | None = None
         self._waited_s = 0.0
         self._is_told = self._is_done = False
 
-    def watch(self, call: FedCall) -> None:
-        """The call that hears the leg."""
+    def begin(self, call: RunningCall) -> None:
+        """Screen this call."""
         self._call = call
+
+    def wrap(self, leg: Leg) -> ScreenedLeg:
+        """The leg, silent once a machine is known."""
+        return ScreenedLeg(leg, self)
 
     @property
     def _is_waiting(self) -> bool:
@@ -47,19 +51,11 @@ class Screening(LegWrapper, CallObserver):
         """Who answered, as far as it is known."""
         return self._machine.verdict
 
-    # --- the leg ---
-
-    async def frames(self) -> AsyncIterator[InboundFrame]:
-        """Those of the leg; none any more once a machine is known."""
-        async for frame in self._leg.frames():
-            was_known = self.verdict is MachineVerdict.MACHINE
-            if not was_known:
-                yield frame
-            if not self._is_done:
-                self._machine.listen(frame.pcm)
-                self._decide()
-
-    # --- the observer ---
+    def listen(self, frame: InboundFrame) -> None:
+        """Take what was heard."""
+        if not self._is_done:
+            self._machine.listen(frame.pcm)
+            self._decide()
 
     def stepped(self, event: ev.Event, actions: tuple[Action, ...]) -> None:
         """Learn what the ear makes of the frames. What the agent still begins to say to a known machine is not said."""
@@ -74,11 +70,6 @@ class Screening(LegWrapper, CallObserver):
                 self._machine.says(utterance_id, f"{stable} {unstable}")
             case ev.FinalTranscript(utterance_id=utterance_id, text=text):
                 self._machine.says(utterance_id, text)
-
-    def ended(self) -> None:
-        """Nothing is to be freed."""
-
-    # --- what is done ---
 
     def _decide(self) -> None:
         call = self._call
@@ -95,3 +86,18 @@ class Screening(LegWrapper, CallObserver):
         elif self._machine.records or (self._waited_s >= self._settings.wait_for_beep_s and not self._machine.is_ringing):
             self._is_done = True
             call.feed(ev.LastWords(call.now_ms(), self._settings.message, LEFT))
+
+
+class ScreenedLeg(LegWrapper):
+    """Implements `Leg`: the call hears nothing any more once a machine is known."""
+
+    def __init__(self, leg: Leg, screening: Screening) -> None:
+        super().__init__(leg)
+        self._screening = screening
+
+    async def frames(self) -> AsyncIterator[InboundFrame]:
+        """See `Leg`."""
+        async for frame in self._leg.frames():
+            if self._screening.verdict is not MachineVerdict.MACHINE:
+                yield frame
+            self._screening.listen(frame)

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
-from functools import partial
+from collections.abc import Callable
 
 from voiceagent.audio.comfort_noise import ComfortNoise
 from voiceagent.errors import MediaError
 from voiceagent.media.webrtc.ports import MediaPorts
 from voiceagent.settings.sip import SipSettings
-from voiceagent.telephone.handover import TRANSFERRED
+from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.messages import CallFacts
 from voiceagent.telephone.sip import janus_messages as janus
 from voiceagent.telephone.sip.causes import call_cause
 from voiceagent.telephone.sip.janus_client import GatewayError, JanusHandle
-from voiceagent.telephone.sip.sip_leg import GatewayLeg
-from voiceagent.telephone.sip.sip_transfers import SipTransfers
+from voiceagent.telephone.sip.sip_leg import SipLeg, SipLegOptions
 from voiceagent.telephone.telephone_events import CLOCK_HZ
+from voiceagent.telephone.transfer.interface import TRANSFERRED
+from voiceagent.telephone.transfer.sip_transfers import SipTransfers
+from voiceagent.telephone.transfer.warm import CallColleague
 
 ANSWER_TIMEOUT_S = 10.0
 RINGS_S = 0.2
@@ -43,21 +44,29 @@ class CallRefused(MediaError):
 class SipCall:
     """A handle. `leg` is there while it carries a call."""
 
-    def __init__(self, settings: SipSettings, ports: MediaPorts) -> None:
+    def __init__(
+        self,
+        settings: SipSettings,
+        ports: MediaPorts,
+        tasks: TaskOwner,
+        call_colleague: CallColleague,
+        on_idle: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`tasks` are the line's, `call_colleague` uses another handle, and `on_idle` is called when a call is over."""
         self.handle: JanusHandle | None = None
-        self.leg: GatewayLeg | None = None
+        self.leg: SipLeg | None = None
         self.is_busy = False
         self.places = False
         """Whether it was reserved for a call that we make."""
         self.freed_s = float("-inf")  # when its last call was over, on the loop's clock
-        self.on_idle: Callable[[], None] = lambda: None
-        self.transfers = SipTransfers(settings.targets, self._refer)
         self._settings = settings
+        self._tasks = tasks
+        self._on_idle = on_idle
+        self._transfers = SipTransfers(settings.targets, self._refer, call_colleague, tasks)
         level = settings.comfort_noise_dbov
-        self._comfort_noise = ComfortNoise(level, CLOCK_HZ) if level is not None else None
-        self._ports = ports
+        noise = ComfortNoise(level, CLOCK_HZ) if level is not None else None
+        self._options = SipLegOptions(ports, noise, self._transfers if settings.transfers else None)
         self._outcome: asyncio.Future[None] | None = None
-        self._updates: set[asyncio.Task[object]] = set()
         self._is_up = False
         self._has_media = False
         """Whether Janus has a connection on this handle."""
@@ -79,10 +88,10 @@ class SipCall:
         if self.leg is None and self._settling is None:
             self._settled()
 
-    async def take(self, incoming: janus.Incoming) -> GatewayLeg:
+    async def take(self, incoming: janus.Incoming) -> SipLeg:
         """Take the call that rings. Raises CallRefused where the caller has given up, MediaError, GatewayError."""
         ready_s = (loop := asyncio.get_running_loop()).time() + RINGS_S
-        leg, answer = await GatewayLeg.answer(incoming.offer, incoming.facts, self._released, self._ports)
+        leg, answer = await SipLeg.answer(incoming.offer, incoming.facts, self._released, self._options)
         self._attach(leg)
         try:
             await asyncio.sleep(ready_s - loop.time())
@@ -101,10 +110,10 @@ class SipCall:
         leg.taken()
         return leg
 
-    async def dial(self, uri: str, ring_timeout_s: float) -> GatewayLeg:
+    async def dial(self, uri: str, ring_timeout_s: float) -> SipLeg:
         """Call somebody, and wait until they take the call. Raises CallRefused, MediaError, GatewayError."""
         facts = CallFacts(self._settings.account, uri, outbound=True)
-        leg, offer = await GatewayLeg.offer(facts, self._released, self._ports)
+        leg, offer = await SipLeg.offer(facts, self._released, self._options)
         self._attach(leg)
         self._outcome = asyncio.get_running_loop().create_future()
         self._is_over = False  # a caller who was refused in favour of this call may have ended meanwhile
@@ -132,15 +141,15 @@ class SipCall:
         """What the gateway tells of the call."""
         match event:
             case janus.EarlyMedia(answer):
-                self._start(self._settle(answer, is_up=False))
+                self._tasks.start_alone(self._settle(answer, is_up=False), "sip event")
             case janus.Answered(answer):
-                self._start(self._settle(answer, is_up=True))
+                self._tasks.start_alone(self._settle(answer, is_up=True), "sip event")
             case janus.Updating(offer):
-                self._start(self._update(offer))
+                self._tasks.start_alone(self._update(offer), "sip event")
             case janus.Ended():
                 self._ended(event)
             case janus.TransferProgress(code, reason):
-                self.transfers.told(code, reason)
+                self._transfers.told(code, reason)
             case janus.Failed(code, reason):
                 self._failed(code, reason)
             case janus.MediaLost():
@@ -153,12 +162,9 @@ class SipCall:
         if self.leg is not None:
             self.leg.end("lost")
 
-    def _attach(self, leg: GatewayLeg) -> None:
+    def _attach(self, leg: SipLeg) -> None:
         self.leg = leg
         self._has_media = True
-        leg.comfort_noise = self._comfort_noise
-        if self._settings.transfers:
-            leg.put_through = partial(self.transfers.put_through, leg)
 
     async def _settle(self, answer: str, *, is_up: bool) -> None:
         leg = self.leg
@@ -195,7 +201,7 @@ class SipCall:
     def _ended(self, event: janus.Ended) -> None:
         self._is_over = True
         leg, called = self.leg, self.leg.facts.called if self.leg is not None else ""
-        is_transferred = self.transfers.left()
+        is_transferred = self._transfers.left()
         broke = self._is_up and event.code >= FIRST_ERROR and not is_transferred
         if broke:
             log.warning("a call broke off: the other side reports %d %s", event.code, event.reason)
@@ -204,7 +210,7 @@ class SipCall:
             leg.end(TRANSFERRED if is_transferred else "lost" if broke else "hangup")
 
     def _failed(self, code: int, reason: str) -> None:
-        if self.transfers.refused(reason):
+        if self._transfers.refused(reason):
             return
         if self._outcome is not None and not self._outcome.done():
             self._fail(GatewayError(f"Janus refused the call: {reason} ({code})"))
@@ -240,7 +246,7 @@ class SipCall:
         self._settling = None
         self.is_busy = self.places = self._has_media = False
         self.freed_s = asyncio.get_running_loop().time()
-        self.on_idle()
+        self._on_idle()
 
     async def _refer(self, uri: str) -> None:
         await self._send(janus.transfer(uri))
@@ -249,8 +255,3 @@ class SipCall:
         if self.handle is None:
             raise GatewayError("there is no connection to Janus; the log says why")
         await self.handle.send(request)
-
-    def _start(self, work: Coroutine[object, None, None]) -> None:
-        task = asyncio.create_task(work, name="sip event")
-        self._updates.add(task)
-        task.add_done_callback(self._updates.discard)

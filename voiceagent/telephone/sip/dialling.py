@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -13,6 +12,7 @@ from voiceagent.server.calls.calls import Calls
 from voiceagent.server.calls.quotas import CLIENT, Client
 from voiceagent.server.http.auth import OPERATOR_KEYS_VARIABLE
 from voiceagent.server.http.problems import Problem
+from voiceagent.task_owner import running
 from voiceagent.telephone.sip.line import GetStartCall, SipLine, SipService
 
 LINE = web.AppKey("sip line", SipLine)
@@ -36,12 +36,8 @@ async def kept_line(
         yield
         return
     line = app[LINE] = SipLine(service, calls, start_call)
-    task = asyncio.create_task(line.run(), name="sip line")
-    try:
+    async with running(line.run(), "sip line"):
         yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 async def dial(request: web.Request) -> web.Response:

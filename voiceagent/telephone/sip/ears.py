@@ -1,4 +1,5 @@
-"""What comes from the other side of a SIP call, and who hears it: the call, or somebody who stands aside for it."""
+"""What comes from the other side of a SIP call, and who hears it: the call, or whoever a bridge connects it with in the call's
+place."""
 
 from __future__ import annotations
 
@@ -10,15 +11,14 @@ import numpy as np
 from aiortc.rtp import RtpPacket
 from numpy.typing import NDArray
 
-from voiceagent.media.audio_cleaner import AudioCleaner
 from voiceagent.media.inbound_frames import InboundFrames
-from voiceagent.telephone.sip.audio import GatewayReceiver
+from voiceagent.telephone.sip.audio import SipReceiver
 from voiceagent.telephone.sip.description import PhoneAudio
 from voiceagent.telephone.telephone_events import CLOCK_HZ, KeyReader
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
+class Bridge:
     """Who hears and speaks to the other side in the call's place. Audio is mono 8 kHz, 20 ms, shape (160,)."""
 
     hear: Callable[[NDArray[np.int16]], None]
@@ -29,13 +29,13 @@ class Aside:
     """Takes a key that the other side pressed."""
 
 
-class GatewayEars:
+class SipEars:
     """Of one leg. Hears nothing before `begin`."""
 
-    def __init__(self, press: Callable[[str], None], cleaner: AudioCleaner) -> None:
-        """`press` takes the keys that are for the call."""
-        self.inbound = InboundFrames(cleaner, is_telephone=True)
-        self.aside: Aside | None = None
+    def __init__(self, press: Callable[[str], None], inbound: InboundFrames) -> None:
+        """`press` takes the keys that are for the call, `inbound` its frames."""
+        self._inbound = inbound
+        self.bridge: Bridge | None = None
         self.is_held = False
         """Whether the other side has put us on hold: nothing is said to it, and what it plays is not heard."""
         self.last_s = 0.0
@@ -43,18 +43,18 @@ class GatewayEars:
         self._press = press
         self._loop = asyncio.get_running_loop()
         self._audio: PhoneAudio | None = None
-        self._receiver: GatewayReceiver | None = None
+        self._receiver: SipReceiver | None = None
         self._keys = KeyReader()
         self._counted: dict[str, int] = {}
         """What receivers before it have counted."""
 
     def begin(self, audio: PhoneAudio) -> None:
-        """It is settled what comes."""
+        """The audio format has been negotiated; start receiving."""
         self._audio = audio
-        if self.aside is None:
-            self._receiver = GatewayReceiver(audio, self._on_frame, self._on_key, keys=self._keys)
+        if self.bridge is None:
+            self._receiver = SipReceiver(audio, self._on_frame, self._on_key, keys=self._keys)
         else:
-            self._receiver = GatewayReceiver(audio, self._on_relayed, self._on_key, CLOCK_HZ, self._keys)
+            self._receiver = SipReceiver(audio, self._on_relayed, self._on_key, CLOCK_HZ, self._keys)
 
     def receive(self, packet: RtpPacket) -> None:
         """Take a packet that arrived now."""
@@ -62,10 +62,10 @@ class GatewayEars:
         if self._receiver is not None:
             self._receiver.receive(packet)
 
-    def stand_aside(self, aside: Aside | None) -> None:
-        """Have somebody else hear, or the call again (None)."""
-        rate_changes = (aside is None) is not (self.aside is None)
-        self.aside = aside
+    def connect(self, bridge: Bridge | None) -> None:
+        """Have the other side of a bridge hear, or the call again (None)."""
+        rate_changes = (bridge is None) is not (self.bridge is None)
+        self.bridge = bridge
         if self._receiver is None or self._audio is None or not rate_changes:
             return
         self._counted = self.counters
@@ -85,14 +85,14 @@ class GatewayEars:
 
     def _on_frame(self, pcm: NDArray[np.int16], received_ms: float, concealed: bool) -> None:
         if not self.is_held:
-            self.inbound.put(pcm, received_ms, concealed)
+            self._inbound.put(pcm, received_ms, concealed)
 
     def _on_relayed(self, pcm: NDArray[np.int16], received_ms: float, concealed: bool) -> None:
-        if self.aside is not None and not self.is_held:
-            self.aside.hear(pcm)
+        if self.bridge is not None and not self.is_held:
+            self.bridge.hear(pcm)
 
     def _on_key(self, key: str) -> None:
-        if self.aside is not None:
-            self.aside.key(key)
+        if self.bridge is not None:
+            self.bridge.key(key)
         else:
             self._press(key)

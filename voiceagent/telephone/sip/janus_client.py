@@ -14,6 +14,7 @@ import aiohttp
 
 from voiceagent.errors import VoiceAgentError
 from voiceagent.json_types import JsonObject
+from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.sip.janus_messages import PLUGIN, PROTOCOL, Event, Ignored, Request, read
 
 CONNECT_TIMEOUT_S = 5.0
@@ -64,7 +65,7 @@ class JanusClient:
         self._session_id = 0
         self._waiting: dict[str, asyncio.Future[JsonObject]] = {}
         self._handles: dict[int, OnEvent] = {}
-        self._tasks: list[asyncio.Task[None]] = []
+        self._tasks = TaskOwner()
         self._lost: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async def __aenter__(self) -> JanusClient:
@@ -78,10 +79,10 @@ class JanusClient:
                     max_msg_size=MAX_MESSAGE_BYTES,
                     timeout=aiohttp.ClientWSTimeout(ws_close=CLOSE_TIMEOUT_S),
                 )
-            self._tasks = [asyncio.create_task(self._listen(self._socket), name="janus")]
+            self._tasks.start_alone(self._listen(self._socket), "janus")
             created = await self.ask({"janus": "create"})
             self._session_id = self._id_in(created)
-            self._tasks.append(asyncio.create_task(self._keep_alive(), name="janus keepalive"))
+            self._tasks.start_alone(self._keep_alive(), "janus keepalive")
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             await self._close()
             raise self._silent(error) from error
@@ -196,9 +197,7 @@ class JanusClient:
 
     async def _close(self) -> None:
         self._end("closed")
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._tasks.close()
         if self._socket is not None:
             await self._socket.close()
         if self._http is not None:

@@ -17,11 +17,12 @@ from voiceagent.server.calls.calls import NO_PORT, Calls, StartCall
 from voiceagent.server.calls.quotas import Client
 from voiceagent.server.http.problems import Problem
 from voiceagent.settings.sip import TransferTarget, check_uri
+from voiceagent.task_owner import TaskOwner, running
 from voiceagent.telephone.sip import janus_messages as janus
 from voiceagent.telephone.sip.call import SETTLES_S, CallRefused, SipCall
 from voiceagent.telephone.sip.causes import CREDENTIALS, registration_cause
 from voiceagent.telephone.sip.janus_client import GatewayError, JanusClient
-from voiceagent.telephone.sip.sip_leg import GatewayLeg
+from voiceagent.telephone.sip.sip_leg import SipLeg
 from voiceagent.telephone.sip.trunk import Trunk
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.5, 30.0
@@ -73,14 +74,14 @@ class SipLine:
         self.registered = asyncio.Event()
         self._calls = calls
         self._start_call = start_call
-        self._lines = [SipCall(self.trunk.settings, service.ports) for _ in range(self.trunk.settings.calls)]
-        self._tasks: set[asyncio.Task[None]] = set()
         self._registration: asyncio.Future[janus.Registered | janus.RegistrationFailed] | None = None
         self._unregistered = asyncio.Event()
         self._freed = asyncio.Event()
-        for line in self._lines:
-            line.on_idle = self._freed.set
-            line.transfers.consult = self._consult
+        self._tasks = TaskOwner()
+        self._lines = [
+            SipCall(self.trunk.settings, service.ports, self._tasks, self._call_colleague, self._freed.set)
+            for _ in range(self.trunk.settings.calls)
+        ]
         self._told = ""
 
     async def run(self) -> None:
@@ -99,9 +100,7 @@ class SipLine:
                 await asyncio.sleep(wait_s)
                 wait_s = min(2 * wait_s, LONGEST_WAIT_S)
         finally:
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._tasks.close()
 
     async def dial(self, uri: str, session: JsonObject, client: Client) -> str:
         """Call somebody. Returns the call's id once they have taken the call. Raises Problem."""
@@ -111,8 +110,8 @@ class SipLine:
             raise Problem(400, "invalid_address", f"{error}.", param="to") from error
         return await self._place(uri, session, self._start_call(), client, self.trunk.settings.ring_timeout_s)
 
-    async def _consult(self, target: TransferTarget, start_call: StartCall) -> str:
-        """See `warm_transfer.Consult`."""
+    async def _call_colleague(self, target: TransferTarget, start_call: StartCall) -> str:
+        """See `CallColleague`."""
         return await self._place(target.to, {}, start_call, CLIENT, target.ring_timeout_s)
 
     async def _place(self, uri: str, session: JsonObject, start_call: StartCall, client: Client, ring_timeout_s: float) -> str:
@@ -120,7 +119,7 @@ class SipLine:
         if line is None:
             raise Problem(503, "no_line", f"All {len(self._lines)} lines are busy, or the trunk is not there; see the log.")
 
-        async def make_leg() -> GatewayLeg:
+        async def make_leg() -> SipLeg:
             try:
                 return await line.dial(uri, ring_timeout_s)
             except CallRefused as error:
@@ -164,16 +163,14 @@ class SipLine:
             try:
                 for line in self._lines:
                     line.handle = await client.attach(partial(self._on_event, line))
-                registering = asyncio.create_task(self._stay_registered(), name="sip registration")
-                lost = asyncio.create_task(client.lost(), name="janus lost")
-                try:
+                async with (
+                    running(self._stay_registered(), "sip registration") as registering,
+                    running(client.lost(), "janus lost") as lost,
+                ):
                     await asyncio.wait((registering, lost), return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    for task in (registering, lost):
-                        task.cancel()
-                    ended = await asyncio.gather(registering, lost, return_exceptions=True)
-                problem = next((each for each in ended if isinstance(each, Exception)), None)
-                raise problem if problem is not None else GatewayError(str(ended[1]))
+                    if registering.done():
+                        registering.result()
+                    raise GatewayError(lost.result())
             finally:
                 self.registered.clear()
                 for line in self._lines:
@@ -240,9 +237,7 @@ class SipLine:
             case janus.Failed(code, reason) if self._registration is not None and line is self._lines[0]:
                 self._settle(janus.RegistrationFailed(code, reason))
             case janus.Incoming():
-                task = asyncio.create_task(self._answer(line, event), name="sip call")
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
+                self._tasks.start_alone(self._answer(line, event), "sip call")
             case _:
                 line.on_event(event)
 
@@ -264,7 +259,7 @@ class SipLine:
             return
         line.reserve()
 
-        async def make_leg() -> GatewayLeg:
+        async def make_leg() -> SipLeg:
             return await line.take(incoming)
 
         try:

@@ -6,7 +6,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from aiortc import RTCConfiguration, RTCPeerConnection, RTCRtpTransceiver, RTCSessionDescription
@@ -15,27 +17,22 @@ from numpy.typing import NDArray
 
 from voiceagent.audio.comfort_noise import ComfortNoise
 from voiceagent.errors import MediaError
-from voiceagent.json_types import JsonObject
-from voiceagent.latency.spans import LegKind
-from voiceagent.media.audio_cleaner import AudioCleaner
-from voiceagent.media.leg import InboundFrame
 from voiceagent.media.paced_track import PacedTrack
-from voiceagent.media.playout import Playout
 from voiceagent.media.webrtc import aiortc_hooks
 from voiceagent.media.webrtc.datagram_gate import Budget, DatagramGate, GateCounters
 from voiceagent.media.webrtc.ports import ANY_PORT, MediaPorts
 from voiceagent.media.webrtc.session_description import with_address
 from voiceagent.media.webrtc.transport_hooks import ignore_retransmission_requests
-from voiceagent.telephone.handover import Handover
+from voiceagent.task_owner import Once
 from voiceagent.telephone.messages import CallFacts
-from voiceagent.telephone.phone_client import PhoneClient
+from voiceagent.telephone.phone_leg import PhoneLeg
 from voiceagent.telephone.sip import description as gateway_description
 from voiceagent.telephone.sip import key_hooks
 from voiceagent.telephone.sip.audio import LateEncoder
 from voiceagent.telephone.sip.description import KEYS_TYPE, PCMA, PCMU, PhoneAudio
-from voiceagent.telephone.sip.ears import Aside, GatewayEars
-from voiceagent.telephone.streams.follow_ups import PutThrough
+from voiceagent.telephone.sip.ears import Bridge, SipEars
 from voiceagent.telephone.telephone_events import CLOCK_HZ, KeyWriter
+from voiceagent.telephone.transfer.interface import NO_TRANSFERS, ColleagueBriefing
 
 CONNECT_TIMEOUT_S = 10.0
 """From the moment that the call is taken."""
@@ -54,26 +51,37 @@ Release = Callable[[], Awaitable[None]]
 """Ends the call at the gateway; must not raise."""
 
 
-class GatewayLeg:
+class LegTransfers(Protocol):
+    """Transfers calls of a SIP line."""
+
+    async def transfer(self, leg: SipLeg, name: str, briefing: ColleagueBriefing) -> str:
+        """See `PhoneLeg.transfer`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SipLegOptions:
+    """What a line gives to each leg."""
+
+    ports: MediaPorts = ANY_PORT
+    comfort_noise: ComfortNoise | None = None
+    """What is heard while nobody speaks, at 8 kHz; None: silence."""
+    transfers: LegTransfers | None = None
+    """None where the line knows nobody."""
+
+
+class SipLeg(PhoneLeg):
     """Implements `Leg`. Made by `answer` or `offer`; `close` frees it, and ends the call."""
 
-    def __init__(self, facts: CallFacts, release: Release, ports: MediaPorts) -> None:
-        self.kind = LegKind.TELEPHONE
-        self.cleaner = AudioCleaner()
-        self.facts = facts
-        self.playout = Playout()
-        self.client = PhoneClient()
-        self.comfort_noise: ComfortNoise | None = None
-        """What is heard while nobody speaks, at 8 kHz; None: silence."""
-        self.put_through: PutThrough | None = None
-        """Transfers the call, where the line knows somebody."""
-        self.handover: Handover | None = None
-        """By what the call's agent hands the caller over."""
+    def __init__(self, facts: CallFacts, release: Release, options: SipLegOptions) -> None:
+        super().__init__(facts)
         self.local_sdp = ""
         self.over: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         """Done once the connection has ended: why."""
         self._release = release
-        self._ports = ports
+        self._ports = options.ports
+        self._comfort_noise = options.comfort_noise
+        self._transfers = options.transfers
         self._loop = asyncio.get_running_loop()
         self._peer = RTCPeerConnection(RTCConfiguration(iceServers=[]))
         self._keys = KeyWriter()
@@ -82,24 +90,23 @@ class GatewayLeg:
         self._pace = aiortc_hooks.RtpPace(self._on_abuse)
         self._gate = GateCounters()
         self._audio: PhoneAudio | None = None
-        self._ears = GatewayEars(self.client.keys.press, self.cleaner)
+        self._ears = SipEars(self.client.keys.press, self._inbound)
         self.is_kept = False
-        """Whether whoever stands aside for the call keeps the leg after the call's end."""
-        self.awaits_colleague = False
-        """Whether the other side waits to be joined with a colleague, or waited at its end."""
+        """Whether a bridge keeps the leg after the call's end."""
+        self._awaits_colleague = False
+        """Whether the other side waits to be bridged with a colleague, or waited at its end."""
         self._is_left = False
         self._connected = asyncio.Event()
-        self._end_reason = ""
         self._late: asyncio.TimerHandle | None = None
         self._watch: asyncio.TimerHandle | None = None
-        self._closing: asyncio.Task[None] | None = None
+        self._freeing = Once(self._free, "end of a SIP leg")
 
     @classmethod
-    async def answer(cls, offer: str, facts: CallFacts, release: Release, ports: MediaPorts = ANY_PORT) -> tuple[GatewayLeg, str]:
+    async def answer(cls, offer: str, facts: CallFacts, release: Release, options: SipLegOptions) -> tuple[SipLeg, str]:
         """Take the gateway's offer of a call that rings; the leg, and the answer. Raises MediaError in one line; NoPortError when
-        `ports` has none left."""
+        the line has none left."""
         audio = gateway_description.read_audio(offer)
-        leg = cls(facts, release, ports)
+        leg = cls(facts, release, options)
         try:
             return leg, await leg._negotiated(leg._answered(offer, audio))
         except BaseException:
@@ -107,9 +114,9 @@ class GatewayLeg:
             raise
 
     @classmethod
-    async def offer(cls, facts: CallFacts, release: Release, ports: MediaPorts = ANY_PORT) -> tuple[GatewayLeg, str]:
+    async def offer(cls, facts: CallFacts, release: Release, options: SipLegOptions) -> tuple[SipLeg, str]:
         """A leg for a call that we make, and its offer; `settle` it with the answer."""
-        leg = cls(facts, release, ports)
+        leg = cls(facts, release, options)
         try:
             return leg, await leg._negotiated(leg._offered())
         except BaseException:
@@ -163,7 +170,7 @@ class GatewayLeg:
 
     def _guard(self) -> None:
         aiortc_hooks.guard_sockets(self._peer, lambda: DatagramGate(Budget(OFFER_BYTES), self._gate), self._ports)
-        aiortc_hooks.repeat_flights(self._peer)
+        aiortc_hooks.repeat_flights(self._peer, self._tasks)
 
     def _begin(self, transceiver: RTCRtpTransceiver, audio: PhoneAudio) -> None:
         """Both descriptions are set: audio goes by our own ways from now on."""
@@ -176,7 +183,7 @@ class GatewayLeg:
 
     def taken(self) -> None:
         """The call is up, on both sides: audio must come now. What was heard before was ring-back."""
-        self._ears.inbound.clear()
+        self._inbound.clear()
         if not self._connected.is_set() and not self._end_reason:
             self._late = self._loop.call_later(CONNECT_TIMEOUT_S, self.end, "lost")
         if not self._end_reason:
@@ -206,10 +213,30 @@ class GatewayLeg:
             log.info("a call with %s %s", self._other_side, "is on hold" if held else "goes on")
         return gateway_description.updated(self.local_sdp, offer)
 
-    def stand_aside(self, aside: Aside | None) -> None:
-        """Have somebody else than the call hear and speak to the other side, or the call again (None). The agent's voice is heard
+    @property
+    def can_transfer(self) -> bool:
+        """See `PhoneLeg`."""
+        return self._transfers is not None
+
+    async def transfer(self, name: str, briefing: ColleagueBriefing) -> str:
+        """See `PhoneLeg`."""
+        return NO_TRANSFERS if self._transfers is None else await self._transfers.transfer(self, name, briefing)
+
+    def bridge(self, bridge: Bridge) -> None:
+        """Connect the other side with whoever the bridge speaks and hears for, in place of the call. The agent's voice is heard
         all the same."""
-        self._ears.stand_aside(aside)
+        self._ears.connect(bridge)
+
+    def wait_for_colleague(self, bridge: Bridge) -> None:
+        """Bridge the other side with what it hears while it waits for a colleague."""
+        self._awaits_colleague = True
+        self.bridge(bridge)
+
+    def return_to_agent(self) -> None:
+        """Nobody has taken the call over: the other side is with the agent again."""
+        if not self._end_reason:
+            self._awaits_colleague = False
+            self._ears.connect(None)
 
     def keep(self) -> None:
         """See `is_kept`: `close` ends only what the call has of the leg, until `give_up`."""
@@ -222,14 +249,14 @@ class GatewayLeg:
 
     @property
     def has_hung_up_waiting(self) -> bool:
-        """Whether the other side went before it was joined with the colleague it waited for."""
-        return self.awaits_colleague and not self.is_kept and self._end_reason in ("hangup", "lost")
+        """See `PhoneLeg`."""
+        return self._awaits_colleague and not self.is_kept and self._end_reason in ("hangup", "lost")
 
     def leave(self) -> None:
         """No call reads this leg any more. May be called twice."""
         self._is_left = True
         self.client.end()
-        self._ears.inbound.end()
+        self._inbound.end()
 
     def press(self, keys: str) -> None:
         """Press keys. Raises ValueError for what no telephone has, and MediaError where the other side takes none."""
@@ -237,40 +264,18 @@ class GatewayLeg:
             raise MediaError("the other side takes no keys (it did not offer telephone-event)")
         self._keys.press(keys)
 
-    def frames(self) -> AsyncIterator[InboundFrame]:
-        """See `Leg.frames`."""
-        return self._ears.inbound.read()
-
-    def client_events(self) -> AsyncIterator[str]:
-        """What the caller keyed in."""
-        return self.client.events()
-
-    def send_event(self, event: JsonObject) -> None:
-        """A telephone shows no events."""
-
-    @property
-    def end_reason(self) -> str:
-        """Why the connection ended: hangup (by the other side), transferred, closed (by us), lost, abuse. Empty while it is
-        up."""
-        return self._end_reason
-
     @property
     def counters(self) -> dict[str, int]:
         """See `Leg.counters`."""
         return {
             **self._ears.counters,
-            "heard_frames_dropped": self._ears.inbound.dropped,
+            "heard_frames_dropped": self._inbound.dropped,
             "cleaning_failed": self.cleaner.failures,
             "packets_refused": self._pace.unopened + self._pace.meter.refusals,
             "events_dropped_in": self.client.dropped,
             "frames_skipped": self._track.skipped_frames,
             "datagrams_foreign": self._gate.foreign,
         }
-
-    @property
-    def drops(self) -> dict[str, int]:
-        """See `Leg.drops`."""
-        return {"heard frames": self._ears.inbound.dropped, "client events": self.client.dropped}
 
     async def wait_connected(self) -> bool:
         """Wait until media can flow; False when the leg ended first."""
@@ -304,29 +309,28 @@ class GatewayLeg:
             self.leave()
             return
         self.end("closed")
-        if self._closing is None:
-            self._closing = asyncio.create_task(self._free())
-        await asyncio.shield(self._closing)
+        await self._freeing.run()
 
     async def _free(self) -> None:
         await self._release()
+        await self._tasks.close()
         try:
             await asyncio.wait_for(self._peer.close(), CLOSE_TIMEOUT_S)
         except TimeoutError:
             log.warning("a connection to the gateway did not close within %s s", CLOSE_TIMEOUT_S)
 
     def _next_frame(self) -> NDArray[np.int16] | None:
-        if not self._is_left and (self._ears.is_held or self._ears.aside is not None):
-            self._ears.inbound.put_silence(time.monotonic() * 1000.0)
+        if not self._is_left and (self._ears.is_held or self._ears.bridge is not None):
+            self._inbound.put_silence(time.monotonic() * 1000.0)
         return None if self._ears.is_held else self.playout.take_frame()
 
     def _beside(self, voice: NDArray[np.int16]) -> NDArray[np.int16] | None:
-        """What somebody says who stands aside for the call, or else noise in a silence: neither is the agent's voice."""
-        said = None if self._ears.aside is None else self._ears.aside.say(voice)
+        """What a bridge brings, or else noise in a silence: neither is the agent's voice."""
+        said = None if self._ears.bridge is None else self._ears.bridge.say(voice)
         if self._ears.is_held:
             return None
-        if said is None and self.comfort_noise is not None and not voice.any():
-            return self.comfort_noise.take(len(voice))
+        if said is None and self._comfort_noise is not None and not voice.any():
+            return self._comfort_noise.take(len(voice))
         return said
 
     def _on_sent(self, sent_ms: float) -> None:

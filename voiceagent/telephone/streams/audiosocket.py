@@ -14,6 +14,7 @@ from voiceagent.server.calls.draining import Draining
 from voiceagent.server.calls.quotas import Client
 from voiceagent.server.http.problems import Problem
 from voiceagent.settings.telephone import AudioSocket
+from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.messages import CallFacts, Started
 from voiceagent.telephone.streams import audiosocket_frames as audiosocket
 from voiceagent.telephone.streams.audiosocket_frames import AudioSocketStream, FrameKind
@@ -119,12 +120,13 @@ class _Caller:
     def __init__(self, reader: asyncio.StreamReader) -> None:
         self.reader = reader
         self.leg: StreamLeg | None = None
+        self._tasks = TaskOwner()
         self.reading: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         """Done when the caller has gone, or the call is over."""
 
     def begin(self) -> None:
         """Read from now on."""
-        self.reading = asyncio.create_task(self._read(), name="AudioSocket call")
+        self.reading = self._tasks.start(self._read(), "AudioSocket call")
 
     async def _read(self) -> None:
         try:

@@ -56,15 +56,16 @@ class StreamPlayer:
         send: Send,
         marks: MarkLedger,
         chunk_frames: int,
+        cleaner: AudioCleaner,
     ) -> None:
+        """`cleaner` is the leg's: it needs to know what is played, and when."""
         self.marks = marks
-        self.cleaner = AudioCleaner()
-        """The leg's, which is told what is played and when."""
         self._playout = playout
         self._stream = stream
         self._encoder = encoder
         self._send = send
         self._chunk_frames = chunk_frames
+        self._cleaner = cleaner
         self._clock = asyncio.get_running_loop().time
         self._wake = asyncio.Event()
         self._urgent: deque[str] = deque()
@@ -147,7 +148,7 @@ class StreamPlayer:
         begins_s = max(self._played_s, now_s)
         begins_ms = time.monotonic() * 1000.0 + (begins_s - now_s) * 1000.0
         for number, pcm in enumerate(chunk.pcm):
-            self.cleaner.played(pcm, begins_ms + number * FRAME_S * 1000.0)
+            self._cleaner.played(pcm, begins_ms + number * FRAME_S * 1000.0)
         self._played_s = begins_s + chunk.frames * FRAME_S
         self._unmarked += chunk.positions
         self._unmarked_frames += chunk.frames
@@ -191,7 +192,7 @@ class StreamPlayer:
         self._unmarked, self._in_flight = [], []
         self._unmarked_frames, self._begun = 0, False
         self._played_s = 0.0
-        self.cleaner.halted(time.monotonic() * 1000.0)
+        self._cleaner.halted(time.monotonic() * 1000.0)
         self._encoder.restart()
         self._playout.recall()
         self._wake.set()

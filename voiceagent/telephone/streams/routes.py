@@ -17,19 +17,17 @@ from voiceagent.server.calls.quotas import Client
 from voiceagent.server.http.connection import peer_of
 from voiceagent.server.http.problems import Problem
 from voiceagent.server.http.slowing import PAUSE_S, Slowing
+from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.messages import CallFacts, Started
-from voiceagent.telephone.streams.answered import AnsweredWebhooks
-from voiceagent.telephone.streams.answers import Answer
-from voiceagent.telephone.streams.follow_up_answers import TAKEN
-from voiceagent.telephone.streams.follow_ups import FollowUp, FollowUps
+from voiceagent.telephone.streams.answers import TAKEN, Answer
 from voiceagent.telephone.streams.json_stream import text
 from voiceagent.telephone.streams.lines import Telephone, VendorLine
 from voiceagent.telephone.streams.signatures import SignedRequest
 from voiceagent.telephone.streams.stream_leg import StreamLeg
-from voiceagent.telephone.streams.stream_transfers import StreamTransfers
-from voiceagent.telephone.streams.tickets import Tickets
+from voiceagent.telephone.streams.tickets import AnsweredWebhooks, Tickets
 from voiceagent.telephone.streams.vendors import Stream
 from voiceagent.telephone.streams.webhook import facts_of, fields_of, unsigned_parameters
+from voiceagent.telephone.transfer.stream_transfers import StreamEnd, StreamTransfer, StreamTransfers
 
 log = logging.getLogger(__name__)
 
@@ -60,9 +58,14 @@ class Switchboard:
         self._telephone = telephone
         self._calls = calls
         self._tickets = Tickets()
-        self._follow_ups = FollowUps()
+        self._transfers = StreamTransfers()
+        self._tasks = TaskOwner()
         self._answered = AnsweredWebhooks()
         self._slowing = Slowing()
+
+    async def close(self) -> None:
+        """End what still closes."""
+        await self._tasks.close()
 
     async def webhook(self, request: web.Request) -> web.Response:
         """A call has come. Answers where the vendor is to stream its audio. Raises Problem."""
@@ -76,31 +79,31 @@ class Switchboard:
     def _stream_here(self, line: VendorLine, facts: CallFacts, ticket: str, answer: Answer) -> web.Response:
         """Have the vendor stream the call's audio to us."""
         after = ""
-        if line.vendor.follow_up is not None and self._telephone.transfers:
-            self._follow_ups.expect(ticket, line.name, facts, time.monotonic())
+        if line.vendor.transfer is not None and self._telephone.transfers:
+            self._transfers.expect(ticket, line.name, facts, time.monotonic())
             after = f"{self._telephone.url}/telephony/{line.name}/after/{ticket}"
         kind, body = answer(self._telephone.stream_url(f"/telephony/{line.name}/stream/{ticket}"), after)
         return web.Response(text=body, content_type=kind)
 
-    async def follow_up(self, request: web.Request) -> web.Response:
+    async def after_stream(self, request: web.Request) -> web.Response:
         """A call's stream has ended, or somebody was dialled after it. Answers what comes next. Raises Problem."""
         line, webhook, _ = await self._checked(request)
-        answers, answer = line.vendor.follow_up, line.vendor.answer
+        answers, answer = line.vendor.transfer, line.vendor.answer
         if answers is None or answer is None:
             raise Problem(404, "no_transfers", f"Calls of {line.name} cannot be transferred.")
         name, now_s, outcome = request.match_info["ticket"], time.monotonic(), _outcome(webhook, answers.outcome)
-        found = self._follow_ups.find(name, line.name, now_s)
+        found = self._transfers.find(name, line.name, now_s)
         if found is not None and found.target and not outcome and not found.back:
-            self._follow_ups.dialled(name, now_s)
+            self._transfers.dialled(name, now_s)
             kind, body = answers.dial(found.target, f"{self._telephone.url}{request.raw_path}")
             return web.Response(text=body, content_type=kind)
         if found is not None and found.target and outcome and outcome not in TAKEN and self._comes_back(found, outcome, now_s):
             return self._stream_here(line, _back(found), found.back, answer)
-        self._follow_ups.forget(name)
+        self._transfers.forget(name)
         kind, body = answers.hang_up
         return web.Response(text=body, content_type=kind)
 
-    def _comes_back(self, found: FollowUp, outcome: str, now_s: float) -> bool:
+    def _comes_back(self, found: StreamEnd, outcome: str, now_s: float) -> bool:
         """Nobody took a call over. Whether its stream may come: a vendor that got no answer asks again, and gets the same."""
         if not found.back:
             log.warning("a transfer of %s failed (%s); the agent takes the call again", found.vendor, outcome)
@@ -212,9 +215,10 @@ class Switchboard:
         else:
             line, webhook, _ = await self._checked(request)
             facts = self._facts(webhook, line)
-        stream = CallStream(request, line, facts)
-        if line.vendor.follow_up is not None and self._telephone.transfers:
-            stream.transfers = StreamTransfers(self._follow_ups, request.match_info["ticket"], self._telephone.transfers)
+        transfer = None
+        if line.vendor.transfer is not None and self._telephone.transfers:
+            transfer = StreamTransfer(self._transfers, request.match_info["ticket"], self._telephone.transfers)
+        stream = CallStream(request, line, facts, transfer, self._tasks)
         try:
             await self._calls.begin(stream.make_leg, {}, start_call, Client(f"telephone {line.name}"), is_open)
         except Problem as problem:
@@ -229,7 +233,10 @@ class Switchboard:
 class CallStream:
     """A stream's WebSocket."""
 
-    def __init__(self, request: web.Request, line: VendorLine, facts: CallFacts) -> None:
+    def __init__(
+        self, request: web.Request, line: VendorLine, facts: CallFacts, transfer: StreamTransfer | None, tasks: TaskOwner
+    ) -> None:
+        """`transfer` is there where the call can be transferred. `tasks` end with the server."""
         self.socket = web.WebSocketResponse(
             timeout=CLOSE_S,
             heartbeat=PING_S,
@@ -240,9 +247,9 @@ class CallStream:
         self._request = request
         self._line = line
         self._facts = facts
+        self._transfer = transfer
+        self._tasks = tasks
         self._leg: StreamLeg | None = None
-        self.transfers: StreamTransfers | None = None
-        """Set where the call can be transferred."""
 
     async def make_leg(self) -> StreamLeg:
         """Take the WebSocket, and make a leg of it once the vendor has said that the call begins. Raises Problem."""
@@ -256,9 +263,10 @@ class CallStream:
         except TimeoutError as error:
             raise Problem(408, "stream_timeout", f"The call did not begin within {START_TIMEOUT_S:.0f} s.") from error
         facts = self._facts.beside(started.facts)
-        self._leg = StreamLeg(self, stream, Started(started.format, facts), chunk_frames=self._line.vendor.chunk_frames)
-        if self.transfers is not None:
-            self.transfers.begin(self._leg)
+        begun, chunk_frames = Started(started.format, facts), self._line.vendor.chunk_frames
+        self._leg = StreamLeg(self, stream, begun, chunk_frames=chunk_frames, transfer=self._transfer)
+        if self._transfer is not None:
+            self._transfer.began()
         return self._leg
 
     async def _started(self, stream: Stream) -> Started:
@@ -282,8 +290,8 @@ class CallStream:
             is_closed = message.type in (WSMsgType.CLOSE, WSMsgType.CLOSING)
         finally:
             self._leg.gone(is_closed=is_closed)
-            if self.transfers is not None:
-                self.transfers.ended()
+            if self._transfer is not None:
+                self._transfer.ended()
 
     async def refuse(self, problem: Problem) -> None:
         """Say why, and close."""
@@ -307,12 +315,15 @@ class CallStream:
         """Close in a task of its own. aiohttp waits without a limit until the peer has read everything. It waits on a future that
         a cancelled send has already cancelled for every waiter."""
         transport = self._request.transport
-        closing = asyncio.create_task(self.socket.close(code=code, message=reason), name="close of a telephone stream")
+        closing = self._tasks.start(self._closed(code, reason), "close of a telephone stream")
         try:
             await asyncio.wait((closing,), timeout=2 * CLOSE_S)
         finally:
             if transport is not None:
                 asyncio.get_running_loop().call_later(CLOSE_S if closing.done() else 0.0, transport.abort)
+
+    async def _closed(self, code: int, reason: bytes) -> None:
+        await self.socket.close(code=code, message=reason)
 
 
 def _outcome(webhook: SignedRequest, field: str) -> str:
@@ -323,7 +334,7 @@ def _outcome(webhook: SignedRequest, field: str) -> str:
         raise Problem(400, "invalid_webhook", UNREADABLE) from error
 
 
-def _back(found: FollowUp) -> CallFacts:
+def _back(found: StreamEnd) -> CallFacts:
     """What is known of a call that comes back."""
     return replace(found.facts, comes_back=True)
 

@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import logging
 import re
-from collections.abc import AsyncIterator
 from typing import Protocol
 
 from aiortc.rtp import RtpPacket
@@ -15,22 +14,17 @@ from aiortc.rtp import RtpPacket
 from voiceagent.audio.format import HEARD_HZ, PLAYED_HZ
 from voiceagent.audio.jitter_buffer import CLOCK_HZ
 from voiceagent.errors import MediaError
-from voiceagent.json_types import JsonObject
-from voiceagent.latency.spans import LegKind
-from voiceagent.media.audio_cleaner import AudioCleaner
 from voiceagent.media.audio_receiver import AudioReceiver
-from voiceagent.media.inbound_frames import InboundFrames
-from voiceagent.media.leg import InboundFrame
-from voiceagent.media.playout import Playout
 from voiceagent.telephone.codec import PhoneDecoder, PhoneEncoder
 from voiceagent.telephone.messages import Audio, Digit, Flow, MarkReached, Started, Stopped
-from voiceagent.telephone.phone_client import PhoneClient
-from voiceagent.telephone.streams.follow_ups import PutThrough
+from voiceagent.telephone.phone_leg import PhoneLeg
 from voiceagent.telephone.streams.json_stream import JsonStream
 from voiceagent.telephone.streams.marks import MarkLedger
 from voiceagent.telephone.streams.player import StreamPlayer
 from voiceagent.telephone.streams.vendors import Stream
 from voiceagent.telephone.telephone_events import check_keys
+from voiceagent.telephone.transfer.interface import NO_TRANSFERS, TRANSFERRED, ColleagueBriefing
+from voiceagent.telephone.transfer.stream_transfers import StreamTransfer
 from voiceagent.token_bucket import Meter, TokenBucket
 
 log = logging.getLogger(__name__)
@@ -66,37 +60,39 @@ def messages_meter() -> Meter:
     return Meter(TokenBucket(200.0, 500.0), TokenBucket(100.0, 500.0))
 
 
-class StreamLeg:
+class StreamLeg(PhoneLeg):
     """Implements `Leg`. Made when the vendor's start message has come; `close` frees it."""
 
-    def __init__(self, wire: Wire, stream: Stream, started: Started, *, chunk_frames: int = 1, has_marks: bool = True) -> None:
-        """`chunk_frames` of 20 ms go out together. Without marks, audio counts as heard when its time is over."""
-        self.playout = Playout()
-        self.kind = LegKind.TELEPHONE
-        self.cleaner = AudioCleaner()
+    def __init__(
+        self,
+        wire: Wire,
+        stream: Stream,
+        started: Started,
+        *,
+        chunk_frames: int = 1,
+        has_marks: bool = True,
+        transfer: StreamTransfer | None = None,
+    ) -> None:
+        """`chunk_frames` of 20 ms go out together. Without marks, audio counts as heard when its time is over. Without
+        `transfer`, the vendor cannot transfer the call."""
+        super().__init__(started.facts)
         self.malformed = 0
-        self.facts = started.facts
-        self.client = PhoneClient()
-        self.put_through: PutThrough | None = None
-        """Transfers the call, where the vendor can."""
+        self._transfer = transfer
         self._wire = wire
         self._stream = stream
         self._loop = asyncio.get_running_loop()
         decoder = PhoneDecoder(started.format, HEARD_HZ)
-        self._inbound = InboundFrames(self.cleaner, is_telephone=True)
         self._receiver = AudioReceiver(HEARD_HZ, self._inbound.put, decoder=decoder)
         self._numbers = _Numbers(decoder)
         encoder = PhoneEncoder(started.format, PLAYED_HZ)
         marks = MarkLedger(come_back=has_marks)
-        self._player = StreamPlayer(self.playout, stream, encoder, self._send, marks, chunk_frames)
-        self._player.cleaner = self.cleaner
+        self._player = StreamPlayer(self.playout, stream, encoder, self._send, marks, chunk_frames, self.cleaner)
         self._meter = messages_meter()
         self._malformed_left = TokenBucket(MALFORMED_FORGIVEN_PER_S, MAX_MALFORMED)
-        self._end_reason = ""
         self._last_s = self._loop.time()
         self._held_s: float | None = None
         """Since when the peer takes no audio."""
-        self._playing = asyncio.create_task(self._play(), name="telephone stream")
+        self._tasks.start_alone(self._play(), "telephone stream")
         self._watch = self._loop.call_later(WATCH_S, self._on_watch)
 
     def receive(self, message: str | bytes) -> None:
@@ -129,9 +125,19 @@ class StreamLeg:
             else:
                 await self._send(self._stream.keys(part))
 
-    def end(self, reason: str) -> None:
-        """The call goes on elsewhere; see `end_reason`."""
-        self._end(reason)
+    @property
+    def can_transfer(self) -> bool:
+        """See `PhoneLeg`."""
+        return self._transfer is not None
+
+    async def transfer(self, name: str, briefing: ColleagueBriefing) -> str:
+        """See `PhoneLeg`. A vendor's transfer is blind: the stream ends, and the vendor dials."""
+        if self._transfer is None:
+            return NO_TRANSFERS
+        why = self._transfer.prepare(name, self.facts)
+        if not why:
+            self._end(TRANSFERRED)
+        return why
 
     def gone(self, *, is_closed: bool = True) -> None:
         """The connection has ended; `is_closed`: the peer closed it, in place of losing it."""
@@ -139,50 +145,20 @@ class StreamLeg:
             log.warning("a telephone stream broke off: its connection was lost")
         self._end("hangup" if is_closed else "lost")
 
-    def frames(self) -> AsyncIterator[InboundFrame]:
-        """See `Leg.frames`."""
-        return self._inbound.read()
-
-    def client_events(self) -> AsyncIterator[str]:
-        """What the caller keyed in."""
-        return self.client.events()
-
-    def send_event(self, event: JsonObject) -> None:
-        """A telephone shows no events."""
-
-    @property
-    def end_reason(self) -> str:
-        """Why the connection ended: hangup (the peer closed it), closed (we did), lost (it broke, or the peer tells of an error),
-        abuse, transferred. Empty while it is up."""
-        return self._end_reason
-
     @property
     def counters(self) -> dict[str, int]:
         """See `Leg.counters`."""
-        jitter, marks = self._receiver.jitter.stats, self._player.marks
+        marks = self._player.marks
         return {
-            "packets_received": jitter.received,
+            **self._receiver.counters,
             "heard_frames_dropped": self._inbound.dropped,
             "cleaning_failed": self.cleaner.failures,
-            "packets_lost": jitter.lost,
-            "packets_late": jitter.late,
-            "packets_duplicate": jitter.duplicate,
-            "packets_reordered": jitter.reordered,
-            "packets_ignored": self._receiver.ignored,
             "packets_refused": self._meter.refusals,
-            "audio_ms_refused": round(self._receiver.allowance.refused * 1000.0),
-            "stream_resets": jitter.resets,
-            "stream_stalls": jitter.stalls,
             "events_dropped_in": self.client.dropped,
             "packets_malformed": self.malformed,
             "marks_stale": marks.stale,
             "marks_missing": marks.missing,
         }
-
-    @property
-    def drops(self) -> dict[str, int]:
-        """See `Leg.drops`."""
-        return {"heard frames": self._inbound.dropped, "client events": self.client.dropped}
 
     async def wait_connected(self) -> bool:
         """It is from the start."""
@@ -191,8 +167,7 @@ class StreamLeg:
     async def close(self) -> None:
         """End the connection and free its tasks. May be called twice."""
         self._end("closed")
-        self._playing.cancel()
-        await asyncio.gather(self._playing, return_exceptions=True)
+        await self._tasks.close()
         if self._end_reason == "closed":
             with contextlib.suppress(ConnectionError, TimeoutError):
                 for message in self._stream.hang_up():

@@ -1,8 +1,11 @@
 """A stream's admission. A webhook that was checked gets a ticket, and the stream that brings the ticket is that call's. A ticket
-is good for one stream and for one minute, so a ticket in a log opens nothing later."""
+is good for one stream and for one minute, so a ticket in a log opens nothing later. Twilio, SignalWire and Plivo sign no time, so
+a captured webhook stays valid for ever: it must not open a second call. But a vendor that got no answer in time sends its webhook
+again, and must get the same ticket."""
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -12,6 +15,9 @@ from voiceagent.telephone.messages import CallFacts
 VALID_S = 60.0
 MAX_OPEN = 256
 """If there are more, the oldest is dropped: its stream never came."""
+REMEMBERED_S = 86_400.0
+MAX_REMEMBERED = 32_768
+"""Two keys a call: its id, and what was signed. The oldest is forgotten first. So many take 8 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +54,49 @@ class Tickets:
         if ticket is None or ticket.vendor != vendor or ticket.until_s < now_s:
             return None
         return ticket.facts
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookAnswer:
+    """What a webhook was answered with."""
+
+    ticket: str
+    until_s: float
+    """When it is forgotten, in seconds of the caller's clock."""
+
+
+class AnsweredWebhooks:
+    """The webhooks of the last day. Times are seconds of any one clock."""
+
+    def __init__(self) -> None:
+        self._answers: OrderedDict[bytes, WebhookAnswer] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+    def ticket(self, vendor: str, call_id: str, signed: str, now_s: float) -> str:
+        """The ticket that a webhook of this call, or this very webhook, was answered with. Empty if there was none."""
+        while self._answers and next(iter(self._answers.values())).until_s < now_s:
+            self._answers.popitem(last=False)
+        found = (self._answers.get(key) for key in _keys(vendor, call_id, signed))
+        return next((answer.ticket for answer in found if answer is not None), "")
+
+    def was_signed(self, vendor: str, signed: str) -> bool:
+        """Whether this very webhook was answered before."""
+        return _key(vendor, "signed", signed) in self._answers
+
+    def remember(self, vendor: str, call_id: str, signed: str, ticket: str, now_s: float) -> None:
+        """A webhook was answered with a ticket."""
+        for key in _keys(vendor, call_id, signed):
+            self._answers.setdefault(key, WebhookAnswer(ticket, now_s + REMEMBERED_S))
+        while len(self._answers) > MAX_REMEMBERED:
+            self._answers.popitem(last=False)
+
+
+def _keys(vendor: str, call_id: str, signed: str) -> tuple[bytes, ...]:
+    """A call without an id is known only by what was signed."""
+    return (*((_key(vendor, "call", call_id),) if call_id else ()), _key(vendor, "signed", signed))
+
+
+def _key(*parts: str) -> bytes:
+    return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).digest()

@@ -9,9 +9,9 @@ from typing import Protocol
 
 from voiceagent.telephone.messages import AudioFormat, Encoding, Message
 from voiceagent.telephone.streams import answers, signatures
+from voiceagent.telephone.streams.answers import JAMBONZ, PLIVO, TWIML, TransferAnswers
 from voiceagent.telephone.streams.asterisk_stream import AsteriskStream
 from voiceagent.telephone.streams.binary_stream import JambonzStream, VonageStream
-from voiceagent.telephone.streams.follow_up_answers import JAMBONZ, PLIVO, TWIML, FollowUpAnswers
 from voiceagent.telephone.streams.json_stream import FieldMap, JsonStream
 
 
@@ -57,7 +57,7 @@ class Vendor:
     """How many frames of 20 ms the vendor wants in a message."""
     protocols: tuple[str, ...] = ()
     """WebSocket subprotocols."""
-    follow_up: FollowUpAnswers | None = None
+    transfer: TransferAnswers | None = None
     """What answers the question what follows a stream; None where the vendor does not ask: its calls cannot be transferred."""
     is_password: bool = False
     """Whether the secret is `user:password`, which the operator chose. If not, the vendor made it."""
@@ -101,10 +101,10 @@ _EXOTEL = FieldMap(
 VENDORS: Mapping[str, Vendor] = MappingProxyType(
     {
         "twilio": Vendor(
-            "VOICEAGENT_TWILIO_TOKEN", signatures.twilio, answers.twiml, lambda: JsonStream(_TWILIO), follow_up=TWIML
+            "VOICEAGENT_TWILIO_TOKEN", signatures.twilio, answers.twiml, lambda: JsonStream(_TWILIO), transfer=TWIML
         ),
         "signalwire": Vendor(
-            "VOICEAGENT_SIGNALWIRE_KEY", signatures.signalwire, answers.twiml, lambda: JsonStream(_TWILIO), follow_up=TWIML
+            "VOICEAGENT_SIGNALWIRE_KEY", signatures.signalwire, answers.twiml, lambda: JsonStream(_TWILIO), transfer=TWIML
         ),
         "telnyx": Vendor(
             "VOICEAGENT_TELNYX_PUBLIC_KEY",
@@ -112,7 +112,7 @@ VENDORS: Mapping[str, Vendor] = MappingProxyType(
             answers.texml,
             lambda: JsonStream(_TELNYX),
             signs_query=False,
-            follow_up=TWIML,
+            transfer=TWIML,
         ),
         "plivo": Vendor(
             "VOICEAGENT_PLIVO_TOKEN",
@@ -120,7 +120,7 @@ VENDORS: Mapping[str, Vendor] = MappingProxyType(
             answers.plivo_xml,
             lambda: JsonStream(_PLIVO),
             call_id="CallUUID",
-            follow_up=PLIVO,
+            transfer=PLIVO,
             signs_nonce=True,
         ),
         "exotel": Vendor(
@@ -152,7 +152,7 @@ VENDORS: Mapping[str, Vendor] = MappingProxyType(
             called="to",
             call_id="call_sid",
             protocols=("audio.jambonz.org",),
-            follow_up=JAMBONZ,
+            transfer=JAMBONZ,
             signs_query=False,
         ),
         "asterisk": Vendor(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from voiceagent.turn_taking.abbreviations import Abbreviations
 from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
 from voiceagent.turn_taking.person_request import PersonWords
-from voiceagent.turn_taking.phone_words import HandoverWords, PhoneWords
+from voiceagent.turn_taking.phone_words import PhoneWords, TransferWords
 
 _ONES = """null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn
 achtzehn neunzehn"""
@@ -256,7 +256,7 @@ GERMAN = Language(
             others="rechte rechten verstand hat hatte haben sagte meinte",
         ),
     ),
-    handover=HandoverWords(
+    transfer=TransferWords(
         connecting="Ich verbinde Sie jetzt. Einen Moment, bitte.",
         opening="Hallo, ich habe einen Anruf für Sie.",
         ask=(

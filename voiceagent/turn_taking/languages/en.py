@@ -5,7 +5,7 @@ from __future__ import annotations
 from voiceagent.turn_taking.abbreviations import Abbreviations
 from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
 from voiceagent.turn_taking.person_request import PersonWords
-from voiceagent.turn_taking.phone_words import HandoverWords, PhoneWords
+from voiceagent.turn_taking.phone_words import PhoneWords, TransferWords
 
 ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
 eighteen nineteen"""
@@ -255,7 +255,7 @@ ENGLISH = Language(
             others="resources rights error nature told said asked from number name code",
         ),
     ),
-    handover=HandoverWords(
+    transfer=TransferWords(
         connecting="I'm connecting you now. One moment, please.",
         opening="Hello, I have a caller on the line for you.",
         ask=(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from voiceagent.turn_taking.abbreviations import Abbreviations
 from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
 from voiceagent.turn_taking.person_request import PersonWords
-from voiceagent.turn_taking.phone_words import HandoverWords, PhoneWords
+from voiceagent.turn_taking.phone_words import PhoneWords, TransferWords
 
 _ONES = """cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete
 dieciocho diecinueve"""
@@ -223,7 +223,7 @@ SPANISH = Language(
             others="humanos me dijo dice",
         ),
     ),
-    handover=HandoverWords(
+    transfer=TransferWords(
         connecting="Le paso ahora. Un momento, por favor.",
         opening="Hola, tengo una llamada para usted.",
         ask=(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from voiceagent.turn_taking.abbreviations import Abbreviations
 from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
 from voiceagent.turn_taking.person_request import PersonWords
-from voiceagent.turn_taking.phone_words import HandoverWords, PhoneWords
+from voiceagent.turn_taking.phone_words import PhoneWords, TransferWords
 
 _ONES = """zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize"""
 _TENS = "vingt trente quarante cinquante soixante"
@@ -211,7 +211,7 @@ FRENCH = Language(
             others="ma a ressources immobilier qui",
         ),
     ),
-    handover=HandoverWords(
+    transfer=TransferWords(
         connecting="Je vous mets en relation. Un instant, s'il vous plaît.",
         opening="Bonjour, j'ai un appel pour vous.",
         ask=(

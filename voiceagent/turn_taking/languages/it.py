@@ -5,7 +5,7 @@ from __future__ import annotations
 from voiceagent.turn_taking.abbreviations import Abbreviations
 from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
 from voiceagent.turn_taking.person_request import PersonWords
-from voiceagent.turn_taking.phone_words import HandoverWords, PhoneWords
+from voiceagent.turn_taking.phone_words import PhoneWords, TransferWords
 
 _ONES = """zero uno due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici sedici
 diciassette diciotto diciannove"""
@@ -208,7 +208,7 @@ ITALIAN = Language(
             others="mi ha che umane di",
         ),
     ),
-    handover=HandoverWords(
+    transfer=TransferWords(
         connecting="La metto in contatto. Un momento, per favore.",
         opening="Salve, ho una chiamata per Lei.",
         ask=(

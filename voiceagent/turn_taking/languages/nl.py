@@ -5,7 +5,7 @@ from __future__ import annotations
 from voiceagent.turn_taking.abbreviations import Abbreviations
 from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
 from voiceagent.turn_taking.person_request import PersonWords
-from voiceagent.turn_taking.phone_words import HandoverWords, PhoneWords
+from voiceagent.turn_taking.phone_words import PhoneWords, TransferWords
 
 _ONES = """nul een twee drie vier vijf zes zeven acht negen tien elf twaalf dertien veertien vijftien zestien zeventien
 achttien negentien"""
@@ -201,7 +201,7 @@ DUTCH = Language(
             others="rechten zei heeft zegt die",
         ),
     ),
-    handover=HandoverWords(
+    transfer=TransferWords(
         connecting="Ik verbind u door. Een ogenblik, alstublieft.",
         opening="Hallo, ik heb een beller voor u.",
         ask=(

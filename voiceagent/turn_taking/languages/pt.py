@@ -5,7 +5,7 @@ from __future__ import annotations
 from voiceagent.turn_taking.abbreviations import Abbreviations
 from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
 from voiceagent.turn_taking.person_request import PersonWords
-from voiceagent.turn_taking.phone_words import HandoverWords, PhoneWords
+from voiceagent.turn_taking.phone_words import PhoneWords, TransferWords
 
 _ONES = """zero um dois três quatro cinco seis sete oito nove dez onze doze treze quatorze quinze dezesseis dezessete
 dezoito dezenove"""
@@ -214,7 +214,7 @@ PORTUGUESE = Language(
             others="me disse que",
         ),
     ),
-    handover=HandoverWords(
+    transfer=TransferWords(
         connecting="Vou passar a chamada. Um momento, por favor.",
         opening="Olá, tenho uma chamada para si.",
         ask=(

@@ -1,10 +1,12 @@
 """What follows the stream of a vendor's call. A vendor asks what comes next once a stream has
-ended; the answer dials the person that the caller is to be put through to, or hangs up."""
+ended; the answer dials the person to whom the caller is transferred, or hangs up."""
 
 from __future__ import annotations
 
+import logging
+import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from voiceagent.telephone.messages import CallFacts
@@ -16,12 +18,11 @@ DIALLED_S = 4 * 3600.0
 MAX_OPEN = 1024
 """The oldest that has no stream goes first."""
 
-PutThrough = Callable[[str], Awaitable[str]]
-"""Puts a call through to somebody of the settings by name; why that failed, or nothing."""
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class FollowUp:
+class StreamEnd:
     """What follows a stream."""
 
     vendor: str
@@ -34,17 +35,17 @@ class FollowUp:
     """The ticket of the stream by which the agent takes the call again; empty: it has not been asked to."""
 
 
-class FollowUps:
+class StreamTransfers:
     """One for each webhook, by the name of its ticket. Times are seconds of any one clock."""
 
     def __init__(self) -> None:
-        self._open: OrderedDict[str, FollowUp] = OrderedDict()
+        self._open: OrderedDict[str, StreamEnd] = OrderedDict()
 
     def expect(self, name: str, vendor: str, facts: CallFacts, now_s: float) -> None:
         """A webhook was answered."""
         for old in [old for old, one in self._open.items() if not one.is_streaming and one.until_s < now_s]:
             del self._open[old]
-        self._open[name] = FollowUp(vendor, facts, now_s + VALID_S)
+        self._open[name] = StreamEnd(vendor, facts, now_s + VALID_S)
         if len(self._open) > MAX_OPEN:
             idle = next((old for old, one in self._open.items() if not one.is_streaming), next(iter(self._open)))
             del self._open[idle]
@@ -67,7 +68,7 @@ class FollowUps:
             one.target, one.facts = target, replace(one.facts, refuses_recording=refuses_recording)
         return name in self._open
 
-    def find(self, name: str, vendor: str, now_s: float) -> FollowUp | None:
+    def find(self, name: str, vendor: str, now_s: float) -> StreamEnd | None:
         """What follows; None where nothing does."""
         found = self._open.get(name)
         if found is None or found.vendor != vendor or (not found.is_streaming and found.until_s < now_s):
@@ -82,3 +83,32 @@ class FollowUps:
     def forget(self, name: str) -> None:
         """Nothing more follows."""
         self._open.pop(name, None)
+
+
+class StreamTransfer:
+    """The transfer of one stream's call."""
+
+    def __init__(self, transfers: StreamTransfers, ticket: str, targets: Mapping[str, str]) -> None:
+        """`targets` are numbers or SIP addresses by name."""
+        self._transfers = transfers
+        self._ticket = ticket
+        self._targets = targets
+
+    def began(self) -> None:
+        """The stream has come."""
+        self._transfers.began(self._ticket)
+
+    def ended(self) -> None:
+        """The stream is over."""
+        self._transfers.ended(self._ticket, time.monotonic())
+
+    def prepare(self, name: str, facts: CallFacts) -> str:
+        """Have the vendor dial somebody of the settings once the stream ends; why that cannot be, or nothing. Whether they take
+        the call comes with the vendor's next question."""
+        target = self._targets.get(name)
+        if target is None:
+            return f"there is nobody called {name!r}"
+        if not self._transfers.dial(self._ticket, target, refuses_recording=facts.refuses_recording):
+            return "the call is not known any more"
+        log.info("a call is transferred to %s", name)
+        return ""

@@ -1,5 +1,5 @@
 """Transfers of a SIP call. A blind one has the other side call somebody themselves (REFER, RFC 3515); a warm one is
-`warm_transfer`'s."""
+`warm`'s."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 
 from voiceagent.settings.sip import SipSettings, TransferTarget
-from voiceagent.telephone.handover import TRANSFERRED
+from voiceagent.task_owner import TaskOwner
 from voiceagent.telephone.sip.janus_client import GatewayError
-from voiceagent.telephone.sip.sip_leg import GatewayLeg
-from voiceagent.telephone.sip.warm_transfer import LONGEST_S, Consult, transfer_warmly
+from voiceagent.telephone.sip.sip_leg import SipLeg
+from voiceagent.telephone.transfer.interface import TRANSFERRED, ColleagueBriefing
+from voiceagent.telephone.transfer.warm import LONGEST_S, CallColleague, transfer_warmly
 
 REFERRED_TIMEOUT_S = 45.0
 """So long the other side may try, and say nothing of how it went."""
@@ -29,17 +30,23 @@ def longest_transfer_s(settings: SipSettings) -> float:
 class SipTransfers:
     """Of one call at a time."""
 
-    def __init__(self, targets: Mapping[str, TransferTarget], refer: Callable[[str], Awaitable[None]]) -> None:
-        """`refer` asks the other side to call an address; raises GatewayError."""
-        self.consult: Consult
-        """Calls a colleague on another handle; the line sets it."""
+    def __init__(
+        self,
+        targets: Mapping[str, TransferTarget],
+        refer: Callable[[str], Awaitable[None]],
+        call_colleague: CallColleague,
+        tasks: TaskOwner,
+    ) -> None:
+        """`refer` asks the other side to call an address; raises GatewayError. `call_colleague` uses another handle."""
         self._targets = targets
         self._refer = refer
+        self._call_colleague = call_colleague
+        self._tasks = tasks
         self._running: asyncio.Task[str] | None = None
         self._referred: asyncio.Future[str] | None = None
         """What became of the REFER: empty, or why it failed."""
 
-    async def put_through(self, leg: GatewayLeg, name: str) -> str:
+    async def transfer(self, leg: SipLeg, name: str, briefing: ColleagueBriefing) -> str:
         """Transfer a leg's call to somebody of the settings; why that failed, or nothing. Where one transfer runs already, what
         comes of that: a caller may ask for a person while the agent connects them."""
         target = self._targets.get(name)
@@ -48,7 +55,7 @@ class SipTransfers:
         if self._running is not None:
             await asyncio.wait((running := self._running,))
             return "it was given up" if running.cancelled() else running.result()
-        running = self._running = asyncio.create_task(self._transfer(leg, name, target), name="transfer")
+        running = self._running = self._tasks.start(self._transfer(leg, name, target, briefing), "transfer")
         try:
             return await running
         finally:
@@ -79,15 +86,18 @@ class SipTransfers:
         if self._referred is not None and not self._referred.done():
             self._referred.set_result(why)
 
-    async def _transfer(self, leg: GatewayLeg, name: str, target: TransferTarget) -> str:
-        why = await (transfer_warmly(leg, target, self.consult) if target.kind == "warm" else self._blindly(leg, target.to))
+    async def _transfer(self, leg: SipLeg, name: str, target: TransferTarget, briefing: ColleagueBriefing) -> str:
+        if target.kind == "warm":
+            why = await transfer_warmly(leg, target, briefing, self._call_colleague)
+        else:
+            why = await self._blindly(leg, target.to)
         if why:
             log.warning("the transfer of a call to %s failed: %s", name, why)
         else:
             log.info("a call was transferred to %s", name)
         return why
 
-    async def _blindly(self, leg: GatewayLeg, uri: str) -> str:
+    async def _blindly(self, leg: SipLeg, uri: str) -> str:
         self._referred = asyncio.get_running_loop().create_future()
         try:
             await self._refer(uri)

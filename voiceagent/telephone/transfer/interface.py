@@ -1,4 +1,4 @@
-"""What an agent does when it hands a caller over to a colleague: a leg brings it from its call to whoever joins the two."""
+"""What a transfer is to a telephone leg: to whom, briefed by whom, and how it ends."""
 
 from __future__ import annotations
 
@@ -12,24 +12,27 @@ TRANSFERRED = "transferred"
 CALLER_HUNG_UP = "caller_hung_up"
 """Why a transfer failed, and why the call with the colleague ends."""
 
+NO_TRANSFERS = "this line cannot transfer calls"
+"""Why a transfer failed where a leg cannot transfer."""
 
-class Handover(Protocol):
-    """Of one call."""
+
+class ColleagueBriefing(Protocol):
+    """The agent's side of a warm transfer: summarise the conversation, brief the colleague, say goodbye."""
 
     async def summary(self) -> str:
         """What the colleague is to know; takes bounded time and raises nothing."""
         ...
 
-    async def tell(self, playout: Playout, summary: str, key: str) -> None:
-        """Put it, in the agent's voice, into the queue of the colleague's leg as reply 0, and ask for the key that takes the call
-        where there is one. Raises nothing."""
+    async def brief(self, playout: Playout, summary: str, key: str) -> None:
+        """Put the summary, in the agent's voice, into the queue of the colleague's leg as reply 0, and ask for the key that takes
+        the call where there is one. Raises nothing."""
         ...
 
-    async def tell_gone(self, playout: Playout) -> None:
+    async def say_caller_left(self, playout: Playout) -> None:
         """Put into the queue of the colleague's leg, as reply 1, that the caller has hung up. Works after the call's end, too.
         Raises nothing."""
         ...
 
-    def leave(self) -> None:
+    def say_connected(self) -> None:
         """Tell the caller, and whoever hears the agent besides, that they are connected; the call ends with it."""
         ...

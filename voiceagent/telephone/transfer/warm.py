@@ -1,12 +1,13 @@
-"""A warm transfer: the caller waits, a colleague is called on a telephone of their own and is told by the agent what the caller
-wants, then both are joined and the agent leaves. Both telephones stay with this server until one of them hangs up: a trunk need
-not know REFER for that, and whatever goes wrong before they are joined, the caller is still here and is with the agent again."""
+"""A warm transfer: the caller waits, a colleague is called on a telephone of their own and is briefed by the agent on what the
+caller wants, then both are bridged and the agent leaves. Both telephones stay with this server until one of them hangs up: a
+trunk need not know REFER for that, and whatever goes wrong before they are bridged, the caller is still here and is with the
+agent again."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 
 import numpy as np
@@ -21,21 +22,22 @@ from voiceagent.media.playout import Position
 from voiceagent.server.calls.calls import StartCall
 from voiceagent.server.http.problems import Problem
 from voiceagent.settings.sip import TransferTarget
-from voiceagent.telephone.handover import CALLER_HUNG_UP, Handover
+from voiceagent.task_owner import running
 from voiceagent.telephone.sip.audio import mixed
-from voiceagent.telephone.sip.ears import Aside
-from voiceagent.telephone.sip.relay import AudioRelay, WaitingTone
-from voiceagent.telephone.sip.sip_leg import GatewayLeg
+from voiceagent.telephone.sip.ears import Bridge
+from voiceagent.telephone.sip.sip_leg import SipLeg
+from voiceagent.telephone.transfer.interface import CALLER_HUNG_UP, ColleagueBriefing
+from voiceagent.telephone.transfer.relay import AudioRelay, WaitingTone
 
-TELLING_TIMEOUT_S = 45.0
+BRIEFING_TIMEOUT_S = 45.0
 """From the moment that the colleague answers until they have heard the summary."""
 KEY_TIMEOUT_S = 15.0
 """After the summary, for the key that takes the call."""
 GONE_TIMEOUT_S = 10.0
 """For the words to a colleague whose caller has hung up."""
-JOINED_LIMIT_S = 4 * 3600.0
-"""Of two telephones that are joined."""
-LONGEST_S = TELLING_TIMEOUT_S + KEY_TIMEOUT_S + GONE_TIMEOUT_S + 20.0
+BRIDGED_LIMIT_S = 4 * 3600.0
+"""Of two telephones that are bridged."""
+LONGEST_S = BRIEFING_TIMEOUT_S + KEY_TIMEOUT_S + GONE_TIMEOUT_S + 20.0
 """Of a warm transfer besides its ringing, with the time that lines and connections take."""
 CALLER_GONE = "the caller hung up."
 NOT_TRANSFERRED = "not_transferred"
@@ -43,109 +45,97 @@ NOT_TRANSFERRED = "not_transferred"
 
 log = logging.getLogger(__name__)
 
-Consult = Callable[[TransferTarget, StartCall], Awaitable[str]]
+CallColleague = Callable[[TransferTarget, StartCall], Coroutine[None, None, str]]
 """Calls a colleague, on a free line and with a place of their own, and starts their call once they have answered: its id.
 Raises Problem."""
 
 
-async def transfer_warmly(caller: GatewayLeg, target: TransferTarget, consult: Consult) -> str:
-    """Have the caller wait, and join them with a colleague; why that failed, or nothing."""
-    handover = caller.handover
-    if handover is None:
-        return "there is no agent here who could hand the caller over"
-    wait_with_tone(caller)
-    caller.awaits_colleague = True
-    summary = asyncio.create_task(handover.summary(), name="summary of a transfer")
+async def transfer_warmly(
+    caller: SipLeg, target: TransferTarget, briefing: ColleagueBriefing, call_colleague: CallColleague
+) -> str:
+    """Have the caller wait, and bridge them with a colleague; why that failed, or nothing."""
+    tone = WaitingTone()
+    caller.wait_for_colleague(Bridge(_nothing, lambda voice: tone.take(may_sound=not voice.any()), _no_key))
     why = "the call ended."
     try:
-        why = await _consulted(caller, target, consult, handover, summary)
+        async with running(briefing.summary(), "summary of a transfer") as summary:
+            why = await _bridged(caller, target, call_colleague, briefing, summary)
     except Problem as problem:
         why = str(problem)
     finally:
-        summary.cancel()
-        await asyncio.gather(summary, return_exceptions=True)
-        if caller.is_kept:  # both are joined, even if this was cancelled meanwhile
-            handover.leave()
-        elif not caller.end_reason:
-            caller.awaits_colleague = False
-            caller.stand_aside(None)
+        if caller.is_kept:  # both are bridged, even if this was cancelled meanwhile
+            briefing.say_connected()
+        else:
+            caller.return_to_agent()
     return why
 
 
-async def _consulted(
-    caller: GatewayLeg, target: TransferTarget, consult: Consult, handover: Handover, summary: asyncio.Task[str]
+async def _bridged(
+    caller: SipLeg,
+    target: TransferTarget,
+    call_colleague: CallColleague,
+    briefing: ColleagueBriefing,
+    summary: asyncio.Task[str],
 ) -> str:
-    """Call the colleague, and wait until both are joined; why they are not, or nothing. Raises Problem."""
-    made: list[Consultation] = []
+    """Call the colleague, and wait until both are bridged; why they are not, or nothing. Raises Problem."""
+    made: list[ColleagueCall] = []
 
-    def start_call(leg: Leg, call_id: str, session: dict[str, object]) -> Consultation:
-        assert isinstance(leg, GatewayLeg)
-        made.append(Consultation(caller, leg, target, handover, summary))
+    def start_call(leg: Leg, call_id: str, session: dict[str, object]) -> ColleagueCall:
+        assert isinstance(leg, SipLeg)
+        made.append(ColleagueCall(caller, leg, target, briefing, summary))
         return made[-1]
 
-    calling = asyncio.ensure_future(consult(target, start_call))
     try:
-        await asyncio.wait((calling, caller.over), return_when=asyncio.FIRST_COMPLETED)
-        if not calling.done():
-            return CALLER_GONE
-        calling.result()
-        return await made[0].outcome
+        async with running(call_colleague(target, start_call), "call of a colleague") as calling:
+            await asyncio.wait((calling, caller.over), return_when=asyncio.FIRST_COMPLETED)
+            if not calling.done():
+                return CALLER_GONE
+            calling.result()
+            return await made[0].outcome
     finally:
-        calling.cancel()
-        await asyncio.gather(calling, return_exceptions=True)
-        for consultation in made:
-            consultation.give_up()
+        for call in made:
+            call.give_up()
 
 
-def wait_with_tone(leg: GatewayLeg) -> None:
-    """Have a caller wait: they hear the agent to the end of its words, then a short tone every few seconds, and are not heard."""
-    tone = WaitingTone()
-
-    def say(voice: NDArray[np.int16]) -> NDArray[np.int16] | None:
-        return tone.take(may_sound=not voice.any())
-
-    leg.stand_aside(Aside(_nothing, say, _no_key))
-
-
-class Consultation:
+class ColleagueCall:
     """The colleague's telephone, from their answer to its end. Implements `CallHandle`: it is a call of its own, and has a place
     of its own."""
 
     def __init__(
-        self, caller: GatewayLeg, colleague: GatewayLeg, target: TransferTarget, handover: Handover, summary: asyncio.Task[str]
+        self, caller: SipLeg, colleague: SipLeg, target: TransferTarget, briefing: ColleagueBriefing, summary: asyncio.Task[str]
     ) -> None:
         self.outcome: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        """Empty once both are joined, else why they are not."""
+        """Empty once both are bridged, else why they are not."""
         self._caller = caller
         self._colleague = colleague
         self._target = target
-        self._handover = handover
+        self._briefing = briefing
         self._summary = summary
         self._stop: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._given_up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._said = asyncio.Event()
-        self._is_joined = False
+        self._is_bridged = False
         colleague.leave()
         colleague.playout.on_sent = self._on_sent
-        colleague.stand_aside(Aside(self._listen_for_beep(), _silent, self._on_key))
+        colleague.bridge(Bridge(self._listen_for_beep(), _silent, self._on_key))
 
     async def run(self) -> str:
         """Carry it to its end; why it ended."""
         try:
-            why = await self._ask()
+            why = await self._brief()
             if why or self._stop.done():
                 self._settle(why or "the call ended.")
                 if why != CALLER_GONE:
                     return NOT_TRANSFERRED
-                await self._tell_gone()
+                await self._say_caller_left()
                 return CALLER_HUNG_UP
-            self._join()
+            self._bridge()
             self._settle("")
             return await self._last()
         finally:
             self._settle("the call ended.")
-            await asyncio.gather(self._colleague.close(), *([self._caller.give_up()] if self._is_joined else []))
+            await asyncio.gather(self._colleague.close(), *([self._caller.give_up()] if self._is_bridged else []))
 
     def hang_up(self, reason: str) -> None:
         """See `CallHandle`."""
@@ -153,20 +143,19 @@ class Consultation:
             self._stop.set_result(reason)
 
     def give_up(self) -> None:
-        """Nobody waits for the colleague any more: end their call, unless both are joined. One whose caller has hung up is
+        """Nobody waits for the colleague any more: end their call, unless both are bridged. One whose caller has hung up is
         told so first."""
-        if not self._is_joined and not self._given_up.done():
+        if not self._is_bridged and not self._given_up.done():
             self._given_up.set_result(None)
 
     def _settle(self, why: str) -> None:
         if not self.outcome.done():
             self.outcome.set_result(why)
 
-    async def _ask(self) -> str:
-        """Tell the colleague who waits; why they do not get the call, or nothing."""
-        telling = asyncio.create_task(self._told_all(), name="warm transfer")
-        events = (telling, self._answer, self._stop, self._given_up, self._colleague.over, self._caller.over)
-        try:
+    async def _brief(self) -> str:
+        """Brief the colleague; why they do not get the call, or nothing."""
+        async with running(self._briefed(), "briefing of a colleague") as briefing:
+            events = (briefing, self._answer, self._stop, self._given_up, self._colleague.over, self._caller.over)
             await asyncio.wait(events, return_when=asyncio.FIRST_COMPLETED)
             if self._caller.over.done():
                 return CALLER_GONE
@@ -176,25 +165,18 @@ class Consultation:
                 return "the transfer was given up."
             if self._colleague.over.done():
                 return "they hung up before they were connected."
-            return self._answer.result() if self._answer.done() else telling.result()
-        finally:
-            telling.cancel()
-            await asyncio.gather(telling, return_exceptions=True)
+            return self._answer.result() if self._answer.done() else briefing.result()
 
-    async def _tell_gone(self) -> None:
+    async def _say_caller_left(self) -> None:
         """Tell the colleague that the caller has hung up, unless they or the server end the call meanwhile."""
         self._colleague.playout.cancel(0)
-        telling = asyncio.create_task(self._told_gone(), name="end of a warm transfer")
-        events = (telling, self._stop, self._colleague.over)
-        try:
+        async with running(self._said_caller_left(), "end of a warm transfer") as saying:
+            events = (saying, self._stop, self._colleague.over)
             await asyncio.wait(events, return_when=asyncio.FIRST_COMPLETED, timeout=GONE_TIMEOUT_S)
-        finally:
-            telling.cancel()
-            await asyncio.gather(telling, return_exceptions=True)
 
-    async def _told_gone(self) -> None:
+    async def _said_caller_left(self) -> None:
         if await self._colleague.wait_connected():
-            await self._handover.tell_gone(self._colleague.playout)
+            await self._briefing.say_caller_left(self._colleague.playout)
             await self._heard_all()
 
     async def _heard_all(self) -> None:
@@ -202,13 +184,13 @@ class Consultation:
             self._said.clear()
             await self._said.wait()
 
-    async def _told_all(self) -> str:
+    async def _briefed(self) -> str:
         try:
-            async with asyncio.timeout(TELLING_TIMEOUT_S):
+            async with asyncio.timeout(BRIEFING_TIMEOUT_S):
                 if not await self._colleague.wait_connected():
                     return "their telephone sent no audio."
                 summary = await asyncio.shield(self._summary)
-                await self._handover.tell(self._colleague.playout, summary, self._target.accept_key)
+                await self._briefing.brief(self._colleague.playout, summary, self._target.accept_key)
                 await self._heard_all()
         except TimeoutError:
             return "they did not hear the agent to its end."
@@ -237,9 +219,9 @@ class Consultation:
 
         return _nothing if self._target.accept_key else listen
 
-    def _join(self) -> None:
+    def _bridge(self) -> None:
         """Each hears the other, and both hear the agent's last words."""
-        self._is_joined = True
+        self._is_bridged = True
         caller, colleague = self._caller, self._colleague
         to_caller, to_colleague, agent = AudioRelay(), AudioRelay(), AudioRelay()
         colleague.playout.cancel(0)
@@ -253,17 +235,17 @@ class Consultation:
             return said if own is None else own if said is None else mixed(said, own)
 
         caller.keep()
-        caller.stand_aside(Aside(to_colleague.put, to_the_caller, _presses(colleague)))
-        colleague.stand_aside(Aside(to_caller.put, to_the_colleague, _presses(caller)))
+        caller.bridge(Bridge(to_colleague.put, to_the_caller, _presses(colleague)))
+        colleague.bridge(Bridge(to_caller.put, to_the_colleague, _presses(caller)))
 
     async def _last(self) -> str:
         """Until one of the two hangs up, or the server stops; why."""
         ends = (self._stop, self._colleague.over, self._caller.over)
-        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED, timeout=JOINED_LIMIT_S)
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED, timeout=BRIDGED_LIMIT_S)
         return next((end.result() for end in ends if end.done()), "call_limit")
 
 
-def _presses(other: GatewayLeg) -> Callable[[str], None]:
+def _presses(other: SipLeg) -> Callable[[str], None]:
     """Keys go through, where the other side takes any."""
 
     def press(key: str) -> None:

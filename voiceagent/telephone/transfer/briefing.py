@@ -1,5 +1,5 @@
-"""Hands a call's caller over to a colleague: sums the conversation up by the language model and says it in the agent's voice.
-What the colleague hears is not part of the conversation: the history holds only what the caller heard."""
+"""Briefs the colleague of a warm transfer: sums the conversation up by the language model and says it in the agent's voice. What
+the colleague hears is not part of the conversation: the history holds only what the caller heard."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import numpy as np
 
 from voiceagent.audio.format import PLAYED_HZ
 from voiceagent.audio.resample import StreamResampler
-from voiceagent.call.call import Call
+from voiceagent.call.feature import RunningCall
 from voiceagent.call.scope import AgentParts
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Message
 from voiceagent.errors import EngineError
 from voiceagent.llm.engine import GeneratedText, Urgency
 from voiceagent.media.playout import Playout
-from voiceagent.telephone.handover import TRANSFERRED
+from voiceagent.telephone.transfer.interface import TRANSFERRED
 from voiceagent.text_normalization.prose import Prose
 from voiceagent.turn_taking.languages import language
-from voiceagent.turn_taking.phone_words import HandoverWords
+from voiceagent.turn_taking.phone_words import TransferWords
 
 SUMMARY_TIMEOUT_S = 15.0
 MAX_SUMMARY_CHARACTERS = 400
@@ -32,10 +32,10 @@ NOTHING = np.zeros(0, np.int16)
 log = logging.getLogger(__name__)
 
 
-class AgentHandover:
-    """Implements `Handover`."""
+class AgentBriefing:
+    """Implements `ColleagueBriefing`."""
 
-    def __init__(self, call: Call, parts: AgentParts) -> None:
+    def __init__(self, call: RunningCall, parts: AgentParts) -> None:
         self._call = call
         self._parts = parts
 
@@ -44,11 +44,11 @@ class AgentHandover:
         return self._call.state.spoken.code
 
     @property
-    def _words(self) -> HandoverWords:
-        return language(self._code).handover
+    def _words(self) -> TransferWords:
+        return language(self._code).transfer
 
     async def summary(self) -> str:
-        """See `Handover`."""
+        """See `ColleagueBriefing`."""
         try:
             async with asyncio.timeout(SUMMARY_TIMEOUT_S):
                 text = shortened(await self._summed_up())
@@ -65,7 +65,7 @@ class AgentHandover:
         memory = self._call.state.memory
         earlier = (Message("system", memory.summary),) if memory.summary else ()
         messages = (*earlier, *memory.history, Message("user", self._words.ask))
-        session, prose, text = self._parts.engines.llm.open(f"{self._call.call_id} handover"), self._prose(), ""
+        session, prose, text = self._parts.engines.llm.open(f"{self._call.call_id} summary"), self._prose(), ""
         try:
             async with aclosing(session.generate(messages, (), Urgency.REPLY)) as stream:
                 async for piece in stream:
@@ -80,14 +80,14 @@ class AgentHandover:
     def _prose(self) -> Prose:
         return self._parts.speech.prose(self._code)
 
-    async def tell(self, playout: Playout, summary: str, key: str) -> None:
-        """See `Handover`."""
+    async def brief(self, playout: Playout, summary: str, key: str) -> None:
+        """See `ColleagueBriefing`."""
         words = self._words
         asks = words.press.format(key=key) if key else ""
         await self._say(playout, REPLY, words.opening, summary, asks)
 
-    async def tell_gone(self, playout: Playout) -> None:
-        """See `Handover`."""
+    async def say_caller_left(self, playout: Playout) -> None:
+        """See `ColleagueBriefing`."""
         await self._say(playout, GONE_REPLY, self._words.gone)
 
     async def _say(self, playout: Playout, reply_id: int, *texts: str) -> None:
@@ -99,11 +99,11 @@ class AgentHandover:
                     async for chunk in chunks:
                         playout.push(reply_id, clause, resampler.process(chunk.pcm), complete=False)
             except EngineError as error:
-                log.warning("call %s: a colleague was not told all (%s)", self._call.call_id, error)
+                log.warning("call %s: a colleague was not briefed fully (%s)", self._call.call_id, error)
             playout.push(reply_id, clause, resampler.process(NOTHING, last=True), complete=True)
 
-    def leave(self) -> None:
-        """See `Handover`."""
+    def say_connected(self) -> None:
+        """See `ColleagueBriefing`."""
         self._call.feed(ev.LastWords(self._call.now_ms(), self._words.joined, TRANSFERRED))
 
 

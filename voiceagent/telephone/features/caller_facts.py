@@ -1,0 +1,41 @@
+"""Who calls, for the language model: the numbers, and what the operator had the vendor pass on, behind the agent's instructions,
+as data that gives no orders."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import msgspec
+
+from voiceagent.settings.agent import AgentConfig
+from voiceagent.telephone.features.phone_feature import PhoneFeature
+from voiceagent.telephone.messages import CallFacts
+from voiceagent.telephone.streams.json_stream import MAX_TEXT
+from voiceagent.turn_taking.languages import language
+
+UNSEEN = ("Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp")
+"""Unicode's categories of signs that control, or that are none."""
+
+
+class CallerFacts(PhoneFeature):
+    """The facts of one call."""
+
+    def __init__(self, facts: CallFacts) -> None:
+        self._facts = facts
+
+    def change(self, agent: AgentConfig) -> AgentConfig:
+        """With the facts behind the instructions."""
+        who = {"caller": self._facts.caller, "called": self._facts.called}
+        told = {**who, **self._facts.parameters, **who}  # a parameter may come from the caller's own SIP headers
+        known = {_harmless(name): _harmless(value) for name, value in told.items() if value}
+        if not known:
+            return agent
+        data = msgspec.json.encode(known).decode().replace("<", "\\u003c").replace(">", "\\u003e")
+        words = language(agent.spoken_languages[0]).phone
+        return msgspec.structs.replace(agent, instructions=f"{agent.instructions}\n\n{words.call_facts}\n{data}")
+
+
+def _harmless(value: str) -> str:
+    """In one line, without signs that are not seen and short: a caller chooses the name that their telephone shows."""
+    shown = "".join(sign for sign in " ".join(value.split()) if unicodedata.category(sign) not in UNSEEN)
+    return shown[:MAX_TEXT]

@@ -1,0 +1,125 @@
+"""The tools of a telephone's keys: the agent asks for a number to be keyed in, and presses keys itself."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from voiceagent.errors import MediaError
+from voiceagent.json_types import JsonObject
+from voiceagent.settings.agent import AgentConfig
+from voiceagent.telephone.features.phone_feature import PhoneFeature
+from voiceagent.telephone.keys import MAX_KEYS, PAUSE_S, TERMINATOR, KeyRule
+from voiceagent.telephone.phone_leg import PhoneLeg
+from voiceagent.telephone.sip.sip_leg import SipLeg
+from voiceagent.telephone.streams.stream_leg import StreamLeg
+from voiceagent.tools.arguments import ArgumentSchema
+from voiceagent.tools.threads import Threads
+from voiceagent.tools.tool import Tool, ToolError, ToolPolicy
+from voiceagent.turn_taking.languages import language
+from voiceagent.turn_taking.phone_words import PhoneWords
+
+COLLECT_DIGITS, PRESS_KEYS = "collect_digits", "press_keys"
+PATTERN = "^[0-9*#w]{1,32}$"
+SHORTEST_S, LONGEST_S = 0.5, 30.0
+"""Of the pause that ends a number: nobody keys faster, and nobody waits longer."""
+PARAMETERS = {
+    "type": "object",
+    "properties": {
+        "max_digits": {"type": "integer", "minimum": 1, "maximum": MAX_KEYS},
+        "terminator": {"type": "string", "enum": ["#", "*", ""]},
+        "timeout_between_digits_s": {"type": "number", "minimum": SHORTEST_S, "maximum": LONGEST_S},
+    },
+}
+
+Press = Callable[[str], Awaitable[None]]
+"""Raises ValueError for what is no key, MediaError or ConnectionError where nothing goes out."""
+
+
+class DigitsFeature(PhoneFeature):
+    """Lets the agent ask for a number to be keyed in, where the settings do."""
+
+    def __init__(self, leg: PhoneLeg, agent: AgentConfig) -> None:
+        self._leg = leg
+        self._agent = agent
+
+    def tools(self) -> Sequence[Tool]:
+        """The tool `collect_digits`."""
+        words = language(self._agent.spoken_languages[0]).phone
+        return (CollectDigits(self._leg.collect_keys, words),) if self._agent.telephony.collect_digits else ()
+
+
+class PressingFeature(PhoneFeature):
+    """Lets the agent press keys, where the settings do and the leg can."""
+
+    def __init__(self, leg: PhoneLeg, agent: AgentConfig) -> None:
+        self._leg = leg
+        self._agent = agent
+
+    def tools(self) -> Sequence[Tool]:
+        """The tool `press_keys`."""
+        press, words = self._press_of(self._leg), language(self._agent.spoken_languages[0]).phone
+        return (PressKeys(press, words.press_keys),) if press is not None else ()
+
+    def _press_of(self, leg: PhoneLeg) -> Press | None:
+        telephony = self._agent.telephony
+        if isinstance(leg, StreamLeg):
+            return leg.press if telephony.send_keys and leg.presses_keys else None
+        if not isinstance(leg, SipLeg) or telephony.sip_line is None or not telephony.sip_line.send_keys:
+            return None
+        line = leg
+
+        async def press(keys: str) -> None:
+            line.press(keys)
+
+        return press
+
+
+class CollectDigits(Tool):
+    """The agent asks for a number to be keyed in and says how it ends. The number comes as the caller's next words, so the caller
+    may also say it, or something else."""
+
+    def __init__(self, collect: Callable[[KeyRule], None], words: PhoneWords) -> None:
+        """`collect` tells the keypad how the next number ends."""
+        self.name = COLLECT_DIGITS
+        self.description = words.collect_digits
+        self.policy = ToolPolicy("idempotent")
+        self._arguments = ArgumentSchema(PARAMETERS)
+        self.parameters = self._arguments.parameters
+        self._collect = collect
+        self._collecting = words.collecting
+
+    def parse(self, arguments: str) -> JsonObject:
+        """See Tool."""
+        return self._arguments.parse(arguments)
+
+    async def run(self, given: JsonObject, threads: Threads) -> object:
+        """Set the keypad."""
+        most = given.get("max_digits") or MAX_KEYS
+        pause_s = given.get("timeout_between_digits_s") or PAUSE_S
+        self._collect(KeyRule(given.get("terminator", TERMINATOR), most, pause_s))
+        return {"status": self._collecting}
+
+
+class PressKeys(Tool):
+    """The agent presses keys of the telephone, for a menu of somebody whom it called."""
+
+    def __init__(self, press: Press, description: str) -> None:
+        self.name = PRESS_KEYS
+        self.description = description
+        self.policy = ToolPolicy("external")
+        keys = {"type": "string", "pattern": PATTERN}
+        self._arguments = ArgumentSchema({"type": "object", "properties": {"keys": keys}, "required": ["keys"]})
+        self.parameters = self._arguments.parameters
+        self._press = press
+
+    def parse(self, arguments: str) -> JsonObject:
+        """See Tool."""
+        return self._arguments.parse(arguments)
+
+    async def run(self, given: JsonObject, threads: Threads) -> object:
+        """Press them."""
+        try:
+            await self._press(str(given["keys"]))
+        except (ValueError, MediaError, ConnectionError, TimeoutError) as error:
+            raise ToolError(f"The keys were not pressed: {error or 'the call is gone'}.") from error
+        return {"status": "pressed"}

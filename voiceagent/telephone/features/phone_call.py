@@ -1,0 +1,62 @@
+"""A call on a telephone, put together: the features that it has, and what they make of the agent, the leg and the tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from voiceagent.call.scope import AgentParts
+from voiceagent.media.leg import Leg
+from voiceagent.settings.agent import AgentConfig
+from voiceagent.settings.telephone import HumanSettings
+from voiceagent.telephone.features.call_results import CallResults, ResultOf
+from voiceagent.telephone.features.caller_facts import CallerFacts
+from voiceagent.telephone.features.key_tools import DigitsFeature, PressingFeature
+from voiceagent.telephone.features.phone_feature import PhoneFeature
+from voiceagent.telephone.features.recording_folder import Recordings
+from voiceagent.telephone.features.screening import Screening
+from voiceagent.telephone.phone_leg import PhoneLeg
+from voiceagent.telephone.transfer.feature import TransferFeature, with_person
+from voiceagent.tools.tool import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class PhoneCall:
+    """What the features of a call make of it."""
+
+    agent: AgentConfig
+    leg: Leg
+    features: Sequence[PhoneFeature] = ()
+    tools: tuple[Tool, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PhoneServices:
+    """What the telephone calls of a server share."""
+
+    results: CallResults
+    recordings: Recordings
+
+    def call(self, agent: AgentConfig, leg: Leg, parts: AgentParts) -> PhoneCall:
+        """A leg's call. A leg that is no telephone's has no features, and no person to be transferred to."""
+        if not isinstance(leg, PhoneLeg):
+            return PhoneCall(with_person(agent, HumanSettings()), leg)
+        features = self._features(agent, leg, parts)
+        inner: Leg = leg
+        for feature in features:
+            agent, inner = feature.change(agent), feature.wrap(inner)
+        return PhoneCall(agent, inner, features, tuple(tool for feature in features for tool in feature.tools()))
+
+    def _features(self, agent: AgentConfig, leg: PhoneLeg, parts: AgentParts) -> list[PhoneFeature]:
+        """In the order in which they change the agent, wrap the leg and bring tools."""
+        recording = self.recordings.of(agent, leg)
+        features: list[PhoneFeature | None] = [
+            ResultOf(self.results, leg, recording) if self.results.settings.url else None,
+            CallerFacts(leg.facts),
+            DigitsFeature(leg, agent),
+            TransferFeature(leg, agent, parts),
+            PressingFeature(leg, agent),
+            recording,
+            Screening(agent) if leg.facts.outbound and agent.telephony.voicemail.action != "none" else None,
+        ]
+        return [feature for feature in features if feature is not None]

@@ -1,0 +1,86 @@
+"""What all legs of a telephone share, whatever brings the call: a vendor's stream, Asterisk or SIP. Who calls whom, the keys as
+the client's events, and a transfer."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+
+from voiceagent.json_types import JsonObject
+from voiceagent.latency.spans import LegKind
+from voiceagent.media.audio_cleaner import AudioCleaner
+from voiceagent.media.inbound_frames import InboundFrames
+from voiceagent.media.leg import InboundFrame, Leg
+from voiceagent.media.playout import Playout
+from voiceagent.task_owner import TaskOwner
+from voiceagent.telephone.keys import KeyRule, PhoneClient
+from voiceagent.telephone.messages import CallFacts
+from voiceagent.telephone.transfer.interface import ColleagueBriefing
+
+
+class PhoneLeg(Leg):
+    """Implements `Leg`, but for its connection."""
+
+    def __init__(self, facts: CallFacts) -> None:
+        self.kind = LegKind.TELEPHONE
+        self.cleaner = AudioCleaner()
+        self.playout = Playout()
+        self.client = PhoneClient()
+        self._facts = facts
+        self._inbound = InboundFrames(self.cleaner, is_telephone=True)
+        self._tasks = TaskOwner()
+        self._end_reason = ""
+
+    @property
+    def facts(self) -> CallFacts:
+        """Who calls whom."""
+        return self._facts
+
+    def refuse_recording(self) -> None:
+        """Note that the caller has refused to be recorded: that holds when the call comes back from a transfer."""
+        self._facts = replace(self._facts, refuses_recording=True)
+
+    def on_key(self, key: str, do: Callable[[], None]) -> None:
+        """Do this where the caller presses such a key alone and was asked for no number."""
+        self.client.keys.on_key(key, do)
+
+    def collect_keys(self, rule: KeyRule) -> None:
+        """End the next number that the caller keys in by this rule."""
+        self.client.keys.collect(rule)
+
+    @property
+    @abstractmethod
+    def can_transfer(self) -> bool:
+        """Whether `transfer` can work."""
+
+    @abstractmethod
+    async def transfer(self, name: str, briefing: ColleagueBriefing) -> str:
+        """Transfer the call to somebody of the settings, briefed where the transfer is warm; why that failed, or nothing."""
+
+    @property
+    def has_hung_up_waiting(self) -> bool:
+        """Whether the caller went while they waited to be bridged with a colleague."""
+        return False
+
+    def frames(self) -> AsyncIterator[InboundFrame]:
+        """See `Leg.frames`."""
+        return self._inbound.read()
+
+    def client_events(self) -> AsyncIterator[str]:
+        """What the caller keyed in."""
+        return self.client.events()
+
+    def send_event(self, event: JsonObject) -> None:
+        """A telephone shows no events."""
+
+    @property
+    def end_reason(self) -> str:
+        """Why the connection ended: hangup (by the other side), transferred, closed (by us), lost (it broke, or the other side
+        tells of an error), abuse. Empty while it is up."""
+        return self._end_reason
+
+    @property
+    def drops(self) -> dict[str, int]:
+        """See `Leg.drops`."""
+        return {"heard frames": self._inbound.dropped, "client events": self.client.dropped}

@@ -1,0 +1,1 @@
+"""Transfers of a call to a person: blind, or warm, where a colleague is briefed first."""

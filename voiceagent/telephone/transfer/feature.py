@@ -1,0 +1,153 @@
+"""The transfer of a caller to a person: because they asked for one or pressed the key for it, or because the language model
+called the tool `transfer`. Where nobody takes the call, the turn engine gets an event and the agent goes on."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+import msgspec
+
+from voiceagent.call.feature import RunningCall
+from voiceagent.call.scope import AgentParts
+from voiceagent.conversation import actions as act
+from voiceagent.conversation import events as ev
+from voiceagent.conversation.state import Phase
+from voiceagent.json_types import JsonObject
+from voiceagent.settings.agent import AgentConfig
+from voiceagent.settings.telephone import HumanSettings
+from voiceagent.telephone.features.phone_feature import PhoneFeature
+from voiceagent.telephone.phone_leg import PhoneLeg
+from voiceagent.telephone.sip.sip_leg import SipLeg
+from voiceagent.telephone.transfer.briefing import AgentBriefing
+from voiceagent.telephone.transfer.interface import TRANSFERRED, ColleagueBriefing
+from voiceagent.telephone.transfer.sip_transfers import longest_transfer_s
+from voiceagent.tools.arguments import ArgumentSchema
+from voiceagent.tools.threads import Threads
+from voiceagent.tools.tool import Tool, ToolError, ToolPolicy
+from voiceagent.turn_taking.languages import language
+
+NAME = "transfer"
+OWNER = "transfer"
+
+log = logging.getLogger(__name__)
+
+
+class TransferFeature(PhoneFeature):
+    """Transfers one call. A vendor's stream ends with its transfer, so the agent says first that it comes; a SIP line tells how a
+    transfer goes, and the caller stays with the agent until somebody has taken the call."""
+
+    def __init__(self, leg: PhoneLeg, agent: AgentConfig, parts: AgentParts) -> None:
+        is_to_person = leg.can_transfer and not leg.facts.outbound
+        self._human = agent.telephony.human if is_to_person else HumanSettings()
+        self._leg = leg
+        self._agent = agent
+        self._parts = parts
+        self._wanted = ""
+        """To whom the language model wants the call to go, after the reply."""
+        self._is_running = False
+        self._call: RunningCall
+        self._briefing: ColleagueBriefing
+        if self._human.transfer and self._human.key:
+            leg.on_key(self._human.key, self._request)
+
+    def change(self, agent: AgentConfig) -> AgentConfig:
+        """Without a person where the caller cannot be transferred to one."""
+        agent = with_person(agent, self._human)
+        if not self._leg.facts.comes_back:
+            return agent
+        failed = agent.phrases.transfer_failed
+        greeting = language(agent.spoken_languages[0]).sayings.transfer_failed if failed is None else failed
+        return msgspec.structs.replace(agent, phrases=msgspec.structs.replace(agent.phrases, greeting=greeting))
+
+    def tools(self) -> Sequence[Tool]:
+        """The tool `transfer`, where somebody is named."""
+        spoken, telephony = language(self._agent.spoken_languages[0]), self._agent.telephony
+        sip = telephony.sip_line if isinstance(self._leg, SipLeg) else None
+        names = list(telephony.transfers if sip is None else sip.transfers)
+        if not self._leg.can_transfer or not names:
+            return ()
+        if sip is None:
+            return (TransferTool(names, spoken.phone.transfer, self._transfer_after_reply),)
+        connecting, longest_s = spoken.transfer.connecting, longest_transfer_s(sip)
+        return (TransferTool(names, spoken.phone.transfer, self._transfer_now, connecting, longest_s),)
+
+    def begin(self, call: RunningCall) -> None:
+        """Have the call's agent brief colleagues."""
+        self._call = call
+        self._briefing = AgentBriefing(call, self._parts)
+
+    def carry_out(self, action: act.Action) -> None:
+        """Begin where the turn engine says so, or once the reply is over with which the language model announced it."""
+        match action:
+            case act.PutThrough():
+                self._begin(self._human.transfer)
+            case act.ReplyEnded() if self._wanted:
+                self._begin(self._wanted)
+
+    def _request(self) -> None:
+        """The caller pressed the key for a person."""
+        self._call.feed(ev.PersonRequested(self._call.now_ms()))
+
+    async def _transfer_after_reply(self, name: str) -> str:
+        self._wanted = name
+        return language(self._agent.spoken_languages[0]).phone.transferring
+
+    async def _transfer_now(self, name: str) -> str:
+        if why := await self._leg.transfer(name, self._briefing):
+            raise ToolError(f"The transfer to {name} failed: {why.rstrip('.')}. The caller is still with you.")
+        return TRANSFERRED
+
+    def _begin(self, name: str) -> None:
+        self._wanted = ""
+        if not self._is_running and self._call.state.phase is not Phase.ENDED:
+            self._is_running = True
+            self._call.tasks.start(OWNER, self._run(name))
+
+    async def _run(self, name: str) -> None:
+        call = self._call
+        try:
+            why = await self._leg.transfer(name, self._briefing)
+        except Exception:
+            log.exception("a caller could not be transferred to %s", name)
+            why = "it broke"
+        finally:
+            self._is_running = False
+        if why:
+            log.warning("call %s: the caller was not transferred to %s: %s", call.call_id, name, why)
+            call.feed(ev.PutThroughFailed(call.now_ms()))
+
+
+class TransferTool(Tool):
+    """`transfer`: the language model transfers the caller to somebody of the settings."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        description: str,
+        transfer: Callable[[str], Awaitable[str]],
+        connecting: str = "",
+        timeout_s: float | None = None,
+    ) -> None:
+        """`names` are those to whom the caller may be transferred. `transfer` returns what the language model is told of it, or
+        raises ToolError; `connecting` is said meanwhile, for at most `timeout_s`."""
+        self.name = NAME
+        self.description = description
+        self.policy = ToolPolicy("external", (connecting,) if connecting else (), timeout_s=timeout_s)
+        to = {"type": "string", "enum": list(names)}
+        self._arguments = ArgumentSchema({"type": "object", "properties": {"to": to}, "required": ["to"]})
+        self.parameters = self._arguments.parameters
+        self._transfer = transfer
+
+    def parse(self, arguments: str) -> JsonObject:
+        """See Tool."""
+        return self._arguments.parse(arguments)
+
+    async def run(self, given: JsonObject, threads: Threads) -> object:
+        """See Tool."""
+        return {"status": await self._transfer(str(given["to"]))}
+
+
+def with_person(agent: AgentConfig, human: HumanSettings) -> AgentConfig:
+    """The agent, with the person to whom callers are transferred who ask for one; without one by default settings."""
+    return msgspec.structs.replace(agent, telephony=msgspec.structs.replace(agent.telephony, human=human))
