@@ -9,6 +9,7 @@ from contextlib import aclosing
 from typing import TypeVar
 
 from voiceagent.llm.engine import Lull, Thought
+from voiceagent.task_owner import running
 
 LULL_S = 0.1
 """The shortest pause that counts."""
@@ -32,17 +33,16 @@ async def with_lulls(source: AsyncGenerator[Item, None]) -> AsyncGenerator[Item 
         while item is not None:
             yield item
             began_s = loop.time()
-            coming = asyncio.ensure_future(anext(source, None))
-            try:
+            async with running(_next(source), "next piece of a reply") as coming:
                 lull_s = min(MOST_LULL_S, max(LULL_S, USUAL_GAPS * usual_s))
                 if not (await asyncio.wait({coming}, timeout=lull_s))[0]:
                     yield Lull()
                 item = await coming
-            finally:
-                if not coming.done():
-                    coming.cancel()
-                    await asyncio.gather(coming, return_exceptions=True)
             usual_s += (min(loop.time() - began_s, MOST_LULL_S) - usual_s) / 8
+
+
+async def _next(source: AsyncGenerator[Item, None]) -> Item | None:
+    return await anext(source, None)
 
 
 class SignsOfLife:

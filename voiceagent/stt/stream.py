@@ -20,6 +20,7 @@ from voiceagent.stt.engine import DecodeDropped, ExpectsValues, StreamOptions, S
 from voiceagent.stt.gates import rejection
 from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord
 from voiceagent.stt.stable import AlignAtt, LocalAgreement, StableWords, clear_of
+from voiceagent.task_owner import TaskOwner
 from voiceagent.turn_taking.expected_value import ExpectedValue
 
 log = logging.getLogger(__name__)
@@ -88,6 +89,7 @@ class UtteranceTranscriber:
         self._language, self._heard = language, heard
         self._engine = engine
         self._utterance_id = -1
+        self._decodes = TaskOwner()
         self._clear()
 
     def _clear(self) -> None:
@@ -164,7 +166,7 @@ class UtteranceTranscriber:
         if known is None or known.end != end or known.task.cancelled() or _failed(known.task):
             self._drop_final()
             wanted = asyncio.Event()
-            task = asyncio.create_task(self._decode_final(self._utterance_id, wanted), name="final decode")
+            task = self._decodes.start(self._decode_final(self._utterance_id, wanted), "final decode")
             known = self._final = _Final(end, task, wanted)
         if not early:
             known.wanted.set()
@@ -178,11 +180,9 @@ class UtteranceTranscriber:
 
     async def close(self) -> None:
         """Cancel running decodes and free the audio."""
-        final = self._final
         self._drop_final()
         self._clear()
-        if final is not None:
-            await asyncio.wait([final.task])
+        await self._decodes.close()
 
     def _keep_final(self, pause_samples: int) -> None:
         """Commit the words of a final that new speech would drop, if a sentence ended with it or the pause was long. Later audio

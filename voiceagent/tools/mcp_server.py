@@ -19,6 +19,7 @@ from mcp_types import Tool as McpToolDescription
 
 from voiceagent import __version__
 from voiceagent.errors import ConfigError
+from voiceagent.task_owner import TaskOwner
 from voiceagent.tools.arguments import ArgumentSchema
 from voiceagent.tools.mcp_transport import CONNECT_TIMEOUT_S, address, program, watched
 from voiceagent.tools.plain_schema import Room
@@ -126,14 +127,14 @@ class McpServer(ToolSource):
         self._over = asyncio.Event()
         self._changed = asyncio.Event()
         self._closing = asyncio.Event()
-        self._keeper: asyncio.Task[None] | None = None
+        self._tasks = TaskOwner()
 
     async def open(self) -> None:
         """Start to connect, and wait until the first attempt has ended, successful or not. Raises ConfigError when the entry does
         not fit the server."""
         tried: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._keeper = asyncio.create_task(self._keep(tried), name=self._who)
-        await asyncio.wait([self._keeper, tried], return_when=asyncio.FIRST_COMPLETED)
+        keeper = self._tasks.start(self._keep(tried), self._who)
+        await asyncio.wait([keeper, tried], return_when=asyncio.FIRST_COMPLETED)
         if tried.done():
             tried.result()
 
@@ -141,14 +142,10 @@ class McpServer(ToolSource):
         """Disconnect; a program is ended."""
         self._closing.set()
         self._over.set()
-        keeper, self._keeper = self._keeper, None
-        if keeper is None:
-            return
-        _, late = await asyncio.wait([keeper], timeout=CLOSING_S)
-        if late:
+        await self._tasks.finished(CLOSING_S)
+        if self._tasks:
             log.warning("%s: does not end within %.0f s; it is let go of", self._who, CLOSING_S)
-            keeper.cancel()
-        await asyncio.gather(keeper, return_exceptions=True)
+        await self._tasks.close()
 
     async def call(self, tool: str, given: dict[str, object], *, again: bool) -> object:
         """Let the server run a tool. If the connection is lost meanwhile, the call is made once more over a new one, if `again`

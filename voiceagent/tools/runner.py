@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from voiceagent.task_owner import TaskOwner
 from voiceagent.tools.threads import Threads, TooManyRunning
 from voiceagent.tools.tool import Tool, ToolError
 
@@ -91,7 +92,7 @@ class ToolRunner:
         self._ended = ended
         self._most = most
         self._threads = Threads()
-        self._runs: set[asyncio.Task[ToolOutcome]] = set()
+        self._runs = TaskOwner()
 
     async def run(self, tool: Tool, arguments: str, timeout_s: float) -> ToolOutcome:
         """Run a tool with a JSON object of arguments, for its own longest run or else `timeout_s`. Raises nothing except on
@@ -105,9 +106,7 @@ class ToolRunner:
             log.warning("tool %s refused: %d tools are running", tool.name, len(self._runs))
             self._ended("too_many")
             return failed(_TOO_MANY)
-        run = asyncio.create_task(self._run(tool, given, tool.policy.timeout_s or timeout_s), name=f"tool {tool.name}")
-        self._runs.add(run)
-        run.add_done_callback(self._runs.discard)
+        run = self._runs.start(self._run(tool, given, tool.policy.timeout_s or timeout_s), f"tool {tool.name}")
         try:
             return await asyncio.shield(run)
         except asyncio.CancelledError:
@@ -144,12 +143,8 @@ class ToolRunner:
     async def close(self) -> None:
         """Let no further function start, and after a short grace period end the runs that are left."""
         self._threads.close()
-        runs = set(self._runs)
-        if runs:
-            _, late = await asyncio.wait(runs, timeout=CLOSING_GRACE_S)
-            for run in late:
-                run.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+        await self._runs.finished(CLOSING_GRACE_S)
+        await self._runs.close()
 
 
 def _told_nobody(name: str, run: asyncio.Task[ToolOutcome]) -> None:

@@ -14,6 +14,7 @@ import httpx2
 
 from voiceagent.llm.engine import KvCapacity
 from voiceagent.llm.servers.dialects import Gauges
+from voiceagent.task_owner import TaskOwner
 
 _CONFIG = re.compile(r"^vllm:cache_config_info\{(?P<labels>.*)\} 1(?:\.0)?$", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
@@ -70,7 +71,7 @@ class ServerLoad:
         self._gauges = gauges
         self._http = http
         self._asked_s = 0.0
-        self._asking: asyncio.Task[None] | None = None
+        self._asking = TaskOwner()
         self.value = 0.0
         """As of the last answer. 0 if there is none."""
         self.failures = 0
@@ -90,9 +91,9 @@ class ServerLoad:
     def refresh(self) -> None:
         """Read the gauges again, if the interval has passed and no request is open."""
         now_s = time.monotonic()
-        if now_s - self._asked_s >= INTERVAL_S and (self._asking is None or self._asking.done()):
+        if now_s - self._asked_s >= INTERVAL_S and not self._asking:
             self._asked_s = now_s
-            self._asking = asyncio.get_running_loop().create_task(self._ask())
+            self._asking.start_alone(self._ask(), "load of a language model server")
 
     async def _ask(self) -> None:
         try:
@@ -103,6 +104,4 @@ class ServerLoad:
 
     async def close(self) -> None:
         """Cancel the open request."""
-        if self._asking is not None:
-            self._asking.cancel()
-            await asyncio.gather(self._asking, return_exceptions=True)
+        await self._asking.close()

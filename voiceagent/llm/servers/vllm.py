@@ -21,6 +21,7 @@ from voiceagent.llm.engine import FULL_PROMPT, HistoryLimits, KvCapacity, Urgenc
 from voiceagent.llm.servers.server_load import FULL_CACHE
 from voiceagent.llm.servers.vllm_session import VllmSession
 from voiceagent.settings_file import options_of
+from voiceagent.task_owner import TaskOwner
 
 
 class PrefixCacheStats(Protocol):
@@ -143,6 +144,7 @@ class VllmEngine:
         self._generations = 0
         self._sleeping = False
         self._falling_asleep: asyncio.TimerHandle | None = None
+        self._tasks = TaskOwner()
         self._nap: asyncio.Task[None] | None = None
         self._waking = asyncio.Lock()
 
@@ -196,7 +198,7 @@ class VllmEngine:
     def _begin_nap(self) -> None:
         self._falling_asleep = None
         if not self._generations and self._nap is None:
-            self._nap = asyncio.get_running_loop().create_task(self._fall_asleep())
+            self._nap = self._tasks.start(self._fall_asleep(), "vLLM falls asleep")
 
     async def _fall_asleep(self) -> None:
         await self._engine.sleep(level=1)
@@ -239,8 +241,7 @@ class VllmEngine:
         """See `LlmEngine.close`."""
         if self._falling_asleep is not None:
             self._falling_asleep.cancel()
-        if self._nap is not None:
-            await asyncio.gather(self._nap, return_exceptions=True)
+        await self._tasks.finished()
         engine, self._engine = self._engine, None
         await asyncio.to_thread(engine.shutdown, CLOSES_WITHIN_S)
 

@@ -17,6 +17,7 @@ from voiceagent.llm.engine import KvCapacity
 from voiceagent.server.calls.pressure import Pressure
 from voiceagent.server.http.problems import Problem
 from voiceagent.server.monitoring.metrics import Metrics
+from voiceagent.task_owner import TaskOwner
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +61,7 @@ class Admission:
         self._queue: deque[_Waiting] = deque()
         self._ask_capacity: AskCapacity | None = None
         """Set while the language model has not reported its memory."""
-        self._asking: asyncio.Task[None] | None = None
+        self._asking = TaskOwner()
         self._set_limit(settings.max_calls, "server_full", f"at most {_calls(settings.max_calls)}")
 
     async def learn(self, ask: AskCapacity) -> None:
@@ -104,8 +105,8 @@ class Admission:
         await self._wait_for_young(connected, settled)
         if self._closed:
             raise _stopping()
-        if self._ask_capacity is not None and (self._asking is None or self._asking.done()):
-            self._asking = asyncio.create_task(self._learn_late(self._ask_capacity), name="memory of the language model")
+        if self._ask_capacity is not None and not self._asking:
+            self._asking.start_alone(self._learn_late(self._ask_capacity), "memory of the language model")
         if self._admitted < self._limit:
             self._admitted += 1
             self._young.append(asyncio.get_running_loop().time())
@@ -134,9 +135,7 @@ class Admission:
         for waiting in self._queue:
             waiting.place.set_exception(_stopping())
         self._queue.clear()
-        if self._asking is not None:
-            self._asking.cancel()
-            await asyncio.gather(self._asking, return_exceptions=True)
+        await self._asking.close()
 
     async def _wait_for_young(self, connected: Callable[[], int], settled: Callable[[], int]) -> None:
         """Return when the cost of the earlier calls is known. Raises Problem (503) when that takes too long, or when the event

@@ -17,6 +17,7 @@ from voiceagent.server.calls.admission import RETRY_AFTER_S, YOUNG_S, Admission
 from voiceagent.server.calls.quotas import NOBODY, Client, Place, Quotas
 from voiceagent.server.http.problems import Problem
 from voiceagent.server.monitoring.metrics import Metrics
+from voiceagent.task_owner import TaskOwner, running
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +66,7 @@ class Calls:
         self._quotas = quotas
         self._answer = answer
         self._up: dict[str, _Up] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = TaskOwner()
 
     def __len__(self) -> int:
         return len(self._up)
@@ -122,9 +123,7 @@ class Calls:
             raise
         up = self._up[call_id] = _Up(handle, leg, place)
         self.metrics.call_started(leg.kind)
-        task = asyncio.create_task(self._run(call_id, up), name=f"call {call_id}")
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks.start(self._run(call_id, up), f"call {call_id}")
         return call_id
 
     def _connected(self) -> int:
@@ -149,19 +148,13 @@ class Calls:
 
     async def over(self) -> None:
         """Return once no call is up."""
-        while self._tasks:
-            await asyncio.wait(set(self._tasks))
+        await self._tasks.finished()
 
     async def close(self, grace_s: float) -> None:
         """Hang up all calls and wait for them; those that have not ended after `grace_s` are cancelled."""
         self.hang_up_all()
-        tasks = set(self._tasks)
-        if not tasks:
-            return
-        _, late = await asyncio.wait(tasks, timeout=grace_s)
-        for task in late:
-            task.cancel()
-        await asyncio.gather(*late, return_exceptions=True)
+        await self._tasks.finished(grace_s)
+        await self._tasks.close()
 
     async def _leg(self, offer: str) -> tuple[Leg, str]:
         try:
@@ -188,9 +181,9 @@ class Calls:
 
     async def _run(self, call_id: str, up: _Up) -> None:
         reason = "failed"
-        watch = asyncio.create_task(self._watch(up), name=f"watch of call {call_id}")
         try:
-            reason = await up.handle.run()
+            async with running(self._watch(up), f"watch of call {call_id}"):
+                reason = await up.handle.run()
         except asyncio.CancelledError:
             reason = "server_stopping"
             raise
@@ -199,8 +192,6 @@ class Calls:
         except Exception:
             log.exception("call %s failed", call_id)
         finally:
-            watch.cancel()
-            await asyncio.gather(watch, return_exceptions=True)
             self._up.pop(call_id, None)
             self._admission.release()
             up.place.release()

@@ -9,6 +9,7 @@ from contextlib import AbstractAsyncContextManager
 
 from voiceagent.server.calls.calls import StartCall
 from voiceagent.server.http.problems import Problem
+from voiceagent.task_owner import TaskOwner
 
 Load = Callable[[], AbstractAsyncContextManager[StartCall]]
 """Loads and warms the engines, and gives what starts calls. Leaving it frees the engines."""
@@ -23,12 +24,12 @@ class Readiness:
         self._load = load
         self._start_call: StartCall | None = None
         self._stop = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+        self._tasks = TaskOwner()
         self._loaded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def open(self) -> None:
         """Start loading."""
-        self._task = asyncio.create_task(self._own(), name="engines")
+        self._tasks.start_alone(self._own(), "engines")
 
     async def wait(self) -> None:
         """Return once calls can be answered. Raises what loading raised."""
@@ -39,10 +40,9 @@ class Readiness:
         self.reason = "The server is stopping."
         self._start_call = None
         self._stop.set()
-        if self._task is not None:
-            if not self._loaded.done():
-                self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        if not self._loaded.done():
+            await self._tasks.close()
+        await self._tasks.finished()
 
     def start_call(self) -> StartCall:
         """The object that starts calls. Raises Problem (503) while calls cannot be answered."""

@@ -16,6 +16,7 @@ from voiceagent.errors import ConfigError
 from voiceagent.server.http.connection import AIOHTTP_OPTIONS, HEAD_TOO_LARGE, MAX_HEAD_BYTES, HttpConnection
 from voiceagent.server.http.connections import Connections
 from voiceagent.server.http.problems import Problem
+from voiceagent.task_owner import TaskOwner
 from voiceagent.token_bucket import TokenBucket
 
 log = logging.getLogger(__name__)
@@ -36,7 +37,7 @@ class Listening:
         self._server = server
         self._connections = connections
         self._sockets: list[socket.socket] = []
-        self._tasks: list[asyncio.Task[None]] = []
+        self._tasks = TaskOwner()
         self._accepted = TokenBucket(ACCEPTED_PER_S, ACCEPTED_AT_ONCE)
         server.request_handler = _begun(server.request_handler, connections)
 
@@ -48,15 +49,14 @@ class Listening:
             self._sockets = await _bound(host, port)
         except OSError as error:
             raise _refusal(error, host, port) from error
-        self._tasks = [asyncio.create_task(self._accept(each), name="accept") for each in self._sockets]
-        self._tasks.append(asyncio.create_task(self._connections.watch(), name="connections"))
+        for each in self._sockets:
+            self._tasks.start_alone(self._accept(each), "accept")
+        self._tasks.start_alone(self._connections.watch(), "connections")
         return int(self._sockets[0].getsockname()[1])
 
     async def close(self) -> None:
         """Accept no more."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._tasks.close()
         for each in self._sockets:
             each.close()
 

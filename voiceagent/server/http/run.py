@@ -18,6 +18,7 @@ from voiceagent.server.http.app import CALLS, DRAINING, READINESS
 from voiceagent.server.http.auth import check_exposure
 from voiceagent.server.http.connections import MAX_CONNECTIONS, Connections
 from voiceagent.server.http.listening import Listening
+from voiceagent.task_owner import TaskOwner
 
 log = logging.getLogger(__name__)
 
@@ -117,11 +118,9 @@ def _exit_late() -> None:
 
 
 async def _until_stopped(app: web.Application, stop: asyncio.Event, on_ready: Callable[[], None]) -> None:
-    ending = {
-        asyncio.create_task(stop.wait(), name="stop"),
-        asyncio.create_task(app[DRAINING].wait(), name="drained"),
-    }
-    ready = asyncio.create_task(app[READINESS].wait(), name="ready")
+    tasks = TaskOwner()
+    ready = tasks.start(app[READINESS].wait(), "ready")
+    ending: set[asyncio.Task[object]] = {tasks.start(stop.wait(), "stop"), tasks.start(app[DRAINING].wait(), "drained")}
     try:
         await asyncio.wait({*ending, ready}, return_when=asyncio.FIRST_COMPLETED)
         if ready.done():
@@ -130,6 +129,4 @@ async def _until_stopped(app: web.Application, stop: asyncio.Event, on_ready: Ca
             on_ready()
             await asyncio.wait(ending, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for task in (*ending, ready):
-            task.cancel()
-        await asyncio.gather(*ending, ready, return_exceptions=True)
+        await tasks.close()

@@ -16,6 +16,7 @@ from voiceagent.call.scope import EngineName
 from voiceagent.conversation.history import Message
 from voiceagent.engines import Engines
 from voiceagent.errors import EngineError
+from voiceagent.task_owner import running
 
 log = logging.getLogger(__name__)
 
@@ -86,12 +87,8 @@ class EngineHealth:
     async def watched(self, probes: Mapping[EngineName, Probe], look: Probe) -> AsyncIterator[None]:
         """Ask the engines that failed, and those that are down, until this is left. `look` asks the language model at no cost:
         see `llm.engine.check`."""
-        watching = asyncio.create_task(self._watch(probes, look), name="engine health")
-        try:
+        async with running(self._watch(probes, look), "engine health"):
             yield
-        finally:
-            watching.cancel()
-            await asyncio.gather(watching, return_exceptions=True)
 
     async def _watch(self, probes: Mapping[EngineName, Probe], look: Probe) -> None:
         while True:

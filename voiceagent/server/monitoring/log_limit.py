@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 from voiceagent import logs
+from voiceagent.task_owner import running
 
 LINES = 5
 TURN_LINES = 100
@@ -97,10 +98,8 @@ class LimitedHandler(logging.Handler):
                 await asyncio.sleep(EVERY_S)
                 self.tell_totals(older_than_s=EVERY_S)
 
-        telling = asyncio.create_task(tell(), name="totals of the log")
-        yield
-        telling.cancel()
-        await asyncio.wait([telling])
+        async with running(tell(), "totals of the log"):
+            yield
         self.tell_totals()
 
     def _tell(self, kind: _Kind) -> None:
