@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from voiceagent.llm.embedded.integer_products import SLOWER, session_options
+from voiceagent.llm.embedded.genai import SLOWER, session_options
 
 
 @pytest.mark.parametrize(

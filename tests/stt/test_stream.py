@@ -14,11 +14,10 @@ import pytest
 from numpy.typing import NDArray
 
 from voiceagent.errors import EngineError
-from voiceagent.stt.audio_window import AudioWindow
 from voiceagent.stt.engine import DecodeDropped, Policy, StreamOptions
 from voiceagent.stt.gates import GateLimits
 from voiceagent.stt.hypothesis import Hypothesis, RecognisedWord
-from voiceagent.stt.stream import PROMPT_WORDS, FinalText, UtteranceTranscriber
+from voiceagent.stt.stream import PROMPT_WORDS, AudioWindow, FinalText, UtteranceTranscriber
 from voiceagent.turn_taking.expected_value import ExpectedValue
 
 WORD_SAMPLES = 4800

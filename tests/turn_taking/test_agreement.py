@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from voiceagent.turn_taking.agreement import agrees
 from voiceagent.turn_taking.languages import language
+from voiceagent.turn_taking.request import agrees
 
 YES = {
     "en": (

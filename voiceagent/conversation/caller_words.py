@@ -12,7 +12,7 @@ from voiceagent.conversation import silence
 from voiceagent.conversation.events import FinalTranscript, Refusal
 from voiceagent.conversation.history import Chunk, Message
 from voiceagent.conversation.state import Pause, Step, Utterance
-from voiceagent.turn_taking.habit import Habit
+from voiceagent.turn_taking.pause import Habit
 
 COUNTED_MS = 200.0
 """Shorter silences lie inside words and phrases."""

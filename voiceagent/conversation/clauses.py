@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from voiceagent.turn_taking.abbreviations import Abbreviations
+from voiceagent.turn_taking.language import Abbreviations
 
 FIRST_CLAUSE_MIN_WORDS = 2
 MAX_CLAUSE_WORDS = 24

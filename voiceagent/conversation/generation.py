@@ -35,7 +35,7 @@ from voiceagent.conversation.silence import SILENCE
 from voiceagent.conversation.state import NextReply, Phase, Step
 from voiceagent.conversation.tool_runs import next_round, start_tool
 from voiceagent.conversation.tools import confirmation_over, reply_that_tells
-from voiceagent.turn_taking.agreement import agrees
+from voiceagent.turn_taking.request import agrees
 
 
 def begin_reply(step: Step, wanted: NextReply) -> None:

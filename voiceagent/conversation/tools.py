@@ -32,10 +32,9 @@ from voiceagent.conversation.memory import remember, rewrite_history
 from voiceagent.conversation.reply import Reply, Round, ToolRun
 from voiceagent.conversation.rules import ToolRule
 from voiceagent.conversation.state import Phase, RunsOn, SpeculativeToolCall, Step
-from voiceagent.turn_taking.agreement import agrees
 from voiceagent.turn_taking.language import bare_words, has_phrase
 from voiceagent.turn_taking.overlap import Overlap
-from voiceagent.turn_taking.request import asks_nothing
+from voiceagent.turn_taking.request import agrees, asks_nothing
 
 GIST_SHARE = 0.7
 """The share of the question's words that the caller must have heard before a yes counts."""

@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Callable
 
-from voiceagent.text_normalization import dates, long_numbers, money, names, quantities, times
+from voiceagent.text_normalization import dates, long_numbers, money, names, quantities
 from voiceagent.text_normalization.exactly import address
 
 Form = tuple[re.Pattern[str], Callable[[re.Match[str]], str | None]]
@@ -45,12 +45,12 @@ def _timed(*, day_first: bool) -> tuple[Form, ...]:
         (dates.YEAR_MONTH, dates.year_month),
         (dates.DAY_SPAN, dates.day_span),
         (dates.DAY_FIRST, dates.day_first),
-        (times.SPAN, times.span),
-        (times.CLOCK, times.clock),
-        (times.HOUR, times.hour),
-        (times.DURATION, times.duration),
-        (times.MINUTES, times.duration),
-        (times.RATIO, times.ratio),
+        (dates.SPAN, dates.span),
+        (dates.CLOCK, dates.clock),
+        (dates.HOUR, dates.hour),
+        (dates.DURATION, dates.duration),
+        (dates.MINUTES, dates.duration),
+        (dates.RATIO, dates.ratio),
     )
 
 
@@ -108,7 +108,7 @@ def _lettered() -> tuple[Form, ...]:
         (dates.MONTH_ALONE, dates.month_alone),
         (dates.WEEKDAY_SPAN, dates.weekday_span),
         (dates.WEEKDAY, dates.weekday),
-        (times.ZONE, times.zone),
+        (dates.ZONE, dates.zone),
         (money.MONEY, money.money),
         (quantities.NUMBERED, quantities.numbered),
         (quantities.PREFIXED, quantities.prefixed),

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from voiceagent.audio.format import HEARD_HZ
 from voiceagent.errors import ConfigError, EngineError, ModelError
-from voiceagent.llm.embedded.integer_products import session_options
+from voiceagent.llm.embedded.genai import session_options
 from voiceagent.turn_judges.judge import JudgedPause
 
 SAMPLES = 8 * HEARD_HZ

@@ -1,5 +1,5 @@
-"""Whether the caller's words ask for anything. Words that only tell the agent to stop or to wait, or only show that the caller
-listens, do not. "Stop the music" and "stop at nine" do. Pure."""
+"""Whether the caller's words ask for anything, and whether they agree to exactly what was asked. Words that only tell the agent
+to stop or to wait, or only show that the caller listens, ask for nothing. "Stop the music" and "stop at nine" do. Pure."""
 
 from __future__ import annotations
 
@@ -66,3 +66,17 @@ def _question(sentence: str) -> list[str]:
     parts = [bare_words(part) for part in sentence.split(",")]
     start = next((at for at, words in enumerate(parts) if len(words) > ADDRESS_WORDS), len(parts) - 1)
     return [word for words in parts[start:] for word in words]
+
+
+MAX_YES_WORDS = 8
+"""A longer answer says more than yes."""
+
+
+def agrees(said: str, language: Language) -> bool:
+    """Whether the words are a plain yes: nothing but words and phrases of agreement, so "yes, but for five" is none."""
+    words = bare_words(said)
+    if not words or len(words) > MAX_YES_WORDS:
+        return False
+    left, phrases = without_phrases(words, language.yes_phrases)
+    plain = all(word in language.yes or word in language.beside_yes for word in left)
+    return plain and (phrases > 0 or not language.yes.isdisjoint(left))

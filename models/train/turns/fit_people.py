@@ -29,8 +29,8 @@ from models.train.turns.sweep import Pauses, area, rule_score
 from voiceagent.turn_taking.endpoint_features import features
 from voiceagent.turn_taking.endpointing import most_for
 from voiceagent.turn_taking.endpointing_manner import Manner
-from voiceagent.turn_taking.habit import Habit
 from voiceagent.turn_taking.languages.en import ENGLISH
+from voiceagent.turn_taking.pause import Habit
 
 OF_WORDS = ("mark_question", "whole_turn", "unfinished", "asks")
 """What the words tell beside the judges, chosen by leaving one recording out (`models/endpointer.md`)."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from voiceagent.conversation.history import Message
 from voiceagent.llm.chat.prompt import ChatPrompt
-from voiceagent.llm.embedded.integer_products import session_options
+from voiceagent.llm.embedded.genai import session_options
 from voiceagent.llm.endings import ending_ids, ending_share
 
 INSTRUCTIONS = "You are a friendly voice assistant. Answer in one or two short sentences."

@@ -14,6 +14,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+CPU = Path("/proc/cpuinfo")
+WITH_VNNI = {"avx512_vnni", "avx_vnni"}
+SLOWER = {"session.x64quantprecision": "1"}
+
+
+def session_options(cpu: Path = CPU) -> dict[str, str]:
+    """Options of an onnxruntime session that say how to multiply 8-bit integers on this CPU. An x86 CPU without VNNI adds pairs
+    of products in 16 bits. They overflow, and the model writes nonsense. onnxruntime has a slower method without overflow, which
+    is chosen here for such a CPU and for an unknown one (onnxruntime, docs "Quantize ONNX models": U8S8 on x86-64). A CPU with
+    VNNI would be half as fast with it."""
+    try:
+        lines = cpu.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return SLOWER
+    flags = next((line.partition(":")[2].split() for line in lines if line.startswith("flags")), None)
+    return SLOWER if flags is not None and WITH_VNNI.isdisjoint(flags) else {}
+
+
 Logits = NDArray[np.float32]
 """Of the last tokens, [1, tokens, vocabulary]."""
 

@@ -17,7 +17,7 @@ import msgspec
 from voiceagent.errors import EngineError, ModelError
 from voiceagent.llm.chat.prompt import ChatPrompt
 from voiceagent.llm.chat.tool_constraint import ToolConstraint
-from voiceagent.llm.embedded import integer_products
+from voiceagent.llm.embedded import genai
 from voiceagent.llm.embedded.drafts import Drafts
 from voiceagent.llm.embedded.genai import Generator, LoadedModel
 from voiceagent.llm.embedded.jobs import Ending, Forget, Job, KvCache, WorkerConversation, without
@@ -271,7 +271,7 @@ def _load(folder: Path, threads: int) -> tuple[LoadedModel, frozenset[int]]:
     try:
         config = json.loads((folder / "genai_config.json").read_text(encoding="utf-8"))
         stop = config["model"]["eos_token_id"]
-        session = {"intra_op_num_threads": threads, **integer_products.session_options()}
+        session = {"intra_op_num_threads": threads, **genai.session_options()}
         model = LoadedModel(folder, json.dumps({"model": {"decoder": {"session_options": session}}}))
         return model, frozenset([stop] if isinstance(stop, int) else stop)
     except Exception as error:  # onnxruntime-genai raises bare RuntimeErrors

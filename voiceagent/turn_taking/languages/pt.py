@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from voiceagent.turn_taking.abbreviations import Abbreviations
-from voiceagent.turn_taking.language import Language, Prompts, Sayings, number_words, phrase_set, word_set, written_set
+from voiceagent.turn_taking.language import (
+    Abbreviations,
+    Language,
+    Prompts,
+    Sayings,
+    number_words,
+    phrase_set,
+    word_set,
+    written_set,
+)
 from voiceagent.turn_taking.person_request import PersonWords
 from voiceagent.turn_taking.phone_words import PhoneWords, TransferWords
 
