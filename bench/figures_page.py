@@ -23,8 +23,9 @@ HEAD = """# Figures
 <!-- made by `python -m bench.figures_page` from bench/results and bench/figures.yaml -->
 
 Each table shows a part of one result, as it was measured. A result that is older than a change keeps its date, and a note says
-what changed. *Target* is what we want. **missed** marks a target that was not reached. The link of a table leads to all figures
-of the result, and to how they are measured. `make bench ARGS="calls floor"` measures again. `make figures` writes this page.
+what changed. *Target* is what we want. **missed** marks the {missed} of {targets} targets that were not reached. The link of a
+table leads to all figures of the result, and to how they are measured. `make bench ARGS="calls floor"` measures again.
+`make figures` writes this page.
 
 Versions, where a table names no others: {versions}.
 """
@@ -54,7 +55,9 @@ def page(groups: Sequence[Group], results: Mapping[str, Result]) -> str:
     if missing := sorted(results.keys() - chosen):
         raise ValueError(f"{CHOICE.name} has no entry for {', '.join(missing)} of bench/results; add one")
     usual = dict(Counter(tuple(result.versions.items()) for result in results.values()).most_common(1)[0][0])
-    lines = [HEAD.format(versions=_versions(usual))]
+    aims = [row for result in results.values() for row in result.rows if row.target]
+    missed = sum(not row.ok for row in aims)
+    lines = [HEAD.format(missed=missed, targets=len(aims), versions=_versions(usual))]
     for group in groups:
         lines.append(f"## {group.group}\n")
         for shown in group.results:
