@@ -54,7 +54,7 @@ class StuckLeg(BreakingLeg):
 def call_on(leg: SilentLeg, engine: Any, *observers: CallObserver) -> Call:
     guards, speech = load_guards(GuardSettings()), AgentSpeech(SpeechSettings(), {}, ".", engine)
     budgets = load_budgets(default_budgets_file())
-    parts = AgentParts(AgentConfig(), Engines(engine, engine, engine), guards, speech, budgets)
+    parts = AgentParts(AgentConfig(profile="embedded"), Engines(engine, engine, engine), guards, speech, budgets)
     return Call("rtc_1", leg, parts, CallTools(ToolSet()), observers)
 
 

@@ -71,7 +71,9 @@ def call_of(leg: SilentLeg, agent: AgentConfig, asked: JsonObject | None = None)
 
 async def test_a_leg_is_cleaned_as_its_kind_is_set_and_as_its_client_asks() -> None:
     leg = NoisyLeg()
-    agent = AgentConfig(phrases=PhraseSettings(greeting=""), media=MediaSettings(webrtc=AudioCleaning(echo_cancellation=True)))
+    agent = AgentConfig(
+        profile="embedded", phrases=PhraseSettings(greeting=""), media=MediaSettings(webrtc=AudioCleaning(echo_cancellation=True))
+    )
     assert await call_of(leg, agent).run() == "closed"
     assert leg.began == AudioCleaning(echo_cancellation=True)
     assert leg.cleaner.settings == AudioCleaning(echo_cancellation=True, noise_suppression=True)
@@ -98,13 +100,13 @@ async def test_noise_reduction_that_comes_with_an_offer_is_shown_and_done(wanted
     leg = ToldLeg()
     media = MediaSettings(webrtc=AudioCleaning(echo_cancellation=True, noise_suppression=wanted is None))
     asked = {"audio": {"input": {"noise_reduction": wanted}}}
-    await call_of(leg, AgentConfig(phrases=PhraseSettings(greeting=""), media=media), asked).run()
+    await call_of(leg, AgentConfig(profile="embedded", phrases=PhraseSettings(greeting=""), media=media), asked).run()
     assert leg.told[0]["session"]["audio"]["input"]["noise_reduction"] == wanted
     assert leg.cleaner.settings == AudioCleaning(echo_cancellation=True, noise_suppression=wanted is not None)
 
 
 async def test_messages_that_come_together_are_answered_one_a_turn_of_the_event_loop() -> None:
     leg = HastyLeg()
-    assert await call_of(leg, AgentConfig(phrases=PhraseSettings(greeting=""))).run() == "closed"
+    assert await call_of(leg, AgentConfig(profile="embedded", phrases=PhraseSettings(greeting=""))).run() == "closed"
     assert len(leg.answered) == 20
     assert all(earlier < later for earlier, later in itertools.pairwise(leg.answered))

@@ -38,19 +38,19 @@ def test_what_is_no_code_is_refused(language: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("language", ["de", "auto"])
 async def test_a_recogniser_of_english_alone_is_refused(language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match=f"language is '{language}'; the recogniser whisper understands English only"):
-        await start(AgentConfig(language=language), tmp_path, monkeypatch)
+        await start(AgentConfig(profile="embedded", language=language), tmp_path, monkeypatch)
 
 
 async def test_a_recogniser_of_english_alone_is_refused_several_languages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    agent = AgentConfig(language="auto", languages=("de", "en"))
+    agent = AgentConfig(profile="embedded", language="auto", languages=("de", "en"))
     with pytest.raises(ConfigError, match="language is 'auto'; the recogniser whisper understands English only: name a multi"):
         await start(agent, tmp_path, monkeypatch)
 
 
 async def test_the_recognisers_own_option_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    agent = AgentConfig(options=EngineOptions(stt={"language": "de"}))
+    agent = AgentConfig(profile="embedded", options=EngineOptions(stt={"language": "de"}))
     with pytest.raises(ConfigError, match=r"options\.stt\.language: write `language: de`"):
         await start(agent, tmp_path, monkeypatch)
 
@@ -58,7 +58,7 @@ async def test_the_recognisers_own_option_is_refused(tmp_path: Path, monkeypatch
 async def test_a_tool_to_be_confirmed_is_refused_where_no_word_is_a_yes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "book.py").write_text(TOOL)
     monkeypatch.setattr("voiceagent.engines.DEFAULT_LANGUAGE", "pl")  # the bundled recogniser is told nothing
-    agent = AgentConfig(language="pl", tools=("book.py",), base_dir=str(tmp_path))
+    agent = AgentConfig(profile="embedded", language="pl", tools=("book.py",), base_dir=str(tmp_path))
     with pytest.raises(
         ConfigError, match=r"tool book: confirm needs words for yes, .* 'pl'; leave confirm out, or use one of de, en"
     ):

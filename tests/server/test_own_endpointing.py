@@ -15,7 +15,7 @@ from voiceagent.settings.agent import AgentConfig, TurnSettings
 
 async def test_weights_that_cannot_be_read_are_told_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VOICEAGENT_DATA", str(tmp_path / "data"))
-    agent = AgentConfig(turn=TurnSettings(endpointing="endpointing.json"), base_dir=str(tmp_path))
+    agent = AgentConfig(profile="embedded", turn=TurnSettings(endpointing="endpointing.json"), base_dir=str(tmp_path))
     (tmp_path / "endpointing.json").write_text('{"weights": {"bias": "high"}}')
     service = AgentService(agent, load_budgets(default_budgets_file())).service()
     with pytest.raises(ConfigError, match=r"turn\.endpointing: .*holds no weights of an endpointer"):

@@ -72,7 +72,7 @@ async def test_the_summary_is_the_models_or_says_that_there_is_none(
     monkeypatch.setattr(briefing_module, "SUMMARY_TIMEOUT_S", 0.5)
     async with faulty_server() as server:
         server.fault = fault
-        made = briefing_at(server, NotingVoice(), AgentConfig(language=language), phrases=phrases)
+        made = briefing_at(server, NotingVoice(), AgentConfig(profile="embedded", language=language), phrases=phrases)
         assert await made.summary() == told
         assert server.requests[-1]["messages"][-1]["content"] == LANGUAGES[language].transfer.ask
 
@@ -80,14 +80,14 @@ async def test_the_summary_is_the_models_or_says_that_there_is_none(
 async def test_a_model_that_does_not_end_is_cut_off() -> None:
     async with faulty_server() as server:
         server.fault = "endless"
-        told = await briefing_at(server, NotingVoice(), AgentConfig()).summary()
+        told = await briefing_at(server, NotingVoice(), AgentConfig(profile="embedded")).summary()
     assert MAX_SUMMARY_CHARACTERS - 10 < len(told) <= MAX_SUMMARY_CHARACTERS
 
 
 async def test_a_voice_that_fails_keeps_the_rest_from_no_colleague() -> None:
     async with faulty_server() as server:
         voice, playout = NotingVoice(), Playout()
-        await briefing_at(server, voice, AgentConfig()).brief(playout, "They want a refund.", "1")
+        await briefing_at(server, voice, AgentConfig(profile="embedded")).brief(playout, "They want a refund.", "1")
     words = ENGLISH.transfer
     assert voice.said == [words.opening, "They want a refund.", words.press.format(key="one")]
     frames = 0
@@ -101,7 +101,7 @@ async def test_a_colleague_is_told_in_one_sentence_that_the_caller_has_hung_up()
     async with faulty_server() as server:
         voice, playout = NotingVoice(), Playout()
         playout.cancel(0)
-        await briefing_at(server, voice, AgentConfig()).say_caller_left(playout)
+        await briefing_at(server, voice, AgentConfig(profile="embedded")).say_caller_left(playout)
     assert voice.said == [ENGLISH.transfer.gone]
     assert playout.next_frame() is not None
 

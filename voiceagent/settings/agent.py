@@ -239,8 +239,8 @@ class AgentConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     languages: Annotated[tuple[str, ...], msgspec.Meta(max_length=32)] = ()
     """The languages that `auto` chooses among; the call begins in the first. Empty: English and those of `voices`, or without
     `voices` all that have a file."""
-    profile: str = "embedded"
-    """An agent that names none has `auto`: see `models.choice`."""
+    profile: str = "auto"
+    """A profile's name, or `auto`: the best whose models are on this machine, see `models.choice`."""
     models: str = ""
     """A file with models and profiles of your own, beside the shipped registry (relative to this file)."""
     stt: OwnModel = OwnModel()
@@ -280,7 +280,6 @@ def load_agent(path: Path) -> AgentConfig:
     keep_secrets_of(file.data, os.environ)
     if "base_dir" in file.data:
         raise file.error("base_dir is no setting: relative paths start in the file's folder; leave it out", "base_dir")
-    file.data.setdefault("profile", "auto")
     return msgspec.structs.replace(file.converted(AgentConfig), base_dir=str(path.resolve().parent))
 
 
