@@ -80,6 +80,31 @@ class PhoneLeg(Leg):
         tells of an error), abuse. Empty while it is up."""
         return self._end_reason
 
+    def end(self, reason: str) -> None:
+        """The connection is over; see `end_reason`. What comes later changes nothing."""
+        if not self._end_reason:
+            self._end_reason = reason
+            self._stop()
+            self.leave()
+
+    @abstractmethod
+    def _stop(self) -> None:
+        """Take and send no more audio."""
+
+    def leave(self) -> None:
+        """No call reads this leg any more. May be called twice."""
+        self.client.end()
+        self._inbound.end()
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """See `Leg.counters`."""
+        return {
+            "heard_frames_dropped": self._inbound.dropped,
+            "cleaning_failed": self.cleaner.failures,
+            "events_dropped_in": self.client.dropped,
+        }
+
     @property
     def drops(self) -> dict[str, int]:
         """See `Leg.drops`."""

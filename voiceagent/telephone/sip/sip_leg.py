@@ -253,10 +253,9 @@ class SipLeg(PhoneLeg):
         return self._awaits_colleague and not self.is_kept and self._end_reason in ("hangup", "lost")
 
     def leave(self) -> None:
-        """No call reads this leg any more. May be called twice."""
+        """See `PhoneLeg`."""
         self._is_left = True
-        self.client.end()
-        self._inbound.end()
+        super().leave()
 
     def press(self, keys: str) -> None:
         """Press keys. Raises ValueError for what no telephone has, and MediaError where the other side takes none."""
@@ -268,11 +267,9 @@ class SipLeg(PhoneLeg):
     def counters(self) -> dict[str, int]:
         """See `Leg.counters`."""
         return {
+            **super().counters,
             **self._ears.counters,
-            "heard_frames_dropped": self._inbound.dropped,
-            "cleaning_failed": self.cleaner.failures,
             "packets_refused": self._pace.unopened + self._pace.meter.refusals,
-            "events_dropped_in": self.client.dropped,
             "frames_skipped": self._track.skipped_frames,
             "datagrams_foreign": self._gate.foreign,
         }
@@ -282,19 +279,14 @@ class SipLeg(PhoneLeg):
         await self._connected.wait()
         return not self._end_reason
 
-    def end(self, reason: str) -> None:
-        """The call is over; see `end_reason`. What comes later changes nothing."""
-        if self._end_reason:
-            return
-        self._end_reason = reason
+    def _stop(self) -> None:
         for timer in (self._late, self._watch):
             if timer is not None:
                 timer.cancel()
         self._track.stop()
         self._ears.close()
         self._connected.set()
-        self.over.set_result(reason)
-        self.leave()
+        self.over.set_result(self._end_reason)
 
     def closed_by_gateway(self) -> None:
         """The gateway has closed the connection: the call is lost, if no word comes why."""

@@ -102,7 +102,7 @@ class StreamLeg(PhoneLeg):
         self._last_s = self._loop.time()
         if not self._meter.admit(1.0, self._last_s):
             if self._meter.exhausted:
-                self._end("abuse")
+                self.end("abuse")
             return
         try:
             self._take(message)
@@ -136,25 +136,23 @@ class StreamLeg(PhoneLeg):
             return NO_TRANSFERS
         why = self._transfer.prepare(name, self.facts)
         if not why:
-            self._end(TRANSFERRED)
+            self.end(TRANSFERRED)
         return why
 
     def gone(self, *, is_closed: bool = True) -> None:
         """The connection has ended; `is_closed`: the peer closed it, in place of losing it."""
         if not is_closed and not self._end_reason:
             log.warning("a telephone stream broke off: its connection was lost")
-        self._end("hangup" if is_closed else "lost")
+        self.end("hangup" if is_closed else "lost")
 
     @property
     def counters(self) -> dict[str, int]:
         """See `Leg.counters`."""
         marks = self._player.marks
         return {
+            **super().counters,
             **self._receiver.counters,
-            "heard_frames_dropped": self._inbound.dropped,
-            "cleaning_failed": self.cleaner.failures,
             "packets_refused": self._meter.refusals,
-            "events_dropped_in": self.client.dropped,
             "packets_malformed": self.malformed,
             "marks_stale": marks.stale,
             "marks_missing": marks.missing,
@@ -166,7 +164,7 @@ class StreamLeg(PhoneLeg):
 
     async def close(self) -> None:
         """End the connection and free its tasks. May be called twice."""
-        self._end("closed")
+        self.end("closed")
         await self._tasks.close()
         if self._end_reason == "closed":
             with contextlib.suppress(ConnectionError, TimeoutError):
@@ -183,7 +181,7 @@ class StreamLeg(PhoneLeg):
                     raise MediaError(f"audio of {len(said.payload)} bytes; expected whole samples of at most a second")
                 self._receiver.receive(packet)
                 if self._receiver.allowance.exhausted:
-                    self._end("abuse")
+                    self.end("abuse")
             case MarkReached(name):
                 self._player.reached(name)
             case Flow(may_send):
@@ -194,14 +192,14 @@ class StreamLeg(PhoneLeg):
             case Stopped(problem):
                 if problem:
                     log.warning("a telephone call was ended by its peer: %s", problem)
-                self._end("lost" if problem else "hangup")
+                self.end("lost" if problem else "hangup")
 
     def _on_malformed(self, error: MediaError) -> None:
         self.malformed += 1
         if self.malformed == 1:
             log.warning("a telephone stream sent %s; it is left out", error)
         if not self._malformed_left.take(1.0, self._last_s):
-            self._end("abuse")
+            self.end("abuse")
 
     async def _send(self, message: str | bytes) -> None:
         async with asyncio.timeout(SEND_TIMEOUT_S):
@@ -211,29 +209,24 @@ class StreamLeg(PhoneLeg):
         try:
             await self._player.run()
         except (ConnectionError, TimeoutError):
-            self._end("lost")
+            self.end("lost")
         except Exception:
             log.exception("a telephone stream broke")
-            self._end("lost")
+            self.end("lost")
 
     def _on_watch(self) -> None:
         now_s = self._loop.time()
         if now_s - self._last_s >= SILENCE_TIMEOUT_S:
-            self._end("lost")
+            self.end("lost")
         if self._held_s is not None and now_s - self._held_s >= HOLD_TIMEOUT_S:
             log.warning("a telephone stream was ended: its peer has taken no audio for %.0f s", HOLD_TIMEOUT_S)
-            self._end("lost")
+            self.end("lost")
         if not self._end_reason:
             self._watch = self._loop.call_later(WATCH_S, self._on_watch)
 
-    def _end(self, reason: str) -> None:
-        if self._end_reason:
-            return
-        self._end_reason = reason
+    def _stop(self) -> None:
         self._watch.cancel()
-        self.client.end()
         self._receiver.close()
-        self._inbound.end()
 
 
 class _Numbers:
