@@ -1,6 +1,6 @@
 """A client with a valid key that abuses its call, in a process of its own that gives way to all others:
-`python -m tests.attacks.abuser URL KIND`. It calls again whenever its call is ended, until its standard input is closed, and then
-prints an `Abuse` as JSON."""
+`python -m tests.attacks.abuser URL KIND`. It calls again whenever its call is ended, until its standard input is closed and a
+call of it was ended, and then prints an `Abuse` as JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import os
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -34,6 +34,7 @@ LEAP_TICKS = 10 * 48_000
 TOOLS_BYTES = 52_000
 STOP_S = 3.0
 CONNECT_S = 5.0
+ENDED_S = 20.0
 MAX_BUFFERED_BYTES = 1_000_000
 
 
@@ -123,8 +124,8 @@ KINDS: dict[str, tuple[Callable[[], Flood], Callable[[Send], Awaitable[None]]]] 
 }
 
 
-async def abuse(url: str, key: str, kind: str, found: Abuse) -> None:
-    """One call after the other."""
+async def abuse(url: str, key: str, kind: str, found: Abuse, ended: asyncio.Event) -> None:
+    """One call after the other; `ended` is set once the first is over."""
     make_track, act = KINDS[kind]
     while True:
         peer = RTCPeerConnection(RTCConfiguration(iceServers=[]))
@@ -133,6 +134,7 @@ async def abuse(url: str, key: str, kind: str, found: Abuse) -> None:
         try:
             if await _connect(peer, url, key):
                 await _one_call(channel, act, found)
+                ended.set()
             else:
                 found.refused += 1
                 await asyncio.sleep(0.2)
@@ -207,13 +209,15 @@ async def beside(url: str, kind: str, key: str = "") -> AsyncIterator[Abuse]:
 
 
 async def _until_told(url: str, key: str, kind: str) -> Abuse:
-    """Until standard input is closed."""
-    found = Abuse()
+    """Until standard input is closed and a call was ended."""
+    found, ended = Abuse(), asyncio.Event()
     reader = asyncio.StreamReader()
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    work = asyncio.create_task(abuse(url, key, kind, found))
+    work = asyncio.create_task(abuse(url, key, kind, found, ended))
     told = asyncio.create_task(reader.read())
     await asyncio.wait([work, told], return_when=asyncio.FIRST_COMPLETED)
+    with suppress(TimeoutError):
+        await asyncio.wait_for(ended.wait(), ENDED_S)
     work.cancel()
     await asyncio.wait([work], timeout=STOP_S)
     return found

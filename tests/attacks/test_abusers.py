@@ -16,7 +16,7 @@ from tests.server_process import ServerProcess, running_server
 LIMITED_S = 2.0
 GAP_P99_MS = 40.0
 SLOWER_P95_MS = 50.0
-CALLS, TURNS = 2, 10 if MEASURING else 3
+CALLS, TURNS = 2, 10 if MEASURING else 2
 ROUNDS = 2
 """What other programs of the machine do in one of them is no fault of the server."""
 
