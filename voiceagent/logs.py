@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import logging
 
+from typing_extensions import override
+
 from voiceagent.redaction import redacted
 
 LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -17,8 +19,8 @@ SPEAKS_HTTP = ("httpx", "httpx2", "httpcore", "httpcore2", "openai", "mcp", "url
 class Redacting(logging.Formatter):
     """Formats log records, tracebacks included, without known secrets."""
 
+    @override
     def format(self, record: logging.LogRecord) -> str:
-        """See `logging.Formatter.format`."""
         return redacted(super().format(record))
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from typing_extensions import override
+
 from voiceagent.context.index import ContextError, FolderIndex, index_file
 from voiceagent.context.settings import ContextEntry
 from voiceagent.conversation.history import Chunk
@@ -34,7 +36,7 @@ class Source(Protocol):
         ...
 
 
-class FolderSource:
+class FolderSource(Source):
     """A folder of documents, queried in a thread of its own."""
 
     def __init__(self, folder: Path, data_dir: Path, limit: int) -> None:
@@ -52,8 +54,8 @@ class FolderSource:
             self._index.folder, found.documents, found.pieces, found.read, found.gone,
         )  # fmt: skip
 
+    @override
     async def chunks(self, query: str) -> AsyncIterator[Chunk]:
-        """See `Source.chunks`."""
         if self._waiting >= MAX_WAITING:
             raise ContextError(f"context {self._index.folder}: {MAX_WAITING} queries wait already; lower the number of calls")
         self._waiting += 1

@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 
 from msgspec.structs import replace
+from typing_extensions import override
 
 from voiceagent.conversation.history import Message, ToolCall, read_arguments
 from voiceagent.grounding.language import GroundingWords
@@ -63,7 +64,7 @@ def _is_of_words(value: object) -> bool:
     return value not in (None, "", [], {}) and not isinstance(value, bool)
 
 
-class GroundedEngine:
+class GroundedEngine(LlmEngine):
     """Implements `LlmEngine` around another engine."""
 
     def __init__(self, inner: LlmEngine, limits: ModelLimits, language: GroundingWords) -> None:
@@ -72,13 +73,13 @@ class GroundedEngine:
         self._language = language
         self._counted: Counter[str] = Counter()
 
+    @override
     def open(self, call_id: str) -> GroundedSession:
-        """See `LlmEngine.open`."""
         return GroundedSession(self.inner.open(call_id), self._limits, self._language, self._counted)
 
     @property
+    @override
     def load(self) -> float:
-        """See `LlmEngine.load`."""
         return self.inner.load
 
     @property
@@ -87,24 +88,24 @@ class GroundedEngine:
         return {**self.inner.problems, **self._counted}
 
     @property
+    @override
     def limits(self) -> HistoryLimits:
-        """See `LlmEngine.limits`."""
         return self.inner.limits
 
+    @override
     async def kv_capacity(self) -> KvCapacity | None:
-        """See `LlmEngine.kv_capacity`."""
         return await self.inner.kv_capacity()
 
     async def check(self) -> None:
         """See `llm.engine.check`."""
         await check_engine(self.inner)
 
+    @override
     async def close(self) -> None:
-        """See `LlmEngine.close`."""
         await self.inner.close()
 
 
-class GroundedSession:
+class GroundedSession(LlmSession):
     """Implements `LlmSession` by another."""
 
     def __init__(self, inner: LlmSession, limits: ModelLimits, language: GroundingWords, counted: Counter[str]) -> None:
@@ -194,16 +195,16 @@ class GroundedSession:
         self._counted["argument_as_said"] += 1
         return replace(call, arguments=checked.text)
 
+    @override
     async def prefill(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
-        """See `LlmSession.prefill`."""
         await self._inner.prefill(messages, tools)
 
+    @override
     async def ending_chance(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
-        """See `LlmSession.ending_chance`."""
         return await self._inner.ending_chance(messages, tools)
 
+    @override
     async def close(self) -> None:
-        """See `LlmSession.close`."""
         await self._inner.close()
 
 

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
+from typing_extensions import override
 
 from voiceagent.errors import ConfigError
-from voiceagent.guard.verdict import ALLOWED, GuardError, Verdict
+from voiceagent.guard.verdict import ALLOWED, Guard, GuardError, Verdict
 
 
 class NemoOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -22,7 +23,7 @@ class NemoOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The folder of a NeMo Guardrails configuration (`config.yml` …), relative to `agent.yaml`."""
 
 
-class NemoGuard:
+class NemoGuard(Guard):
     """A configuration's rails, one for all calls. They run on an event loop of their own, because a check computes for longer
     than the calls' event loop may wait. Text that a rail would rewrite is not spoken: it counts as blocked."""
 
@@ -48,15 +49,15 @@ class NemoGuard:
         self._input, self._output = RailType.INPUT, RailType.OUTPUT
         self._has_input, self._has_output = bool(rails.rails.input.flows), bool(rails.rails.output.flows)
 
+    @override
     async def check_output(self, said: str, window: str, *, last: bool) -> Verdict:
-        """See `Guard.check_output`."""
         if not self._has_output:
             return ALLOWED
         messages = [{"role": "user", "content": ""}, {"role": "assistant", "content": said + window}]
         return await self._check(messages, self._output)
 
+    @override
     async def check_input(self, text: str) -> Verdict:
-        """See `Guard.check_input`."""
         if not self._has_input:
             return ALLOWED
         return await self._check([{"role": "user", "content": text}], self._input)

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from itertools import islice
 
 from num2words import CONVERTER_CLASSES, num2words
+from typing_extensions import override
 
-from voiceagent.guard.steps import Steps, at_once
-from voiceagent.guard.verdict import ALLOWED, Verdict
+from voiceagent.guard.steps import PausingRule, Steps, at_once
+from voiceagent.guard.verdict import ALLOWED, Rule, Verdict
 from voiceagent.turn_taking.languages import LANGUAGES
 from voiceagent.turn_taking.spoken_language import AUTO
 
@@ -187,7 +188,7 @@ def _held(text: str, run: Run) -> int:
     return len(text) - run.start if HELD_FROM_DIGITS <= len(run.digits) <= MOST_DIGITS else 0
 
 
-class CardNumbers:
+class CardNumbers(PausingRule, Rule):
     """The rule `cards`."""
 
     def __init__(self, code: str = "en") -> None:
@@ -195,12 +196,12 @@ class CardNumbers:
         self._code = code
         number_words(code)  # takes a while the first time
 
+    @override
     def find(self, text: str, *, last: bool) -> Verdict:
-        """See `Rule.find`."""
         return at_once(self.steps(text, last=last))
 
+    @override
     def steps(self, text: str, *, last: bool) -> Steps:
-        """See `PausingRule.steps`."""
         for run in (yield from runs(text, self._code)):
             if run.open and not last and (held := _held(text, run)):
                 return Verdict(hold=held)
@@ -209,7 +210,7 @@ class CardNumbers:
         return ALLOWED
 
 
-class PhoneNumbers:
+class PhoneNumbers(PausingRule, Rule):
     """The rule `phones`: numbers that libphonenumber calls valid, of the region or international."""
 
     def __init__(self, region: str, code: str = "en") -> None:
@@ -217,12 +218,12 @@ class PhoneNumbers:
         self._region, self._code = region, code
         self.find("+1 650 253 0000", last=True)  # reads the region's patterns, which takes a while the first time
 
+    @override
     def find(self, text: str, *, last: bool) -> Verdict:
-        """See `Rule.find`."""
         return at_once(self.steps(text, last=last))
 
+    @override
     def steps(self, text: str, *, last: bool) -> Steps:
-        """See `PausingRule.steps`."""
         found = yield from runs(text, self._code)
         held = _held(text, found[-1]) if found and found[-1].open and not last else 0
         if held:

@@ -7,8 +7,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 
-from voiceagent.guard.steps import Steps, at_once
-from voiceagent.guard.verdict import ALLOWED, Verdict
+from typing_extensions import override
+
+from voiceagent.guard.steps import PausingRule, Steps, at_once
+from voiceagent.guard.verdict import ALLOWED, Rule, Verdict
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
@@ -19,7 +21,7 @@ def plain(word: str) -> str:
     return "".join(letter for letter in decomposed if letter.isalnum())
 
 
-class BlockedPhrases:
+class BlockedPhrases(PausingRule, Rule):
     """The rule `phrases`."""
 
     def __init__(self, phrases: Iterable[str]) -> None:
@@ -29,12 +31,12 @@ class BlockedPhrases:
             self._by_first.setdefault(words[0], []).append(words)
         self._beginnings = {word[:length] for word in self._by_first for length in range(1, len(word))}
 
+    @override
     def find(self, text: str, *, last: bool) -> Verdict:
-        """See `Rule.find`."""
         return at_once(self.steps(text, last=last))
 
+    @override
     def steps(self, text: str, *, last: bool) -> Steps:
-        """See `PausingRule.steps`."""
         matches: list[re.Match[str]] = []
         words: list[str] = []
         for match in _WORD.finditer(text):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from typing_extensions import override
+
 from voiceagent.guard.numbers import CardNumbers, PhoneNumbers
 from voiceagent.guard.phrases import BlockedPhrases, Topics
 from voiceagent.guard.secrets import Secrets
 from voiceagent.guard.settings import GuardRules
 from voiceagent.guard.steps import PausingRule, Steps, at_once
-from voiceagent.guard.verdict import Rule, Verdict
+from voiceagent.guard.verdict import Guard, Rule, Verdict
 
 
-class RuleGuard:
+class RuleGuard(Guard):
     """Checks text by an agent's rules. One for all calls."""
 
     def __init__(self, settings: GuardRules, code: str = "en") -> None:
@@ -29,8 +31,8 @@ class RuleGuard:
     def __bool__(self) -> bool:
         return bool(self._rules)
 
+    @override
     def check_output(self, said: str, window: str, *, last: bool) -> Verdict:
-        """See `Guard.check_output`."""
         return at_once(self.output_steps(said, window, last=last))
 
     def output_steps(self, said: str, window: str, *, last: bool) -> Steps:
@@ -38,8 +40,8 @@ class RuleGuard:
         verdict = yield from self._steps(said + window, last=last)
         return Verdict(hold=min(verdict.hold, len(window))) if verdict.hold else verdict
 
+    @override
     def check_input(self, text: str) -> Verdict:
-        """See `Guard.check_input`."""
         return at_once(self.input_steps(text))
 
     def input_steps(self, text: str) -> Steps:

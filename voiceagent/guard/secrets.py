@@ -7,7 +7,9 @@ import math
 import re
 from collections import Counter
 
-from voiceagent.guard.verdict import ALLOWED, Verdict
+from typing_extensions import override
+
+from voiceagent.guard.verdict import ALLOWED, Rule, Verdict
 
 _MARKED = re.compile(
     r"""
@@ -58,12 +60,12 @@ def _is_random(value: str) -> bool:
     return mixed and entropy_bits(value) >= RANDOM_BITS
 
 
-class Secrets:
+class Secrets(Rule):
     """The rule `secrets`. Nothing is held: a clause ends with a complete word, so no part of a key is spoken before all of it is
     there."""
 
+    @override
     def find(self, text: str, *, last: bool) -> Verdict:
-        """See `Rule.find`."""
         text = text[-LONGEST:]
         if _MARKED.search(text):
             return Verdict("secrets")

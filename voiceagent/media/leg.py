@@ -8,6 +8,7 @@ from typing import Protocol
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from voiceagent.json_types import JsonObject
 from voiceagent.latency.spans import LegKind
@@ -74,7 +75,7 @@ class Leg(Protocol):
         ...
 
 
-class LegWrapper:
+class LegWrapper(Leg):
     """Forwards everything to another leg. Subclasses change what passes between that leg and its call."""
 
     def __init__(self, leg: Leg) -> None:
@@ -83,37 +84,37 @@ class LegWrapper:
         self.cleaner = leg.cleaner
         self._leg = leg
 
+    @override
     def frames(self) -> AsyncIterator[InboundFrame]:
-        """See `Leg`."""
         return self._leg.frames()
 
+    @override
     def client_events(self) -> AsyncIterator[str]:
-        """See `Leg`."""
         return self._leg.client_events()
 
+    @override
     def send_event(self, event: JsonObject) -> None:
-        """See `Leg`."""
         self._leg.send_event(event)
 
     @property
+    @override
     def end_reason(self) -> str:
-        """See `Leg`."""
         return self._leg.end_reason
 
     @property
+    @override
     def counters(self) -> Mapping[str, int]:
-        """See `Leg`."""
         return self._leg.counters
 
     @property
+    @override
     def drops(self) -> Mapping[str, int]:
-        """See `Leg`."""
         return self._leg.drops
 
+    @override
     async def wait_connected(self) -> bool:
-        """See `Leg`."""
         return await self._leg.wait_connected()
 
+    @override
     async def close(self) -> None:
-        """See `Leg`."""
         await self._leg.close()

@@ -9,6 +9,8 @@ import json
 import random
 from collections.abc import Callable
 
+from typing_extensions import override
+
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation.history import Chunk
@@ -85,8 +87,8 @@ class SimulatedCall(TimedCall):
         self._tally.decided("the call ended", self.ended or "not at all")
         self._check_end()
 
+    @override
     def feed(self, event: ev.Event) -> tuple[act.AnyAction, ...]:
-        """See `VirtualCall.feed`."""
         if not self.ended:
             self._tally.events += 1
         return super().feed(event)
@@ -94,8 +96,8 @@ class SimulatedCall(TimedCall):
     def _broken(self, rule: str) -> None:
         self._tally.broken.append(f"call {self._seed}: {rule}")
 
+    @override
     def asked(self, action: act.AnyAction) -> None:
-        """See `VirtualCall.asked`."""
         match action:
             case act.Transcribe():
                 self.after(self._rng.uniform(10, 60), self._final, action.utterance_id, self._pause_id, self._words())
@@ -130,8 +132,8 @@ class SimulatedCall(TimedCall):
                     "tokens of speculative replies", "kept" if action.outcome == "kept" else "wasted", action.tokens
                 )
 
+    @override
     def fire(self, name: str) -> None:
-        """See `VirtualCall.fire`."""
         self._tally.decided("a timer ran out", name)
         super().fire(name)
 
@@ -210,8 +212,8 @@ class SimulatedCall(TimedCall):
 
     # --- the leg ---
 
+    @override
     def sent(self, clause: VirtualClause) -> None:
-        """See `VirtualCall.sent`."""
         if clause.reply_id not in self._started or clause.reply_id in self._over:
             self._broken(f"a frame of reply {clause.reply_id} was sent outside its life")
         if clause.clause == 0 and clause.sent_ms <= FRAME_MS:
@@ -228,18 +230,18 @@ class SimulatedCall(TimedCall):
             self._overlap_begun = True
             self.after(turn.overlap_after_ms, self._overlap, reply_id, turn.overlap)
 
+    @override
     def resumed(self, action: act.ResumeReply) -> None:
-        """See `VirtualCall.resumed`."""
         self._judged("goes on")
 
+    @override
     def cancelled(self, reply_id: int) -> None:
-        """See `VirtualCall.cancelled`."""
         if reply_id in self._started:
             self._judged("yields")
         self._dead.add(reply_id)
 
+    @override
     def stopping_ms(self) -> float:
-        """See `TimedCall.stopping_ms`."""
         return self._rng.uniform(0, 5)
 
     def _judged(self, verdict: str) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 
+from typing_extensions import override
+
 from voiceagent.conversation import actions as act
 from voiceagent.conversation import events as ev
 from voiceagent.conversation import machine
@@ -148,12 +150,12 @@ class TimedCall(VirtualCall):
         self.order += 1
         heapq.heappush(self._due, (self.now_ms + max(0.0, ms), self.order, do, args))
 
+    @override
     def feed(self, event: ev.Event) -> tuple[act.AnyAction, ...]:
-        """See `VirtualCall.feed`."""
         return () if self.ended else super().feed(event)
 
+    @override
     def played_next(self) -> None:
-        """See `VirtualCall.played_next`."""
         self._playing += 1
         due_ms = self.playout.next_ms()
         if due_ms is not None:
@@ -164,12 +166,12 @@ class TimedCall(VirtualCall):
             self.report()
             self.played_next()
 
+    @override
     def stopping(self, reply_id: int, clause: int, sent_ms: float) -> None:
-        """See `VirtualCall.stopping`."""
         self.after(self.stopping_ms(), self.stopped, reply_id, clause, sent_ms)
 
+    @override
     def timer_set(self, name: str, due_ms: float) -> None:
-        """See `VirtualCall.timer_set`."""
         self.after(due_ms - self.now_ms, self._run_out, name, due_ms)
 
     def _run_out(self, name: str, due_ms: float) -> None:

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from voiceagent.audio.format import HEARD_HZ
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.settings_file import options_of
-from voiceagent.stt.engine import StreamOptions
+from voiceagent.stt.engine import StreamOptions, SttEngine
 from voiceagent.stt.gates import rejection
 from voiceagent.stt.hypothesis import DecodeWindow, Hypothesis
 from voiceagent.stt.queue import DecodeQueue
@@ -85,7 +86,7 @@ class WhisperOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stream: StreamOptions = StreamOptions()
 
 
-class WhisperEngine:
+class WhisperEngine(SttEngine):
     """A Whisper shared by all calls; decodes in worker threads, finals first."""
 
     def __init__(self, path: Path, options: WhisperOptions | None = None) -> None:
@@ -139,6 +140,7 @@ class WhisperEngine:
                 )
         return languages
 
+    @override
     async def transcribe(
         self,
         audio: NDArray[np.float32],
@@ -150,7 +152,6 @@ class WhisperEngine:
         urgent: bool = False,
         wanted: asyncio.Event | None = None,
     ) -> Hypothesis:
-        """See `SttEngine.transcribe`."""
         duration_s = len(audio) / HEARD_HZ
         if duration_s > self.max_audio_s:
             raise EngineError(f"{duration_s:.1f} s of audio for one decode: at most {self.max_audio_s:g} s")
@@ -180,8 +181,8 @@ class WhisperEngine:
         return not rejection(heard, duration_s * 1000, self.stream.limits)
 
     @property
+    @override
     def dropped_partials(self) -> int:
-        """See `SttEngine.dropped_partials`."""
         return self.queue.dropped_partials
 
     def _decoder(self, window: DecodeWindow) -> BatchDecoder:
@@ -196,8 +197,8 @@ class WhisperEngine:
         except Exception as error:
             raise EngineError(f"the speech recogniser failed: {type(error).__name__}: {error}") from error
 
+    @override
     async def close(self) -> None:
-        """See `SttEngine.close`."""
         await self.queue.close()
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Annotated, Generic, ParamSpec, TypeVar, overload
 
 import msgspec
+from typing_extensions import override
 
 from voiceagent.errors import ConfigError
 from voiceagent.json_types import JsonObject
@@ -72,8 +73,8 @@ class FunctionTool(Tool, Generic[P, R]):
             return await function(**given)
         return await threads.run(functools.partial(function, **given))
 
+    @override
     def parse(self, arguments: str) -> JsonObject:
-        """See Tool."""
         given = json_object(arguments)
         fields = {field.name: field for field in msgspec.structs.fields(self._arguments)}
         unknown = [name for name in given if name not in fields]

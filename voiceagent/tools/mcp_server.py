@@ -16,6 +16,7 @@ from mcp.client import Client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, REQUEST_TIMEOUT, Implementation, ToolListChangedNotification
 from mcp_types import Tool as McpToolDescription
+from typing_extensions import override
 
 from voiceagent import __version__
 from voiceagent.errors import ConfigError
@@ -89,12 +90,12 @@ class McpTool(Tool):
         self.policy = settings.policy(_effect(described))
         check_policy(self.name, self.policy, self.parameters["properties"])
 
+    @override
     def parse(self, arguments: str) -> dict[str, object]:
-        """See Tool."""
         return self._schema.parse(arguments)
 
+    @override
     async def check(self, arguments: str) -> dict[str, object]:
-        """See Tool."""
         return await self._schema.check(arguments)
 
     async def run(self, given: dict[str, object], threads: Threads) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import httpx2
+from typing_extensions import override
 
 from voiceagent.errors import ConfigError
 from voiceagent.tools.arguments import ArgumentSchema
@@ -50,12 +51,12 @@ class WebhookTool(Tool):
         if client is not None:
             await client.aclose()
 
+    @override
     def parse(self, arguments: str) -> dict[str, object]:
-        """See Tool."""
         return self._schema.parse(arguments)
 
+    @override
     async def check(self, arguments: str) -> dict[str, object]:
-        """See Tool."""
         return await self._schema.check(arguments)
 
     async def run(self, given: dict[str, object], threads: Threads) -> object:

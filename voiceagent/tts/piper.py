@@ -18,13 +18,14 @@ import msgspec
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from voiceagent.conversation.events import SpokenWord
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.json_types import JsonObject
 from voiceagent.settings_file import options_of
 from voiceagent.text_normalization.marks import IPA_BEGIN, IPA_END
-from voiceagent.tts.engine import SpeechChunk
+from voiceagent.tts.engine import SpeechChunk, TtsEngine
 from voiceagent.tts.voice import Inputs, load_voice
 from voiceagent.tts.words import ClausePlan, groups_of, phoneme_ends, places_of, sounds
 
@@ -84,7 +85,7 @@ class PiperOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     threads: int = 1
 
 
-class PiperEngine:
+class PiperEngine(TtsEngine):
     """A Piper voice shared by all calls. One worker thread: espeak-ng, which finds the phonemes, keeps global state."""
 
     reads_ipa = True
@@ -125,8 +126,8 @@ class PiperEngine:
             known = f"0 to {speakers - 1}" if speakers > 1 else "0: it has one speaker"
             raise ConfigError(f"tts engine piper: speaker_id is {chosen}; {model.name} expects {known}")
 
+    @override
     async def synthesise(self, text: str) -> AsyncGenerator[SpeechChunk, None]:
-        """See `TtsEngine.synthesise`."""
         if len(text) > MAX_CHARACTERS:
             raise EngineError(f"a clause of {len(text)} characters to speak: at most {MAX_CHARACTERS}")
         speech = self._speech(text)  # each step runs on the worker: calls take turns by the chunk
@@ -146,8 +147,8 @@ class PiperEngine:
         finally:
             self._waiting -= 1
 
+    @override
     async def close(self) -> None:
-        """See `TtsEngine.close`."""
         await asyncio.to_thread(self._worker.shutdown, wait=True, cancel_futures=True)
 
     def _phonemes(self, text: str) -> list[list[str]]:

@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from voiceagent.json_types import JsonObject
 
@@ -46,7 +47,7 @@ class Voice(Protocol):
         ...
 
 
-class WholeVoice:
+class WholeVoice(Voice):
     """A voice that is spoken a sentence at a time."""
 
     def __init__(self, session: onnxruntime.InferenceSession, hop_samples: int) -> None:
@@ -54,8 +55,8 @@ class WholeVoice:
         self._hop_samples = hop_samples
         self.aligned = len(session.get_outputs()) > 1
 
+    @override
     def begin(self, inputs: Inputs) -> WholeSentence:
-        """See `Voice.begin`."""
         audio, *others = self._session.run(None, dict(inputs))
         frames = others[0].reshape(-1).astype(np.int64) if others else None
         return WholeSentence(audio.reshape(-1), None if frames is None else frames * self._hop_samples)

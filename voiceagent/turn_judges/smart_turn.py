@@ -16,11 +16,12 @@ import onnxruntime
 from faster_whisper.feature_extractor import FeatureExtractor
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from voiceagent.audio.format import HEARD_HZ
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.llm.embedded.genai import session_options
-from voiceagent.turn_judges.judge import JudgedPause
+from voiceagent.turn_judges.judge import JudgedPause, TurnJudge
 
 SAMPLES = 8 * HEARD_HZ
 FRAMES, MELS = 800, 80
@@ -84,7 +85,7 @@ class EarSession(Protocol):
         ...
 
 
-class SmartTurn:
+class SmartTurn(TurnJudge):
     """Implements `TurnJudge`."""
 
     name = NAME
@@ -99,8 +100,8 @@ class SmartTurn:
         self.refused = 0
         """Judgements that were not made, because they would have waited too long."""
 
+    @override
     async def judge(self, pause: JudgedPause) -> float | None:
-        """See `TurnJudge.judge`."""
         if self._closed:
             raise EngineError("the turn judge is closed")
         if not len(pause.audio):
@@ -115,12 +116,12 @@ class SmartTurn:
             self._asked -= 1
 
     @property
+    @override
     def problems(self) -> dict[str, int]:
-        """See `TurnJudge.problems`."""
         return {"judgement_refused": self.refused}
 
+    @override
     async def close(self) -> None:
-        """See `TurnJudge.close`."""
         self._closed = True
         await asyncio.to_thread(self._executor.shutdown, cancel_futures=True)
 

@@ -11,6 +11,8 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 
+from typing_extensions import override
+
 from voiceagent.conversation.history import Message
 from voiceagent.errors import ConfigError, EngineError
 from voiceagent.llm.chat.call_prompt import CallPrompt
@@ -18,7 +20,18 @@ from voiceagent.llm.chat.prompt import ChatPrompt, Detokenizer
 from voiceagent.llm.chat.tool_constraint import ToolConstraints
 from voiceagent.llm.embedded.jobs import Ending, Forget, Job, WorkerConversation
 from voiceagent.llm.embedded.worker import EmbeddedOptions, EmbeddedWorker
-from voiceagent.llm.engine import FULL_PROMPT, Generated, GeneratedText, HistoryLimits, KvCapacity, Lull, ToolSchema, Urgency
+from voiceagent.llm.engine import (
+    FULL_PROMPT,
+    Generated,
+    GeneratedText,
+    HistoryLimits,
+    KvCapacity,
+    LlmEngine,
+    LlmSession,
+    Lull,
+    ToolSchema,
+    Urgency,
+)
 from voiceagent.llm.lulls import SignsOfLife, with_lulls
 from voiceagent.settings_file import options_of
 
@@ -53,7 +66,7 @@ class SharedModel:
         return self.jobs / BUSY_JOBS
 
 
-class EmbeddedSession:
+class EmbeddedSession(LlmSession):
     """One conversation, on the event loop's side: turns prompts into tokens and sends jobs to the worker. The worker keeps the
     conversation's KV cache, so a prompt that begins like the last one costs only its new end."""
 
@@ -150,8 +163,8 @@ class EmbeddedSession:
         if self._model.closing:  # the worker answers no more
             raise EngineError("the language model was shut down")
 
+    @override
     async def close(self) -> None:
-        """See `LlmSession.close`."""
         if self._closed:
             return
         self._closed = True
@@ -164,7 +177,7 @@ class EmbeddedSession:
                 await forget.done.wait()
 
 
-class EmbeddedEngine:
+class EmbeddedEngine(LlmEngine):
     """Implements `LlmEngine`."""
 
     def __init__(
@@ -178,8 +191,8 @@ class EmbeddedEngine:
         constraints = ToolConstraints(folder, self.prompt.template)
         self._model = SharedModel(self.options, self.prompt, self.worker, constraints, hangs_s, ending_s)
 
+    @override
     def open(self, call_id: str) -> EmbeddedSession:
-        """See `LlmEngine.open`."""
         return EmbeddedSession(self._model)
 
     @property
@@ -188,13 +201,13 @@ class EmbeddedEngine:
         return self.worker.tokens_read
 
     @property
+    @override
     def load(self) -> float:
-        """See `LlmEngine.load`."""
         return self._model.load
 
     @property
+    @override
     def limits(self) -> HistoryLimits:
-        """See `LlmEngine.limits`."""
         room = self.options.context_tokens - self.options.max_tokens
         return HistoryLimits(int(FULL_PROMPT * room), self.options.long_history_tokens)
 
@@ -212,8 +225,8 @@ class EmbeddedEngine:
         """See `LlmEngine.kv_capacity`. Each session that is kept may fill the context."""
         return KvCapacity(self.options.max_sessions * self.options.context_tokens, self.options.context_tokens)
 
+    @override
     async def close(self) -> None:
-        """See `LlmEngine.close`."""
         self._model.closing = True
         await asyncio.to_thread(self.worker.stop, self._model.ending_s)
 

@@ -8,6 +8,8 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
+from typing_extensions import override
+
 from voiceagent.conversation.history import Message, ToolCall, estimated_tokens
 from voiceagent.errors import EngineError
 from voiceagent.llm.chat.call_prompt import LeftOut, after_instructions
@@ -31,7 +33,7 @@ REST_S = 10.0
 """How long the fallback answers everything before the first model is tried again."""
 
 
-class FallbackEngine:
+class FallbackEngine(LlmEngine):
     """Implements `LlmEngine` with two others."""
 
     def __init__(self, first: LlmEngine, fallback: LlmEngine) -> None:
@@ -50,8 +52,8 @@ class FallbackEngine:
     def _now(self) -> LlmEngine:
         return self.fallback if self.uses_fallback else self.first
 
+    @override
     def open(self, call_id: str) -> FallbackSession:
-        """See `LlmEngine.open`."""
         return FallbackSession(self, call_id)
 
     def failed(self) -> None:
@@ -59,8 +61,8 @@ class FallbackEngine:
         self._failed_s = time.monotonic()
 
     @property
+    @override
     def load(self) -> float:
-        """See `LlmEngine.load`."""
         return self._now.load
 
     @property
@@ -75,8 +77,8 @@ class FallbackEngine:
         return no_tools(self.first) or no_tools(self.fallback)
 
     @property
+    @override
     def problems(self) -> dict[str, int]:
-        """See `LlmEngine.problems`."""
         return {**self.first.problems, **self.fallback.problems, "fallback_answered": self.failures}
 
     async def kv_capacity(self) -> KvCapacity | None:
@@ -90,13 +92,13 @@ class FallbackEngine:
         except EngineError:
             await check(self.fallback)
 
+    @override
     async def close(self) -> None:
-        """See `LlmEngine.close`."""
         await self.first.close()
         await self.fallback.close()
 
 
-class FallbackSession:
+class FallbackSession(LlmSession):
     """Implements `LlmSession` with a session of each model. The fallback's session opens when it is needed."""
 
     def __init__(self, engine: FallbackEngine, call_id: str) -> None:
@@ -162,16 +164,16 @@ class FallbackSession:
             kept = self._left_out.kept(messages)
         return kept
 
+    @override
     async def prefill(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> None:
-        """See `LlmSession.prefill`."""
         await self._now.prefill(self._fitted(messages), tools)
 
     async def ending_chance(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> float | None:
         """See `LlmSession.ending_chance`. The model that answers now is asked."""
         return await self._now.ending_chance(self._fitted(messages), tools)
 
+    @override
     async def close(self) -> None:
-        """See `LlmSession.close`."""
         self._closed = True
         await self._first.close()
         if self._fallback is not None:

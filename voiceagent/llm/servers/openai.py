@@ -8,16 +8,18 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
+from typing_extensions import override
+
 from voiceagent.addresses import check_address
 from voiceagent.errors import ConfigError
 from voiceagent.llm.chat.thoughts import BegunThoughts
-from voiceagent.llm.engine import HistoryLimits, KvCapacity
+from voiceagent.llm.engine import HistoryLimits, KvCapacity, LlmEngine
 from voiceagent.llm.servers.openai_session import OpenAiOptions, OpenAiSession, Servers
 from voiceagent.llm.servers.replica import Replica
 from voiceagent.settings_file import options_of
 
 
-class OpenAiEngine:
+class OpenAiEngine(LlmEngine):
     """Implements `LlmEngine` over HTTP."""
 
     def __init__(self, options: OpenAiOptions) -> None:
@@ -34,13 +36,13 @@ class OpenAiEngine:
             raise ConfigError("llm engine openai: base_url is empty; expected an address such as http://127.0.0.1:8000/v1")
         self.servers = Servers(options, self.replicas, BegunThoughts("</think>" if options.thinks_first else ""))
 
+    @override
     def open(self, call_id: str) -> OpenAiSession:
-        """See `LlmEngine.open`."""
         return OpenAiSession(self.servers)
 
     @property
+    @override
     def load(self) -> float:
-        """See `LlmEngine.load`."""
         return self.servers.load
 
     @property
@@ -49,8 +51,8 @@ class OpenAiEngine:
         return HistoryLimits(history_tokens=self.options.long_history_tokens)
 
     @property
+    @override
     def problems(self) -> dict[str, int]:
-        """See `LlmEngine.problems`."""
         unread = sum(replica.unread_gauges for replica in self.replicas)
         return {"asked_again": self.servers.retries, "reply_cut": self.servers.cut_replies, "gauges_unread": unread}
 
@@ -69,8 +71,8 @@ class OpenAiEngine:
         if len(failures) == len(self.replicas):
             raise failures[0]
 
+    @override
     async def close(self) -> None:
-        """See `LlmEngine.close`."""
         for replica in self.replicas:
             await replica.close()
 

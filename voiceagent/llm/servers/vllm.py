@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import msgspec
+from typing_extensions import override
 
 from voiceagent.errors import ConfigError, EngineError, ModelError
 from voiceagent.llm.chat.prompt import ChatPrompt
 from voiceagent.llm.endings import ending_ids
-from voiceagent.llm.engine import FULL_PROMPT, HistoryLimits, KvCapacity, Urgency
+from voiceagent.llm.engine import FULL_PROMPT, HistoryLimits, KvCapacity, LlmEngine, Urgency
 from voiceagent.llm.servers.server_load import FULL_CACHE
 from voiceagent.llm.servers.vllm_session import VllmSession
 from voiceagent.settings_file import options_of
@@ -128,7 +129,7 @@ class _Gauges:
         """Not needed: the engine knows its own sleep state."""
 
 
-class VllmEngine:
+class VllmEngine(LlmEngine):
     """Implements `LlmEngine`."""
 
     def __init__(self, folder: Path, options: VllmOptions | None = None) -> None:
@@ -148,8 +149,8 @@ class VllmEngine:
         self._nap: asyncio.Task[None] | None = None
         self._waking = asyncio.Lock()
 
+    @override
     def open(self, call_id: str) -> VllmSession:
-        """See `LlmEngine.open`."""
         return VllmSession(self, call_id)
 
     async def outputs(
@@ -214,8 +215,8 @@ class VllmEngine:
         return max(mine, 1.0 + self.gauges.waiting if self.gauges.waiting else 0.0, self.gauges.cache_usage / FULL_CACHE)
 
     @property
+    @override
     def limits(self) -> HistoryLimits:
-        """See `LlmEngine.limits`."""
         room = self.options.context_tokens - self.options.max_tokens
         return HistoryLimits(int(FULL_PROMPT * room), self.options.long_history_tokens)
 
@@ -229,16 +230,16 @@ class VllmEngine:
         """See `LlmEngine.problems`. There are none."""
         return {}
 
+    @override
     async def kv_capacity(self) -> KvCapacity | None:
-        """See `LlmEngine.kv_capacity`."""
         cache = self._engine.vllm_config.cache_config
         tokens = getattr(cache, "kv_cache_size_tokens", None) or (cache.num_gpu_blocks or 0) * cache.block_size
         if not tokens:
             return None
         return KvCapacity(tokens, min(tokens, self.options.context_tokens))
 
+    @override
     async def close(self) -> None:
-        """See `LlmEngine.close`."""
         if self._falling_asleep is not None:
             self._falling_asleep.cancel()
         await self._tasks.finished()

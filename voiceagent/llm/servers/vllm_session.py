@@ -9,10 +9,12 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from voiceagent.conversation.history import Message
 from voiceagent.llm.chat.call_prompt import CallPrompt
 from voiceagent.llm.endings import SPREAD_TOKENS
-from voiceagent.llm.engine import Generated, Lull, ToolSchema, Urgency
+from voiceagent.llm.engine import Generated, LlmSession, Lull, ToolSchema, Urgency
 from voiceagent.llm.lulls import SignsOfLife, with_lulls
 
 if TYPE_CHECKING:
@@ -56,7 +58,7 @@ def _tag(function: dict[str, object], opener: str, closer: str, arguments: str) 
     }
 
 
-class VllmSession:
+class VllmSession(LlmSession):
     """Implements `LlmSession`."""
 
     def __init__(self, engine: VllmEngine, call_id: str) -> None:
@@ -64,10 +66,10 @@ class VllmSession:
         self._call_id = call_id
         self.prompt = CallPrompt(engine.prompt, engine.options.context_tokens - engine.options.max_tokens)
 
+    @override
     async def generate(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema], urgency: Urgency = Urgency.REPLY
     ) -> AsyncGenerator[Generated, None]:
-        """See `LlmSession.generate`."""
         answer, signs = self._engine.prompt.answer(messages, tools), SignsOfLife()
         async with aclosing(with_lulls(self._texts(messages, tools, urgency, self._engine.options.max_tokens))) as texts:
             async for text in texts:

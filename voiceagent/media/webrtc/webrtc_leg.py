@@ -22,6 +22,7 @@ from aiortc import (
 from aiortc.exceptions import InternalError, InvalidStateError, OperationError
 from aiortc.mediastreams import MediaStreamError
 from aiortc.rtcdtlstransport import RTCCertificate
+from typing_extensions import override
 
 from voiceagent.audio import opus
 from voiceagent.audio.format import HEARD_HZ
@@ -30,7 +31,7 @@ from voiceagent.latency.spans import LegKind
 from voiceagent.media.audio_cleaner import AudioCleaner
 from voiceagent.media.audio_receiver import AudioReceiver
 from voiceagent.media.inbound_frames import InboundFrames
-from voiceagent.media.leg import InboundFrame
+from voiceagent.media.leg import InboundFrame, Leg
 from voiceagent.media.paced_track import PacedTrack
 from voiceagent.media.playout import Playout
 from voiceagent.media.webrtc import aiortc_hooks
@@ -61,7 +62,7 @@ def opus_only() -> list[RTCRtpCodecCapability]:
     return [codec for codec in RTCRtpSender.getCapabilities("audio").codecs if codec.mimeType.lower() == "audio/opus"]
 
 
-class WebRtcLeg:
+class WebRtcLeg(Leg):
     """Implements `Leg` over aiortc. Made by `answer`; `close` frees it."""
 
     def __init__(
@@ -162,8 +163,8 @@ class WebRtcLeg:
         if self._peer.sctp is not None:
             self._guard.guard_sctp(self._peer.sctp)
 
+    @override
     def frames(self) -> AsyncIterator[InboundFrame]:
-        """See `Leg.frames`."""
         return self._inbound.read()
 
     async def client_events(self) -> AsyncIterator[str]:
@@ -183,8 +184,8 @@ class WebRtcLeg:
         return self._end_reason
 
     @property
+    @override
     def counters(self) -> dict[str, int]:
-        """See `Leg.counters`."""
         return {
             **self._receiver.counters,
             "heard_frames_dropped": self._inbound.dropped,
@@ -204,8 +205,8 @@ class WebRtcLeg:
         }
 
     @property
+    @override
     def drops(self) -> dict[str, int]:
-        """See `Leg.drops`."""
         return {
             "heard frames": self._inbound.dropped,
             "client events": self._events.overflowed_in,
