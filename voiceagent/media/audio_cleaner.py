@@ -40,7 +40,7 @@ class EchoReference:
             self._played.popleft()
 
     def forget_from(self, at_ms: float) -> None:
-        """What was to be played from then on is not."""
+        """Drops audio that would have been played from `at_ms` on."""
         end = round(at_ms * SAMPLES_PER_MS)
         while self._played and self._played[-1][0] >= end:
             self._played.pop()
@@ -64,7 +64,7 @@ MARGIN_MS = 5.0
 """A frame that comes early moves the line by so much more, so that the next ones do not move it again."""
 WATCHED_FRAMES = 100
 MAX_LATE_MS = 40.0
-"""When all frames that are watched (2 s) came later than that, the line moves: the caller's clock is slow, or audio was lost."""
+"""A larger delay of all watched frames (2 s) moves the line: the caller's clock is slow, or audio was lost."""
 
 PAUSE_MS = 1000.0
 """A frame that comes later follows a pause, in which nobody was heard: the line goes on from it. What was played so long ago is
@@ -80,7 +80,7 @@ class CallerClock:
         self._late_ms: deque[float] = deque(maxlen=WATCHED_FRAMES)
 
     def next(self, received_ms: float) -> float:
-        """When the next frame would have come on a network that delays all alike, no later than it was received."""
+        """The time at which the next frame would have come on a network of constant delay, no later than `received_ms`."""
         line_ms = received_ms - MARGIN_MS if self._line_ms is None else self._line_ms + FRAME_MS
         if line_ms > received_ms or received_ms - line_ms > PAUSE_MS:
             line_ms = received_ms - MARGIN_MS
@@ -97,7 +97,7 @@ log = logging.getLogger(__name__)
 
 
 class AudioCleaning(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is taken out of a caller's audio."""
+    """Selects the sounds that are removed from a caller's audio."""
 
     echo_cancellation: bool = False
     """The echo of what the agent says."""
@@ -106,7 +106,7 @@ class AudioCleaning(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def is_wanted(self) -> bool:
-        """Whether anything is."""
+        """True while either setting is on."""
         return self.echo_cancellation or self.noise_suppression
 
 
@@ -128,12 +128,12 @@ def check_cleaning(settings: AudioCleaning, name: str) -> None:
 
 
 class AudioCleaner:
-    """Of one leg. `close` frees it."""
+    """Cleans one leg's audio. `close` frees it."""
 
     def __init__(self, settings: AudioCleaning = NOTHING) -> None:
         self.settings = settings
         self.failures = 0
-        """How often something failed: once, since nothing is tried again."""
+        """The number of failures: at most one, since nothing is tried again."""
         self._reference = EchoReference()
         self._clock = CallerClock()
         self._evidence = EchoEvidence()
@@ -152,7 +152,7 @@ class AudioCleaner:
             self._reference.put(pcm, at_ms)
 
     def halted(self, at_ms: float) -> None:
-        """What was to be played from `at_ms` on is not."""
+        """Drops audio that would have been played from `at_ms` on."""
         self._reference.forget_from(at_ms)
 
     def clean(self, pcm: NDArray[np.int16], received_ms: float) -> NDArray[np.int16] | None:

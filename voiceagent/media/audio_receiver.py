@@ -24,7 +24,7 @@ BURST_S = 5.0
 PATIENCE_S = 20.0
 """Audio in seconds beyond that which is only left out; more is abuse."""
 PATIENCE_REGAINED = 0.2
-"""How much of `PATIENCE_S` is regained in a second."""
+"""Seconds of `PATIENCE_S` that are regained each second."""
 
 
 def audio_meter() -> Meter:
@@ -47,7 +47,7 @@ class AudioDecoder(Protocol):
     """Makes one stream's packets audio, mono at one rate."""
 
     def packet_samples(self, payload: bytes) -> int:
-        """How long a packet is, in samples of the 48 kHz RTP clock; 0 when it holds no audio."""
+        """The length of a packet, in samples of the 48 kHz RTP clock; 0 when it holds no audio."""
         ...
 
     def decode(self, payload: bytes) -> NDArray[np.int16]:
@@ -132,7 +132,7 @@ class AudioReceiver:
 
     @property
     def counters(self) -> dict[str, int]:
-        """What became of the packets, by the names of `Leg.counters`."""
+        """The packets by their fate, under the names of `Leg.counters`."""
         jitter = self.jitter.stats
         return {
             "packets_received": jitter.received,

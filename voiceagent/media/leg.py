@@ -1,4 +1,4 @@
-"""What a media connection offers to a call, whatever carries it (WebRTC, or a telephone)."""
+"""The interface of a media connection to a call, whatever carries it (WebRTC, or a telephone)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class InboundFrame(msgspec.Struct, frozen=True):
     pcm: NDArray[np.int16]
     """Mono 16 kHz, shape (320,)."""
     received_ms: float
-    """When its packet arrived, in milliseconds of `time.monotonic`."""
+    """The arrival of its packet, in milliseconds of `time.monotonic`."""
     concealed: bool
     """True when the packet was lost and this is a guess."""
     cleaned: NDArray[np.int16] | None = None
@@ -53,17 +53,17 @@ class Leg(Protocol):
 
     @property
     def end_reason(self) -> str:
-        """Why the connection ended: hangup, closed, lost, abuse. Empty while it is up."""
+        """The reason why the connection ended: hangup, closed, lost, abuse. Empty while it is up."""
         ...
 
     @property
     def counters(self) -> Mapping[str, int]:
-        """What became of packets, frames and events on this connection so far, by name."""
+        """Counts of packets, frames and events on this connection so far, by name."""
         ...
 
     @property
     def drops(self) -> Mapping[str, int]:
-        """How many items its full queues dropped so far, by queue."""
+        """Items that its full queues dropped so far, by queue."""
         ...
 
     async def wait_connected(self) -> bool:

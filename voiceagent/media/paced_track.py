@@ -68,7 +68,7 @@ class PacedTrack(MediaStreamTrack):
         self._idle = idle
         self._plays = plays
         self._first_ms = 0.0
-        """When the first frame was due."""
+        """The time at which the first frame was due."""
         self._silent_frames = 0
         self._quiet = b""
         self._encoder: AudioEncoder = encoder or opus.Encoder(PLAYED_HZ)

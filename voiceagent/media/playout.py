@@ -18,11 +18,11 @@ from voiceagent.audio.limiter import Limiter
 
 FADE_SAMPLES = PLAYED_HZ * 5 // 1000
 MAX_REWIND_SAMPLES = PLAYED_HZ * 2
-"""How much of a clause's audio, sent last, is kept, so that playout can go back to the beginning of a word."""
+"""The audio of a clause, sent last, that is kept so that playout can go back to the beginning of a word."""
 FULL_S = 30.0
 """With this much audio to send, in seconds, the queue is full and synthesis waits."""
 MAX_REMEMBERED = 1024
-"""How many dropped replies, and replies with a ledger, are remembered. The oldest are forgotten (reply ids rise)."""
+"""The number of dropped replies, and of replies with a ledger, that are remembered. The oldest are forgotten (reply ids rise)."""
 
 Position = tuple[int, int, float]
 """(reply_id, clause, played_ms): the clause's audio was sent up to there, and all earlier clauses completely."""
@@ -63,7 +63,7 @@ class PlayoutClause:
 
     @property
     def position(self) -> Position:
-        """How far its audio was taken."""
+        """The place up to which its audio was taken."""
         return (self.reply_id, self.index, self.sent_samples * 1000.0 / PLAYED_HZ)
 
 
@@ -111,12 +111,12 @@ class Playout:
 
     @property
     def idle(self) -> bool:
-        """Whether there is nothing to say now."""
+        """True while there is nothing to play."""
         return self._tail is None and (not self._clauses or self._clauses[0].reply_id in self._paused)
 
     @property
     def full(self) -> bool:
-        """Whether nothing more should be synthesised for now. Audio that was synthesised is taken all the same."""
+        """True while nothing more should be synthesised. Audio that was synthesised is accepted all the same."""
         return self._queued_samples >= FULL_S * PLAYED_HZ
 
     def push(self, reply_id: int, clause: int, pcm: NDArray[np.int16], *, complete: bool) -> bool:
@@ -272,7 +272,7 @@ class Playout:
         self.confirm(self.taken())
 
     def taken(self) -> list[Position]:
-        """What the frame that was taken last holds: for `confirm`, once it was played. `confirm_sent` is not called then."""
+        """The content of the frame taken last. Pass it to `confirm`, instead of `confirm_sent`, once the frame was played."""
         taken, self._taken = self._taken, []
         return taken
 

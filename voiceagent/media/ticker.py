@@ -102,7 +102,7 @@ class Ticker:
 
     @property
     def seats(self) -> int:
-        """How many seats there are."""
+        """The number of seats."""
         return sum(map(len, self._agenda.values()))
 
     @property

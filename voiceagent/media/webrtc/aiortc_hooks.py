@@ -28,7 +28,7 @@ from voiceagent.token_bucket import Meter, TokenBucket
 
 SUPPORTED = "1.16."
 Moved = Callable[[], list[str]]
-"""What the installed aiortc keeps elsewhere than a hook expects."""
+"""Lists the parts of the installed aiortc that are elsewhere than a hook expects."""
 
 _RECEIVED_PACKETS = "_RTCDtlsTransport__rx_packets"
 _SRTP_SESSION = "_rx_srtp"
@@ -100,8 +100,8 @@ def check(*more: Moved) -> None:
 
 
 class RtpPace:
-    """How many RTP packets a peer may send, whatever becomes of their audio: opening each costs time that other calls need.
-    Speech is 50 packets a second; what a stalled network held back for 5 s is another 250."""
+    """Limits the RTP packets of a peer, whatever becomes of their audio: opening each costs time that other calls need. Speech is
+    50 packets a second; a network stalled for 5 s then delivers another 250."""
 
     def __init__(self, on_abuse: Callable[[], None] = lambda: None) -> None:
         """`on_abuse` is called with each further packet of a peer that goes on."""
@@ -113,14 +113,14 @@ class RtpPace:
         self._on_abuse = on_abuse
 
     def may_open(self) -> bool:
-        """Whether a packet that has come may be opened."""
+        """True when a packet that has come may be opened."""
         if self._all.take(1.0, time.monotonic()):
             return True
         self.unopened += 1
         return False
 
     def may_take(self) -> bool:
-        """Whether a packet that the peer's key has opened may be used."""
+        """True when a packet opened with the peer's key may be used."""
         if self.meter.admit(1.0, time.monotonic()):
             return True
         if self.meter.exhausted:
@@ -221,5 +221,5 @@ def repeat_flights(peer: RTCPeerConnection, tasks: TaskOwner) -> None:
 
 
 def packets_received(transport: RTCDtlsTransport) -> int:
-    """How many packets of any kind (RTP, RTCP, data) have come from the peer."""
+    """The number of packets of any kind (RTP, RTCP, data) that have come from the peer."""
     return int(getattr(transport, _RECEIVED_PACKETS))

@@ -1,4 +1,5 @@
-"""Which datagrams a WebRTC connection reads, and what it may send to addresses that perhaps never asked for it. Pure.
+"""Selects the datagrams that a WebRTC connection reads, and limits what it sends to addresses that perhaps never asked for it.
+Pure.
 
 Datagrams come in with their source. If no ICE connectivity check has vouched for that address, they are refused, except STUN,
 which brings its own proof. Whatever goes to an address that has not answered a check is paid from a budget of three times the
@@ -26,7 +27,7 @@ _STUN_COOKIE = 0x2112A442
 
 
 class DatagramKind(enum.Enum):
-    """What a datagram is by its first byte (RFC 7983 §7)."""
+    """The kind of a datagram by its first byte (RFC 7983 §7)."""
 
     STUN = "stun"
     DTLS = "dtls"
@@ -37,7 +38,7 @@ class DatagramKind(enum.Enum):
 
 
 def classify(data: bytes) -> DatagramKind:
-    """What `data` claims to be."""
+    """The kind that `data` claims to be."""
     if not data or len(data) > MAX_DATAGRAM_BYTES:
         return DatagramKind.OTHER
     first = data[0]
@@ -49,7 +50,7 @@ def classify(data: bytes) -> DatagramKind:
 
 
 def is_stun(data: bytes) -> bool:
-    """Whether `data` has the header of a STUN message of its length (RFC 8489 §5)."""
+    """True when `data` has the header of a STUN message of its length (RFC 8489 §5)."""
     if not _STUN_HEADER_BYTES <= len(data) <= MAX_STUN_BYTES or len(data) % 4:
         return False
     _, length, cookie = _STUN_HEADER.unpack_from(data)
@@ -57,7 +58,7 @@ def is_stun(data: bytes) -> bool:
 
 
 class Budget:
-    """What may be sent to addresses that have not answered yet, in bytes: three times the offer, plus as much as came from the
+    """The bytes that may be sent to addresses that have not answered yet: three times the offer, plus as much as came from the
     peer in checks that it signed. Addresses from which nothing has come get a third of it at most. The rest is kept for addresses
     from which the peer has called, so that useless addresses in the offer do not use it up."""
 
@@ -72,7 +73,8 @@ class Budget:
         self._received_bytes += size
 
     def take(self, size: int, *, is_silent: bool) -> bool:
-        """Whether `size` bytes may go to an address that has not answered. `is_silent`: nothing has come from it either."""
+        """Spends `size` bytes on an address that has not answered; false when too few are left. `is_silent`: nothing has come
+        from it either."""
         if is_silent and self._silent_bytes + size > self._offer_bytes:
             return False
         if self.sent_bytes + size > AMPLIFICATION * self._offer_bytes + self._received_bytes:
@@ -108,12 +110,12 @@ class DatagramGate:
         """The known addresses, the one longest not heard of first, each with whether it answered a check of ours."""
 
     def knows(self, source: Address) -> bool:
-        """Whether a check has vouched for `source`: the peer's own, which proves that it holds the call's password, or one of
+        """True when a check has vouched for `source`: the peer's own, which proves that it holds the call's password, or one of
         ours."""
         return source in self._answered
 
     def expects(self, source: Address) -> bool:
-        """Whether someone is likely to be at `source`: the peer has called from there, or we chose the address."""
+        """True when someone is likely to be at `source`: the peer has called from there, or we chose the address."""
         return self._budget is None or source in self._answered
 
     def check_received(self, source: Address, size: int, in_use: Container[Address] = ()) -> Address | None:
@@ -128,7 +130,7 @@ class DatagramGate:
         return self._remember(source, True, in_use)
 
     def may_send(self, to: Address, size: int) -> bool:
-        """Whether `size` bytes may be sent to `to`. They are paid from the budget as long as it has not answered."""
+        """Returns true when `size` bytes may be sent to `to`. The budget pays for them until that address has answered."""
         answered = self._answered.get(to)
         if answered or self._budget is None or self._budget.take(size, is_silent=answered is None):
             return True

@@ -1,4 +1,4 @@
-"""Which datagrams of DTLS 1.2 may reach the handshake: invalid records are discarded, and the association stays (RFC 6347
+"""Keeps invalid datagrams of DTLS 1.2 from the handshake: their records are discarded, and the association stays (RFC 6347
 §4.1.2.7). Pure.
 
 OpenSSL does this for encrypted records. The first records are not encrypted, so anyone can have made them. For these, OpenSSL
@@ -24,7 +24,7 @@ FROM_CLIENT = frozenset({1, 11, 15, 16})
 
 
 def passes(data: bytes, expected: frozenset[int]) -> bool:
-    """Whether each record of `data` is well-formed, and each unencrypted one (epoch 0) is one that the handshake can need.
+    """True when each record of `data` is well-formed, and each unencrypted one (epoch 0) is one that the handshake can need.
     `expected` are the types of handshake messages that the peer's side sends in clear."""
     try:
         return all(_is_wanted(data, start, end, expected) for start, end in _records(data))
@@ -33,7 +33,7 @@ def passes(data: bytes, expected: frozenset[int]) -> bool:
 
 
 def _records(data: bytes) -> Iterator[tuple[int, int]]:
-    """Where each record starts and ends. Raises ValueError when `data` is not made of records."""
+    """The start and the end of each record. Raises ValueError when `data` is not made of records."""
     position = 0
     while position < len(data):
         if len(data) - position < _RECORD.size:
@@ -62,7 +62,8 @@ def _is_wanted(data: bytes, start: int, end: int, expected: frozenset[int]) -> b
 
 
 def _is_message(body: bytes, expected: frozenset[int]) -> bool:
-    """Whether all handshake messages in a record are of `expected` types and fragments within their length (RFC 6347 §4.2.2)."""
+    """True when all handshake messages in a record are of `expected` types and fragments within their length (RFC 6347
+    §4.2.2)."""
     position = 0
     while position < len(body):
         if len(body) - position < _HANDSHAKE_HEADER_BYTES:

@@ -12,9 +12,9 @@ from aiortc import RTCDataChannel
 LABEL = "oai-events"
 MAX_MESSAGE_CHARS = 131_072
 MAX_WAITING = 512
-"""How many messages may wait: incoming ones for a reader, outgoing ones for the channel to open."""
+"""The number of messages that may wait: incoming ones for a reader, outgoing ones for the channel to open."""
 MAX_BUFFERED_BYTES = 1_048_576
-"""What a slow peer may leave unread before further events are dropped."""
+"""The bytes that a slow peer may leave unread before further events are dropped."""
 
 
 class EventChannel:

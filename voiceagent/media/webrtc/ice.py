@@ -21,7 +21,7 @@ _URL = re.compile(r"(?P<scheme>stuns?|turns?):[A-Za-z0-9.\-\[\]:]{1,253}(\?trans
 
 
 class IceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What callers are told; nothing unless configured."""
+    """The ICE servers that callers get, and the addresses that they may name. No servers unless configured."""
 
     urls: Annotated[tuple[str, ...], msgspec.Meta(max_length=8)] = ()
     """Such as `turn:turn.example.org:3478?transport=udp` (RFC 7065). `$VOICEAGENT_ICE_URLS`, separated by commas, overrides
@@ -29,11 +29,10 @@ class IceSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     secret_env: str = "VOICEAGENT_TURN_SECRET"
     """The environment variable that holds the secret which the TURN server shares with us."""
     lifetime_s: Annotated[int, msgspec.Meta(ge=60, le=86_400)] = 7200
-    """How long a credential is valid: longer than the longest call, as a relay is refreshed with it."""
+    """The time for which a credential is valid: longer than the longest call, as a relay is refreshed with it."""
     private_candidates: bool = False
-    """Whether the server may send to addresses in an offer that are not on the Internet (RFC 6890): private, link-local,
-    loopback. Callers there reach the server anyway, because they send first. Only a firewall that opens from our side alone needs
-    this."""
+    """Lets the server send to addresses in an offer that are not on the Internet (RFC 6890): private, link-local, loopback.
+    Callers there reach the server anyway, because they send first. Only a firewall that opens from our side alone needs this."""
 
 
 @dataclass(frozen=True, slots=True)

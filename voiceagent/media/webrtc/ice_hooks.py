@@ -44,7 +44,7 @@ def guard(connection: aioice.ice.Connection, gate: DatagramGate) -> None:
 
 
 def moved() -> list[str]:
-    """What the installed aioice keeps elsewhere than where these hooks expect it."""
+    """Lists the parts of the installed aioice that are elsewhere than these hooks expect."""
     problems = []
     expected = {
         (_shipped_protocol, "datagram_received"): ["self", "data", "addr"],
@@ -85,7 +85,7 @@ class GatedProtocol(_shipped_protocol):
         self.on_closed: Callable[[], None] | None = None
         self._gate = _gates.setdefault(receiver, DatagramGate())
         self._asked: dict[bytes, Address] = {}
-        """Where the open transactions' requests went."""
+        """The addresses to which the requests of open transactions went."""
         self._checks = TokenBucket(CHECKS_PER_S, CHECKS_BURST)
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -36,7 +36,7 @@ def use(connection: aioice.ice.Connection, ports: MediaPorts) -> None:
 
 
 def moved() -> list[str]:
-    """What the installed aioice keeps elsewhere than these hooks expect."""
+    """Lists the parts of the installed aioice that are elsewhere than these hooks expect."""
     problems = []
     code = aioice.ice.Connection.get_component_candidates.__code__
     if list(code.co_varnames[: code.co_argcount]) != ["self", "component", "addresses", "timeout"]:

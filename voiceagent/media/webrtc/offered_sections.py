@@ -39,12 +39,12 @@ class Section:
 
     @property
     def is_offered(self) -> bool:
-        """Whether it may be accepted. Port 0 says no, but not where the section has only its bundle's port (RFC 9143 §6)."""
+        """True when it may be accepted. Port 0 refuses it, unless the section only has its bundle's port (RFC 9143 §6)."""
         return self.port != 0 or any(line.strip() == "a=bundle-only" for line in self.lines)
 
     @property
     def carries_data(self) -> bool:
-        """Whether it is a data channel (RFC 8841), also in the form of its drafts."""
+        """True for a data channel (RFC 8841), also in the form of its drafts."""
         return self.kind == "application" and self.protocol.upper().endswith("DTLS/SCTP") and self.is_offered
 
     @property

@@ -27,7 +27,7 @@ _RANGE = re.compile(r"(\d{1,5})\s*-\s*(\d{1,5})")
 
 
 class MediaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where audio comes in."""
+    """The addresses and ports on which audio comes in, and the cleaning of it."""
 
     ports: str = ""
     """Such as `40000-40100`, both included: a call takes one of each local address. Empty: any free port;
@@ -38,9 +38,9 @@ class MediaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An address that callers are told besides the machine's own, at the same ports: of a NAT that forwards them, or of a
     container's host; `$VOICEAGENT_MEDIA_ADDRESS` goes before."""
     webrtc: AudioCleaning = NOTHING
-    """What is taken out of the audio of browsers, which do so themselves."""
+    """The cleaning of the audio of browsers, which clean it themselves."""
     telephone: AudioCleaning = NOTHING
-    """What is taken out of the audio of telephones."""
+    """The cleaning of the audio of telephones."""
 
     def __post_init__(self) -> None:
         read_ports(self.ports)
@@ -48,7 +48,7 @@ class MediaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         check_ip(self.address, "address", "203.0.113.7")
 
     def cleaning(self, kind: LegKind) -> AudioCleaning:
-        """Of a leg of this kind."""
+        """The cleaning for a leg of this kind."""
         return self.telephone if kind is LegKind.TELEPHONE else self.webrtc
 
 
@@ -88,7 +88,7 @@ class MediaPorts:
         self.address = address
         """Told to callers besides the machine's own."""
         self._free: dict[str, deque[int]] = {}
-        """By local address, those that no call of ours has."""
+        """Ports that no call of ours has, by local address."""
 
     @classmethod
     def from_settings(cls, settings: MediaSettings, environment: Mapping[str, str] = os.environ) -> MediaPorts:

@@ -1,4 +1,5 @@
-"""Which SCTP packets of a data channel are handed on, and what each costs (RFC 9260, RFC 3758, RFC 6525). Pure.
+"""Selects the SCTP packets of a data channel that are handed on, and computes the cost of each (RFC 9260, RFC 3758, RFC 6525).
+Pure.
 
 The peer holds the keys here, so only this screen protects aiortc's SCTP, which trusts the peer. A parameter of length 0 makes it
 loop for ever, and a report of gaps lets it count to any number. Messages that never end, data far ahead of what is missing and an
@@ -14,26 +15,26 @@ from dataclasses import dataclass, field
 MAX_STREAMS = 16
 """Streams on which the peer sends: `oai-events` needs one."""
 MAX_TSNS_AHEAD = 256
-"""How far data may be ahead of the missing data."""
+"""The furthest that data may be ahead of the missing data."""
 MAX_WAITING_CHUNKS = 512
 MAX_WAITING_BYTES = 393_216
 """Bytes of incomplete messages that may wait; we tell the peer so (a_rwnd). A message has at most 262,144
 (a=max-message-size)."""
 PACKET_COST_BYTES = 256
 CHUNK_COST_BYTES = 128
-"""What handling a packet, or a chunk, costs, in bytes of payload."""
+"""The cost of handling a packet, or a chunk, in bytes of payload."""
 
 _COMMON_HEADER_BYTES = 12
 _CHUNK_HEADER = struct.Struct("!BBH")
 _DATA, _INIT, _INIT_ACK, _SACK, _FORWARD_TSN = 0, 1, 2, 3, 192
 _WITH_PARAMETERS = {_INIT: 20, _INIT_ACK: 20, 4: 4, 5: 4, 6: 4, 9: 4, 130: 4}
-"""Where parameters start in INIT, INIT ACK, HEARTBEAT, HEARTBEAT ACK, ABORT, ERROR, RE-CONFIG."""
+"""The place at which parameters start in INIT, INIT ACK, HEARTBEAT, HEARTBEAT ACK, ABORT, ERROR, RE-CONFIG."""
 _SHORTEST = {_DATA: 17, _INIT: 20, _INIT_ACK: 20, _SACK: 16, 7: 8, _FORWARD_TSN: 8}
 _HALF = 1 << 31
 
 
 class SctpVerdict(enum.Enum):
-    """What to do with a packet."""
+    """The verdict on a packet."""
 
     TAKE = "take"
     MALFORMED = "malformed"
@@ -45,13 +46,13 @@ class SctpVerdict(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Association:
-    """What is known of the association when a packet comes."""
+    """The state of the association when a packet comes."""
 
     established: bool
     last_received_tsn: int | None
     """Everything up to this TSN has come; None before the association is set up."""
     misordered: int
-    """How many chunks came ahead of missing ones."""
+    """The number of chunks that came ahead of missing ones."""
     next_tsn: int
     """The TSN of our next chunk."""
     last_sacked_tsn: int
@@ -81,12 +82,12 @@ def chunks_of(packet: bytes) -> list[tuple[int, bytes]]:
 
 
 def cost_bytes(packet: bytes, chunks: int) -> int:
-    """What handling `packet` costs."""
+    """The cost of handling `packet`."""
     return len(packet) + PACKET_COST_BYTES + chunks * CHUNK_COST_BYTES
 
 
 def judge(chunks: list[tuple[int, bytes]], association: Association) -> SctpVerdict:
-    """What to do with the packet that holds `chunks`."""
+    """Returns the verdict on the packet that holds `chunks`."""
     if any(not _is_well_formed(kind, chunk) for kind, chunk in chunks):
         return SctpVerdict.MALFORMED
     kinds = {kind for kind, _ in chunks}
@@ -121,7 +122,7 @@ def _judge_data(chunks: list[tuple[int, bytes]], association: Association) -> Sc
 
 
 def _ahead(chunk: bytes, association: Association) -> int:
-    """How far a DATA chunk is ahead of the received data; 0 for one that has come before."""
+    """The distance of a DATA chunk ahead of the received data; 0 for one that has come before."""
     distance = (_uint32(chunk, 4) - (association.last_received_tsn or 0)) % (1 << 32)
     return distance if distance < _HALF else 0
 
@@ -136,7 +137,7 @@ def _is_well_formed(kind: int, chunk: bytes) -> bool:
 
 
 def _are_parameters(chunk: bytes, position: int) -> bool:
-    """Whether the rest of `chunk` is made of parameters (RFC 9260 §3.2.1)."""
+    """True when the rest of `chunk` is made of parameters (RFC 9260 §3.2.1)."""
     while len(chunk) - position >= 4:
         (length,) = struct.unpack_from("!H", chunk, position + 2)
         if length < 4 or position + length > len(chunk):
@@ -146,7 +147,8 @@ def _are_parameters(chunk: bytes, position: int) -> bool:
 
 
 def _is_possible_sack(chunk: bytes, association: Association) -> bool:
-    """Whether a SACK acknowledges only what we sent, each chunk once (RFC 9260 §3.3.4). An outdated SACK may say anything."""
+    """True when a SACK acknowledges only what we sent, each chunk once (RFC 9260 §3.3.4). An outdated SACK may have any
+    content."""
     gaps, duplicates = struct.unpack_from("!HH", chunk, 12)
     if len(chunk) != 16 + 4 * (gaps + duplicates):
         return False

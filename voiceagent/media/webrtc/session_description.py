@@ -51,7 +51,7 @@ class Offer:
     """An offer that can be served."""
 
     text: str
-    """What aiortc reads: the sections that are served."""
+    """The sections that are served, for aiortc to read."""
     sections: OfferedSections
     served: tuple[int, ...]
     """The places of the served sections among all."""
@@ -86,7 +86,7 @@ def _check_credential(name: str, value: str | None, allowed: re.Pattern[str], le
 
 
 def is_usable_host(host: str, private_candidates: bool) -> bool:
-    """Whether an offer may make us send to `host`: an address of the Internet, or with `private_candidates` any address of one
+    """True when an offer may make us send to `host`: an address of the Internet, or with `private_candidates` any address of one
     host (RFC 6890). An IPv4 address inside an IPv6 one is judged as the IPv4 address."""
     try:
         address = ipaddress.ip_address(host)

@@ -15,13 +15,13 @@ from aiortc.rtcdtlstransport import RTCDtlsTransport
 from voiceagent.task_owner import TaskOwner
 
 REPEATS_S = (0.1, 0.25, 0.6)
-"""When to repeat, in seconds after the first time."""
+"""The times of the repeats, in seconds after the first time."""
 
 _SEND = "_send"
 
 
 def moved() -> list[str]:
-    """What the installed aiortc keeps elsewhere than where this module expects it."""
+    """Lists the parts of the installed aiortc that are elsewhere than this module expects."""
     return [] if _SEND in RTCIceTransport.__init__.__code__.co_names else ["RTCIceTransport sends elsewhere"]
 
 

@@ -22,13 +22,14 @@ from voiceagent.token_bucket import Meter, TokenBucket
 
 WORK_BYTES_PER_S = 262_144
 WORK_BURST_BYTES = 1_048_576
-"""What the data channel and RTCP of one peer may cost, in bytes: a session of 100 KB at once, then events 200 times a second."""
+"""The allowed cost of the data channel and RTCP of one peer, in bytes: a session of 100 KB at once, then events 200 times a
+second."""
 PATIENCE_BYTES_PER_S = 65_536
 PATIENCE_BURST_BYTES = 524_288
-"""How much of it may be refused before the peer is given up, in bytes."""
+"""The refused cost at which the peer is given up, in bytes."""
 MALFORMED_COST_BYTES = 16_384
 MAX_QUEUED = 256
-"""How many datagrams may wait to be read, as they do before the handshake."""
+"""The number of datagrams that may wait to be read, as they do before the handshake."""
 
 _ICE_CONNECTION = "_connection"
 _QUEUE = "_queue"
@@ -53,7 +54,7 @@ log = logging.getLogger(__name__)
 
 
 def moved() -> list[str]:
-    """What the installed aiortc keeps elsewhere than where these hooks expect it."""
+    """Lists the parts of the installed aiortc and aioice that are elsewhere than these hooks expect."""
     problems = []
     for owner, name, parameters in (
         (RTCDtlsTransport, _HANDLE_RTCP, ["self", "data"]),
@@ -80,7 +81,7 @@ def moved() -> list[str]:
 
 
 def was_closed_by_peer(transport: RTCDtlsTransport) -> bool:
-    """Whether the peer said that it closes `transport` (RFC 5246 §7.2.1). Otherwise the path was lost."""
+    """True when the peer closed `transport` by an alert (RFC 5246 §7.2.1). Otherwise the path was lost."""
     connection: SSL.Connection | None = getattr(transport, _SSL)
     return connection is not None and bool(connection.get_shutdown() & SSL.RECEIVED_SHUTDOWN)
 

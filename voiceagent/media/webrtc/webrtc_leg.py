@@ -179,8 +179,8 @@ class WebRtcLeg(Leg):
 
     @property
     def end_reason(self) -> str:
-        """Why the connection ended: hangup (the peer closed it), closed (we did), lost, abuse (the peer went on after refusals).
-        Empty while it is up."""
+        """The reason why the connection ended: hangup (the peer closed it), closed (we did), lost, abuse (the peer went on after
+        refusals). Empty while it is up."""
         return self._end_reason
 
     @property
