@@ -27,15 +27,15 @@ PURITY = 0.9
 STEADY_HZ = 15.0
 """A beep's frames differ by no more; a voice's do."""
 QUIETEST = 10 ** (-45 / 20)
-"""Of full scale."""
+"""A share of full scale."""
 RISE = 0.4
-"""Of a beep's level, what there may be before it: it comes out of silence, a voice's steady vowel out of the voice."""
+"""The highest level before a beep, as a share of its own: it comes out of silence, a voice's steady vowel out of the voice."""
 VOICE_HZ = 650.0
 """Voices are no higher: a tone below is one only if it has …"""
 OVERTONES = 0.01
 """… no more of its power in an overtone."""
 BESIDE_HZ = 250.0
-"""How far from a tone another one is looked for."""
+"""The distance from a tone within which another one is searched."""
 ALONE = 0.93
 """The part that one tone has of that; a second one 10 dB below leaves it less."""
 _SPECTRUM_FRAMES = 12
@@ -54,7 +54,7 @@ class Beep:
 
 
 class BeepDetector:
-    """Of one call; takes every frame in order."""
+    """Finds the beeps of one call; takes every frame in order."""
 
     def __init__(self) -> None:
         self.pairs = 0
@@ -67,13 +67,13 @@ class BeepDetector:
         self._kernels = np.exp(-2j * np.pi * np.outer(np.arange(first, last + 1), at) / HEARD_FRAME_SAMPLES)
         self._run: deque[float] = deque(maxlen=500)
         self._frames: deque[NDArray[np.int16]] = deque(maxlen=_SPECTRUM_FRAMES + 2)
-        """Of the run."""
+        """The run's frames."""
         self._levels: deque[float] = deque([0.0, 0.0], maxlen=2)
-        """Of the two frames before, root mean square of full scale, through the window."""
+        """The levels of the two frames before: root mean square, as a share of full scale, through the window."""
 
     @property
     def sounding(self) -> bool:
-        """Whether one is heard now."""
+        """True while a tone is heard."""
         return len(self._run) >= SHORTEST_FRAMES
 
     def feed(self, frame: NDArray[np.int16]) -> Beep | None:
@@ -98,7 +98,7 @@ class BeepDetector:
         return over
 
     def _is_one_tone(self) -> bool:
-        """Whether the run's tone stands alone. Its first and last frame may hold but a part of it."""
+        """True when the run's tone stands alone. Its first and last frame may hold only a part of it."""
         sound = np.concatenate(list(self._frames)[1:-1]).astype(np.float64)
         powers = np.abs(np.fft.rfft(sound * np.hanning(len(sound)), _SPECTRUM_SAMPLES)) ** 2
         hz = np.fft.rfftfreq(_SPECTRUM_SAMPLES, 1 / HEARD_HZ)
@@ -121,7 +121,7 @@ class BeepDetector:
         return (self._first + peak + centre) * STEP_HZ
 
     def _is_voice(self, powers: NDArray[np.float64], peak: int) -> bool:
-        """Whether what sounds has overtones."""
+        """True when the sound has overtones."""
         number = self._first + peak
         if number * STEP_HZ > VOICE_HZ:
             return False
@@ -134,7 +134,7 @@ LONGEST_MS = 1_600
 AFTER_MS = 400
 """The silence after a beep. Between the tones of most lines there is less."""
 LINE_HZ = (380.0, 500.0)
-"""Where the single tones of the world's ring-back and busy lines lie."""
+"""The range of the single tones of the world's ring-back and busy lines."""
 FAX_HZ, FAX_MS, AFTER_FAX_MS = (1_080.0, 1_120.0), 400, 3_500
 """A fax machine that calls (ITU-T T.30): its tone comes every 3.5 s."""
 TOGETHER_MS = 700
@@ -148,11 +148,11 @@ AGAIN_MS = 8_000
 LOUD = 0.5
 """A share of the beep's level. What is louder is no silence."""
 LOUD_FRAMES = 3
-"""So many frames of noise end no silence."""
+"""Frames of noise that a silence may contain."""
 
 
 class SingleBeep:
-    """Of one call; takes every frame in order."""
+    """Finds the answering machine's beep in one call; takes every frame in order."""
 
     def __init__(self) -> None:
         self._tones = BeepDetector()
@@ -170,12 +170,12 @@ class SingleBeep:
 
     @property
     def waits(self) -> bool:
-        """Whether a tone is over that may yet turn out to be the beep."""
+        """True while a tone is over that may yet turn out to be the beep."""
         return self._last is not None
 
     @property
     def is_line(self) -> bool:
-        """Whether a line's tone was heard of late, and may come again."""
+        """True while a line's tone was heard lately, and may come again."""
         return self._now_ms - self._line_ms < AGAIN_MS
 
     def feed(self, frame: NDArray[np.int16], *, is_expected: bool = False) -> Beep | None:

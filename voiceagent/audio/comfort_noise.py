@@ -24,7 +24,7 @@ class ComfortNoise:
         self._random = np.random.default_rng()
 
     def take(self, samples: int) -> NDArray[np.int16]:
-        """So much noise, mono, shape (samples,)."""
+        """Returns noise of this length, mono, shape (samples,)."""
         start = int(self._random.integers(len(self._noise) - samples))
         return self._noise[start : start + samples]
 

@@ -1,5 +1,5 @@
-"""Whether what is played to a caller comes back from them: how alike the levels of both are, at any delay up to 400 ms. Where
-nothing comes back, an echo canceller that does not know it yet takes the caller's own voice for echo. Pure."""
+"""Detects that a caller's audio contains an echo of the audio played to them: the levels of both are alike, at a delay up to 400
+ms. Without an echo, an echo canceller that does not know it yet takes the caller's own voice for one. Pure."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ WINDOW_FRAMES = 50
 LAGS = 20
 LOOKED_EVERY_FRAMES = 5
 PLAYED_FRAMES = 30
-"""So many frames of the window must hold sound that was played."""
+"""Frames of the window that must hold sound that was played."""
 PLAYED_RMS = 100.0
-"""Of full scale 32768: softer frames are silence, or nearly."""
+"""A level on a full scale of 32768: softer frames are silence, or nearly."""
 ALIKE = 0.6
 """Correlation of the levels, in decibels, from which it is an echo. Measured: 0.43 to 0.98 for echoes 6 to 20 dB below what is
 played, at most 0.61 for noise, 0.3 at the median for somebody else's voice."""
 UNLIKE = 0.4
 LOOKS_TO_FORGET = 2
 LOOKS_TO_FORGET_FOUND = 20
-"""How often in a row the levels must be unlike before there is no echo: sooner as long as none was found."""
+"""The number of comparisons in a row that must be unlike before there is no echo: fewer as long as none was found."""
 
 
 class EchoEvidence:
-    """Of one caller. Feed each frame of the caller with the frame that was played at its time."""
+    """Looks for the echo of one caller. Feed each frame of the caller with the frame that was played at its time."""
 
     def __init__(self) -> None:
         self.is_likely = True

@@ -41,13 +41,13 @@ def _to_alaw(sample: int) -> int:
 
 @functools.cache
 def _decoding(is_alaw: bool) -> NDArray[np.int16]:
-    """By code, shape (256,)."""
+    """The samples by code, shape (256,)."""
     return np.array([(_of_alaw if is_alaw else _of_ulaw)(code) for code in range(256)], np.int16)
 
 
 @functools.cache
 def _encoding(is_alaw: bool) -> NDArray[np.uint8]:
-    """By sample as 16 unsigned bits, shape (65536,)."""
+    """The codes by sample as 16 unsigned bits, shape (65536,)."""
     encode = _to_alaw if is_alaw else _to_ulaw
     return np.array([encode(sample - 65_536 if sample > 32_767 else sample) for sample in range(65_536)], np.uint8)
 

@@ -18,7 +18,7 @@ CLOCK_HZ = 48_000
 
 
 class SlotKind(Enum):
-    """How a slot's audio is made."""
+    """The way in which a slot's audio is made."""
 
     PACKET = "packet"
     """Decode the payload."""
@@ -54,7 +54,7 @@ class Slot(msgspec.Struct, frozen=True, gc=False):
     """Duration on the 48 kHz clock."""
     payload: bytes
     received_ms: float
-    """When the packet that made the slot possible arrived."""
+    """The arrival of the packet that made the slot possible."""
     lost: bool
     """True when the sender's audio for this time was not received."""
 
@@ -74,7 +74,7 @@ class JitterStats:
     """Sequence numbers far from the expected one."""
     resets: int = 0
     stalls: int = 0
-    """How often nothing arrived for `STALL_MS`."""
+    """The number of times that nothing arrived for `STALL_MS`."""
 
 
 def _signed(value: int, bits: int) -> int:
@@ -127,12 +127,12 @@ class JitterBuffer:
 
     @property
     def wait_ms(self) -> float:
-        """How long packets wait behind a gap now, in milliseconds."""
+        """The time that packets wait behind a gap now, in milliseconds."""
         return min(self.MAX_WAIT_MS, max(self.MIN_WAIT_MS, self._late_ms * 1.25 + 5.0))
 
     @property
     def deadline_ms(self) -> float | None:
-        """When to `poll` next; None before the first packet."""
+        """The time of the next `poll`; None before the first packet."""
         if self._ssrc is None:
             return None
         return self._gap_since_ms() + self.wait_ms if self._held else self._fill_due_ms

@@ -14,7 +14,7 @@ SHARE = 0.7
 """The two tones have at least so much of the frame's energy. Speech by telephone hardly ever comes near it. Tones that are off by
 1 % reach it."""
 TWIST_DB = 10.0
-"""How much one of them may be louder than the other."""
+"""The largest difference in level between the two."""
 QUIETEST = 10 ** (-45 / 20) * 32768
 """The root mean square from which a frame is looked at."""
 
@@ -26,7 +26,7 @@ _WAVES = np.array(
 
 
 def is_key_tone(frame: NDArray[np.int16]) -> bool:
-    """Whether 20 ms of mono 16 kHz audio, shape (320,), are the tones of a key."""
+    """True when 20 ms of mono 16 kHz audio, shape (320,), are the tones of a key."""
     samples = frame.astype(np.float32)
     energy = float(samples @ samples)
     if energy < HEARD_FRAME_SAMPLES * QUIETEST**2:

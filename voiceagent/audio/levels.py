@@ -1,4 +1,4 @@
-"""How loud audio is, and when it was voiced, judged by energy alone. Used to time speech on both ends of a call."""
+"""Measures the level of audio and finds its voiced spans, by energy alone. Used to time speech on both ends of a call."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def dbfs(pcm: NDArray[np.int16]) -> float:
 
 
 def first_audible_sample(pcm: NDArray[np.int16], rate_hz: int, threshold_dbfs: float = -50.0) -> int:
-    """Where int16 audio, shape (samples,), becomes louder than the threshold, to 5 ms; its length when it never does."""
+    """The place where int16 audio, shape (samples,), becomes louder than the threshold, to 5 ms; its length when it never
+    does."""
     step = rate_hz // 200
     blocks = pcm[: len(pcm) // step * step].reshape(-1, step).astype(np.float32)
     audible = np.flatnonzero(np.square(blocks).mean(axis=1) >= (10 ** (threshold_dbfs / 20) * FULL_SCALE) ** 2)
@@ -80,5 +81,5 @@ class VoicedTimeline:
         return self.spans[-1].offset_ms if self.spans else None
 
     def first_onset_after(self, at_ms: float) -> float | None:
-        """When the first span that begins at or after `at_ms` begins; None when there is none."""
+        """The onset of the first span that begins at or after `at_ms`; None when there is none."""
         return next((span.onset_ms for span in self.spans if span.onset_ms >= at_ms), None)

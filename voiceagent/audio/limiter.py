@@ -11,7 +11,7 @@ CEILING = 10 ** (-1 / 20) * 32767
 BLOCKS = 10
 """A piece is so many blocks. The gain moves in a straight line within each."""
 RISE = 10 ** (0.25 / 20)
-"""By how much it may rise in a block."""
+"""The largest rise of the gain in a block."""
 
 
 class Limiter:
@@ -20,7 +20,7 @@ class Limiter:
     def __init__(self, gain_db: float) -> None:
         self._gain = 10 ** (gain_db / 20)
         self._last = 1.0
-        """What the limiter left of the gain at the end of the last piece."""
+        """The limiter's share of the gain at the end of the last piece."""
 
     def process(self, pcm: NDArray[np.int16]) -> NDArray[np.int16]:
         """The next 20 ms, mono int16, shape (samples,), of a length that `BLOCKS` divides."""

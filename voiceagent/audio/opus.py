@@ -84,7 +84,7 @@ def version() -> str:
 
 
 def packet_samples(payload: bytes) -> int:
-    """How long a packet is, in samples of the 48 kHz RTP clock; 0 when it is not an Opus packet."""
+    """The length of a packet, in samples of the 48 kHz RTP clock; 0 when it is not an Opus packet."""
     # The first byte says it; where that says "any number of frames", the second one does (RFC 6716 §3.1, §3.2.5).
     return _samples_of(payload[: 2 if payload[0] & 0b11 == 0b11 else 1]) if payload else 0
 

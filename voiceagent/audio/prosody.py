@@ -1,6 +1,6 @@
-"""How an utterance's voice ends: how far its pitch and its loudness have moved from where they were. They move at the end of a
-sentence, and not inside one (Gravano & Hirschberg 2011, "Turn-taking cues in task-oriented dialogue"). Pure; about 2 ms a
-call."""
+"""Measures the end of an utterance's voice: the distance of its pitch and its loudness from their levels before. They move at the
+end of a sentence, and not inside one (Gravano & Hirschberg 2011, "Turn-taking cues in task-oriented dialogue"). Pure; about 2 ms
+a call."""
 
 from __future__ import annotations
 

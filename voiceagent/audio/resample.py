@@ -17,7 +17,7 @@ from voiceagent.errors import MediaError
 HALF_WIDTH = 16
 """Samples of the lower rate on either side of the filter's middle: its delay."""
 PASSED = 0.92
-"""Of the lower rate's band, where the filter's slope has its middle: 3.7 kHz of 4."""
+"""The middle of the filter's slope, as a share of the lower rate's band: 3.7 kHz of 4."""
 
 
 @functools.cache
@@ -43,11 +43,11 @@ class ShortResampler:
         self._before = np.zeros(math.ceil((len(self._taps) - 1) / self._up), np.float32)
         """The input that the filter still reaches back to."""
         self._skip = 0
-        """How far into the next piece, at `up` times its rate, the next sample of the output lies."""
+        """The offset of the next sample of the output in the next piece, at `up` times its rate."""
 
     @property
     def delay_ms(self) -> float:
-        """Of a rate of 8 kHz on either side; less for others."""
+        """The delay with a rate of 8 kHz on either side; less for others."""
         return HALF_WIDTH / 8.0
 
     def process(self, pcm: NDArray[np.int16]) -> NDArray[np.int16]:

@@ -26,7 +26,7 @@ NOTHING_PLAYED = np.zeros(0, np.int16)
 
 
 def is_installed() -> bool:
-    """Whether the package is there."""
+    """True when the package is installed."""
     return importlib.util.find_spec(PACKAGE) is not None and importlib.util.find_spec(MODULE) is not None
 
 
@@ -37,19 +37,19 @@ def load() -> None:
 
 
 class VoiceProcessor:
-    """Of one microphone. `close` frees it."""
+    """Cleans the audio of one microphone. `close` frees it."""
 
     def __init__(self, *, echo: bool = False, noise: bool = False) -> None:
-        """What it takes out. Raises ImportError where the package is absent or does not load."""
+        """Takes out the named sounds. Raises ImportError where the package is absent or does not load."""
         from livekit.rtc.apm import AudioProcessingModule
 
         self._has_echo = echo
         self._module: AudioProcessingModule | None = AudioProcessingModule(echo_cancellation=echo, noise_suppression=noise)
 
     def clean(self, pcm: NDArray[np.int16], played: NDArray[np.int16] = NOTHING_PLAYED) -> NDArray[np.int16]:
-        """What was recorded (mono 16 kHz, whole 10 ms) without noise and without the echo of what was played meanwhile and before
-        (mono 24 kHz). As many samples come out, 6 ms late for noise, 8 ms for echo. Raises RuntimeError when it is closed or the
-        module refuses."""
+        """Returns the recording (mono 16 kHz, whole 10 ms) without noise and without the echo of `played` (mono 24 kHz), now and
+        before. As many samples come out, 6 ms late for noise, 8 ms for echo. Raises RuntimeError when it is closed or the module
+        refuses."""
         if self._module is None:
             raise RuntimeError("the voice processor is closed")
         if self._has_echo:

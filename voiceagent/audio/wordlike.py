@@ -1,7 +1,7 @@
-"""How much a sound is like words: audio in, a chance out. Coughs, laughs, cleared throats, sighs and hums have other melodies,
-spectra and rhythms than words. A network of one small layer, fitted by `models/train/make_wordlike.sh`, weighs figures of the
-sound so far. Only the telephone band counts, so that it hears browsers and telephones alike. Pure; one to three milliseconds of a
-core a judgement."""
+"""Estimates the chance that a sound is words. Coughs, laughs, cleared throats, sighs and hums have other melodies, spectra and
+rhythms than words. A network of one small layer, fitted by `models/train/make_wordlike.sh`, weighs figures of the sound so far.
+Only the telephone band counts, so that it hears browsers and telephones alike. Pure; one to three milliseconds of a core a
+judgement."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from voiceagent.audio.format import HEARD_HZ
 LEAD_MS = 60.0
 """The sound is judged from so long before its onset on."""
 MAX_SOUND_SAMPLES = HEARD_HZ
-"""Of a longer sound only the end is judged."""
+"""The longest sound that is judged; only the end of a longer one counts."""
 FRAME_SAMPLES, HOP_SAMPLES, FFT_SAMPLES = 512, 160, 1024
 LOWEST_HZ, HIGHEST_HZ = 120.0, 3700.0
 BANDS, CEPSTRA = 20, 8
@@ -47,7 +47,7 @@ def words_chance(audio: NDArray[np.int16]) -> float | None:
 
 
 def figures(audio: NDArray[np.int16]) -> Frames:
-    """What is weighed, shape (40,)."""
+    """The figures that the network weighs, shape (40,)."""
     cut = np.lib.stride_tricks.sliding_window_view(audio, FRAME_SAMPLES)[::HOP_SAMPLES]
     windows: Frames = cut.astype(np.float32) / np.float32(32768)
     windows -= windows.mean(axis=1, keepdims=True)
@@ -84,7 +84,7 @@ def _rhythm(level_db: Frames, loud: NDArray[np.bool_]) -> Frames:
 
 
 def _melody(correlation: Frames, loud: NDArray[np.bool_]) -> Frames:
-    """How much of the sound is voiced, how purely, and its pitch."""
+    """The voiced share of the sound, its periodicity, and its pitch."""
     shortest, longest = HEARD_HZ // HIGHEST_PITCH_HZ, HEARD_HZ // LOWEST_PITCH_HZ
     searched = correlation[:, shortest:longest] / (correlation[:, :1] + 1e-9) / _OF_WINDOW[shortest:longest]
     periodicity = np.clip(searched.max(axis=1), 0, 1)
@@ -113,7 +113,7 @@ def _longest_run(flags: NDArray[np.bool_]) -> int:
 
 
 def _spectrum(power: Frames, bands: Frames, loud: NDArray[np.bool_]) -> Frames:
-    """How flat the spectrum is, where its middle lies, how much of it lies as low as a hum, and how fast it changes."""
+    """The flatness of the spectrum, its middle, its share as low as a hum, and the speed of its change."""
     heard = power[:, _IN_BAND] + 1e-9
     whole = heard.sum(axis=1)
     flatness = np.log(np.exp(np.log(heard).mean(axis=1)) / heard.mean(axis=1) + 1e-6)
