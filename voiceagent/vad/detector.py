@@ -34,9 +34,9 @@ MAX_LATE_SAMPLES = HEARD_HZ // 5
 AFTER_CLIP_SAMPLES = HEARD_HZ // 5
 """Silence behind a clip, in which a last word is still confirmed."""
 IMAGE = 0.03
-"""How much of the audio's mirror image about 4 kHz Silero hears before an onset (-30 dB). Telephone speech has nothing above
-3.4 kHz, and without an image Silero finds it late or not at all. In wide-band speech the image is covered (spectral folding,
-Makhoul and Berouti 1979). Once speech has begun, Silero would take steady noise for more of it."""
+"""The share of the audio's mirror image about 4 kHz that Silero hears before an onset (-30 dB). Telephone speech has nothing
+above 3.4 kHz, and without an image Silero finds it late or not at all. In wide-band speech the image is covered (spectral
+folding, Makhoul and Berouti 1979). Once speech has begun, Silero would take steady noise for more of it."""
 
 _SCALE = np.float32(1 / 32768)
 _WITH_IMAGE = (1 + IMAGE * np.resize([1, -1], CONTEXT_SAMPLES + WINDOW_SAMPLES)).astype(np.float32)
@@ -45,7 +45,7 @@ _WITH_IMAGE = (1 + IMAGE * np.resize([1, -1], CONTEXT_SAMPLES + WINDOW_SAMPLES))
 
 @dataclass(frozen=True, slots=True)
 class DetectorOptions:
-    """How sure the detector must be."""
+    """Thresholds of the detector."""
 
     confirm_ms: float = 64.0
     """Speech that confirms an onset, rounded up to windows of 32 ms."""
@@ -58,7 +58,7 @@ class DetectorOptions:
     preroll_ms: float = 200.0
     """Audio before the onset that `SpeechOnset` carries."""
     max_refine_ms: float = 80.0
-    """How far webrtcvad may move an onset before Silero's first window."""
+    """The furthest that webrtcvad may move an onset before Silero's first window."""
     below_peak_db: float = 30.0
     """Audio this far below the utterance's loudest, or near the noise before it, is not voiced. It is needed because Silero
     notices the end of a word late."""
@@ -72,14 +72,14 @@ class SpeechProgress(msgspec.Struct, frozen=True):
     silence_ms: float
     """Audio received since the last voiced sample."""
     last_voiced_ms: float
-    """When the last voiced sample was received, on the call's clock."""
+    """The arrival of the last voiced sample, on the call's clock."""
 
 
 class SpeechOnset(SpeechProgress, frozen=True):
     """The caller began to speak."""
 
     onset_ms: float
-    """When the first voiced sample was received, on the call's clock."""
+    """The arrival of the first voiced sample, on the call's clock."""
     audio: NDArray[np.int16]
     """Mono 16 kHz from `preroll_ms` before the onset up to and including this frame, shape (samples,). It is shorter if an
     utterance with words ended within that time."""
@@ -113,7 +113,7 @@ class SpeechDetector:
 
     @property
     def speaking(self) -> bool:
-        """Whether an utterance is open."""
+        """True while an utterance is open."""
         return self._speaking
 
     def end(self, *, has_words: bool = True) -> None:
@@ -264,7 +264,7 @@ class SpeechDetector:
         return max(onset, loud[0]) if loud else onset
 
     def _clock_ms(self, sample: int) -> float:
-        """When a sample still in the ring was received."""
+        """The arrival of a sample that is still in the ring."""
         for end, at_ms, _, _ in self._frames:
             if end >= sample:
                 return at_ms - min(end - sample, HEARD_FRAME_SAMPLES) / SAMPLES_PER_MS
@@ -272,7 +272,7 @@ class SpeechDetector:
 
 
 def has_speech(pcm: NDArray[np.int16], rate_hz: int) -> bool:
-    """Whether a call's detector would find speech in this mono clip, shape (samples,). Raises ModelError."""
+    """True when a call's detector would find speech in this mono clip, shape (samples,). Raises ModelError."""
     detector = SpeechDetector()
     clip = np.append(resample(pcm, rate_hz, HEARD_HZ), np.zeros(AFTER_CLIP_SAMPLES, np.int16))
     starts = range(0, len(clip) - HEARD_FRAME_SAMPLES + 1, HEARD_FRAME_SAMPLES)

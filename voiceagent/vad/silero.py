@@ -50,7 +50,7 @@ def silero_session() -> onnxruntime.InferenceSession:
 
 
 class VadSession(Protocol):
-    """What is used of onnxruntime's session; the package has no types."""
+    """The used part of onnxruntime's session; the package has no types."""
 
     def run(self, outputs: Sequence[str] | None, feeds: Mapping[str, NDArray[np.float32]], /) -> Sequence[NDArray[np.float32]]:
         """The outputs of the names, or all. Raises what onnxruntime raises."""
