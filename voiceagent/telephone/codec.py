@@ -24,7 +24,7 @@ class PhoneDecoder:
         self._last = np.zeros(0, np.int16)
 
     def packet_samples(self, payload: bytes) -> int:
-        """How long a message's audio is, in samples of the 48 kHz clock; 0 for half a sample or more than a second."""
+        """The length of a message's audio, in samples of the 48 kHz clock; 0 for half a sample or more than a second."""
         samples, rest = divmod(len(payload), self._sample_bytes)
         if rest or samples > self._wire.rate_hz * LONGEST_MS // 1000:
             return 0

@@ -11,7 +11,8 @@ MAX_DURATION = 0xFFFF
 NEARLY_MAX = 0xF000
 """Senders that count in whole packets end a segment somewhat earlier."""
 SLACK = 240
-"""What a sender's timestamp may be beyond what is known of the press, in samples. Keys pause longer: 40 ms (ITU-T Q.24)."""
+"""The tolerance for a sender's timestamps within a press, in samples. It is shorter than the pause between keys: 40 ms (ITU-T
+Q.24)."""
 MAX_LOST = 3
 """A packet that is so few further on in the sequence is not of the next press: a release and a pause lie between."""
 MAX_LOST_CHANGING = 8
@@ -35,7 +36,7 @@ class KeyEvent:
     sequence: int | None
     """Without its wrap; None where it is unknown."""
     is_marked: bool
-    """Whether it says that it is the first of its press."""
+    """True if the packet is marked as the first of its press."""
     last_audio: int | None = None
     """The sequence number of the last audio before it, of what has arrived: no key was down then."""
 
@@ -46,13 +47,13 @@ class KeyPress:
     def __init__(self, packet: KeyEvent, *, changes_stamp: bool = False) -> None:
         """`changes_stamp` is what is known of the sender."""
         self.changes_stamp = changes_stamp
-        """Whether the sender gives packets of one press different timestamps."""
+        """True if the sender gives packets of one press different timestamps."""
         self._first = self._last = packet
         """In the order in which they were sent."""
         self._is_released = packet.is_release
 
     def holds(self, packet: KeyEvent) -> bool:
-        """Whether this packet is of the press."""
+        """True if this packet is part of the press."""
         if packet.event != self._first.event:
             return False
         if not self._is_later(packet):
@@ -71,7 +72,7 @@ class KeyPress:
             self._first = packet
 
     def _is_later(self, packet: KeyEvent) -> bool:
-        """Whether it was sent after all that has arrived."""
+        """True if the packet was sent after every packet that has arrived."""
         if packet.sequence is None or self._last.sequence is None:
             beyond = _stamps(self._last, packet)
             return beyond > 0 or (beyond == 0 and packet.duration > self._last.duration)
@@ -121,12 +122,12 @@ class KeyPress:
 
     @staticmethod
     def _grows(one: KeyEvent, later: KeyEvent) -> bool:
-        """Whether the timestamp has moved with the duration, packet by packet."""
+        """True if the timestamp has moved with the duration, packet by packet."""
         moved, slack = _stamps(one, later), RELEASES if later.is_release else SLACK
         return moved > 0 and abs(moved - (later.duration - one.duration)) <= slack and moved >= LEAST_STEP * _gap(one, later)
 
     def _nothing_between(self, one: KeyEvent, later: KeyEvent) -> bool:
-        """Whether no pause was heard between two packets of a sender whose timestamps are known to change in a press."""
+        """True if the sender's timestamps are known to change in a press and no pause was heard between the two packets."""
         if not self.changes_stamp or one.sequence is None:
             return False
         is_silent = later.last_audio is None or later.last_audio < one.sequence

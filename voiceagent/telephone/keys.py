@@ -18,7 +18,7 @@ MAX_KEYS = 32
 
 @dataclass(frozen=True, slots=True)
 class KeyRule:
-    """How a number ends. The first of these ends it."""
+    """The ends of a number: a key, a count of keys or a pause, whichever comes first."""
 
     terminator: str = TERMINATOR
     """The key that ends it and is no part of it; empty: no key does."""
@@ -28,7 +28,7 @@ class KeyRule:
 
 
 UNASKED = KeyRule()
-"""For what the caller keys in by themselves."""
+"""The rule for a number that the agent did not ask for."""
 
 
 class Keypad:
@@ -41,12 +41,12 @@ class Keypad:
 
     @property
     def due_s(self) -> float | None:
-        """When to call `poll`; None while no key waits."""
+        """The time at which to call `poll`; None while no key waits."""
         return self._due_s if self._keys else None
 
     @property
     def is_asked(self) -> bool:
-        """Whether the agent has asked for the number that is being keyed in, or for the next one."""
+        """True if the agent has asked for the number that is being keyed in, or for the next one."""
         return self._rule is not UNASKED
 
     def collect(self, rule: KeyRule) -> None:
@@ -82,7 +82,7 @@ ClientEvent = str | Callable[[], None]
 
 
 class PressedKeys:
-    """Of one leg. `close` frees its timer."""
+    """The keys of one leg. `close` frees its timer."""
 
     def __init__(self, emit: Callable[[Sequence[ClientEvent]], None]) -> None:
         """`emit` takes client events that belong together."""
@@ -151,7 +151,7 @@ class PhoneClient:
     def __init__(self) -> None:
         self.keys = PressedKeys(self._put)
         self.dropped = 0
-        """How often a group of events found no room."""
+        """The number of event groups that found no room."""
         self._waiting: deque[ClientEvent] = deque()
         self._changed = asyncio.Event()
         self._ended = False

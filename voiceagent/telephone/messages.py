@@ -1,4 +1,4 @@
-"""What vendors say over a call's WebSocket, in any dialect."""
+"""The messages of vendors over a call's WebSocket, in any dialect."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import Enum
 
 
 class Encoding(Enum):
-    """How samples are written."""
+    """The encoding of samples."""
 
     MULAW = "mulaw"
     ALAW = "alaw"
@@ -31,7 +31,7 @@ class AudioFormat:
 
 @dataclass(frozen=True, slots=True)
 class CallFacts:
-    """Who calls whom, as far as the vendor tells. It is only as trustworthy as its source."""
+    """The caller and the called, as the vendor reports them. They are only as trustworthy as their source."""
 
     caller: str = ""
     called: str = ""
@@ -40,11 +40,11 @@ class CallFacts:
     parameters: Mapping[str, str] = field(default_factory=dict)
     """The operator's parameters, which the vendor passes on."""
     outbound: bool = False
-    """Whether we made the call. If so, an answering machine may answer."""
+    """True if we made the call. If so, an answering machine may answer."""
     comes_back: bool = False
-    """Whether the caller was transferred and nobody took the call. The agent takes it again, and does not know what was said."""
+    """True if the caller was transferred and nobody took the call. The agent takes it again, and does not know what was said."""
     refuses_recording: bool = False
-    """Whether the caller has refused to be recorded: that holds when the call comes back."""
+    """True if the caller has refused to be recorded. This also holds when the call comes back."""
 
     def beside(self, other: CallFacts) -> CallFacts:
         """These facts, completed by the other's."""
@@ -93,7 +93,7 @@ class MarkReached:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """Whether audio may be sent. It may not while the vendor's queue is full."""
+    """A report that audio may be sent, or may not because the vendor's queue is full."""
 
     may_send: bool
 
@@ -103,7 +103,7 @@ class Stopped:
     """The call or its audio is over."""
 
     problem: str = ""
-    """What went wrong, if the peer says that something did."""
+    """The problem that the peer reports; empty if it reports none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
-"""What all legs of a telephone share, whatever brings the call: a vendor's stream, Asterisk or SIP. Who calls whom, the keys as
-the client's events, and a transfer."""
+"""The base of all telephone legs: a vendor's stream, Asterisk or SIP. It has the caller and the called, the keys as the client's
+events, and a transfer."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PhoneLeg(Leg):
 
     @property
     def facts(self) -> CallFacts:
-        """Who calls whom."""
+        """The caller and the called."""
         return self._facts
 
     def refuse_recording(self) -> None:
@@ -52,7 +52,7 @@ class PhoneLeg(Leg):
     @property
     @abstractmethod
     def can_transfer(self) -> bool:
-        """Whether `transfer` can work."""
+        """True if `transfer` can work."""
 
     @abstractmethod
     async def transfer(self, name: str, briefing: ColleagueBriefing) -> str:
@@ -60,7 +60,7 @@ class PhoneLeg(Leg):
 
     @property
     def has_hung_up_waiting(self) -> bool:
-        """Whether the caller went while they waited to be bridged with a colleague."""
+        """True if the caller hung up while they waited to be bridged with a colleague."""
         return False
 
     def frames(self) -> AsyncIterator[InboundFrame]:
@@ -68,7 +68,7 @@ class PhoneLeg(Leg):
         return self._inbound.read()
 
     def client_events(self) -> AsyncIterator[str]:
-        """What the caller keyed in."""
+        """The keys that the caller pressed, as client events."""
         return self.client.events()
 
     def send_event(self, event: JsonObject) -> None:
@@ -76,8 +76,8 @@ class PhoneLeg(Leg):
 
     @property
     def end_reason(self) -> str:
-        """Why the connection ended: hangup (by the other side), transferred, closed (by us), lost (it broke, or the other side
-        tells of an error), abuse. Empty while it is up."""
+        """The cause of the connection's end: hangup (by the other side), transferred, closed (by us), lost (it broke, or the
+        other side reports an error), abuse. Empty while it is up."""
         return self._end_reason
 
     def end(self, reason: str) -> None:

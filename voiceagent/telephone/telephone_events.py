@@ -69,7 +69,7 @@ class KeyPacket:
 
     payload: bytes
     frames_ago: int
-    """How many frames earlier the key was pressed. All its packets carry that time."""
+    """The number of frames since the key was pressed. All its packets carry the time of the press."""
     is_first: bool
 
 
@@ -83,7 +83,7 @@ class KeyWriter:
 
     @property
     def busy(self) -> bool:
-        """Whether keys wait, or one is being sent."""
+        """True while keys wait, or one is being sent."""
         return bool(self._keys)
 
     def press(self, keys: str) -> None:

@@ -1,1 +1,1 @@
-"""What a call on a telephone has besides: recording, screening, transfer to a person, keys, results."""
+"""The features of a telephone call: recording, screening, transfer to a person, keys, results."""

@@ -27,7 +27,7 @@ TELLING = (Speaker.MACHINE, Speaker.LIKE_MACHINE, Speaker.ABSENT)
 
 
 class MachineVerdict(Enum):
-    """Who answered."""
+    """The party that answered."""
 
     UNDECIDED = "undecided"
     PERSON = "person"
@@ -36,7 +36,7 @@ class MachineVerdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class MachineLimits:
-    """What decides, in milliseconds."""
+    """The limits of the decision, in milliseconds."""
 
     joined: float = 1_000.0
     """Speech with shorter pauses is one stretch. A person who has answered waits longer."""
@@ -64,17 +64,17 @@ class AnsweringMachine:
         """`words` are the phrases of the languages that may be spoken."""
         self.verdict = MachineVerdict.UNDECIDED
         self.reason = ""
-        """What revealed the machine: `beep`, `words` or `length`."""
+        """The evidence of the machine: `beep`, `words` or `length`."""
         self.records = False
-        """Whether the machine has come to its beep, or to its silence: what is said now is kept."""
+        """True once the machine has beeped or fallen silent: it records from then on."""
         self._words = GreetingWords(words)
         self._limits = limits
         self._beeps = SingleBeep()
         self._said: dict[int, str] = {}
         self._speaker = Speaker.UNKNOWN
-        """By the words."""
+        """The speaker by the words."""
         self._waited_ms: float | None = None
-        """When somebody was known to wait as a person does."""
+        """The time at which somebody was first known to wait as a person does; None before."""
         self._said_then: frozenset[int] = frozenset()
         """The utterances of which words were known by then."""
         self._now_ms = 0.0
@@ -106,12 +106,12 @@ class AnsweringMachine:
 
     @property
     def is_ringing(self) -> bool:
-        """Whether the line rings, or may: nobody is there who could hear or record."""
+        """True while the line rings, or may: nobody is there who could hear or record."""
         return self._beeps.waits or self._beeps.is_line
 
     @property
     def _may_beep(self) -> bool:
-        """Whether a beep means a machine. In a talk with a person, or while a service screens the call, it does not."""
+        """True if a beep means a machine. It means none in a talk with a person, or while a service screens the call."""
         if self._speaker in (Speaker.SCREENING, Speaker.PERSON):
             return False
         return self._waited_ms is None or self._spoke_ms <= self._waited_ms or self._speaker in TELLING
@@ -139,14 +139,14 @@ class AnsweringMachine:
             self._machine("words")
 
     def _is_machine_by_words(self) -> bool:
-        """Whether the words tell a machine: some at once, others once the sentence is over."""
+        """True if the words are a machine's. Some show it at once, others once the sentence is over."""
         if self._speaker is Speaker.MACHINE or self._speaking:
             return self._speaker is Speaker.MACHINE
         is_long = self._lasts_ms >= self._limits.absent
         return self._speaker is Speaker.LIKE_MACHINE or (self._speaker is Speaker.ABSENT and is_long)
 
     def _is_of_greeting(self, utterance_id: int) -> bool:
-        """Whether words that came late were said before somebody waited."""
+        """True if words that came late were said before somebody waited."""
         has_gone_on = self._waited_ms is not None and self._spoke_ms > self._waited_ms
         return not has_gone_on and (not self._said_then or utterance_id in self._said_then)
 

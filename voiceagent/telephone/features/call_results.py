@@ -38,9 +38,9 @@ BACK_OFF_S = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 """After each attempt that failed; after the last of them a result is given up."""
 TIMEOUT_S = 10.0
 CLOSING_S = 3.0
-"""So long the server's end waits for what is still to be sent."""
+"""Longest wait of the server's end for results that are still to be sent."""
 MAX_LINES = 1000
-"""Of a transcript; later ones are left out."""
+"""The most lines of a transcript; later ones are left out."""
 AGAIN = (408, 425, 429)
 """Statuses below 500 that may change; after any other one of 4xx a result is given up at once."""
 SIGNATURE = "Voiceagent-Signature"
@@ -117,7 +117,7 @@ class CallResults:
         self._lost(problem)
 
     async def _post(self, body: bytes) -> tuple[str, bool]:
-        """What went wrong, empty for nothing, and whether another attempt may go better."""
+        """Sends the result once. Returns the error, empty for none, and True if another attempt may succeed."""
         assert self._client is not None
         headers = {"Content-Type": "application/json", SIGNATURE: signature(body, self._secret, int(time.time()))}
         try:

@@ -17,7 +17,8 @@ SLACK = {"caller": HEARD_HZ // 5, "agent": HEARD_HZ // 20}
 MAX_AHEAD = HEARD_HZ
 """A side that is ahead of the clock by more sends too much: the piece is left out."""
 MAX_BURST = 10 * HEARD_HZ
-"""What a network held back of the caller may come at once, in samples: no more than the caller was silent before."""
+"""The most of the caller's audio that a network may hold back and deliver at once, in samples. No more comes than the caller was
+silent before."""
 QUIET = 0.05
 """A piece whose peak is less than this part of the caller's loudest has no words. It is left out where the caller is ahead of the
 clock."""
@@ -25,26 +26,26 @@ clock."""
 
 @dataclass(slots=True)
 class _Side:
-    """Where one side is."""
+    """The position of one side."""
 
     end: int = 0
-    """Of its last piece."""
+    """The end of its last piece."""
     run: int = 0
     """The place among its pieces of the first that came without a gap since."""
     floor: int = 0
     """The end of what was before that one."""
     is_interrupted: bool = False
-    """Whether something is missing since the last piece."""
+    """True if something is missing since the last piece."""
     allowed: int = MAX_AHEAD
     """Samples that may come at once."""
     at: int = 0
-    """When its last piece came."""
+    """The time at which its last piece came."""
     peak: int = 0
-    """Of all its pieces."""
+    """The peak of all its pieces."""
 
 
 class CallTimeline:
-    """Of one call. Times are samples since its beginning."""
+    """The timeline of one call. Times are samples since its beginning."""
 
     def __init__(self) -> None:
         self._pieces: dict[str, list[tuple[int, NDArray[np.int16]]]] = {side: [] for side in SIDES}
@@ -54,11 +55,11 @@ class CallTimeline:
 
     @property
     def caller_end(self) -> int:
-        """When the caller's last piece ends. It may be later than it came."""
+        """The end of the caller's last piece. It may be later than the time at which the piece came."""
         return self._sides["caller"].end
 
     def put(self, side: Literal["caller", "agent"], pcm: NDArray[np.int16], at: int) -> None:
-        """What a side says at this time; mono 16 kHz."""
+        """Add audio of a side that was said at this time; mono 16 kHz."""
         one, pieces = self._sides[side], self._pieces[side]
         has_gap = at > one.end and (at - one.end > SLACK[side] or one.is_interrupted)
         start = max(at if has_gap else one.end, self._taken)
@@ -78,7 +79,7 @@ class CallTimeline:
         self._sides[side].is_interrupted = True
 
     def drop_agent(self, at: int) -> None:
-        """What the agent says from this time on is not played after all."""
+        """Drop the agent's audio from this time on: it is not played."""
         agent = self._sides["agent"]
         kept = [(start, pcm[: max(0, at - start)]) for start, pcm in self._pieces["agent"]]
         self._pieces["agent"] = [(start, pcm) for start, pcm in kept if len(pcm)]
@@ -101,7 +102,7 @@ class CallTimeline:
         return out
 
     def _may_come(self, pcm: NDArray[np.int16], at: int) -> bool:
-        """Whether the caller can have said it by now. Without words it need not stand where there is no room for it."""
+        """True if the caller can have said it by now. A piece without words is left out where there is no room for it."""
         caller = self._sides["caller"]
         caller.allowed = min(MAX_AHEAD + MAX_BURST, caller.allowed + max(0, at - caller.at))
         caller.at = max(caller.at, at)
@@ -120,7 +121,7 @@ class CallTimeline:
         return max(0, start - max(caller.floor, self._taken))
 
     def _move_back(self, ahead: int) -> None:
-        """What was held back was said before it came: it goes to the silence in which it was missing."""
+        """Move audio that was held back to the silence in which it was missing: it was said before it came."""
         caller, pieces = self._sides["caller"], self._pieces["caller"]
         if by := min(ahead, self._room()):
             pieces[caller.run :] = [(start - by, pcm) for start, pcm in pieces[caller.run :]]

@@ -1,5 +1,5 @@
-"""Who calls, for the language model: the numbers, and what the operator had the vendor pass on, behind the agent's instructions,
-as data that gives no orders."""
+"""The caller's numbers, and the parameters that the operator had the vendor pass on, for the language model. They stand behind
+the agent's instructions, as data that gives no orders."""
 
 from __future__ import annotations
 

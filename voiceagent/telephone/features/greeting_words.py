@@ -1,5 +1,5 @@
-"""Whose words are heard when a call is answered: a machine's, a person's who answers for another one, or a service's that screens
-calls. A person asks, offers and acts; a machine tells. Pure."""
+"""The speaker of the first words of a call, by these words: a machine, a person who answers for another one, or a service that
+screens calls. A person asks, offers and acts; a machine informs. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUESTION = "?"
 
 
 class Speaker(Enum):
-    """By the words so far."""
+    """The party that speaks, by the words so far."""
 
     UNKNOWN = "unknown"
     PERSON = "person"
@@ -33,7 +33,7 @@ class Speaker(Enum):
 
 
 class GreetingWords:
-    """Of the languages that may be spoken."""
+    """The greeting phrases of the languages that may be spoken."""
 
     def __init__(self, words: Sequence[PhoneWords]) -> None:
         kinds = ("screens", "acts", "sure", "asks", "machine", "absent")
@@ -41,7 +41,7 @@ class GreetingWords:
         self._another = frozenset(word for one in words for word in one.another)
 
     def speaker(self, utterances: Iterable[str]) -> Speaker:
-        """Whose words these are."""
+        """The party that says these words."""
         text = " ".join(utterances)
         heard = bare_words(text)[-MAX_WORDS:]
         kinds = self._phrases.kinds_in(heard)

@@ -21,7 +21,7 @@ from voiceagent.turn_taking.phone_words import PhoneWords
 COLLECT_DIGITS, PRESS_KEYS = "collect_digits", "press_keys"
 PATTERN = "^[0-9*#w]{1,32}$"
 SHORTEST_S, LONGEST_S = 0.5, 30.0
-"""Of the pause that ends a number: nobody keys faster, and nobody waits longer."""
+"""Limits of the pause that ends a number: nobody keys faster, and nobody waits longer."""
 PARAMETERS = {
     "type": "object",
     "properties": {

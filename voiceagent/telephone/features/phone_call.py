@@ -22,7 +22,7 @@ from voiceagent.tools.tool import Tool
 
 @dataclass(frozen=True, slots=True)
 class PhoneCall:
-    """What the features of a call make of it."""
+    """A call as its features have changed it."""
 
     agent: AgentConfig
     leg: Leg
@@ -32,7 +32,7 @@ class PhoneCall:
 
 @dataclass(frozen=True, slots=True)
 class PhoneServices:
-    """What the telephone calls of a server share."""
+    """Services that the telephone calls of a server share."""
 
     results: CallResults
     recordings: Recordings

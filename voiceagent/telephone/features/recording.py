@@ -37,15 +37,15 @@ log = logging.getLogger(__name__)
 
 WRITTEN_EVERY_S = 1.0
 BEHIND_S = 0.5
-"""What is younger is not written yet: the agent's may be dropped."""
+"""The age before which audio is not written yet: the agent's may be dropped."""
 LATE_S = 6.0
 """The caller's audio that is missing may come late, all at once: so long its place is not written yet."""
 MAX_WAITING_S = 30.0
 """A disk that is behind by so much ends the recording."""
 FINISHED_S = 10.0
-"""How long closing a call waits for the recording to be written."""
+"""Longest wait of a call's end for the recording to be written."""
 ANNOUNCED_AGAIN = 2
-"""How often to repeat an announcement that the caller talked over."""
+"""The number of times that an announcement is repeated if the caller talked over it."""
 STOP_RECORDING = "stop_recording"
 
 
@@ -106,7 +106,7 @@ class Recording(PhoneFeature):
 
     @property
     def file_name(self) -> str:
-        """Of the recording; empty where there is none."""
+        """The file name of the recording; empty where there is none."""
         return self._path.name if self._path is not None and self._file is not None and not self._refused else ""
 
     def refuse(self, *, says: bool = True) -> None:
@@ -147,7 +147,8 @@ class Recording(PhoneFeature):
             await asyncio.gather(self._deleting, return_exceptions=True)
 
     def _may_keep(self) -> bool:
-        """Whether it is on. Nothing ends a thread whose disk stalls; what it does not take must not pile up meanwhile."""
+        """True while the recording is on. It is stopped if the disk stalls, so that audio does not pile up: nothing can end the
+        thread that writes."""
         if self._is_on and self._clock() - self._written_s > MAX_WAITING_S:
             self._stop(f"the disk is {MAX_WAITING_S:g} s behind")
         return self._is_on

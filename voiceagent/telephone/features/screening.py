@@ -19,7 +19,7 @@ from voiceagent.turn_taking.languages import language
 log = logging.getLogger(__name__)
 
 MACHINE, LEFT = "answering_machine", "message_left"
-"""Why a call ends that a machine has taken: it was hung up on, or has its message."""
+"""End reasons of a call that a machine has taken: it was hung up on, or has its message."""
 FRAME_S = 0.02
 
 
@@ -43,12 +43,12 @@ class Screening(PhoneFeature):
 
     @property
     def _is_waiting(self) -> bool:
-        """Whether a machine is known that has not come to its beep."""
+        """True while a known machine has not come to its beep."""
         return self.verdict is MachineVerdict.MACHINE and not self._is_done
 
     @property
     def verdict(self) -> MachineVerdict:
-        """Who answered, as far as it is known."""
+        """The party that answered, as far as it is known."""
         return self._machine.verdict
 
     def listen(self, frame: InboundFrame) -> None:

@@ -23,12 +23,12 @@ from voiceagent.telephone.transfer.warm import CallColleague
 
 ANSWER_TIMEOUT_S = 10.0
 RINGS_S = 0.2
-"""How long a call rings at least. Janus reports a call before it can send an answer to it. It loses an answer that comes sooner,
-but reports that the call is up."""
+"""The least time that a call rings. Janus reports a call before it can send an answer to it. It loses an answer that comes
+sooner, but reports that the call is up."""
 FIRST_ERROR = 300
 """SIP's statuses from here on are no success."""
 SETTLES_S = 1.0
-"""By then Janus has freed a call's connection, should it not tell."""
+"""The time after which Janus has freed a call's connection, if it does not report it."""
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class SipCall:
         self.leg: SipLeg | None = None
         self.is_busy = False
         self.places = False
-        """Whether it was reserved for a call that we make."""
+        """True while it is reserved for a call that we make."""
         self.freed_s = float("-inf")  # when its last call was over, on the loop's clock
         self._settings = settings
         self._tasks = tasks
@@ -69,10 +69,10 @@ class SipCall:
         self._outcome: asyncio.Future[None] | None = None
         self._is_up = False
         self._has_media = False
-        """Whether Janus has a connection on this handle."""
+        """True while Janus has a connection on this handle."""
         self._settling: asyncio.TimerHandle | None = None
         self._is_over = False
-        """Whether the other side, or the gateway, has ended the call."""
+        """True once the other side, or the gateway, has ended the call."""
 
     def reserve(self, *, places: bool = False) -> None:
         """A call is about to be made on this handle (`places`), or rings on it."""
@@ -80,7 +80,7 @@ class SipCall:
 
     @property
     def rings(self) -> bool:
-        """Whether a call waits to be taken."""
+        """True while a call waits to be taken."""
         return self.is_busy and not self._is_over and self.leg is None
 
     def free(self) -> None:
@@ -138,7 +138,7 @@ class SipCall:
             log.warning("%s", error)
 
     def on_event(self, event: janus.Event) -> None:
-        """What the gateway tells of the call."""
+        """Handle an event that the gateway reports of the call."""
         match event:
             case janus.EarlyMedia(answer):
                 self._tasks.start_alone(self._settle(answer, is_up=False), "sip event")

@@ -23,7 +23,7 @@ CREDENTIALS = (401, 403, 407, 904)
 
 
 def call_cause(uri: str, code: int, reason: str) -> str:
-    """Why `uri` could not be called."""
+    """The reason for which `uri` could not be called."""
     if code in (401, 407, 904):
         return f"{uri} was not called: the trunk or PBX refused our user or password ({code}); check telephony.sip"
     what = CALLS.get(code) or ("could not be called" if code < 600 else "does not take the call")
@@ -31,7 +31,7 @@ def call_cause(uri: str, code: int, reason: str) -> str:
 
 
 def registration_cause(uri: str, code: int, reason: str, password: str) -> str:
-    """Why we could not register as `uri`; `password` says which environment variable holds it."""
+    """The reason for which we could not register as `uri`; `password` is the environment variable that holds it."""
     said = f"({code} {reason})".replace(" )", ")")
     if code in CREDENTIALS:
         return f"{uri}: the trunk or PBX refused our user or password {said}; check telephony.sip.user and ${password}"

@@ -26,7 +26,7 @@ _RTPMAP = re.compile(r"a=rtpmap:(\d+) (\S+)")
 
 @dataclass(frozen=True, slots=True)
 class PhoneAudio:
-    """What a description settles for the call."""
+    """The audio format that a description settles for the call."""
 
     payload_type: int
     keys_type: int | None
@@ -34,7 +34,7 @@ class PhoneAudio:
 
     @property
     def encoding(self) -> Encoding:
-        """Of the samples."""
+        """The encoding of the samples."""
         return ENCODINGS[self.payload_type]
 
 
@@ -76,13 +76,13 @@ def with_keys(text: str, keys_type: int | None) -> str:
 
 
 def direction(text: str) -> str:
-    """Who sends audio, as the description says."""
+    """The direction of audio in the description."""
     return next((line.strip()[2:] for line in text.splitlines() if line.strip() in _DIRECTIONS), "sendrecv")
 
 
 def is_hold(text: str) -> bool:
-    """Whether an offer holds the call: its side does not want to hear us (RFC 3264 §8.4), also in the old way, by the address
-    0.0.0.0 (RFC 2543)."""
+    """True if an offer holds the call: its side does not want to hear us (RFC 3264 §8.4). The old form, the address 0.0.0.0 (RFC
+    2543), counts, too."""
     return direction(text) in ("sendonly", "inactive") or "c=IN IP4 0.0.0.0" in text
 
 

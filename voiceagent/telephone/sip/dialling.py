@@ -19,7 +19,7 @@ LINE = web.AppKey("sip line", SipLine)
 
 
 class Dial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whom to call, and with which instructions."""
+    """A request to call an address, with the instructions for the call."""
 
     to: str
     """A SIP address."""

@@ -1,4 +1,4 @@
-"""What comes from the other side of a SIP call, and who hears it: the call, or whoever a bridge connects it with in the call's
+"""The receiver of a SIP leg. It passes the other side's audio and keys to the call, or to the other end of a bridge in the call's
 place."""
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from voiceagent.telephone.telephone_events import CLOCK_HZ, KeyReader
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """Who hears and speaks to the other side in the call's place. Audio is mono 8 kHz, 20 ms, shape (160,)."""
+    """The other end of a bridge, which hears and speaks to the other side in the call's place. Audio is mono 8 kHz, 20 ms, shape
+    (160,)."""
 
     hear: Callable[[NDArray[np.int16]], None]
     """Takes what the other side says."""
@@ -30,23 +31,23 @@ class Bridge:
 
 
 class SipEars:
-    """Of one leg. Hears nothing before `begin`."""
+    """The ears of one leg. They hear nothing before `begin`."""
 
     def __init__(self, press: Callable[[str], None], inbound: InboundFrames) -> None:
         """`press` takes the keys that are for the call, `inbound` its frames."""
         self._inbound = inbound
         self.bridge: Bridge | None = None
         self.is_held = False
-        """Whether the other side has put us on hold: nothing is said to it, and what it plays is not heard."""
+        """True while the other side has put us on hold: nothing is said to it, and its audio is not heard."""
         self.last_s = 0.0
-        """When the last packet came, on the loop's clock."""
+        """The time of the last packet, on the loop's clock."""
         self._press = press
         self._loop = asyncio.get_running_loop()
         self._audio: PhoneAudio | None = None
         self._receiver: SipReceiver | None = None
         self._keys = KeyReader()
         self._counted: dict[str, int] = {}
-        """What receivers before it have counted."""
+        """The counts of earlier receivers."""
 
     def begin(self, audio: PhoneAudio) -> None:
         """The audio format has been negotiated; start receiving."""

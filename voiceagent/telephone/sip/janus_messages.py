@@ -16,7 +16,7 @@ PROTOCOL = "janus-protocol"
 BUSY, UNAVAILABLE = 486, 503
 MAX_FACT_CHARACTERS = 256
 _HEADERS = {"P-Asserted-Identity": "asserted_identity", "Diversion": "diversion", "History-Info": "history_info"}
-"""What trunks and PBXs say besides of a call that comes in (RFC 3325, 5806, 7044), and the name that the agent knows it by."""
+"""Headers by which trunks and PBXs describe an incoming call (RFC 3325, 5806, 7044), each with its name for the agent."""
 _CODE = re.compile(r"[1-6][0-9]{2}")
 
 
@@ -37,7 +37,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Who we are at the trunk or PBX."""
+    """Our account at the trunk or PBX."""
 
     uri: str
     """The address of record, such as `sip:agent@pbx.example.org`."""
@@ -151,7 +151,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class EarlyMedia:
-    """What is heard before the call is taken: ring-back, announcements."""
+    """Audio that is heard before the call is taken: ring-back, announcements."""
 
     answer: str
 
@@ -173,7 +173,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class TransferProgress:
-    """How the call that we had the other side make goes (RFC 3515 §2.4.4)."""
+    """Progress of the call that we asked the other side to make (RFC 3515 §2.4.4)."""
 
     code: int
     reason: str
@@ -247,7 +247,7 @@ def read(message: JsonObject) -> Event:
 
 
 def _facts(result: JsonObject) -> CallFacts:
-    """Who calls: the address, and the name that it goes by."""
+    """The caller's address and name, and the other facts of the call."""
     name, caller, called, call_id = (_shown(_text(result, key)) for key in ("displayname", "username", "callee", "call_id"))
     headers = _object(result, "headers")
     told = {"caller_name": name} | {known: _shown(_text(headers, header)) for header, known in _HEADERS.items()}
@@ -255,12 +255,12 @@ def _facts(result: JsonObject) -> CallFacts:
 
 
 def _shown(text: str) -> str:
-    """What strangers wrote, as it may stand in a log."""
+    """Text of strangers, made safe for a log."""
     return "".join(filter(str.isprintable, text)).strip('" ')[:MAX_FACT_CHARACTERS]
 
 
 def _transfer_progress(status_line: str) -> Event:
-    """Of a message/sipfrag such as `SIP/2.0 486 Busy Here`."""
+    """Reads the status line of a message/sipfrag such as `SIP/2.0 486 Busy Here`."""
     parts = status_line.split(None, 2)
     if len(parts) < 2 or not _CODE.fullmatch(parts[1]):
         return Ignored()

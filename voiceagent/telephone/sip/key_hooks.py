@@ -19,7 +19,7 @@ _HEADER_BYTES = 12
 
 
 def moved() -> list[str]:
-    """What the installed aiortc keeps elsewhere than this hook expects."""
+    """Names of what this hook expects and the installed aiortc keeps elsewhere."""
     found = getattr(RTCDtlsTransport, _SEND_RTP, None)
     if found is None or list(inspect.signature(found).parameters) != ["self", "data"]:
         return [f"RTCDtlsTransport.{_SEND_RTP} moved"]

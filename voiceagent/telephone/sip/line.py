@@ -54,7 +54,7 @@ GetStartCall = Callable[[], StartCall]
 
 @dataclass(frozen=True, slots=True)
 class SipService:
-    """What a line needs from the agent."""
+    """The trunk and the ports of a line."""
 
     trunk: Trunk
     ports: MediaPorts = ANY_PORT

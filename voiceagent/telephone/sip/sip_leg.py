@@ -38,12 +38,12 @@ CONNECT_TIMEOUT_S = 10.0
 """From the moment that the call is taken."""
 CLOSE_TIMEOUT_S = 5.0
 WORD_TIMEOUT_S = 1.0
-"""When the gateway has closed the connection, its word that the other side has hung up may still be under way."""
+"""Longest wait for the gateway's report of a hangup once it has closed the connection."""
 SILENCE_TIMEOUT_S = 20.0
 """Telephones send silence too: when no packet comes for so long, and nobody holds the call, the other side has vanished."""
 WATCH_S = 0.5
 OFFER_BYTES = 4096
-"""What an offer of the gateway's is counted as, for what may be sent before it has answered."""
+"""The size that an offer of the gateway's counts as. It limits what may be sent before the gateway has answered."""
 
 log = logging.getLogger(__name__)
 
@@ -61,11 +61,11 @@ class LegTransfers(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SipLegOptions:
-    """What a line gives to each leg."""
+    """Options that a line gives to each leg."""
 
     ports: MediaPorts = ANY_PORT
     comfort_noise: ComfortNoise | None = None
-    """What is heard while nobody speaks, at 8 kHz; None: silence."""
+    """The noise that is heard while nobody speaks, at 8 kHz; None: silence."""
     transfers: LegTransfers | None = None
     """None where the line knows nobody."""
 
@@ -92,9 +92,9 @@ class SipLeg(PhoneLeg):
         self._audio: PhoneAudio | None = None
         self._ears = SipEars(self.client.keys.press, self._inbound)
         self.is_kept = False
-        """Whether a bridge keeps the leg after the call's end."""
+        """True while a bridge keeps the leg after the call's end."""
         self._awaits_colleague = False
-        """Whether the other side waits to be bridged with a colleague, or waited at its end."""
+        """True if the other side waits to be bridged with a colleague, or waited at its end."""
         self._is_left = False
         self._connected = asyncio.Event()
         self._late: asyncio.TimerHandle | None = None
@@ -317,7 +317,7 @@ class SipLeg(PhoneLeg):
         return None if self._ears.is_held else self.playout.take_frame()
 
     def _beside(self, voice: NDArray[np.int16]) -> NDArray[np.int16] | None:
-        """What a bridge brings, or else noise in a silence: neither is the agent's voice."""
+        """The audio of a bridge, or else noise in a silence: neither is the agent's voice."""
         said = None if self._ears.bridge is None else self._ears.bridge.say(voice)
         if self._ears.is_held:
             return None

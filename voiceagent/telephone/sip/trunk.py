@@ -14,7 +14,7 @@ from voiceagent.telephone.sip.janus_messages import Account
 
 @dataclass(frozen=True, slots=True)
 class Trunk:
-    """What the settings and the environment say together."""
+    """The settings of a trunk, with the secrets from the environment."""
 
     settings: SipSettings
     account: Account

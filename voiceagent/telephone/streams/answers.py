@@ -62,7 +62,7 @@ def _json(value: object) -> tuple[str, str]:
 
 
 RINGS_S = 30
-"""So long the one who is dialled may let it ring."""
+"""The longest that a dialled person's telephone rings."""
 TAKEN = frozenset(("completed", "answered"))
 """Outcomes of dialling after which the call is over: somebody has talked with the caller."""
 

@@ -42,7 +42,7 @@ class AsteriskStream:
         self._speaks_json = False
 
     def read(self, message: str | bytes) -> Message:
-        """What a message says. Raises MediaError, in one line, for a message that cannot be read."""
+        """Read a message. Raises MediaError, in one line, for a message that cannot be read."""
         if isinstance(message, bytes):
             return Audio(message, None)
         is_json = message.lstrip().startswith("{")

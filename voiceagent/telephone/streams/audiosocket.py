@@ -23,7 +23,7 @@ from voiceagent.telephone.streams.stream_leg import StreamLeg
 log = logging.getLogger(__name__)
 
 START_TIMEOUT_S = 10.0
-"""How long a connection may take to send its id and its first audio."""
+"""Longest wait for a connection's id and its first audio."""
 MAX_STARTING = 32
 CLOSE_S = 2.0
 """A peer that has not read everything by then is cut off."""
@@ -115,7 +115,7 @@ class AudioSocketServer:
 
 
 class _Caller:
-    """What a connection sends after its first audio. While the call waits for its place, the audio is read and left out."""
+    """The rest of a connection, after its first audio. While the call waits for its place, the audio is read and left out."""
 
     def __init__(self, reader: asyncio.StreamReader) -> None:
         self.reader = reader
@@ -178,7 +178,7 @@ class _Wire:
 
     @property
     def is_open(self) -> bool:
-        """Whether it was not closed."""
+        """True until it is closed."""
         return not self._writer.is_closing()
 
     async def send(self, message: str | bytes) -> None:

@@ -48,7 +48,7 @@ def frame(kind: FrameKind, payload: bytes = b"") -> bytes:
 
 
 def problem(payload: bytes) -> str:
-    """What an error frame says. Empty if the caller hung up, which is one of its codes."""
+    """The text of an error frame. Empty if the caller hung up, which is one of its codes."""
     code = payload[0] if payload else 0
     return "" if code == HUNG_UP else PROBLEMS.get(code, f"an error of code 0x{code:02x}")
 
@@ -76,7 +76,7 @@ class AudioSocketStream:
         self._kind = kind
 
     def read(self, message: str | bytes) -> Message:
-        """What a frame says. Raises MediaError, in one line, for a frame that cannot be read."""
+        """Read a frame. Raises MediaError, in one line, for a frame that cannot be read."""
         assert isinstance(message, bytes)
         kind, payload = message[0], message[HEAD_BYTES:]
         if kind == self._kind:

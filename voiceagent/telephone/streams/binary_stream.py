@@ -28,7 +28,7 @@ class VonageStream:
         self._started = False
 
     def read(self, message: str | bytes) -> Message:
-        """What a message says. Raises MediaError, in one line, for a message that cannot be read."""
+        """Read a message. Raises MediaError, in one line, for a message that cannot be read."""
         if isinstance(message, bytes):
             return Audio(message, None)
         data = decoded(message)
@@ -74,7 +74,7 @@ class JambonzStream:
         self._started = False
 
     def read(self, message: str | bytes) -> Message:
-        """What a message says. Raises MediaError, in one line, for a message that cannot be read."""
+        """Read a message. Raises MediaError, in one line, for a message that cannot be read."""
         if isinstance(message, bytes):
             return Audio(message, None)
         data = decoded(message)

@@ -56,7 +56,7 @@ class FieldMap:
 
     stream_id: str = "streamSid"
     names_stream: bool = True
-    """Whether the messages that we send hold the stream's id."""
+    """True if the messages that we send hold the stream's id."""
     call_id: tuple[str, ...] = ("callSid",)
     media_format: str = "mediaFormat"
     rate: str = "sampleRate"
@@ -68,7 +68,7 @@ class FieldMap:
     play_tells_format: bool = False
     mark: str = "mark"
     mark_name_inside: bool = True
-    """Whether a mark's name is in an object of its own."""
+    """True if a mark's name is in an object of its own."""
     marks_reached: tuple[str, ...] = ("mark",)
     clear: str = "clear"
     send_keys: str = ""
@@ -87,7 +87,7 @@ class JsonStream:
         self._format = fields.usual
 
     def read(self, message: str | bytes) -> Message:
-        """What a message says. Raises MediaError, in one line, for a message that cannot be read."""
+        """Read a message. Raises MediaError, in one line, for a message that cannot be read."""
         if isinstance(message, bytes):
             raise MediaError(f"a binary message of {len(message)} bytes; expected JSON text")
         data = decoded(message)
@@ -123,7 +123,7 @@ class JsonStream:
 
     @property
     def presses_keys(self) -> bool:
-        """Whether `keys` can be sent."""
+        """True if `keys` can be sent."""
         return bool(self._fields.send_keys)
 
     def keys(self, keys: str) -> str:

@@ -23,7 +23,7 @@ class _Mark:
     positions: Sequence[Position]
     frames: int
     played_s: float
-    """When everything before it has been played, if the peer plays audio as it arrives."""
+    """The time at which everything before it has been played, if the peer plays audio as it arrives."""
 
 
 class MarkLedger:
@@ -34,27 +34,27 @@ class MarkLedger:
         """If marks do not `come_back`, audio counts as played at the time at which it must have been."""
         self.stale = 0
         self.missing = 0
-        """How many marks never came back."""
+        """The number of marks that never came back."""
         self._waiting: deque[_Mark] = deque()
         self._given_up: dict[str, float] = {}
-        """By name, until when those that were not waited for come in time."""
+        """The time until which a mark that was given up may still come back, by name."""
         self._count = 0
         self._come_back = come_back
         self._missing_in_a_row = 0 if come_back else FORGIVEN
 
     @property
     def frames(self) -> int:
-        """How many frames stand before marks that have not come back."""
+        """The number of frames before marks that have not come back."""
         return sum(mark.frames for mark in self._waiting)
 
     @property
     def due_s(self) -> float | None:
-        """When the oldest mark is given up; None if none is on its way."""
+        """The time at which the oldest mark is given up; None if none is on its way."""
         grace_s = GRACE_S if self._missing_in_a_row < FORGIVEN else 0.0
         return self._waiting[0].played_s + grace_s if self._waiting else None
 
     def hold(self, reply_id: int) -> bool:
-        """Whether audio of the reply stands before a mark that has not come back."""
+        """True if audio of the reply stands before a mark that has not come back."""
         return any(position[0] == reply_id for mark in self._waiting for position in mark.positions)
 
     def put(self, positions: Sequence[Position], frames: int, played_s: float) -> str:

@@ -21,7 +21,7 @@ from voiceagent.telephone.streams.vendors import Stream
 
 FRAME_S = 0.02
 AHEAD_S = 0.06
-"""How far the peer is kept ahead of the clock, so that our jitter is not heard. A caller may also hear so much more after a
+"""The lead of the peer's audio over the clock, so that our jitter is not heard. A caller may also hear that much more after a
 pause, if the peer's `clear` comes too late."""
 MARK_FRAMES = 5
 """A mark follows the first frame and then every so many frames. So we know to 100 ms what was heard."""
@@ -41,7 +41,7 @@ class _Chunk:
 
     @property
     def frames(self) -> int:
-        """How many."""
+        """The number of frames."""
         return len(self.pcm)
 
 
@@ -76,7 +76,7 @@ class StreamPlayer:
         self._in_flight: list[Position] = []
         """The frames of the chunk that is being sent."""
         self._epoch = 0
-        """How often the audio on its way was dropped."""
+        """The number of times that audio on its way was dropped."""
         self._begun = False
         self._is_held = False
         """The peer accepts no more audio. It may play what it has at any time."""

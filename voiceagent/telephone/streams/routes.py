@@ -34,13 +34,13 @@ log = logging.getLogger(__name__)
 START_TIMEOUT_S = 10.0
 """A stream is closed if its call does not begin in this time."""
 BEFORE_START = 16
-"""How many messages may come before the call begins."""
+"""The most messages that may come before the call begins."""
 MAX_MESSAGE_BYTES = 131_072
 MAX_WEBHOOK_BYTES = 16_384
 """Vendors send one or two kilobytes. The signature covers the decoded form, and decoding 128 kB takes 14 ms."""
 PING_S = 15.0
 CLOSE_S = 2.0
-"""How long a vendor may take to answer our close. A vendor that reads nothing is cut off after twice that time."""
+"""Longest wait for a vendor's answer to our close. A vendor that reads nothing is cut off after twice that time."""
 UNREADABLE = "This webhook cannot be read; see docs/telephony.md."
 MAX_REASON_BYTES = 120
 """The longest reason of a close frame (RFC 6455 §5.5: 125 bytes with its code)."""
@@ -111,7 +111,7 @@ class Switchboard:
         return self._tickets.is_open(found.back, now_s)
 
     def is_stream(self, request: web.Request) -> bool:
-        """Whether a request to a webhook's path is the call's stream itself."""
+        """True if a request to a webhook's path is the call's stream itself."""
         line = self._telephone.lines.get(request.match_info["vendor"])
         if line is None or line.vendor.answer is not None:
             return False
@@ -133,8 +133,8 @@ class Switchboard:
         return ticket
 
     async def _checked(self, request: web.Request) -> tuple[VendorLine, SignedRequest, str]:
-        """Whose webhook it is, the webhook, and what was signed in it. Raises Problem. The answer does not tell which vendors are
-        configured."""
+        """Checks a webhook. Returns its vendor, the webhook and its signed part. Raises Problem. The answer does not reveal which
+        vendors are configured."""
         body = await request.read()
         if len(body) > MAX_WEBHOOK_BYTES:
             message = f"This webhook's body has {len(body)} bytes; expected at most {MAX_WEBHOOK_BYTES}."
@@ -158,7 +158,7 @@ class Switchboard:
         return line, webhook, signed
 
     def _facts(self, webhook: SignedRequest, line: VendorLine) -> CallFacts:
-        """What a webhook tells of its call. Raises Problem."""
+        """The facts of a call in its webhook. Raises Problem."""
         try:
             if left_out := unsigned_parameters(webhook, line.vendor):
                 log.warning("%d parameters of a webhook's address were left out: %s does not sign them", left_out, line.name)
@@ -167,7 +167,7 @@ class Switchboard:
             raise Problem(400, "invalid_webhook", UNREADABLE) from error
 
     async def _ticketed(self, request: web.Request) -> tuple[VendorLine, CallFacts]:
-        """Whose stream it is, and what its webhook told. Raises Problem."""
+        """The vendor of a stream, and the facts from its webhook. Raises Problem."""
         line = self._telephone.lines.get(request.match_info["vendor"])
         if line is None:
             raise await self._unknown(request, "stream", UNKNOWN_STREAM)
@@ -327,7 +327,7 @@ class CallStream:
 
 
 def _outcome(webhook: SignedRequest, field: str) -> str:
-    """How dialling went; empty where it does not say. Raises Problem."""
+    """The outcome of dialling; empty where it is not given. Raises Problem."""
     try:
         return text(fields_of(webhook).get(field)).lower()
     except (MediaError, ValueError) as error:
@@ -335,7 +335,7 @@ def _outcome(webhook: SignedRequest, field: str) -> str:
 
 
 def _back(found: StreamEnd) -> CallFacts:
-    """What is known of a call that comes back."""
+    """The known facts of a call that comes back."""
     return replace(found.facts, comes_back=True)
 
 

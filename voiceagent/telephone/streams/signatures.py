@@ -43,7 +43,7 @@ class SignedRequest:
         return parse_qsl(urlsplit(self.url).query, keep_blank_values=True, max_num_fields=MAX_FIELDS)
 
     def is_old(self, time_s: str) -> bool:
-        """Whether a signed time is no number, or too far from now."""
+        """True if a signed time is no number, or too far from now."""
         try:
             return not abs(self.now_s - float(time_s)) <= MAX_AGE_S
         except ValueError:

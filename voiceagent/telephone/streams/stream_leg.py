@@ -111,7 +111,7 @@ class StreamLeg(PhoneLeg):
 
     @property
     def presses_keys(self) -> bool:
-        """Whether `press` can work."""
+        """True if `press` can work."""
         return isinstance(self._stream, JsonStream) and self._stream.presses_keys
 
     async def press(self, keys: str) -> None:

@@ -22,7 +22,7 @@ MAX_REMEMBERED = 32_768
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """What is known of a call from its webhook."""
+    """The facts of a call from its webhook."""
 
     vendor: str
     facts: CallFacts
@@ -44,7 +44,7 @@ class Tickets:
         return name
 
     def is_open(self, name: str, now_s: float) -> bool:
-        """Whether a stream may still come with it."""
+        """True while a stream may still come with the ticket."""
         ticket = self._open.get(name)
         return ticket is not None and ticket.until_s >= now_s
 
@@ -58,11 +58,11 @@ class Tickets:
 
 @dataclass(frozen=True, slots=True)
 class WebhookAnswer:
-    """What a webhook was answered with."""
+    """The answer to a webhook."""
 
     ticket: str
     until_s: float
-    """When it is forgotten, in seconds of the caller's clock."""
+    """The time at which it is forgotten, in seconds of the caller's clock."""
 
 
 class AnsweredWebhooks:
@@ -82,7 +82,7 @@ class AnsweredWebhooks:
         return next((answer.ticket for answer in found if answer is not None), "")
 
     def was_signed(self, vendor: str, signed: str) -> bool:
-        """Whether this very webhook was answered before."""
+        """True if this very webhook was answered before."""
         return _key(vendor, "signed", signed) in self._answers
 
     def remember(self, vendor: str, call_id: str, signed: str, ticket: str, now_s: float) -> None:

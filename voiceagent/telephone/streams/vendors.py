@@ -19,7 +19,7 @@ class Stream(Protocol):
     """One call's messages, read and written. Pure."""
 
     def read(self, message: str | bytes) -> Message:
-        """What a message says. Raises MediaError, in one line, for a message that cannot be read."""
+        """Read a message. Raises MediaError, in one line, for a message that cannot be read."""
         ...
 
     def audio(self, payload: bytes) -> str | bytes:
@@ -54,18 +54,18 @@ class Vendor:
     called: str = "To"
     call_id: str = "CallSid"
     chunk_frames: int = 1
-    """How many frames of 20 ms the vendor wants in a message."""
+    """The number of frames of 20 ms that the vendor wants in a message."""
     protocols: tuple[str, ...] = ()
     """WebSocket subprotocols."""
     transfer: TransferAnswers | None = None
-    """What answers the question what follows a stream; None where the vendor does not ask: its calls cannot be transferred."""
+    """The answers to the request for what follows a stream; None where the vendor sends none: its calls cannot be transferred."""
     is_password: bool = False
-    """Whether the secret is `user:password`, which the operator chose. If not, the vendor made it."""
+    """True if the secret is `user:password`, which the operator chose. If not, the vendor made it."""
     signs_query: bool = True
-    """Whether the query of the webhook's address is signed with a POST, or comes with a password. If not, anybody who has
+    """True if the query of the webhook's address is signed with a POST, or comes with a password. If not, anybody who has
     captured a webhook may send it to another query."""
     signs_nonce: bool = False
-    """Whether each webhook is signed with a nonce of its own, also where the vendor sends it again."""
+    """True if each webhook is signed with a nonce of its own, also where the vendor sends it again."""
 
 
 _TWILIO = FieldMap()

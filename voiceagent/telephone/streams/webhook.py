@@ -15,9 +15,9 @@ DIRECTION = ("Direction", "direction")
 
 
 def facts_of(webhook: SignedRequest, vendor: Vendor, own_numbers: Sequence[str] = ()) -> CallFacts:
-    """Who calls whom. The query of the webhook's address holds the operator's parameters, if the vendor signs it. The same holds
-    for a stream that comes without a webhook. A call from one of `own_numbers` is outbound, whatever the vendor says. Raises
-    MediaError and ValueError for a body that cannot be read."""
+    """Reads the facts of a call: the caller, the called and the parameters. The query of the webhook's address holds the
+    operator's parameters, if the vendor signs it. The same holds for a stream that comes without a webhook. A call from one of
+    `own_numbers` is outbound, whatever the vendor says. Raises MediaError and ValueError for a body that cannot be read."""
     in_body = webhook.method == "POST"
     query = dict(webhook.query()) if vendor.signs_query or not in_body else {}
     fields = fields_of(webhook)
@@ -40,7 +40,7 @@ def fields_of(webhook: SignedRequest) -> Mapping[str, object]:
 
 
 def unsigned_parameters(webhook: SignedRequest, vendor: Vendor) -> int:
-    """How many parameters of the address the vendor does not sign. They are left out."""
+    """The number of parameters of the address that the vendor does not sign. They are left out."""
     return 0 if vendor.signs_query or webhook.method != "POST" else len(webhook.query())
 
 

@@ -1,4 +1,4 @@
-"""What a transfer is to a telephone leg: to whom, briefed by whom, and how it ends."""
+"""The transfer of a call, as a telephone leg sees it: the colleague's briefing and the end reasons."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Protocol
 from voiceagent.media.playout import Playout
 
 TRANSFERRED = "transferred"
-"""Why a call ends whose caller speaks to somebody else from now on."""
+"""The end reason of a call whose caller speaks to somebody else from now on."""
 
 CALLER_HUNG_UP = "caller_hung_up"
-"""Why a transfer failed, and why the call with the colleague ends."""
+"""The failure of such a transfer, and the end reason of the call with the colleague."""
 
 NO_TRANSFERS = "this line cannot transfer calls"
-"""Why a transfer failed where a leg cannot transfer."""
+"""The failure of a transfer where a leg cannot transfer."""
 
 
 class ColleagueBriefing(Protocol):
     """The agent's side of a warm transfer: summarise the conversation, brief the colleague, say goodbye."""
 
     async def summary(self) -> str:
-        """What the colleague is to know; takes bounded time and raises nothing."""
+        """The summary for the colleague; takes bounded time and raises nothing."""
         ...
 
     async def brief(self, playout: Playout, summary: str, key: str) -> None:

@@ -1,5 +1,5 @@
-"""What goes from one telephone to another through this server, and what one hears who waits for the other. Mono 8 kHz, as
-telephones speak it: frames of 20 ms come in as packets come, and go out one a tick."""
+"""Audio from one telephone to another through this server, and the tone for a caller who waits. Mono 8 kHz, as telephones use it:
+frames of 20 ms come in as packets come, and go out one a tick."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_FRAMES = 10
 TONE_HZ = 425.0
 TONE_FRAMES, PERIOD_FRAMES = 10, 200
 TONE_LEVEL = 0.05
-"""Of full scale."""
+"""The level of the tone, as a part of full scale."""
 
 
 class AudioRelay:

@@ -15,20 +15,20 @@ from voiceagent.telephone.transfer.interface import TRANSFERRED, ColleagueBriefi
 from voiceagent.telephone.transfer.warm import LONGEST_S, CallColleague, transfer_warmly
 
 REFERRED_TIMEOUT_S = 45.0
-"""So long the other side may try, and say nothing of how it went."""
+"""Longest wait for the other side's report of how its attempt went."""
 MARGIN_S = 5.0
 
 log = logging.getLogger(__name__)
 
 
 def longest_transfer_s(settings: SipSettings) -> float:
-    """By then a transfer has come to its end."""
+    """The time within which any transfer ends."""
     warm_s = settings.longest_ring_s + LONGEST_S if settings.longest_ring_s else 0.0
     return max(REFERRED_TIMEOUT_S, warm_s) + MARGIN_S
 
 
 class SipTransfers:
-    """Of one call at a time."""
+    """The transfers of one call at a time."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class SipTransfers:
         self._tasks = tasks
         self._running: asyncio.Task[str] | None = None
         self._referred: asyncio.Future[str] | None = None
-        """What became of the REFER: empty, or why it failed."""
+        """The outcome of the REFER: empty, or its failure."""
 
     async def transfer(self, leg: SipLeg, name: str, briefing: ColleagueBriefing) -> str:
         """Transfer a leg's call to somebody of the settings; why that failed, or nothing. Where one transfer runs already, what

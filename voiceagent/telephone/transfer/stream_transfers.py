@@ -1,5 +1,5 @@
-"""What follows the stream of a vendor's call. A vendor asks what comes next once a stream has
-ended; the answer dials the person to whom the caller is transferred, or hangs up."""
+"""The end of a vendor's stream, and the transfer that may follow it. A vendor asks what comes next once a stream has ended. The
+answer dials the person to whom the caller is transferred, or hangs up."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from voiceagent.telephone.messages import CallFacts
 
 VALID_S = 60.0
-"""So long after the webhook, or after its stream's end, a vendor may ask what follows."""
+"""The time after the webhook, or after its stream's end, within which a vendor may ask what follows."""
 DIALLED_S = 4 * 3600.0
-"""So long after we answered with whom to dial a vendor may say how that went: at the end of the talk with that person."""
+"""The time within which a vendor may report how a dialled transfer went: it does so at the end of the talk with that person."""
 MAX_OPEN = 1024
 """The oldest that has no stream goes first."""
 
@@ -23,13 +23,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class StreamEnd:
-    """What follows a stream."""
+    """The continuation of a call after its stream."""
 
     vendor: str
     facts: CallFacts
     until_s: float
     target: str = ""
-    """Whom to dial; empty: nobody."""
+    """The person to dial; empty: nobody."""
     is_streaming: bool = False
     back: str = ""
     """The ticket of the stream by which the agent takes the call again; empty: it has not been asked to."""
@@ -69,7 +69,7 @@ class StreamTransfers:
         return name in self._open
 
     def find(self, name: str, vendor: str, now_s: float) -> StreamEnd | None:
-        """What follows; None where nothing does."""
+        """The continuation of a call; None where it has none."""
         found = self._open.get(name)
         if found is None or found.vendor != vendor or (not found.is_streaming and found.until_s < now_s):
             return None

@@ -34,14 +34,14 @@ BRIEFING_TIMEOUT_S = 45.0
 KEY_TIMEOUT_S = 15.0
 """After the summary, for the key that takes the call."""
 GONE_TIMEOUT_S = 10.0
-"""For the words to a colleague whose caller has hung up."""
+"""Longest time for the words to a colleague whose caller has hung up."""
 BRIDGED_LIMIT_S = 4 * 3600.0
-"""Of two telephones that are bridged."""
+"""Longest time that two telephones are bridged."""
 LONGEST_S = BRIEFING_TIMEOUT_S + KEY_TIMEOUT_S + GONE_TIMEOUT_S + 20.0
-"""Of a warm transfer besides its ringing, with the time that lines and connections take."""
+"""Longest time of a warm transfer besides its ringing, with the time that lines and connections take."""
 CALLER_GONE = "the caller hung up."
 NOT_TRANSFERRED = "not_transferred"
-"""Why the call with a colleague ends who does not get a caller that is still there."""
+"""The end reason of a colleague's call that ends without the caller, who is still there."""
 
 log = logging.getLogger(__name__)
 
@@ -256,7 +256,7 @@ def _presses(other: SipLeg) -> Callable[[str], None]:
 
 
 def _nothing(pcm: NDArray[np.int16]) -> None:
-    """Who waits is not heard."""
+    """Drops audio: a caller who waits is not heard."""
 
 
 def _silent(voice: NDArray[np.int16]) -> None:
