@@ -79,8 +79,8 @@ def _mark(text: str) -> dict[str, float]:
 
 
 def _ending(text: str, words: list[str], language: Language) -> dict[str, float]:
-    """Whether the last sentence is a fixed expression, which is a turn by itself ("thank you"); else whether the last word is one
-    that another word must follow."""
+    """`whole_turn` if the last sentence is a fixed expression, which is a turn by itself ("thank you"); else `unfinished` if
+    another word must follow the last one."""
     whole = _is_whole_turn(_last_sentence(text), language)
     return {"whole_turn": float(whole), "unfinished": float(_leaves_open(words[-1], language) and not whole)}
 
@@ -91,13 +91,13 @@ def _last_sentence(text: str) -> list[str]:
 
 
 def _is_whole_turn(words: list[str], language: Language) -> bool:
-    """Whether the words end with a fixed expression, and only agree, refuse or acknowledge before it ("no, thank you")."""
+    """True if the words end with a fixed expression, and only agree, refuse or acknowledge before it ("no, thank you")."""
     before = _acknowledging(language)
     return any(tuple(words[start:]) in language.whole_turns and _all_in(words[:start], before) for start in range(len(words)))
 
 
 def only_answers(text: str, language: Language) -> bool:
-    """Whether the words only agree, refuse, acknowledge, thank or take leave ("yes", "no, that's all")."""
+    """True if the words only agree, refuse, acknowledge, thank or take leave ("yes", "no, that's all")."""
     words = bare_words(text)
     return bool(words) and (_all_in(words, _acknowledging(language)) or _is_whole_turn(words, language))
 
@@ -109,12 +109,12 @@ def _acknowledging(language: Language) -> tuple[frozenset[str], ...]:
 
 
 def _leaves_open(word: str, language: Language) -> bool:
-    """Whether another word must follow this one."""
+    """True if another word must follow this one."""
     return any(word in members for members in language.unfinished.values())
 
 
 def _value(words: list[str], language: Language) -> dict[str, float]:
-    """Whether the words end with a value that may go on: digits, number words, single letters, words of spelling."""
+    """Features of a value at the end that may go on: digits, number words, single letters, words of spelling."""
     size = 0
     for word in reversed(words):
         if not _is_of_value(word, language):
@@ -131,7 +131,7 @@ def _is_of_value(word: str, language: Language) -> bool:
 
 
 def _length(count: int, ear: float, asked: str) -> dict[str, float]:
-    """How many words there are: a few are an answer rather than a request, and tell the judge by ear little."""
+    """Features of the number of words. A few are an answer rather than a request, and give the judge by ear little evidence."""
     words = math.log(min(MOST_WORDS, count))
     asks = _asks(asked)
     return {
@@ -143,7 +143,7 @@ def _length(count: int, ear: float, asked: str) -> dict[str, float]:
 
 
 def _answer(words: list[str], asked: str, language: Language) -> dict[str, float]:
-    """Whether the words ask, or answer."""
+    """Features of a question the caller asks, or answers."""
     asks = _asks(asked)
     answer = _all_in(words, (language.yes, language.no, language.beside_yes))
     return {"asked": asks, "asked_yes_or_no": asks * float(answer), "asks": float(words[0] in language.question_words)}

@@ -1,4 +1,4 @@
-"""Whether a pause is the end of the turn, judged by the turn judges, the words so far, the caller's habit, and whether the
+"""Judges whether a pause is the end of the turn, by the turn judges, the words so far, the caller's habit, and whether the
 language model would call a tool. It is a logistic regression over `endpoint_features`; its weights come from
 `models/train/turns/fit_people.py`, an agent's own from `fit.py`. Pure."""
 
@@ -53,12 +53,12 @@ class EndpointModel:
         return 1.0 / (1.0 + math.exp(-max(-30.0, min(30.0, score))))
 
     def delays(self, evidence: PauseEvidence, language: Language, *, shortest_ms: float, longest_ms: float) -> EndpointingDelays:
-        """How long the pause must last."""
+        """Returns the lengths that the pause must reach."""
         most_ms = most_for(evidence, language, shortest_ms=shortest_ms, longest_ms=longest_ms)
         return self.delays_for(self.completeness(evidence, language), shortest_ms, most_ms)
 
     def delays_for(self, complete: float, shortest_ms: float, longest_ms: float) -> EndpointingDelays:
-        """How long a pause must last if the caller has finished with a probability of `complete`."""
+        """Returns the lengths that a pause must reach if the caller has finished with a probability of `complete`."""
         endpoint_ms = max(shortest_ms, min(longest_ms, self._silence_ms(complete, 1.0 - self.risk)))
         return EndpointingDelays(min(endpoint_ms, self._silence_ms(complete, self.speculate_from)), endpoint_ms)
 
@@ -80,7 +80,7 @@ def most_for(evidence: PauseEvidence, language: Language, *, shortest_ms: float,
 ANSWER_MS = 700.0
 """The longest endpointing delay behind "yes", "no, that's all" or "thank you"."""
 WITHOUT_JUDGES = EndpointModel(BY_WORDS, BY_WORDS_RISK, BY_WORDS_HESITATION_MS, BY_WORDS_SPREAD)
-"""For an agent that has no turn judges."""
+"""The model for an agent that has no turn judges."""
 PATIENCE: Mapping[Progress, float] = {"": 0.0, "open": -4.0, "growing": -1.5, "whole": 1.5}
 """Added to the log-odds of having finished, by the progress of a value that was asked for."""
 TOOL_CALL = 1.3

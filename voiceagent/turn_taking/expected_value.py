@@ -28,7 +28,7 @@ class ExpectedValue:
         return self.digits or bool(self.choices)
 
     def holds(self, text: str, language: Language) -> bool:
-        """Whether the text is such a value and nothing else. Blanks do not tell choices apart: "table cloth" is "tablecloth"."""
+        """True if the text is such a value and nothing else. Blanks do not distinguish choices: "table cloth" is "tablecloth"."""
         said = "".join(bare_words(text))
         if said and any("".join(bare_words(choice)) == said for choice in self.choices):
             return True

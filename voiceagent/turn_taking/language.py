@@ -1,5 +1,5 @@
-"""What turn-taking must know of a language: which words agree, refuse, command or are only backchannels, and which leave a
-sentence open. Data; each file of `languages/` holds one language. Pure."""
+"""The facts about a language that turn-taking needs: which words agree, refuse, command or are only backchannels, and which leave
+a sentence open. Data; each file of `languages/` holds one language. Pure."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from voiceagent.turn_taking.phone_words import PhoneWords, TransferWords
 
 @dataclass(frozen=True, slots=True)
 class Abbreviations:
-    """What a language writes with a full stop that ends no sentence. Words are in small letters; abbreviations have their full
-    stops."""
+    """A language's words and abbreviations whose full stop ends no sentence. Words are in small letters; abbreviations have their
+    full stops."""
 
     never: frozenset[str] = frozenset()
     """No sentence ends with them: titles, "e.g."."""
@@ -67,7 +67,7 @@ def phrase_set(text: str) -> frozenset[tuple[str, ...]]:
 
 
 def has_phrase(words: list[str], phrases: frozenset[tuple[str, ...]]) -> bool:
-    """Whether any of the phrases stands somewhere in the words."""
+    """True if any of the phrases stands somewhere in the words."""
     return any(tuple(words[at : at + len(phrase)]) == phrase for phrase in phrases for at in range(len(words)))
 
 
@@ -93,7 +93,7 @@ def number_words(ones: str, tens: str, others: Mapping[str, int]) -> Mapping[str
 
 @dataclass(frozen=True, slots=True)
 class Sayings:
-    """What an agent says by itself, unless its settings say otherwise."""
+    """An agent's own sentences, unless its settings replace them."""
 
     check_in: str = ""
     farewell: str = ""
@@ -120,7 +120,7 @@ class Sayings:
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """What the language model is told besides the instructions and the conversation."""
+    """Texts for the language model besides the instructions and the conversation."""
 
     summary: str = ""
     """Put in front of the summary of the earlier conversation."""
@@ -155,7 +155,8 @@ class Language:
     name: str
     """In English."""
     also_called: str = ""
-    """What people may write in place of the code, separated by spaces: its own name, codes of ISO 639-2."""
+    """Other names of the language that people may write in place of the code, separated by spaces: its own, codes of ISO
+    639-2."""
     yes: frozenset[str] = frozenset()
     """Words that agree alone."""
     beside_yes: frozenset[str] = frozenset()
@@ -168,7 +169,7 @@ class Language:
     """Words and phrases that tell the agent to be silent, to wait or to let a matter be. They take the floor wherever they stand,
     and they answer no question."""
     dismissals: frozenset[tuple[str, ...]] = frozenset()
-    """What tells the agent, in a turn that asks for nothing, that what it is doing is not wanted any more. "Wait" does not."""
+    """Phrases that dismiss what the agent is doing, in a turn that asks for nothing. "Wait" is not one."""
     commands: frozenset[str] = frozenset()
     """Other words that take the floor wherever they stand."""
     command_phrases: frozenset[tuple[str, ...]] = frozenset()
@@ -208,7 +209,7 @@ class Language:
 
     @property
     def is_known(self) -> bool:
-        """Whether the words of this language are known; otherwise judges and voice decide."""
+        """True if the words of this language are known; otherwise judges and voice decide."""
         return bool(self.code)
 
 

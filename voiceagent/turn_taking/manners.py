@@ -1,7 +1,6 @@
-"""What the agent does with its own voice while the caller speaks over it, before it is known whether they take the floor. It may
-fall silent at once, speak softly, or go on. The values also say how much sound hushes it for a moment, how much speech silences
-it, and how long it stays silent after a backchannel. Pure values of the rules. `overlap` decides what a sound was once it is
-over."""
+"""The agent's use of its voice while the caller speaks over it, before it is known whether they take the floor. It may fall
+silent at once, speak softly, or go on. The values also set how much sound hushes it for a moment, how much speech silences it,
+and how long it stays silent after a backchannel. Pure values of the rules. `overlap` decides what a sound was once it is over."""
 
 from __future__ import annotations
 
@@ -23,14 +22,14 @@ SURELY_NO_WORDS = 0.1
 
 
 class Overheard(Struct, frozen=True):
-    """What is heard of the caller's speech over the agent so far."""
+    """The caller's speech over the agent so far."""
 
     voiced_ms: float
     """Speech, pauses left out."""
     silence_ms: float
     """The silence at its end."""
     words: Leaning
-    """What its words look like."""
+    """The first impression of its words."""
     words_chance: float | None = None
     """The chance, 0 to 1, that the sound is words. None if it was not judged."""
 
@@ -39,7 +38,7 @@ class Manners(Struct, frozen=True):
     """The values of one way to behave."""
 
     onset: Onset
-    """What it does as soon as speech is certain."""
+    """The reaction as soon as speech is certain."""
     pause_after_ms: float = 0.0
     """This much speech pauses the reply while no word of it is known."""
     patience_ms: float = 0.0
@@ -52,29 +51,29 @@ class Manners(Struct, frozen=True):
     hush_after_ms: float = 0.0
     """This much sound hushes the reply for a moment, unless it is unlike words. 0: none does."""
     hush_ms: float = 0.0
-    """How long this moment is."""
+    """The length of this moment."""
     unknown_ms: float = 0.0
     """If the words of short speech that paused the reply are not known so long after its end, the reply goes on. A busy
     recogniser is late. 0: the reply waits for the words."""
 
     def hushes(self, heard: Overheard) -> bool:
-        """Whether a reply that is being said is hushed for a moment. Of so little sound the judgement is unsure, so only what is
-        surely no words is left out."""
+        """True if a reply that is being said is hushed for a moment. After so little sound the judgement is unsure, so only sound
+        that is surely no words is left out."""
         surely_none = heard.words_chance is not None and heard.words_chance < SURELY_NO_WORDS
         return 0 < self.hush_after_ms <= heard.voiced_ms and heard.silence_ms < STILL_SPEAKING_MS and not surely_none
 
     def stays_hushed(self, heard: Overheard) -> bool:
-        """Whether a reply that was hushed for a moment stays so, because the caller is still saying something. Otherwise it was
-        probably no interruption."""
+        """True if a reply that was hushed for a moment stays hushed, because the caller is still saying something. Otherwise it
+        was probably no interruption."""
         return heard.words != "listening" and heard.silence_ms < SAYING_MORE_MS and not _unlike_words(heard)
 
     def waits_no_longer(self, heard: Overheard) -> bool:
-        """Whether a paused reply goes on before the words are known: they are late, or it was a laugh after all."""
+        """True if a paused reply goes on before the words are known: they are late, or it was a laugh after all."""
         late = heard.voiced_ms < SHORT_MS and 0 < self.unknown_ms <= heard.silence_ms
         return heard.words != "taking" and (late or _unlike_words(heard))
 
     def pauses(self, heard: Overheard) -> bool:
-        """Whether a reply that is being said pauses until it is known what the caller said."""
+        """True if a reply that is being said pauses until the caller's words are known."""
         if heard.words == "taking":
             return True
         if heard.silence_ms >= STILL_SPEAKING_MS or _unlike_words(heard):
@@ -101,6 +100,7 @@ MANNERS: Mapping[str, Manners] = {
     "duck": Manners("duck", pause_after_ms=420.0, patience_ms=1000.0, quiet_ms=240.0),
     "wait": Manners("go on", pause_after_ms=420.0, patience_ms=1000.0, quiet_ms=240.0),
 }
-"""By the name in `turn.overlap`. The default's were chosen on people's words and backchannels (`tests/people`) and on sounds of
-`models/train/wordlike`: a call may be silent for a quarter of a second before it is heard as a pause. The lengths of the others
-were chosen on `models/train/overlap_sounds.py`: the shortest that keep audible pauses below 10 % there."""
+"""The manners by their names in `turn.overlap`. The default's values were chosen on people's words and backchannels
+(`tests/people`) and on sounds of `models/train/wordlike`: a call may be silent for a quarter of a second before it is heard as a
+pause. The lengths of the others were chosen on `models/train/overlap_sounds.py`: the shortest that keep audible pauses below 10 %
+there."""

@@ -27,23 +27,23 @@ MISHEARD_WORDS = 3
 ECHO_WORDS = 2
 """This many words in a row that the agent has just said are its echo."""
 REMEMBERED_WORDS = 40
-"""How many of the agent's words, before the last one heard, may come back as an echo."""
+"""Number of the agent's words, before the last one heard, that may come back as an echo."""
 EARLY_ANSWER_WORDS = 4
-"""How many words before its end a question may be answered."""
+"""Most unheard words at a question's end with which it may already be answered."""
 _SENTENCE_END = re.compile(r"[.!?…。？！।؟۔]+[\"'”’)\]]*\s*")
 _QUESTION_END = re.compile(r"[?？؟][\"'”’)\]]*$")
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """What is known of speech over the agent's."""
+    """Speech over the agent's, as far as it is known."""
 
     words: str
     """The words as far as they were recognised."""
     voiced_ms: float
-    """How long the sound has lasted, or the speech in it if that is known; 0 if neither is."""
+    """The length of the sound, or of the speech in it if that is known; 0 if neither is."""
     silent: bool
-    """Whether the caller has fallen silent again, so that `words` is all of it."""
+    """True once the caller has fallen silent again, so that `words` is all of it."""
     heard: str
     """The agent's reply, as far as the caller heard it; empty if nothing of it was heard."""
     unheard: str
@@ -53,12 +53,12 @@ class Overlap:
 
     @property
     def unlike_words(self) -> bool:
-        """Whether it sounds like a cough, a laugh or a hum, and not like words."""
+        """True if it sounds like a cough, a laugh or a hum, and not like words."""
         return self.words_chance is not None and self.words_chance < UNLIKE_WORDS
 
     @property
     def asked(self) -> bool:
-        """Whether the agent has asked, or is about to finish asking, so that a "yes" may answer it."""
+        """True if the agent has asked, or is about to finish asking, so that a "yes" may answer it."""
         asks = _QUESTION_END.search(f"{self.heard} {self.unheard}".rstrip()) is not None
         return asks and len(self.unheard.split()) <= EARLY_ANSWER_WORDS
 
@@ -74,9 +74,9 @@ class Overlap:
 
 
 def classify(overlap: Overlap, language: Language) -> Verdict:
-    """Whether the agent goes on, yields the floor, or cannot know yet; never `wait` once the caller is silent. While nothing of
-    the reply was heard, there is nothing to listen to or to echo, so any words are the caller's turn. So are any words in a
-    language whose words are not known."""
+    """Decides whether the agent goes on, yields the floor, or cannot know yet; never `wait` once the caller is silent. While
+    nothing of the reply was heard, there is nothing to listen to or to echo, so any words are the caller's turn. So are any words
+    in a language whose words are not known."""
     words = bare_words(overlap.words)
     undecided: Verdict = "continue" if overlap.silent else "wait"
     if not words or is_echo(words, overlap.may_echo):
@@ -95,8 +95,8 @@ def classify(overlap: Overlap, language: Language) -> Verdict:
 
 
 def leaning(words: str, overlap: Overlap, language: Language) -> Leaning:
-    """What the first words of speech that goes on look like. A single word says little: it may be half of a word, or a mumble
-    that was recognised as one."""
+    """Judges the first words of speech that goes on. A single word proves little: it may be half of a word, or a mumble that was
+    recognised as one."""
     known = bare_words(words)
     if not known:
         return "unknown"
@@ -110,17 +110,17 @@ def leaning(words: str, overlap: Overlap, language: Language) -> Leaning:
 
 
 def is_command(words: list[str], language: Language) -> bool:
-    """Whether the words tell the agent to stop, whatever else they say."""
+    """True if the words order the agent to stop, whatever else they mean."""
     return not language.commands.isdisjoint(words) or has_phrase(words, language.command_phrases | language.halts)
 
 
 def is_halt(words: list[str], language: Language) -> bool:
-    """Whether the words tell the agent to stop or refuse. Those are believed whatever they sound like."""
+    """True if the words refuse, or order the agent to stop. They are believed whatever they sound like."""
     return not language.no.isdisjoint(words) or has_phrase(words, language.halts)
 
 
 def _is_listening(words: list[str], overlap: Overlap, language: Language) -> bool:
-    """Whether the words so far are only a backchannel. A few words may still become more."""
+    """True if the words so far are only a backchannel. A few words may still become more."""
     if len(words) <= MAX_BACKCHANNEL_WORDS and language.backchannels.issuperset(words):
         return True
     if not 0 < overlap.voiced_ms < SHORT_MS:
@@ -137,17 +137,17 @@ def _is_listening(words: list[str], overlap: Overlap, language: Language) -> boo
 
 
 def _too_fast(words: list[str], voiced_ms: float) -> bool:
-    """Whether these are a few words in less speech than they take."""
+    """True for a few words in less speech than they take."""
     return 1 < len(words) <= MISHEARD_WORDS and 0 < voiced_ms < len(words) * FASTEST_WORD_MS
 
 
 def is_laughter(words: list[str], language: Language) -> bool:
-    """Whether the words are written laughter: syllables of it, two or more, and nothing else."""
+    """True for written laughter: two or more of its syllables, and nothing else."""
     syllables = "|".join(sorted(language.laughs, key=len, reverse=True))
     return bool(syllables) and re.fullmatch(f"(?:{syllables}){{2,}}h?", "".join(words)) is not None
 
 
 def is_echo(words: list[str], said: list[str]) -> bool:
-    """Whether the words, two or more, occur in a row in what the agent said."""
+    """True if the words, two or more, occur in a row in the agent's speech."""
     size = len(words)
     return size >= ECHO_WORDS and any(said[start : start + size] == words for start in range(len(said) - size + 1))

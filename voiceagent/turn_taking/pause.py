@@ -1,4 +1,4 @@
-"""What is known of a pause in the caller's speech."""
+"""The evidence of a pause in the caller's speech."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NO_HABIT = Habit()
 
 @dataclass(frozen=True, slots=True)
 class Prosody:
-    """How the voice ended before a pause (`audio.prosody`)."""
+    """The end of the voice before a pause (`audio.prosody`)."""
 
     pitch_fall_st: float | None = None
     """Semitones by which the pitch at the very end lies below the rest. Negative if it rose; None if it is unknown."""
@@ -47,19 +47,19 @@ class Prosody:
 
 @dataclass(frozen=True, slots=True)
 class PauseEvidence:
-    """What is known in a pause."""
+    """The evidence of a pause."""
 
     words: str
     """The utterance so far, with the recogniser's case and punctuation."""
     asked: str
-    """What the agent said last; empty when it said nothing."""
+    """The agent's last words; empty when it said nothing."""
     voiced_ms: float
     """Speech of the utterance so far, pauses left out."""
     prosody: Prosody
     value: Progress = ""
     """The progress of a value that was asked for."""
     calls_tool: bool = False
-    """Whether the speculative reply to these words calls a tool, so that the language model misses none of its arguments."""
+    """True if the speculative reply to these words calls a tool, so that the language model misses none of its arguments."""
     judged: Mapping[str, float] = field(default_factory=dict)
-    """How likely it is that the caller has finished, 0 to 1, from each turn judge that has answered; by its name."""
+    """The probability that the caller has finished, 0 to 1, from each turn judge that has answered; by its name."""
     habit: Habit = NO_HABIT

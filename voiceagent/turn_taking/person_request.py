@@ -24,10 +24,10 @@ Template = tuple[tuple[str, ...], tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class PersonWords:
-    """Of one language. Each text holds words or phrases that bars separate."""
+    """The words of one language. Each text holds words or phrases that bars separate."""
 
     people: str = ""
-    """Whom callers ask for: "operator|real person"."""
+    """People callers ask for: "operator|real person"."""
     alone: str = ""
     """Those of them who are asked for by naming them and nothing else: "operator, please"."""
     between: str = ""
@@ -51,7 +51,7 @@ class PersonRequests:
         self._languages = [_Matcher(words) for words in languages if words.people]
 
     def made_in(self, text: str) -> bool:
-        """Whether these words of the caller ask for a person."""
+        """True if these words of the caller ask for a person."""
         heard = _Heard.of(text)
         return bool(heard.words) and any(one.asks(heard) for one in self._languages)
 
@@ -73,11 +73,11 @@ def folded(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Heard:
-    """What the caller said."""
+    """The caller's words."""
 
     words: list[str]
     clauses: list[int]
-    """Of each word, in which stretch between marks of punctuation it stands."""
+    """The number of each word's clause; marks of punctuation separate clauses."""
 
     @classmethod
     def of(cls, text: str) -> _Heard:
@@ -88,7 +88,7 @@ class _Heard:
 
 
 class _Matcher:
-    """Of one language."""
+    """Finds requests for a person in one language."""
 
     def __init__(self, words: PersonWords) -> None:
         self._alone = _phrases(words.alone)
@@ -104,7 +104,7 @@ class _Matcher:
         return any(self._is_asked_for(heard, start, end) for start, end in self._named(heard.words))
 
     def _named(self, words: Sequence[str]) -> Iterable[tuple[int, int]]:
-        """Where people are named: the first word and the one behind the last."""
+        """Yields each mention of a person: the index of its first word, and of the one behind its last."""
         for start in range(len(words)):
             for phrase in self._people:
                 end = start + len(phrase)
@@ -148,13 +148,13 @@ def _templates(text: str) -> list[Template]:
 
 
 def _stand(phrase: Sequence[str], heard: Sequence[str], start: int) -> bool:
-    """Whether the words stand there."""
+    """True if the phrase stands at `start`."""
     found = heard[start : start + len(phrase)]
     return len(found) == len(phrase) and all(map(_alike, phrase, found))
 
 
 def _alike(word: str, heard: str) -> bool:
-    """Whether a word may be heard as this: long ones may differ in one letter."""
+    """True if a word may be heard as the other: long ones may differ in one letter."""
     if word == heard:
         return True
     if len(word) < ALIKE_LETTERS or abs(len(word) - len(heard)) > 1:

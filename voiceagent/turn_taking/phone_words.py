@@ -1,7 +1,5 @@
-"""What a telephone needs of a language: what answering machines say, and what the language model is told of a phone's tools.
-Data; a language's file holds it. Pure.
-
-What an agent says when it hands a caller over to a colleague, in one language. Data; a language's file holds it. Pure."""
+"""The facts about a language that a telephone needs: the words of answering machines, the descriptions of a phone's tools for the
+language model, and an agent's sentences in a warm transfer. Data; a language's file holds it. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from voiceagent.turn_taking.person_request import PersonWords
 
 @dataclass(frozen=True, slots=True)
 class PhoneWords:
-    """Of one language. Phrases are as `language.phrase_set` makes them."""
+    """The telephone's words in one language. Phrases are as `language.phrase_set` makes them."""
 
     machine: frozenset[tuple[str, ...]] = frozenset()
     """Words in a row that machines say, and a person who answers only when they ask, offer something or speak of another one."""
@@ -29,26 +27,26 @@ class PhoneWords:
     screens: frozenset[tuple[str, ...]] = frozenset()
     """Words in a row of a service that asks who calls before it puts them through."""
     collect_digits: str = ""
-    """What the language model is told of the tool `collect_digits`."""
+    """The description of the tool `collect_digits` for the language model."""
     collecting: str = ""
     """And what that gives it."""
     transfer: str = ""
-    """What the language model is told of the tool `transfer`."""
+    """The description of the tool `transfer` for the language model."""
     transferring: str = ""
     """And what that gives it."""
     stop_recording: str = ""
-    """What the language model is told of the tool `stop_recording`."""
+    """The description of the tool `stop_recording` for the language model."""
     press_keys: str = ""
-    """What the language model is told of the tool `press_keys`."""
+    """The description of the tool `press_keys` for the language model."""
     call_facts: str = ""
     """Put in front of what is known of the caller in the language model's instructions."""
     person: PersonWords = field(default_factory=PersonWords)
-    """How callers ask for a person."""
+    """The words with which callers ask for a person."""
 
 
 @dataclass(frozen=True, slots=True)
 class TransferWords:
-    """What an agent says in a warm transfer, in one language."""
+    """An agent's sentences in a warm transfer, in one language."""
 
     connecting: str = ""
     """To the caller, before they wait."""
@@ -57,7 +55,7 @@ class TransferWords:
     ask: str = ""
     """Has the language model write what follows the opening."""
     unknown: str = ""
-    """What follows it where the language model failed."""
+    """Follows the opening if the language model failed."""
     press: str = ""
     """Asks the colleague for the key that takes the call; `{key}` stands for it."""
     gone: str = ""

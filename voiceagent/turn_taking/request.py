@@ -1,5 +1,6 @@
-"""Whether the caller's words ask for anything, and whether they agree to exactly what was asked. Words that only tell the agent
-to stop or to wait, or only show that the caller listens, ask for nothing. "Stop the music" and "stop at nine" do. Pure."""
+"""Decides whether the caller's words ask for anything, and whether they agree to exactly what was asked. Words that only order
+the agent to stop or to wait, or only show that the caller listens, ask for nothing. "Stop the music" and "stop at nine" do.
+Pure."""
 
 from __future__ import annotations
 
@@ -16,11 +17,11 @@ _SENTENCES = re.compile(r"(?<=[.!?…。？！।؟۔])\s+")
 _SKIPPED: tuple[WordClass, ...] = ("filler", "preposition", "joiner")
 """Classes of words that may stand before the question word: "and for how many"."""
 ADDRESS_WORDS = 2
-"""So few words before a comma greet or address somebody, and ask nothing: "good morning, how can I help"."""
+"""Most words before a comma that greet or address somebody, and ask nothing: "good morning, how can I help"."""
 
 
 def asks_nothing(turn: Overlap, last: str, language: Language) -> bool:
-    """Whether the caller's turn, `turn.words`, asks for nothing; `turn` also holds what the agent said before. `last` is its last
+    """True if the caller's turn, `turn.words`, asks for nothing; `turn` also holds what the agent said before. `last` is its last
     utterance. A turn that ends with a command to stop asks for nothing any more, whatever it asked before. "Okay" and "no" answer
     a question that they can answer. A command to stop answers none."""
     sentences = _SENTENCES.split(turn.words.strip())
@@ -47,7 +48,7 @@ def _kind(words: list[str], language: Language) -> Kind:
 
 
 def _may_be_agreed_to(turn: Overlap, language: Language) -> bool:
-    """Whether the agent's last sentence is a question that a yes or a no can answer."""
+    """True if the agent's last sentence is a question that a yes or a no can answer."""
     if not turn.asked:
         return False
     words = _question(_SENTENCES.split(f"{turn.heard} {turn.unheard}".strip())[-1])
@@ -73,7 +74,7 @@ MAX_YES_WORDS = 8
 
 
 def agrees(said: str, language: Language) -> bool:
-    """Whether the words are a plain yes: nothing but words and phrases of agreement, so "yes, but for five" is none."""
+    """True for a plain yes: nothing but words and phrases of agreement, so not for "yes, but for five"."""
     words = bare_words(said)
     if not words or len(words) > MAX_YES_WORDS:
         return False

@@ -1,5 +1,5 @@
-"""Which language the caller speaks, if it may be any. It follows the recogniser's opinion of each turn, but slowly, so that one
-misheard word or a foreign name changes nothing. Pure."""
+"""Tracks which language the caller speaks, if it may be any. It follows the recogniser's opinion of each turn, but slowly, so
+that one misheard word or a foreign name changes nothing. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIRST_LANGUAGE = "en"
 SWITCH_TURNS, SWITCH_WORDS = 2, 3
 """The language changes after so many turns in a row in another language, each of so many words or more."""
 NAME_LIKENESS = 0.8
-"""How much a word must be like a language's name to be taken for it, from 0 to 1."""
+"""Least likeness of a word to a language's name to be taken for it, from 0 to 1."""
 _CODE = re.compile(r"[a-z]{2,3}")
 
 
@@ -60,12 +60,12 @@ def check_languages(language: str, named: Sequence[str], voices: Collection[str]
 
 
 def is_code(text: str) -> bool:
-    """Whether it can be the code of a language, and is no other name of one."""
+    """True for a possible code of a language that is no other name of one."""
     return bool(_CODE.fullmatch(text)) and (text in LANGUAGES or text not in _NAMES)
 
 
 def nearest_code(text: str, known: Iterable[str]) -> str:
-    """What was probably meant by a code that is not known, as the end of a message; empty if nothing is near."""
+    """Returns a suggestion for an unknown code, as the end of a message; empty if nothing is near."""
     word = text.strip().casefold()
     codes = list(known)
     begin = word[:2] if re.fullmatch(r"[a-z]{2}[-_].*", word) else word

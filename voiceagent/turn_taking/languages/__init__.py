@@ -16,7 +16,7 @@ from voiceagent.turn_taking.languages.pt import PORTUGUESE
 from voiceagent.turn_taking.person_request import PersonWords
 
 LANGUAGES: Mapping[str, Language] = {one.code: one for one in (ENGLISH, GERMAN, SPANISH, FRENCH, ITALIAN, PORTUGUESE, DUTCH)}
-"""By ISO 639-1 code."""
+"""The languages by ISO 639-1 code."""
 
 
 _PHONE = replace(ENGLISH.phone, machine=frozenset(), absent=frozenset(), person=PersonWords())
