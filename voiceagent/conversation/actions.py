@@ -76,7 +76,7 @@ class Generate(Action, frozen=True):
     reply_id: int
     messages: tuple[Message, ...]
     speculative: bool = False
-    """Whether the result may be discarded. Other work then goes first."""
+    """True if the result may be discarded. Other work then goes first."""
 
 
 class Summarise(Action, frozen=True):
@@ -122,7 +122,7 @@ class SpeculativeToolEnded(Action, frozen=True):
     name: str
     used: bool
     saved_ms: float
-    """How much earlier it began than the reply asked for it; at most the duration of the run."""
+    """Time from its beginning until the reply asked for it; at most the duration of the run."""
 
 
 class Speak(Action, frozen=True):
@@ -185,7 +185,7 @@ class SpeculationEnded(Action, frozen=True):
     outcome: str
     """`kept`, or why it was not: `resumed` (the caller spoke on), `changed` (other words were committed), `failed`, `ended`."""
     tokens: int
-    """How many tokens the language model generated for it."""
+    """Number of tokens the language model generated for it."""
 
 
 class GuardHit(Action, frozen=True):
@@ -263,7 +263,7 @@ class NotUnderstood(Notice, frozen=True):
     utterance_id: int
     times: int
     answer: AnswerToNoWords
-    """What the agent says: that it has not understood, that something went wrong, the offer of a person, whether the caller is
+    """The agent's answer: that it has not understood, that something went wrong, the offer of a person, whether the caller is
     still there, or nothing."""
 
 

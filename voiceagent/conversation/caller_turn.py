@@ -31,12 +31,12 @@ NO_WORDS_MS = 1000.0
 VOICED_MS = 1000.0
 """Less speech is no turn: it may be a cough or a laugh."""
 LONG_MS = 3000.0
-"""So much speech is a turn whatever a judge makes of its end, and where there is no judge."""
+"""Length of speech that is a turn whatever a judge makes of its end, and where there is no judge."""
 TURN_CHANCE = 0.5
 """The chance of a finished turn from which `VOICED_MS` of sound is one. The longer the sound, the lower it may be: coughs are
 short, and a voice that is hard to understand is hard to judge."""
 ASKS_AGAIN = 2
-"""How often in a row the caller is asked to say it again."""
+"""Most times in a row that the caller is asked to say it again."""
 NO_ANSWER = NextReply("resume")
 """Go on with what the sound interrupted, or wait."""
 _HEARD = (Phase.HEARING, Phase.FINALISING)

@@ -31,7 +31,7 @@ class SpeechStarted(Event, frozen=True):
 
     utterance_id: int
     onset_ms: float
-    """When the first voiced audio was received, on the call's clock."""
+    """Time at which the first voiced audio was received, on the call's clock."""
 
 
 class SpeechPaused(Event, frozen=True):
@@ -41,12 +41,12 @@ class SpeechPaused(Event, frozen=True):
     pause_id: int
     """Rises by one with each pause of the call."""
     speech_end_ms: float
-    """When the last voiced audio was received, on the call's clock."""
+    """Time at which the last voiced audio was received, on the call's clock."""
     voiced_ms: float
     """Speech of the utterance so far, pauses left out."""
     prosody: Prosody
     load: float = 0.0
-    """How busy the engines are: 0 is idle; at 1 there is no room for speculative work."""
+    """Load of the engines: 0 is idle; at 1 there is no room for speculative work."""
     words_chance: float | None = None
     """The chance, 0 to 1, that the sound before the pause is words, and no cough, laugh or hum. None: it was not judged."""
 
@@ -93,11 +93,11 @@ class Endpoint(Event, frozen=True):
 
     utterance_id: int
     speech_end_ms: float
-    """When the last voiced audio was received, on the call's clock."""
+    """Time at which the last voiced audio was received, on the call's clock."""
     uplink_ms: float = 0.0
-    """How long that audio waited between its packet's arrival and the VAD (jitter buffer and decode)."""
+    """Wait of that audio between its packet's arrival and the VAD (jitter buffer and decode)."""
     vad_ms: float = 0.0
-    """How long the VAD took for it."""
+    """Duration of the VAD for it."""
 
 
 class Transcript(Event, frozen=True):
@@ -107,7 +107,7 @@ class Transcript(Event, frozen=True):
     stable: str
     unstable: str
     decode_ms: float = 0.0
-    """How long the decode took."""
+    """Duration of the decode."""
 
 
 class Refusal(Struct, frozen=True):
@@ -116,7 +116,7 @@ class Refusal(Struct, frozen=True):
     rule: str
     """The name of the guard's rule."""
     line: str
-    """What the agent says instead of an answer."""
+    """The agent's line instead of an answer."""
 
 
 class FinalTranscript(Event, frozen=True):
@@ -129,11 +129,11 @@ class FinalTranscript(Event, frozen=True):
     refusal: Refusal | None = None
     """Set if the input guard withheld the words; `text` is then a note that says so."""
     guard_ms: float = 0.0
-    """How long the input guard took."""
+    """Duration of the input guard's check."""
     language: str = ""
     """The code of the language that the recogniser detected. Empty if it was given the language, or does not report one."""
     failed: bool = False
-    """Whether the recogniser failed. `text` is then the last partial transcript."""
+    """True if the recogniser failed. `text` is then the last partial transcript."""
 
 
 class ContextFound(Event, frozen=True):
@@ -149,11 +149,11 @@ class TextDelta(Event, frozen=True):
     reply_id: int
     text: str
     tokens: int = 1
-    """How many of the language model's tokens it holds."""
+    """Number of the language model's tokens in it."""
     held_ms: float = 0.0
-    """How long the first of these tokens waited for the check."""
+    """Wait of the first of these tokens for the check."""
     guard_ms: float = 0.0
-    """How long the check took."""
+    """Duration of the check."""
 
 
 class ThoughtGenerated(Event, frozen=True):
@@ -161,7 +161,7 @@ class ThoughtGenerated(Event, frozen=True):
 
     reply_id: int
     tokens: int = 1
-    """How many tokens it wrote since the last such event."""
+    """Number of tokens it wrote since the last such event."""
 
 
 class ToolCallBegun(Event, frozen=True):
@@ -199,7 +199,7 @@ class OutputBlocked(Event, frozen=True):
     rule: str
     line: str
     guard_ms: float = 0.0
-    """How long the check took."""
+    """Duration of the check."""
 
 
 class ToolFinished(Event, frozen=True):
@@ -292,7 +292,7 @@ class TextReceived(Event, frozen=True):
     refusal: Refusal | None = None
     """See `FinalTranscript`."""
     context: tuple[Chunk, ...] = ()
-    """What the documents hold about the message."""
+    """Passages of the documents about the message."""
 
 
 class ReplyRequested(Event, frozen=True):
@@ -328,4 +328,4 @@ class LastWords(Event, frozen=True):
 
     text: str
     reason: str
-    """Why the call ends, a slug."""
+    """The reason for which the call ends, a slug."""

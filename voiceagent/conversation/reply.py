@@ -20,12 +20,12 @@ class ToolRun(Struct, frozen=True):
     output: str | None = None
     ok: bool = False
     is_owed: bool = False
-    """Whether the caller is owed the result also if the reply is cut off: the tool was started and leaves something behind, or
-    it ran on after its reply."""
+    """True if the caller is owed the result also if the reply is cut off: the tool was started and leaves something behind, or it
+    ran on after its reply."""
     runs_on: bool = False
-    """Whether `output` is a stand-in for the result, because the tool runs on, or the caller is still owed the result."""
+    """True if `output` is a stand-in for the result, because the tool runs on, or the caller is still owed the result."""
     cut_off: bool = False
-    """Whether the caller heard some of its result, and cut the rest off."""
+    """True if the caller heard some of its result, and cut the rest off."""
 
 
 class Round(Struct, frozen=True):
@@ -33,7 +33,7 @@ class Round(Struct, frozen=True):
 
     tools: tuple[ToolRun, ...] = ()
     early: bool = False
-    """Whether this round's text is said while its tools still run. The model asked for them together with the tools of the round
+    """True if this round's text is said while its tools still run. The model asked for them together with the tools of the round
     before."""
 
 
@@ -48,7 +48,7 @@ class Clause(Struct, frozen=True):
     words: tuple[SpokenWord, ...] = ()
     played_ms: float = 0.0
     filler: bool = False
-    """Whether it is said to bridge the wait for a tool. A filler may be cut short."""
+    """True if it is said to bridge the wait for a tool. A filler may be cut short."""
     cut: bool = False
 
     @property
@@ -75,24 +75,24 @@ class Reply(Struct, frozen=True):
     context: tuple[Chunk, ...] = ()
     """The chunks in the prompt of a speculative reply."""
     tokens: int = 0
-    """How many tokens the language model has generated."""
+    """Number of tokens the language model has generated."""
     status: str = "live"
     voice: Literal["full", "ducked", "hushed", "paused"] = "full"
-    """How loud it is while the caller speaks over it, or just after. A hushed reply is silent for a moment, a paused one until it
-    is known what the caller said."""
+    """Loudness while the caller speaks over it, or just after. A hushed reply is silent for a moment, a paused one until the
+    caller's words are known."""
     generating: bool = False
     text_ms: float = 0.0
-    """When its last text came."""
+    """Time of its last text."""
     buffer: str = ""
     rounds: tuple[Round, ...] = (Round(),)
     clauses: tuple[Clause, ...] = ()
     answers_user: bool = False
     resumes: bool = True
-    """Whether its rest is said after a sound without words has cut it off. A check-in is not worth that."""
+    """True if its rest is said after a sound without words has cut it off. A check-in is not worth that."""
     tells: bool = False
-    """Whether the first round holds results of earlier replies' tools, which this reply tells."""
+    """True if the first round holds results of earlier replies' tools, which this reply passes on."""
     puts_through: bool = False
-    """Whether the caller is put through to a person once the reply is over."""
+    """True if the caller is put through to a person once the reply is over."""
 
     @property
     def heard(self) -> str:

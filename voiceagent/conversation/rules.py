@@ -55,15 +55,15 @@ class ToolRule(Struct, frozen=True, forbid_unknown_fields=True):
     """The turn engine's rules for a tool."""
 
     effect: Literal["none", "idempotent", "external"] = "external"
-    """What a run leaves behind. Only a tool with the effect `none` may run before its turn is committed."""
+    """The lasting effect of a run. Only a tool with the effect `none` may run before its turn is committed."""
     fillers: tuple[str, ...] = ()
-    """What may be said while the tool runs. Empty: `Phrases.fillers`."""
+    """Phrases to say while the tool runs. Empty: `Phrases.fillers`."""
     confirm: str = ""
     """The question that the caller must answer with yes before the tool runs. `{name}` stands for the argument of that name."""
     values: tuple[ValueShape, ...] = ()
     """The shapes of its arguments, as far as they are known."""
     typical_ms: float = 0.0
-    """How long its runs took so far; 0: unknown."""
+    """Typical duration of its runs so far; 0: unknown."""
 
     @property
     def worth_predicting(self) -> bool:
@@ -83,7 +83,7 @@ class EndpointingRules(Struct, frozen=True, forbid_unknown_fields=True):
     judges_by_sound: tuple[str, ...] = ()
     """The names of the turn judges that are asked when a pause begins."""
     judges_by_words: tuple[str, ...] = ()
-    """Of those that are asked once its words are known."""
+    """The names of those that are asked once its words are known."""
     judges_wait_ms: float = 350.0
     """A pause before which the turn does not end while a judge has not answered. Judges take about 60 ms on idle cores."""
 
@@ -138,6 +138,6 @@ class Rules(Struct, frozen=True, forbid_unknown_fields=True):
     speculation: SpeculationRules = SpeculationRules()
     memory: MemoryRules = MemoryRules()
     puts_through: bool = False
-    """Whether a caller who asks for a person is put through to one."""
+    """True if a caller who asks for a person is put through to one."""
     manners: Manners = EAGER
-    """What the agent's voice does while the caller speaks over it."""
+    """The agent's use of its voice while the caller speaks over it."""

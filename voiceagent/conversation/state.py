@@ -53,7 +53,7 @@ class NextReply(Struct, frozen=True):
     resumes: bool = True
     """See `Reply.resumes`."""
     offers_person: bool = False
-    """Whether the text asks whether the caller wants to be put through to a person."""
+    """True if the text asks whether the caller wants to be put through to a person."""
 
 
 class Pause(Struct, frozen=True):
@@ -65,7 +65,7 @@ class Pause(Struct, frozen=True):
     prosody: Prosody
     load: float
     decoding: bool
-    """Whether the utterance's words are being decoded, or were decoded."""
+    """True if the utterance's words are being decoded, or were decoded."""
     words_chance: float | None = None
     """See `SpeechPaused`."""
     text: str | None = None
@@ -75,9 +75,9 @@ class Pause(Struct, frozen=True):
     language: str = ""
     """The code of the language that the recogniser detected."""
     failed: bool = False
-    """Whether the recogniser failed."""
+    """True if the recogniser failed."""
     answers: Mapping[str, float | None] = {}
-    """What the turn judges have answered about this pause, by their names. None: the judge cannot tell."""
+    """The turn judges' answers about this pause, by their names. None: the judge cannot tell."""
 
     @property
     def judged(self) -> Mapping[str, float]:
@@ -98,7 +98,7 @@ class SpeculativeToolCall(Struct, frozen=True):
     ok: bool = False
     finished_ms: float = 0.0
     used: bool = False
-    """Whether a committed reply took the result."""
+    """True if a committed reply took the result."""
 
 
 class Memory(Struct, frozen=True):
@@ -107,11 +107,11 @@ class Memory(Struct, frozen=True):
     history: tuple[Message, ...] = ()
     """The messages, without the system message. The text of an assistant's message is what the caller heard."""
     turns: int = 0
-    """How many turns the caller has taken, with those that are no longer in the history."""
+    """Number of turns the caller has taken, with those that are no longer in the history."""
     summary: str = ""
     """A summary of the messages that left the history."""
     summarising: int = 0
-    """How many of the oldest messages are being summarised."""
+    """Number of the oldest messages that are being summarised."""
     summarised: str | None = None
     """The finished summary. It is put in when the turn is over."""
 
@@ -132,7 +132,7 @@ class CallerTurn(Struct, frozen=True):
     last_words: str = ""
     """The words of the latest utterance that had any."""
     not_understood: int = 0
-    """How many turns in a row, with the last one, were heard and not understood."""
+    """Number of turns in a row, with the last one, that were heard and not understood."""
 
 
 class Utterance(Struct, frozen=True):
@@ -140,7 +140,7 @@ class Utterance(Struct, frozen=True):
 
     utterance_id: int = -1
     onset_ms: float = 0.0
-    """When it began."""
+    """Time of its beginning."""
     partial: str = ""
     """The words so far."""
     stable: str = ""
@@ -148,13 +148,13 @@ class Utterance(Struct, frozen=True):
     pause: Pause | None = None
     """Set while the utterance is silent."""
     interrupts: bool = False
-    """Whether the agent yielded the floor to it, without having asked for it."""
+    """True if the agent yielded the floor to it, without having asked for it."""
     words_chance: float | None = None
     """The chance that its sound is words, if it is spoken over the agent (`events.OverlapHeard`)."""
     voiced_ms: float | None = None
-    """How much speech it has so far, if it is spoken over the agent and its sound was judged."""
+    """Length of its speech so far, if it is spoken over the agent and its sound was judged."""
     hushed_ms: float | None = None
-    """When it hushed the live reply."""
+    """Time at which it hushed the live reply."""
 
 
 class Replies(Struct, frozen=True):
@@ -167,9 +167,9 @@ class Replies(Struct, frozen=True):
     next_reply: NextReply | None = None
     next_reply_id: int = 1
     offers_person: bool = False
-    """Whether the latest reply asked whether the caller wants to be put through to a person."""
+    """True if the latest reply asked whether the caller wants to be put through to a person."""
     putting_through: bool = False
-    """Whether the caller is being put through to a person: then nobody asks whether they are still there."""
+    """True while the caller is being put through to a person: then nobody asks whether they are still there."""
 
 
 class TurnTools(Struct, frozen=True):
@@ -178,14 +178,14 @@ class TurnTools(Struct, frozen=True):
     confirming: ToolCall | None = None
     """The tool call that the caller was asked to confirm."""
     asked_nothing: bool = False
-    """Whether the caller's last turn was nothing but commands or backchannels. Then no tool with an effect runs."""
+    """True if the caller's last turn was nothing but commands or backchannels. Then no tool with an effect runs."""
     speculative: tuple[SpeculativeToolCall, ...] = ()
     """The speculative tool calls of the turn. They are kept until the reply to it is over."""
     next_speculative_id: int = 1
     predicted: tuple[str, str] | None = None
     """The last predicted tool call: the tool's name and its normalised arguments."""
     fillers_said: int = 0
-    """How many fillers were said in the call."""
+    """Number of fillers said in the call."""
 
 
 class RunsOn(Struct, frozen=True):
@@ -215,9 +215,9 @@ class Speculation(Struct, frozen=True):
     """The speculative replies since the last committed one."""
 
     replies: int = 0
-    """How many began."""
+    """Number of those that began."""
     tokens: int = 0
-    """How many tokens the discarded ones cost."""
+    """Number of tokens the discarded ones cost."""
 
 
 class Silence(Struct, frozen=True):
@@ -226,9 +226,9 @@ class Silence(Struct, frozen=True):
     since_ms: float = 0.0
     """From when on the silence is counted."""
     words_ms: float = 0.0
-    """When there were words last, of either side; a check-in does not count."""
+    """Time of the last words, of either side; a check-in does not count."""
     check_ins: int = 0
-    """How often the agent asked whether the caller is still there."""
+    """Number of times the agent asked whether the caller is still there."""
     ending: str = ""
     """The reason with which the call ends after the farewell. Set while the farewell is being said."""
 

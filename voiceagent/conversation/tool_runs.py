@@ -45,7 +45,7 @@ from voiceagent.conversation.tools import (
 AGAIN_MS = 8000.0
 """The wait from the first filler to the second. Each further one takes twice as long."""
 LOOK_AGAIN_MS = 1000.0
-"""When a filler was due while somebody spoke."""
+"""The wait after a filler was due while somebody spoke."""
 
 
 def tool_call(step: Step, event: ev.ToolCallRequested) -> None:

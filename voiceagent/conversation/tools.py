@@ -44,12 +44,12 @@ LATE = "_late"
 """Ends the id of a call whose result is told late. The call stands in the history once more, with its result."""
 UNKNOWN = ToolRule()
 KEPT_FOR_REPLIES = 1
-"""How many of a turn's speculative calls are reserved for replies. Predictions may not use them, because they may be wrong each
-time."""
+"""Number of a turn's speculative calls that are reserved for replies. Predictions may not use them, because they may be wrong
+each time."""
 MAX_DIGITS = 64
 """Longer texts are not compared as numbers, because Python limits the digits of an integer."""
 REMEMBERED_MESSAGES = 4
-"""How many messages back the words of an argument are searched."""
+"""Number of messages back in which the words of an argument are searched."""
 
 
 def rule_of(step: Step, name: str) -> ToolRule:
