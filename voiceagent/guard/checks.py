@@ -51,7 +51,7 @@ class Checks:
         ]
 
     def __bool__(self) -> bool:
-        """Whether anything is checked."""
+        """True if anything is checked."""
         return bool(self._rules) or bool(self._plugins)
 
     async def output(self, said: str, window: str, *, last: bool) -> Verdict:
@@ -108,13 +108,13 @@ class Checks:
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """What the caller said, as far as it may be used."""
+    """The caller's words, as far as they may be used."""
 
     text: str
     """The caller's words, or a note that they are withheld."""
     verdict: Verdict
     guard_ms: float
-    """How long the check took."""
+    """Duration of the check."""
 
 
 async def admit(checks: Checks, text: str) -> Admitted:

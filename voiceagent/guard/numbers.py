@@ -23,7 +23,8 @@ _LETTERS = r"[^\W\d_]"
 _GAP = re.compile(r"[\s\-–.,()/]{0,3}")
 _OPEN_END = re.compile(rf"[\s\-–.,()/]{{0,3}}({_LETTERS}*)")
 _ITEM_BEGINS = re.compile(r"\d|\b[^\W\d]")
-"""Where digits or a word for them may begin: a search for the words themselves cannot pause in a long text that has none."""
+"""A possible beginning of digits or of a word for them: a search for the words themselves cannot pause in a long text that has
+none."""
 MOST_IN_WORDS = 100
 """Numbers below it are said as one word or phrase, also within a telephone number."""
 
@@ -76,9 +77,9 @@ class Run:
     """The digits as they are grouped in the text; never empty."""
     start: int
     end: int
-    """Where the run begins and ends in the text."""
+    """The end of the run in the text; `start` is its beginning."""
     open: bool
-    """Whether the run may go on after the text's end."""
+    """True if the run may go on after the text's end."""
 
     @property
     def digits(self) -> str:
@@ -123,9 +124,9 @@ def _may_go_on(text: str, end: int, known: NumberWords) -> bool:
 
 
 def candidates(text: str, region: str) -> Iterator[bool]:
-    """For each candidate of libphonenumber's search, in order: whether it is a valid number of the region, or an international
-    one. It takes the steps of `PhoneNumberMatcher._find` (phonenumbers 9), which itself goes on until it has found a number: here
-    a long text full of digits can be searched with pauses."""
+    """Yields for each candidate of libphonenumber's search, in order, whether it is a valid number of the region, or an
+    international one. It takes the steps of `PhoneNumberMatcher._find` (phonenumbers 9), which itself goes on until it has found
+    a number: here a long text full of digits can be searched with pauses."""
     from phonenumbers import phonenumbermatcher as library  # 70 ms to import: only where telephone numbers are looked for
     from phonenumbers import phonenumberutil
 
@@ -157,7 +158,7 @@ _CARD_LENGTHS = (
 
 
 def luhn(digits: str) -> bool:
-    """Whether the check digit is right (ISO/IEC 7812-1, annex B)."""
+    """True if the check digit is right (ISO/IEC 7812-1, annex B)."""
     total = 0
     for place, digit in enumerate(reversed(digits)):
         value = int(digit) * (1 + place % 2)
@@ -166,12 +167,12 @@ def luhn(digits: str) -> bool:
 
 
 def is_card(digits: str) -> bool:
-    """Whether it is a payment card's number."""
+    """True for a payment card's number."""
     return any(prefix.match(digits) and len(digits) in lengths for prefix, lengths in _CARD_LENGTHS) and luhn(digits)
 
 
 def _holds_card(run: Run) -> Generator[None, None, bool]:
-    """Whether some complete groups of the run are a card number: other numbers may stand right before and after it."""
+    """True if some complete groups of the run are a card number: other numbers may stand right before and after it."""
     for first in range(len(run.groups)):
         yield
         digits = ""

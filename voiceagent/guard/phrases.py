@@ -44,7 +44,7 @@ class BlockedPhrases(PausingRule, Rule):
             matches.append(match)
             words.append(plain(match.group()))
         growing = bool(matches) and matches[-1].end() == len(text) and not last
-        """Whether the last word may still grow."""
+        """True if the last word may still grow."""
         hold = 0
         for at, word in enumerate(words):
             yield
@@ -63,7 +63,7 @@ class BlockedPhrases(PausingRule, Rule):
 
 
 def _begins(words: list[str], phrase: tuple[str, ...], growing: bool) -> bool:
-    """Whether `words` are the beginning of the phrase; the last one may be the beginning of a word."""
+    """True if `words` are the beginning of the phrase; the last one may be the beginning of a word."""
     if len(words) > len(phrase):
         return False
     whole = words[:-1] if growing else words

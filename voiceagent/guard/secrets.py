@@ -46,14 +46,15 @@ def entropy_bits(text: str) -> float:
 
 
 def _is_password(value: str) -> bool:
-    """Whether what follows the word "password" is a password, and not the rest of the sentence: it mixes kinds of characters."""
+    """True if the text after the word "password" is a password, and not the rest of the sentence: it mixes kinds of
+    characters."""
     value = value.rstrip(".,;:!?)")
     kinds = sum(bool(re.search(kind, value)) for kind in ("[a-z]", "[A-Z]", r"\d", r"[^A-Za-z0-9'’-]"))
     return len(value) >= 6 and (kinds >= 2 and bool(re.search(r"[\d\W]", value))) and entropy_bits(value) >= CALLED_BITS
 
 
 def _is_random(value: str) -> bool:
-    """Whether a long word is a key: hexadecimal, or letters of both cases and digits, without a pattern."""
+    """True if a long word is a key: hexadecimal, or letters of both cases and digits, without a pattern."""
     if re.fullmatch(r"[0-9a-fA-F]{32,}", value):
         return entropy_bits(value) >= HEX_BITS
     mixed = all(re.search(kind, value) for kind in ("[a-z]", "[A-Z]", r"\d"))

@@ -21,13 +21,13 @@ class PluginSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     options: Mapping[str, object] = {}
     """Passed to the plugin unchanged."""
     deadline_ms: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 500
-    """How long a check may take."""
+    """Longest duration of a check."""
     if_late: Literal["block", "allow"] = "block"
     """The verdict for a check that took longer, or failed."""
 
 
 class GuardRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one direction is checked for."""
+    """The checks of one direction."""
 
     secrets: bool = False
     """API keys, tokens, private keys and passwords."""
@@ -40,12 +40,12 @@ class GuardRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     phrases: Annotated[tuple[str, ...], msgspec.Meta(max_length=MAX_RULES)] = ()
     """Blocked words and phrases; case, accents and punctuation do not matter."""
     topics: Mapping[str, Patterns] = {}
-    """By name: regular expressions (Python's, case does not matter) for what must not be talked about."""
+    """Regular expressions (Python's, case does not matter) for topics that must not be talked about, by the topic's name."""
     plugins: Annotated[tuple[PluginSettings, ...], msgspec.Meta(max_length=8)] = ()
     line: str = ""
     """Said instead of blocked text."""
     lines: Mapping[str, str] = {}
-    """By rule (`cards`, a topic's name …): said instead of `line`."""
+    """Lines said instead of `line`, by rule (`cards`, a topic's name …)."""
 
     def __post_init__(self) -> None:
         for name, patterns in self.topics.items():
@@ -62,16 +62,16 @@ class GuardRules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OutputRules(GuardRules, frozen=True, forbid_unknown_fields=True):
-    """What the agent's replies are checked for."""
+    """The checks of the agent's replies."""
 
     secrets: bool = True
     cards: bool = True
 
 
 class GuardSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is checked before it is spoken, and before the language model reads it."""
+    """The checks of text before it is spoken, and before the language model reads it."""
 
     output: OutputRules = OutputRules()
     input: GuardRules = GuardRules()
     window_tokens: Annotated[int, msgspec.Meta(ge=1, le=200)] = 12
-    """How many tokens are checked at once, or one clause where that is less."""
+    """Number of tokens checked at once, or one clause where that is less."""

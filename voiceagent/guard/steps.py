@@ -16,7 +16,7 @@ Steps = Generator[None, None, Verdict]
 Found = TypeVar("Found")
 
 MOMENT_S = 0.001
-"""How long a check may hold the event loop at a time, in seconds."""
+"""Longest time for which a check may hold the event loop at once, in seconds."""
 
 
 @runtime_checkable
@@ -29,7 +29,7 @@ class PausingRule(Protocol):
 
 
 def at_once(steps: Generator[None, None, Found]) -> Found:
-    """What the steps come to, without pauses."""
+    """Returns the result of the steps, without pauses."""
     while True:
         try:
             next(steps)

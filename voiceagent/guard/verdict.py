@@ -20,14 +20,14 @@ class Verdict:
     rule: str = ""
     """The name of the rule that was hit; empty: none was."""
     line: str = ""
-    """What is to be said instead; empty: the configured line."""
+    """The line to say instead; empty: the configured line."""
     hold: int = 0
-    """So many characters at the window's end may be the beginning of a hit, so they wait for what follows. In the last window
-    nothing is held."""
+    """Number of characters at the window's end that may be the beginning of a hit, so they wait for the text behind them. In the
+    last window nothing is held."""
 
     @property
     def blocked(self) -> bool:
-        """Whether a rule was hit."""
+        """True if a rule was hit."""
         return bool(self.rule)
 
 
@@ -38,12 +38,12 @@ class Guard(Protocol):
     """Checks text. The built-in guard answers at once; a plugin may answer later (`async`), within its deadline."""
 
     def check_output(self, said: str, window: str, *, last: bool) -> Verdict | Awaitable[Verdict]:
-        """Whether `window` may be spoken after `said`, the reply's text so far (its last few hundred characters), which was
-        allowed. `last`: no text follows the window. Raises GuardError."""
+        """Decides whether `window` may be spoken after `said`, the reply's text so far (its last few hundred characters), which
+        was allowed. `last`: no text follows the window. Raises GuardError."""
         ...
 
     def check_input(self, text: str) -> Verdict | Awaitable[Verdict]:
-        """Whether the language model may read `text`, an utterance of the caller. Raises GuardError."""
+        """Decides whether the language model may read `text`, an utterance of the caller. Raises GuardError."""
         ...
 
 
@@ -51,5 +51,5 @@ class Rule(Protocol):
     """One of the built-in guard's rules."""
 
     def find(self, text: str, *, last: bool) -> Verdict:
-        """Whether `text` holds a hit, and how much of its end may be the beginning of one."""
+        """Decides whether `text` holds a hit, and how much of its end may be the beginning of one."""
         ...

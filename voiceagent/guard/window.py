@@ -10,7 +10,7 @@ from voiceagent.guard.checks import Checks
 from voiceagent.guard.verdict import ALLOWED, Verdict
 
 REMEMBERED = 400
-"""How many characters of the earlier text are checked together with a window."""
+"""Number of characters of the earlier text that are checked together with a window."""
 MOST_HELD = 2000
 """The most characters that wait, whatever a guard asks for."""
 _CLAUSE_END = re.compile(r"[.!?…,;:—–][\"')\]”’»]*\s|\n")
@@ -25,11 +25,11 @@ class WindowCheck:
     text: str
     """The text that may be spoken; empty when the verdict is a hit, or when all of it is held."""
     tokens: int
-    """How many pieces of the language model's output it has."""
+    """Number of pieces of the language model's output in it."""
     held_ms: float
-    """How long the first of these pieces waited."""
+    """Wait of the first of these pieces."""
     guard_ms: float
-    """How long the check took, including earlier checks after which all text was held."""
+    """Duration of the check, including earlier checks after which all text was held."""
     verdict: Verdict
 
 
@@ -98,7 +98,7 @@ class OutputWindow:
 
 
 def _end_of(said: str) -> str:
-    """What is remembered of the earlier text: complete words, because the end of a word may be another word."""
+    """Returns the remembered end of the earlier text: complete words, because the end of a word may be another word."""
     if len(said) <= REMEMBERED:
         return said
     first, _, rest = said[-REMEMBERED:].partition(" ")
