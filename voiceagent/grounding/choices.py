@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 from voiceagent.grounding.words import Word
 
 LEAST_COMMON, LEAST_COMMON_SHARE = 3, 0.6
-"""Of two forms of a word, so many letters at their beginning are the same, and so much of the longer one: "build" and
+"""Least number of letters that two forms of a word share at their beginning, and their least share of the longer one: "build" and
 "building"."""
 MOST_WORDS = 8
 _SUM = re.compile(r"[\d\s.()]*\d[\d\s.()]*(?:[-+*/][\d\s.()]*\d[\d\s.()]*)+")
@@ -80,7 +80,7 @@ _BETWEEN = re.compile(r"\s*(?:[,/|;]|\bor\b)\s*")
 
 
 def choices(schema: object) -> dict[Scalar, tuple[str, ...]]:
-    """By the choice, the texts by which it may be said. Empty for a schema that leaves the value open."""
+    """Returns the texts by which each choice may be said, by the choice. Empty for a schema that leaves the value open."""
     found: dict[Scalar, tuple[str, ...]] = {}
     for one in _alternatives(schema):
         listed_values = one.get("enum")
@@ -91,7 +91,7 @@ def choices(schema: object) -> dict[Scalar, tuple[str, ...]]:
 
 
 def is_given(value: object, schema: object) -> bool:
-    """Whether the schema itself gives the value: its default, or its only choice."""
+    """True if the schema itself gives the value: its default, or its only choice."""
     if not isinstance(schema, Mapping):
         return False
     if "default" in schema and type(schema["default"]) is type(value) and schema["default"] == value:
@@ -122,7 +122,7 @@ def _texts(value: Scalar, one: Mapping[str, object], whole: object) -> Iterator[
 
 
 def was_chosen(value: object, schema: object, said: Said, language: GroundingWords) -> bool:
-    """Whether a choice was said: by its words, in whatever form, or by one that no other choice has; or whether a tool was called
+    """True if a choice was said: by its words, in whatever form, or by one that no other choice has; or if a tool was called
     whose name has that word, as `book_table` has "table"."""
     known = choices(schema)
     if not isinstance(value, Scalar) or value not in known:

@@ -24,7 +24,7 @@ class Clock:
     """False if the words need not mean a time."""
 
     def same_hand(self, other: Clock) -> bool:
-        """Whether both show the same on a clock's face."""
+        """True if both show the same on a clock's face."""
         return (self.hour, self.minute) == (other.hour, other.minute)
 
     def written(self, language: GroundingWords) -> str:

@@ -40,7 +40,7 @@ _LAST_QUESTION = re.compile(r"[^.!?…]*\?\s*\Z")
 
 
 def is_aside(call: ToolCall, messages: Sequence[Message], language: GroundingWords) -> bool:
-    """Whether a call that lacks arguments follows a question of the caller's that says none of them, while the agent waits for an
+    """True if a call that lacks arguments follows a question of the caller's that says none of them, while the agent waits for an
     answer to a question of its own."""
     if not messages or messages[-1].role != "user" or not open_question(messages):
         return False
@@ -155,7 +155,7 @@ class GroundedSession(LlmSession):
                 yield GeneratedText(text)
 
     def _end_of(self, replies: ReplyCheck, *, spoke: bool) -> Iterator[str]:
-        """What is said of a reply that no text follows."""
+        """Yields the rest of a reply that no text follows."""
         if text := replies.finish():
             spoke = True
             yield text

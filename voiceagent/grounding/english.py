@@ -92,4 +92,4 @@ ENGLISH = GroundingWords(
 )
 
 LANGUAGES = {"en": ENGLISH}
-"""By ISO 639-1 code."""
+"""The languages by ISO 639-1 code."""

@@ -1,4 +1,4 @@
-"""What must be known of a language to find a number or a time of day in it. Data; pure."""
+"""The facts about a language that are needed to find a number or a time of day in it. Data; pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a model is not fit for, from its entry in the registry. It is data of the model: this module knows no particular model."""
+"""The limits of a model, from its entry in the registry: what it is not fit for. They are data of the model: this module knows no
+particular model."""
 
 from __future__ import annotations
 
@@ -16,14 +17,14 @@ class ModelLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     says: str = ""
     """One line for people: what it cannot do."""
     tools: Mapping[str, tuple[str, ...]] = {}
-    """What it was made for: the tools by name, and the arguments of each. Empty: any."""
+    """The tools it was made for, by name, and the arguments of each. Empty: any."""
     arguments: Literal["any", "said"] = "any"
     """`said`: an argument that it writes, a choice of the schema too, must have been said in the call; otherwise it is asked
     for."""
     asks: Mapping[str, str] = {}
     """Its question for an argument, by the argument's name."""
     means: Mapping[str, tuple[str, ...]] = {}
-    """By a choice of its tools, further words by which it was taught that a caller may say it."""
+    """Further words for a choice of its tools, by the choice: it was taught that a caller may say it so."""
     sentences: tuple[str, ...] = ()
     """The only sentences that it may say by itself. Empty: anything."""
     claims: tuple[str, ...] = ()
@@ -31,16 +32,16 @@ class ModelLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     answer_words: str = ""
     """The words that it puts around a tool's result; anything else that it says then must be in the result. Empty: anything."""
     tells: Mapping[str, tuple[str, ...]] = {}
-    """By tool, the parts of a result that it must tell; a missing one is added."""
+    """The parts of a result that it must tell, by tool; a missing one is added."""
 
     @property
     def are_checked(self) -> bool:
-        """Whether its tool calls and replies are checked against what was said."""
+        """True if its tool calls and replies are checked against what was said."""
         return self.arguments == "said" or self.checks_replies
 
     @property
     def checks_replies(self) -> bool:
-        """Whether its replies are checked against what was said, clause by clause; otherwise its text is passed on as it
+        """True if its replies are checked against what was said, clause by clause; otherwise its text is passed on as it
         comes."""
         return bool(self.sentences or self.answer_words or self.tells or self.claims)
 
@@ -49,8 +50,8 @@ NO_LIMITS = ModelLimits()
 
 
 def unfit_for(limits: ModelLimits, tools: Sequence[ToolSchema], *, reads_documents: bool = False) -> str:
-    """Why the model is not fit for an agent with these tools (OpenAI function objects), in a few words that follow "the agent";
-    empty if it is fit."""
+    """Returns why the model is not fit for an agent with these tools (OpenAI function objects), in a few words that follow "the
+    agent"; empty if it is fit."""
     if not limits.tools:
         return ""
     if reads_documents:
@@ -66,7 +67,7 @@ def unfit_for(limits: ModelLimits, tools: Sequence[ToolSchema], *, reads_documen
 
 
 def has_all_tools(limits: ModelLimits, tools: Sequence[ToolSchema]) -> bool:
-    """Whether an agent with these tools can do all that the model was made for."""
+    """True if an agent with these tools can do all that the model was made for."""
     return set(limits.tools) <= _arguments(tools).keys()
 
 

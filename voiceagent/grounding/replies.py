@@ -1,5 +1,5 @@
-"""What a model may say: its own sentences, what was said before, and the content of a tool's result between the words that it
-puts around results. Text is passed on clause by clause; it ends at the first clause that may not be said. Pure."""
+"""Checks the text of a model. It may say its own sentences, what was said before, and the content of a tool's result between the
+words that it puts around results. Text is passed on clause by clause; it ends at the first clause that may not be said. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_PART_CHARACTERS = 120
 MOST_CHOICES = 8
 """The most choices that a question names."""
 REPEATED_MESSAGES = 12
-"""How many messages back the caller's words may be repeated."""
+"""Number of messages back from which the caller's words may be repeated."""
 MOST_RESULT_CHARACTERS = 3000
 """The most characters of each result that may be said: reading it runs on the event loop."""
 
@@ -48,7 +48,7 @@ class ReplyCheck:
         """The clauses that were passed on since the last sentence's end."""
         self._held = self._told = ""
         self._has_spoken = False
-        """Whether a complete sentence was passed on."""
+        """True once a complete sentence was passed on."""
         self.instead: str | None = None
         """Set once something may not be said: what to say instead."""
 
@@ -110,7 +110,7 @@ class ReplyCheck:
         return line.removeprefix(_plain(self._said)).strip()
 
     def _refusal(self, clause: str) -> str | None:
-        """What to say instead of a clause; None if the clause may be said."""
+        """Returns the text to say instead of a clause; None if the clause may be said."""
         sentence = _plain(self._said + clause)
         if not self._claims_hold and any(claim.startswith(sentence) for claim in self._claims):
             return self._language.cannot

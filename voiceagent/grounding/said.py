@@ -30,11 +30,12 @@ UNSAID = object()
 NO_MEANINGS: Mapping[str, Sequence[str]] = {}
 REMEMBERED_MESSAGES = 60
 REMEMBERED_CHARACTERS = 3000
-"""How far back, in messages and in their characters, an argument may have been said: the check runs on the event loop."""
+"""Longest distance back, in messages and in their characters, at which an argument may have been said: the check runs on the
+event loop."""
 
 
 class Said:
-    """What was said in a call so far, computed on demand."""
+    """The words of a call so far, computed on demand."""
 
     def __init__(
         self, messages: Sequence[Message], language: GroundingWords, means: Mapping[str, Sequence[str]] = NO_MEANINGS
@@ -44,7 +45,7 @@ class Said:
         self._language = language
         self._words: list[list[Word]] = []
         self.by_caller: list[list[Word]] = []
-        """What the caller said, the latest first."""
+        """The caller's words, the latest first."""
         names = (call.name for message in messages for call in message.tool_calls)
         self.called = frozenset(word.text for name in names for word in words_of(name.replace("_", " "), language))
         """The words of the names of the tools that were called."""
@@ -91,7 +92,7 @@ class Said:
 
     @cached_property
     def numbers_by_caller(self) -> Counter[str]:
-        """How often the caller said each number, as a number or as the hour of a time."""
+        """Counts each number the caller said, as a number or as the hour of a time."""
         return Counter(
             word.text.partition(":")[0].lstrip("0") or "0"
             for words in self.by_caller
@@ -100,7 +101,7 @@ class Said:
         )
 
     def has_number(self, value: float) -> bool:
-        """Whether a number was said."""
+        """True if the number was said."""
         text = f"{abs(value):g}"
         if all(part in self.words for part in text.split(".")) or value in self.amounts:
             return True
@@ -132,7 +133,7 @@ def _amounts(language: GroundingWords) -> tuple[tuple[str, float], ...]:
 
 
 def is_error(output: str) -> bool:
-    """Whether a tool's result is an error: nobody said what an error says."""
+    """True if a tool's result is an error: nobody said the words of an error."""
     return "error" in (read_arguments(output) or {})
 
 
@@ -205,12 +206,12 @@ def _found(value: object, name: str, schema: object, said: Said, language: Groun
 
 
 def _is_settled(value: object, schema: object) -> bool:
-    """Whether the schema gives the value or lists its choices."""
+    """True if the schema gives the value or lists its choices."""
     return is_given(value, schema) or bool(choices(schema))
 
 
 def _is_missing(value: object, schema: object) -> bool:
-    """Whether a required argument has no value, and the schema neither supplies one nor allows none."""
+    """True if a required argument has no value, and the schema neither supplies one nor allows null."""
     if value not in (None, "") or is_given(value, schema):
         return False
     schema = schema if isinstance(schema, Mapping) else {}
@@ -264,7 +265,7 @@ def _was_said(value: object, schema: object, said: Said, language: GroundingWord
 
 
 def _is_code_said(value: float, said: Said) -> bool:
-    """Whether a number was said digit by digit."""
+    """True if a number was said digit by digit."""
     digits = str(value) if isinstance(value, int) and value >= 10 ** (SHORTEST_CODE - 1) else ""
     return bool(digits) and said.code(digits) == digits
 
