@@ -34,7 +34,7 @@ def after(match: re.Match[str]) -> str:
 
 
 def counts(word: str) -> bool:
-    """Whether a number before this word counts things: a plural, or a word such as "people"."""
+    """True if a number before this word counts things: a plural, or a word such as "people"."""
     if not word.islower():
         return False
     return word in _MANY or (len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")))

@@ -49,7 +49,7 @@ def _sound(piece: str) -> str:
 
 
 def is_word(text: str) -> bool:
-    """Whether letters are read as a word rather than one by one."""
+    """True if letters are read as a word rather than one by one."""
     return bool(_VOWEL.search(text)) and not (text.isupper() and len(text) <= 4)
 
 

@@ -10,7 +10,7 @@ from voiceagent.text_normalization import dates, long_numbers, money, names, qua
 from voiceagent.text_normalization.exactly import address
 
 Form = tuple[re.Pattern[str], Callable[[re.Match[str]], str | None]]
-"""What it looks like, and what is said for it; None: it is something else."""
+"""The pattern of a form, and the words for a match of it; None: it is something else."""
 
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
 _ENDS = "com|org|net|io|dev|app|edu|gov|info|biz|ai|tv|me|co|us|uk|ca|de|fr|es|it|nl|pt|eu|ch|at|be|au|in|jp|br|ie|nz|shop"

@@ -46,7 +46,7 @@ MOST_PASSES = 8
 
 
 def is_command(name: str) -> bool:
-    """Whether `\\name` is known outside of a formula too."""
+    """True if `\\name` is known outside of a formula too."""
     return name in _WORDS or name in _GREEK
 
 

@@ -34,7 +34,7 @@ class LineSoFar:
         self.row = self.stop_due = False
         self.brackets = 0
         self.code = 0
-        """How many backticks opened the current code."""
+        """Number of backticks that opened the current code."""
 
     def say(self, text: str) -> None:
         """Say these characters, after a space or comma that is due."""

@@ -1,4 +1,4 @@
-"""How a line of Markdown begins, judged by its first characters. Pure; None while more text is needed to know it."""
+"""Reads the beginning of a line of Markdown from its first characters. Pure; None while more text is needed to know it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST_RULE = 400
 
 
 class LineKind(Enum):
-    """What a line is, or begins with."""
+    """The kind of a line, or of its beginning."""
 
     TEXT = auto()
     """Only its words follow."""
@@ -53,7 +53,7 @@ _TEXT = LineStart(LineKind.TEXT)
 
 
 def line_start(text: str, final: bool) -> LineStart | None:
-    """How `text` begins; it is not empty and begins with no white space. `final`: no text follows it."""
+    """Returns the beginning of `text`; it is not empty and begins with no white space. `final`: no text follows it."""
     first = text[0]
     if first in "-*_=|:+":
         return _marks(text, final)

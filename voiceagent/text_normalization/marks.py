@@ -22,5 +22,5 @@ def unmarked(text: str) -> str:
 
 
 def marked(text: str) -> tuple[str, ...]:
-    """What is marked in the text."""
+    """Returns the marked parts of the text."""
     return tuple(" ".join(found.split()) for found in _MARKED.findall(text))

@@ -30,7 +30,7 @@ class Found:
 
     length: int
     text: str = ""
-    """What is said of it."""
+    """The words for it."""
     breaks: bool = False
     """It ends the line."""
     item: bool = False
@@ -85,7 +85,7 @@ def raised(text: str, final: bool) -> Found | None:
 
 
 def struck(text: str, final: bool) -> Found | None:
-    """What is crossed out."""
+    """Crossed-out text: nothing of it is said."""
     if not final and _PART_OF_STRUCK.fullmatch(text):
         return None
     match = _STRUCK.match(text)

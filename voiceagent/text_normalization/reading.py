@@ -36,7 +36,7 @@ class SpokenText:
 
     @property
     def said(self) -> str:
-        """What the voice is given."""
+        """The text for the voice."""
         return " ".join(piece.said for piece in self.pieces)
 
     @property
@@ -46,7 +46,7 @@ class SpokenText:
 
 
 class Reading:
-    """How an agent reads: its language's forms and its lexicon."""
+    """An agent's way to read: its language's forms and its lexicon."""
 
     def __init__(self, *, language: str = "en", day_first: bool = False, lexicon: Mapping[str, str] | None = None) -> None:
         self._forms = english_forms(day_first=day_first) if language == "en" else ((), ())
@@ -75,7 +75,7 @@ class Reading:
         return SpokenText(tuple(pieces))
 
     def _find(self, text: str, at: int, exact: re.Pattern[str] | None) -> tuple[str, int]:
-        """What is said for the text at this place, and where that ends; nothing where it is said as it is written."""
+        """Returns the words for the text at this place, and where that ends; nothing where it is said as it is written."""
         if exact is not None and (match := exact.match(text, at)) and _ends(text, match.end()):
             return exactly(match.group()), match.end()
         if self._words is not None and (match := self._words.match(text, at)):
@@ -109,7 +109,7 @@ def _stop(text: str, match: re.Match[str]) -> str:
 
 
 def _ends(text: str, end: int) -> bool:
-    """Whether a word ends here, but for its punctuation."""
+    """True if a word ends here, but for its punctuation."""
     return _TAIL.match(text, end) is not None
 
 

@@ -10,13 +10,13 @@ MAX_ENTRIES = 5000
 
 
 class SpeechSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How text becomes speech."""
+    """Settings for turning text into speech."""
 
     written_forms: bool = True
-    """Whether written forms (money, dates, units …) are read out, if the forms of the agent's language are known (English); else
+    """True if written forms (money, dates, units …) are read out, if the forms of the agent's language are known (English); else
     they are left to the voice."""
     day_first: bool = False
-    """Whether 3/4/2026 is the third of April."""
+    """True if 3/4/2026 is the third of April."""
     code: str | None = None
     """Said in place of the first block of code in an answer; empty: nothing is said. Left out: the line of the agent's
     language."""

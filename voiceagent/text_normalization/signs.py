@@ -41,17 +41,18 @@ _BEGINNING = re.compile(
 
 
 def is_arrow(character: str) -> bool:
-    """Whether it points from one word to the next."""
+    """True if it points from one word to the next."""
     return any(first <= ord(character) <= last for first, last in _ARROWS)
 
 
 def is_sign(character: str) -> bool:
-    """Whether it is a picture, or shapes one."""
+    """True if it is a picture, or shapes one."""
     return any(first <= ord(character) <= last for first, last in _SIGNS)
 
 
 def face(text: str, final: bool) -> int | None:
-    """How many characters at the beginning of `text`, where a word begins, are a face; None while more text is needed to know."""
+    """Returns the number of characters of a face at the beginning of `text`, where a word begins; None while more text is needed
+    to know."""
     word = re.match(r"\S*", text)
     reach = word.end() if word else 0
     if reach >= LONGEST_FACE:

@@ -41,7 +41,7 @@ UNIT = "(?:" + "|".join(re.escape(unit) for unit in sorted(ALL, key=len, reverse
 """A unit; its full stop, if it is an abbreviation, is left where a sentence ends."""
 _PER = {"d": "day", "w": "week", "y": "year", "a": "year", "S": "second", "m³": "cubic meter"}
 PER = rf"\s?/\s?(?P<per>{UNIT}|[a-z]{{3,12}}|[dwyaS](?!\w))(?P<square>[²2])?(?!\w)"
-"""What a rate is counted by: "/h", "/month", "/s²"."""
+"""The unit that a rate is counted by: "/h", "/month", "/s²"."""
 
 
 def names(unit: str) -> tuple[str, str]:
@@ -50,7 +50,7 @@ def names(unit: str) -> tuple[str, str]:
 
 
 def per(match: re.Match[str]) -> str:
-    """What follows a rate's number; empty if it is none."""
+    """Returns the words after a rate's number; empty if it is none."""
     unit = match["per"]
     if not unit:
         return ""
