@@ -47,25 +47,25 @@ LANGUAGE = "en"
 LEADING_DIGITS = (4, 7, 1, 9, 3)
 """In no order, or the model counts on."""
 MOST_TOKENS = 10
-"""What is longer, with the end not found by then, is no value but a loop."""
+"""The longest value. A longer text whose end is not found by then is a loop."""
 SHORT_WORDS = 3
 """A text of more words is no single value. It is written once."""
 
 
 def leading_text(value: ExpectedValue) -> str:
-    """What the model is to believe was said before: values, each as a sentence of its own."""
+    """A text that the model is given as said before: values, each as a sentence of its own."""
     numbers = {number: word for word, number in language(LANGUAGE).numbers.items()}
     values = [*(numbers[digit] for digit in LEADING_DIGITS if value.digits), *value.choices]
     return " ".join(f"{one[:1].upper()}{one[1:]}." for one in values)
 
 
 def is_short(text: str) -> bool:
-    """Whether the text may be a single value that was misheard."""
+    """True when the text may be a single value that was misheard."""
     return len(text.split()) <= SHORT_WORDS
 
 
 def is_value(text: str, value: ExpectedValue) -> bool:
-    """Whether the text is such a value and nothing else."""
+    """True when the text is such a value and nothing else."""
     return value.holds(text, language(LANGUAGE))
 
 
@@ -86,7 +86,7 @@ PROMPT_STEP_TOKENS = 8
 
 @dataclass(frozen=True, slots=True)
 class DecodeShape:
-    """What windows must share to be decoded in one run."""
+    """The properties that windows must share to be decoded in one run."""
 
     frames: int
     prompt_tokens: int
@@ -121,7 +121,7 @@ class BatchDecoder:
         loop_penalty: float = 1.0,
     ) -> None:
         self.written_again = 0
-        """How often a transcript ended in a loop."""
+        """The number of times that a transcript ended in a loop and was written again."""
         self.model = model
         self._loop_penalty = loop_penalty
         self._beam_size = beam_size
@@ -184,7 +184,7 @@ class BatchDecoder:
         ]
 
     def _start(self, language: str) -> list[int]:
-        """What a transcript in a language begins with."""
+        """The tokens with which a transcript in a language begins."""
         sequence = list(self._tokenizer.sot_sequence)
         if self._multilingual:
             token = self.model.hf_tokenizer.token_to_id(f"<|{language}|>")
@@ -262,7 +262,7 @@ class BatchDecoder:
         return [token for token in result.sequences_ids[0] if token < self._tokenizer.eot]
 
     def _loops(self, result: GenerationResult, window: DecodeWindow) -> bool:
-        """Whether the transcript was stopped at its limit, ends in a repetition, or is one in audio too short for it."""
+        """True when the transcript was stopped at its limit, ends in a repetition, or is one in audio too short for it."""
         words = self._text(result).split()
         if len(self._text_tokens(result)) >= self._limit_tokens(window) or ends_in_a_loop(words):
             return True
@@ -324,7 +324,7 @@ def heard_language(chances: Mapping[str, float], spoken: Sequence[str], likely: 
 
 
 def compression_ratio(text: str) -> float:
-    """How much smaller zlib makes the text: repetitive text compresses well. 0 for no text."""
+    """The length of the text over its length in zlib: repetitive text compresses well. 0 for no text."""
     data = text.encode()
     return len(data) / len(zlib.compress(data)) if data else 0.0
 

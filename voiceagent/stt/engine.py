@@ -1,4 +1,4 @@
-"""What a speech recogniser must offer: one decode of a stretch of audio. Streaming, agreement and gating are built on it."""
+"""The interface of a speech recogniser: one decode of a stretch of audio. Streaming, agreement and gating are built on it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class StreamOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How an utterance is windowed, and when its words count as stable. These options belong to a model: a profile sets them as
-    `stream` among the options of its recogniser."""
+    """Options for the windows of an utterance, and for the words that count as stable. They belong to a model: a profile sets
+    them as `stream` among the options of its recogniser."""
 
     policy: Policy = "agreement"
-    """Which words of a partial are stable: those that two decodes in a row agree on (`agreement`), or those that end clear of the
+    """The stable words of a partial: those that two decodes in a row agree on (`agreement`), or those that end clear of the
     audio's edge (`alignatt`, one decode sooner, but each decode is aligned)."""
     edge_ms: NotNegative = 400.0
     """With `alignatt`, how long before the end of the audio a word must end to be stable."""
@@ -55,11 +55,11 @@ class SttEngine(Protocol):
     max_audio_s: float
     """The longest stretch of audio that one decode can take."""
     stream: StreamOptions
-    """How this recogniser's utterances are windowed and become stable."""
+    """The windows and the stable words of this recogniser's utterances."""
 
     @property
     def dropped_partials(self) -> int:
-        """How many partial decodes were skipped because newer ones took their place."""
+        """The number of partial decodes that were skipped because newer ones took their place."""
         ...
 
     async def transcribe(
@@ -87,7 +87,7 @@ class SttEngine(Protocol):
 
 @runtime_checkable
 class ExpectsValues(Protocol):
-    """What a recogniser may offer besides: it hears a value better where it knows what was asked for."""
+    """An optional ability of a recogniser: it hears a value better where it knows the question."""
 
     def expecting(self, value: ExpectedValue) -> SttEngine:
         """The same recogniser, for an utterance that may be such a value."""

@@ -23,7 +23,7 @@ class GateLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     log_probability: float = -2.0
     """Mean over tokens; below it the text is a guess, whatever the other figures say."""
     compression_ratio: float = 2.4
-    """Of the text's UTF-8 by zlib: repetitive text compresses well."""
+    """The largest ratio of the text's UTF-8 to its length in zlib: repetitive text compresses well."""
     repeats: int = 4
     """A phrase of one to four words that stands so often in a row is a loop."""
     words_per_second: float = 9.0
@@ -31,8 +31,8 @@ class GateLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def rejection(hypothesis: Hypothesis, voiced_ms: float, limits: GateLimits) -> str:
-    """Why the hypothesis is rejected, as a slug; empty when it is accepted. `voiced_ms` is the speech that it was decoded
-    from."""
+    """Returns the reason for a rejection of the hypothesis, as a slug; empty when it is accepted. `voiced_ms` is the speech that
+    it was decoded from."""
     words = [bare(word.text) for word in hypothesis.words]
     if not words:
         return ""
@@ -51,7 +51,7 @@ def rejection(hypothesis: Hypothesis, voiced_ms: float, limits: GateLimits) -> s
 
 
 def longest_loop(words: list[str]) -> int:
-    """How often in a row a phrase of one to four words stands, at most. Digits may repeat: order numbers do."""
+    """The most repetitions in a row of a phrase of one to four words. Digits may repeat: order numbers do."""
     longest = 1
     for size in range(1, 5):
         for start in range(len(words) - size):
@@ -70,15 +70,15 @@ WORD_SAID_THRICE = 3
 
 
 def says_all_twice(words: Sequence[str]) -> bool:
-    """Whether the words are one phrase, twice or more often. A published Whisper writes very short speech so."""
+    """True when the words are one phrase, twice or more often. A published Whisper writes very short speech so."""
     heard = [bare(word) for word in words]
     sizes = (size for size in range(1, len(heard) // 2 + 1) if len(heard) % size == 0)
     return any(heard == heard[:size] * (len(heard) // size) for size in sizes)
 
 
 def ends_in_a_loop(words: Sequence[str]) -> bool:
-    """Whether the last phrase was written twice in a row, or the last word three times. People say that too, so it is a reason to
-    decode again and not to reject. Digits may repeat: telephone numbers do."""
+    """True when the last phrase was written twice in a row, or the last word three times. People speak like that too, so it is a
+    reason to decode again and not to reject. Digits may repeat: telephone numbers do."""
     heard = [bare(word) for word in words]
     for size in range(1, len(heard) // 2 + 1):
         phrase = heard[-size:]

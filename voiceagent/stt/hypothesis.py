@@ -17,16 +17,16 @@ class DecodeWindow:
     audio: NDArray[np.float32]
     """Mono 16 kHz in -1..1, shape (samples,)."""
     prompt: str = ""
-    """What was said before it."""
+    """The words said before it."""
     word_times: bool = False
     thorough: bool = False
     """The window is decoded once more, because its text was in doubt."""
     language: str = ""
     """The code of the language that is probably spoken in it; empty: the engine's own setting."""
     detect: bool = False
-    """Whether the recogniser is to say which language it is."""
+    """True when the recogniser is to detect the language."""
     expected: ExpectedValue = NOTHING
-    """What was asked for, and may be said in it."""
+    """The value that was asked for, and may be said in it."""
 
 
 @dataclass(frozen=True, slots=True)

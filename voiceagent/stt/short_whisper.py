@@ -23,19 +23,18 @@ MAX_FRAMES = 3000
 MIN_SAMPLES = 640
 """Audio shorter than this is padded with silence: the features need a whole window."""
 Fill = float | Literal["silence"]
-"""What stands in the padding: a value in the features' own scale, or digital silence, as in the 30 seconds that published models
+"""The content of the padding: a value in the features' own scale, or digital silence, as in the 30 seconds that published models
 learned on."""
 SILENCE_BELOW = 2.0
-"""How far digital silence lies below the loudest feature: Whisper's features keep eight powers of ten, at four to the unit."""
+"""The distance of digital silence below the loudest feature: Whisper's features keep eight powers of ten, at four to the unit."""
 
 
 def frames_to_encode(content_frames: int, *, margin_frames: int, min_frames: int, feature_size: int, step_frames: int = 2) -> int:
-    """How many feature frames to hand to the encoder for audio that fills `content_frames` of them.
+    """The number of feature frames to hand to the encoder for audio that fills `content_frames` of them.
 
     The result is at least `min_frames`, at most `MAX_FRAMES`, even, a multiple of `step_frames` (so that stretches of
     similar length come out alike), and never twice `feature_size`: CTranslate2 takes an encoder output that has as many
-    positions as there are mel bands for features and encodes it again.
-    """
+    positions as there are mel bands for features and encodes it again."""
     step = step_frames + step_frames % 2
     frames = -(-max(content_frames + margin_frames, min_frames) // step) * step
     return min(frames + step if frames == 2 * feature_size else frames, MAX_FRAMES)

@@ -48,10 +48,10 @@ class StableWords(ABC):
 
     @abstractmethod
     def _settled(self, words: Sequence[str], clear: int) -> int:
-        """How many of the words behind the stable ones become stable."""
+        """Returns the number of words behind the stable ones that become stable."""
 
     def _behind_stable(self, words: Sequence[str]) -> int:
-        """Where `words` continues after the stable words: at the split whose left side resembles them most."""
+        """The place in `words` after the stable words: the split whose left side resembles them most."""
         stable = [bare(word) for word in self.stable]
         heard = [bare(word) for word in words]
         last = len(stable)
@@ -90,7 +90,7 @@ class AlignAtt(StableWords):
 
 
 def clear_of(words: Sequence[RecognisedWord], end_s: float) -> int:
-    """How many of the words, from the first on, end at `end_s` or before."""
+    """The number of words, from the first on, that end at `end_s` or before."""
     count = 0
     for word in words:
         if word.end_s > end_s:

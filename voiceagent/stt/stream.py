@@ -74,7 +74,7 @@ EDGE_S = 1.0
 CUT_BEHIND_MS = 100
 """A pause is cut this long after its beginning: a soft next word begins up to 300 ms before the VAD hears it."""
 PAUSE_TAIL = 0.8
-"""How much of a shortened pause is kept before the next word, for the same reason."""
+"""The share of a shortened pause that is kept before the next word, for the same reason."""
 SENTENCE_ENDS = (".", "?", "!")
 PROMPT_WORDS = 40
 """Committed words that are handed to the next decode."""
@@ -318,7 +318,7 @@ class UtteranceTranscriber:
 
 
 def _settled(words: Sequence[RecognisedWord], window_s: float) -> tuple[int, float]:
-    """For a window that ends inside speech: how many words end clear of its end, and where the last of them ends."""
+    """The number of words that end clear of the end of a window inside speech, and the end of the last of them."""
     clear = [word for word in words if word.end_s <= window_s - EDGE_S]
     cut_s = clear[-1].end_s if clear else window_s - EDGE_S
     return len(clear), max(cut_s, window_s / 2)
