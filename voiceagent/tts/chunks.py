@@ -63,7 +63,7 @@ class ChunkedVoice:
         self.aligned = parts.durations is not None
 
     def likeness_db(self, inputs: Tensors) -> float:
-        """How near the joined chunks of a sentence come to the whole sentence, in dB. Raises NotSplittableError."""
+        """The likeness of the joined chunks of a sentence to the whole sentence, in dB. Raises NotSplittableError."""
         try:
             tensors = self.begin(inputs).tensors
             joined = np.concatenate(list(ChunkedSentence(self, tensors).chunks()))
@@ -117,7 +117,7 @@ class ChunkedSentence:
         self.samples = self.frames * voice.hop_samples
         durations = voice.parts.durations
         self.id_samples: NDArray[np.int64] | None = None
-        """How long each id lasts, shape (ids,)."""
+        """The length of each id, shape (ids,)."""
         if durations:
             self.id_samples = tensors[durations].reshape(-1).astype(np.int64) * voice.hop_samples
         self._latent: NDArray[np.generic] = source if flow is None else np.empty((1, 0, 0), np.float32)
@@ -164,7 +164,7 @@ def _line(error: Exception) -> str:
 
 
 def signal_to_noise_db(wanted: Floats, found: Floats) -> float:
-    """How far the difference of the found audio lies below the wanted audio; infinite where they are the same."""
+    """The level of the wanted audio above its difference from the found audio, in dB; infinite where they are the same."""
     if wanted.shape != found.shape:
         return -np.inf
     noise = float(np.sum((wanted.astype(np.float64) - found) ** 2))

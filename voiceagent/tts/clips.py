@@ -18,7 +18,7 @@ from voiceagent.turn_taking.languages import language
 
 LONGEST_S = 60
 SEARCH_S = 0.4
-"""How far from the expected end of a clause its silence is searched, in seconds."""
+"""The distance from the expected end of a clause within which its silence is searched, in seconds."""
 WINDOW_S = 0.02
 
 Pcm = NDArray[np.int16]

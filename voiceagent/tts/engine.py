@@ -1,4 +1,4 @@
-"""What a speech synthesiser must offer to a call."""
+"""The interface of a speech synthesiser to a call."""
 
 from __future__ import annotations
 
@@ -38,5 +38,5 @@ class TtsEngine(Protocol):
 
 
 def reads_ipa(engine: TtsEngine) -> bool:
-    """Whether the engine speaks phonemes in the text, between `IPA_BEGIN` and `IPA_END`. The engine says so itself."""
+    """True when the engine speaks phonemes in the text, between `IPA_BEGIN` and `IPA_END`. The engine declares it."""
     return bool(getattr(engine, "reads_ipa", False))

@@ -49,7 +49,7 @@ class Graph:
         return sorted(self.ahead(name) & self.behind([output]))
 
     def side_inputs(self, region: Iterable[int], name: str) -> list[str]:
-        """What the nodes of `region` read besides the tensor `name`, each other's outputs and constants."""
+        """The inputs of the nodes of `region` besides the tensor `name`, each other's outputs and constants."""
         nodes = [self.nodes[at] for at in region]
         made = {output for node in nodes for output in node.output}
         found = {read for node in nodes for read in reads(node) if read not in made and read not in self.constants}

@@ -1,5 +1,5 @@
-"""How much of its input a piece of a voice must see to make a stretch of its output, derived from its graph. Convolutions look to
-both sides, transposed ones raise the rate, everything else stays where it is in time."""
+"""The part of its input that a piece of a voice must see to make a stretch of its output, derived from its graph. Convolutions
+look to both sides, transposed ones raise the rate, everything else stays where it is in time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class NotSplittableError(VoiceAgentError):
 
 @dataclass(frozen=True, slots=True)
 class Margin:
-    """How much more of a tensor than the wanted stretch is needed, in samples of that tensor."""
+    """The part of a tensor that is needed beyond the wanted stretch, in samples of that tensor."""
 
     before: int = 0
     after: int = 0
@@ -43,7 +43,7 @@ class Upsampling:
     rate: int
     """Samples a frame of latent before the step."""
     stride: int
-    """By how much the step raises it."""
+    """The factor by which the step raises it."""
     margin: Margin
     starts: str
     """Name of the model input, int64 (1,), that says at which sample the step's input is cut off before the stride."""
@@ -51,10 +51,10 @@ class Upsampling:
 
 
 def receptive_field(graph: Graph, region: Sequence[int], start: str, end: str) -> tuple[Margin, tuple[Upsampling, ...]]:
-    """How much of the tensor `start` the tensor `end` needs around a stretch, and the upsamplings between, in order. Raises
+    """The part of the tensor `start` that the tensor `end` needs around a stretch, and the upsamplings between, in order. Raises
     NotSplittableError where a node looks along time in an unknown way."""
     steps = {start: 0}
-    """Behind how many upsamplings each tensor is. Constants and side inputs are missing, because they do not run along time."""
+    """The number of upsamplings before each tensor. Constants and side inputs are missing, because they do not run along time."""
     strides: list[int] = []
     for at in region:
         node = graph.nodes[at]
@@ -90,7 +90,7 @@ def receptive_field(graph: Graph, region: Sequence[int], start: str, end: str) -
 
 
 def _needed_by(node: onnx.NodeProto, outputs: Sequence[Margin]) -> Margin:
-    """What a node needs of its input around a stretch, to have `outputs` around it."""
+    """The part of a node's input that is needed around a stretch, to have `outputs` around it."""
     margin = Margin()
     for output in outputs:
         margin = margin.joined(output)
@@ -114,7 +114,8 @@ def _check_length_is_kept(node: onnx.NodeProto) -> None:
 
 
 def _stride(node: onnx.NodeProto) -> int:
-    """By how much a transposed convolution raises the length: exactly its stride."""
+    """The factor by which a transposed convolution raises the length: exactly its stride. Raises NotSplittableError for another
+    one."""
     stride = integers(node, "strides", [1])[0]
     pads, extra = integers(node, "pads", [0, 0]), integers(node, "output_padding", [0])[0]
     if len(pads) != 2 or _reach(node) + 1 - sum(pads) + extra != stride:

@@ -27,7 +27,7 @@ class VoicePart:
     name: str
     output: str
     margin: Margin
-    """How many frames it must see around the wanted ones."""
+    """The frames that it must see around the wanted ones."""
     side_inputs: tuple[str, ...]
     """Its other inputs, by the names of the text part's outputs."""
 
@@ -101,7 +101,8 @@ def find_latent(graph: Graph) -> str:
 
 
 def find_durations(graph: Graph) -> str | None:
-    """How many frames each id lasts: a second output, or the tensor that is rounded up to whole frames."""
+    """The tensor of the frames of each id: a second output, or the tensor that is rounded up to whole frames. None where none is
+    found."""
     outputs = graph.model.graph.output
     if len(outputs) > 1:
         return str(outputs[1].name)

@@ -19,11 +19,11 @@ from voiceagent.turn_taking.languages import language
 READ = "en"
 """The language whose written forms are known."""
 MOST_VERBATIM = 64
-"""How many strings to be said exactly a call remembers; the oldest is forgotten."""
+"""The number of strings to be said exactly that a call remembers; the oldest is forgotten."""
 
 
 class AgentSpeech:
-    """How an agent speaks. One for all calls."""
+    """Makes the prose and the voices of an agent. One for all calls."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class AgentSpeech:
         self._engine, self._voices = engine, dict(voices or {})
         self._settings, self._language = settings, language
         self._readings: dict[tuple[str, bool], Reading] = {}
-        """By language, and by whether the voice reads the lexicon's pronunciations."""
+        """The readings by language, and by the voice's ability to read the lexicon's pronunciations."""
         plain = {name: unmarked(text) for name, text in phrases.items()}
         self._clips = load_clips(settings.clips, plain, base_dir, engine.sample_rate_hz, language)
         self._marked = tuple(found for text in phrases.values() for found in marked(text))
@@ -68,7 +68,7 @@ class AgentSpeech:
         return self._readings[forms, ipa]
 
     def _is_read(self, code: str) -> bool:
-        """Whether written forms of the language are read out."""
+        """True when written forms of the language are read out."""
         return code == READ and self._settings.written_forms
 
 

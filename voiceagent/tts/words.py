@@ -1,6 +1,6 @@
-"""Which part of a clause's phonemes belongs to which word. espeak-ng phonemises whole sentences: it spells numbers out into
-several words and runs others together. So words and phoneme groups are matched by length, in order. Pure. Also computes when each
-word of a sentence is spoken, from how long its phoneme ids last."""
+"""Matches the phonemes of a clause with its words. espeak-ng phonemises whole sentences: it spells numbers out into several words
+and runs others together. So words and phoneme groups are matched by length, in order. Pure. Also computes the times at which the
+words of a sentence are spoken, from the lengths of their phoneme ids."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Group:
     first: int
     last: int
     length: int
-    """How many of them are sounds."""
+    """The number of sounds among them."""
 
 
 def sounds(phonemes: Sequence[str]) -> int:
-    """How many of the phonemes are sounds: no stress or length marks, punctuation or spaces."""
+    """The number of sounds among the phonemes: no stress or length marks, punctuation or spaces."""
     return sum(1 for phoneme in phonemes if phoneme[0].isalpha() and phoneme not in STRESS)
 
 
@@ -49,8 +49,8 @@ def groups_of(sentences: Sequence[Sequence[str]]) -> list[Group]:
 
 
 def match(lengths: Sequence[int], groups: Sequence[Group]) -> list[tuple[int, int]]:
-    """For each word, the phoneme groups `(from, to)` that belong to it. `lengths` says how many sounds each word has alone. A
-    word that is run together with the one before it has `from == to`; every group belongs to a word."""
+    """The phoneme groups `(from, to)` of each word. `lengths` are the numbers of sounds that each word has alone. A word that is
+    run together with the one before it has `from == to`; every group belongs to a word."""
     if len(lengths) == len(groups):
         return [(i, i + 1) for i in range(len(groups))]
     words, total = len(lengths), len(groups)
@@ -87,7 +87,7 @@ Place = tuple[int, float, int, float]
 
 
 def places_of(lengths: Sequence[int], groups: Sequence[Group]) -> list[Place]:
-    """Where each word lies among the groups, in order. Words that are run together divide their last group by their lengths;
+    """The place of each word among the groups, in order. Words that are run together divide their last group by their lengths;
     words without a sound take no time."""
     spans = match(lengths, groups)
     places: list[Place] = []
@@ -141,8 +141,8 @@ class ClausePlan:
 def phoneme_ends(
     phonemes: Sequence[str], id_map: Mapping[str, Sequence[int]], id_samples: NDArray[np.int64] | None, ids: int, samples: int
 ) -> NDArray[np.float64]:
-    """Where each phoneme begins, in samples, and where the last one ends, shape (phonemes + 1,). Exact where the voice tells how
-    long each of its `ids` ids lasts; else the sentence's `samples` are divided among the sounds."""
+    """The beginning of each phoneme, in samples, and the end of the last one, shape (phonemes + 1,). Exact where the voice gives
+    the length of each of its `ids` ids; else the sentence's `samples` are divided among the sounds."""
     pad = len(id_map.get("_", ()))
     counts = [len(id_map[phoneme]) + pad if phoneme in id_map else 0 for phoneme in phonemes]
     before = len(id_map.get("^", ())) + pad
