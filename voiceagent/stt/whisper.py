@@ -45,7 +45,7 @@ class WhisperOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A language code of Whisper's, or `auto`: a final is written in the one of `languages` that is heard in it. The agent's
     `language` sets it."""
     languages: tuple[str, ...] = ()
-    """What `auto` chooses among; empty: all that the model knows. The agent's `languages` or `voices` set it."""
+    """The languages among which `auto` chooses; empty: all that the model knows. The agent's `languages` or `voices` set it."""
     device: str = "cpu"
     compute_type: str = "default"
     cpu_threads: int = 1
@@ -57,7 +57,7 @@ class WhisperOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     margin_frames: int = 200
     """Padding after the audio, in feature frames: published models loop with less, the bundled one wants 10."""
     margin_fill: float | Literal["silence"] = "silence"
-    """What stands in that padding: digital silence, as published models learned, or a value in the features' own scale. There 0
+    """The content of that padding: digital silence, as published models learned, or a value in the features' own scale. There 0
     is mid-way between silence and loud speech."""
     min_frames: int = 800
     """The shortest input of the encoder, in feature frames. Given less, published models repeat a word or two until they are
@@ -69,9 +69,9 @@ class WhisperOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """None: faster-whisper's default, which excludes the symbols that nobody speaks."""
     without_timestamps: bool = True
     use_prompt: bool = False
-    """Whether committed words that left the audio are given to the model as its prompt."""
+    """Gives committed words that left the audio to the model as its prompt."""
     lead_values: bool = True
-    """Whether a short answer to a question for a value is written once more, led to such values; see `stt.leading`."""
+    """Writes a short answer to a question for a value once more, led to such values; see `leading_text`."""
     max_audio_s: float = 30.0
     tokens_per_second: float = 12.0
     """With 24 more, the longest transcript of a decode: a loop ends there."""

@@ -31,7 +31,7 @@ from voiceagent.tts.words import ClausePlan, groups_of, phoneme_ends, places_of,
 
 LOUD_PART = 0.99
 CREST = 2.0
-"""How far the peaks of speech stand above the level that `LOUD_PART` of its samples stay below: 2 to 2.8, measured."""
+"""The height of the peaks of speech above the level that `LOUD_PART` of its samples stay below: 2 to 2.8, measured."""
 MOST_GAIN = 100.0
 KNEE_AT_MOST = 0.9
 

@@ -20,16 +20,16 @@ Floats = NDArray[np.float32]
 Inputs = Mapping[str, NDArray[np.generic]]
 """Piper's: `input` int64 (1, ids), `input_lengths` int64 (1,), `scales` float32 (3,); with several speakers `sid` int64 (1,)."""
 LEAST_DB = 40.0
-"""How near the joined chunks must come to the whole sentence, in dB; where the cut is right they are the same."""
+"""The least likeness of the joined chunks to the whole sentence, in dB; where the cut is right they are the same."""
 
 
 class Sentence(Protocol):
     """A sentence that is being spoken."""
 
     samples: int
-    """How long it is, known before any of it is spoken."""
+    """Its length, known before any of it is spoken."""
     id_samples: NDArray[np.int64] | None
-    """How long each id lasts, shape (ids,); None where the voice does not tell."""
+    """The length of each id, shape (ids,); None where the voice does not give it."""
 
     def chunks(self) -> Iterator[Floats]:
         """The audio in order, each chunk of shape (samples,), -1..1."""
@@ -40,7 +40,7 @@ class Voice(Protocol):
     """A loaded model. Not for two threads at once."""
 
     aligned: bool
-    """Whether it tells how long ids last."""
+    """True when it gives the lengths of ids."""
 
     def begin(self, inputs: Inputs) -> Sentence:
         """Do what comes before the first chunk. Raises what onnxruntime raises."""
