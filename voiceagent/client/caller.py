@@ -35,7 +35,7 @@ from voiceagent.media.webrtc.webrtc_leg import opus_only
 from voiceagent.task_owner import TaskOwner
 
 MAX_SAY_S = 600
-"""How many seconds of speech may wait to be said."""
+"""The most speech that may wait to be said, in seconds."""
 LOST_AFTER_MS = 5000.0
 """A server that lives sends a packet at least every 400 ms. After so long a time without one, it or the network is gone."""
 MAX_AGENT_FRAMES = 3000
@@ -49,7 +49,7 @@ class AgentFrame:
     pcm: NDArray[np.int16]
     """Mono 24 kHz, shape (480,)."""
     received_ms: float
-    """When its packet arrived."""
+    """The arrival of its packet."""
     concealed: bool
     """True when the packet was lost and this is a guess."""
 
@@ -86,12 +86,12 @@ class Caller:
         self.location = ""
         """The call's resource on the server."""
         self.said = VoicedTimeline(PLAYED_HZ, threshold_dbfs=threshold_dbfs)
-        """When the caller's speech was spoken: a sample of a packet sent at t was spoken within the 20 ms before t."""
+        """The times of the caller's speech: a sample of a packet sent at t was spoken within the 20 ms before t."""
         self.heard = VoicedTimeline(PLAYED_HZ, threshold_dbfs=threshold_dbfs)
-        """When the agent's speech was heard: a packet that arrived at t is heard within the 20 ms after t."""
+        """The times of the agent's speech: a packet that arrived at t is heard within the 20 ms after t."""
         self.recording = StereoRecording(PLAYED_HZ)
         self.started_ms = 0.0
-        """When the connection came up: the zero of the recording."""
+        """The time at which the connection came up: the zero of the recording."""
         self.on_frame: Callable[[AgentFrame], None] | None = None
         """Called with each frame, besides `frames`."""
         self.on_packet: Callable[[RtpPacket, float], None] | None = None
@@ -126,7 +126,7 @@ class Caller:
 
     @property
     def end_reason(self) -> str:
-        """Why the call is over: hangup (by us), ended (by the server), lost. Empty while it is up."""
+        """The reason why the call is over: hangup (by us), ended (by the server), lost. Empty while it is up."""
         return self._end_reason
 
     async def connect(self) -> None:

@@ -34,7 +34,7 @@ class Exchange:
     turns: list[HeardTurn] = field(default_factory=list)
     """Usually one. An utterance that the agent cut off has more."""
     unanswered: str = ""
-    """What was understood of it, and not answered."""
+    """Words that were understood, but not answered."""
     spoken_over: HeardTurn | None = None
     """The agent's turn that this utterance was said over; None when the agent was silent."""
     voice_to_voice_ms: float | None = None
@@ -45,7 +45,7 @@ class Exchange:
 
     @property
     def caption(self) -> str:
-        """What the agent understood."""
+        """The words that the agent understood."""
         return " ".join(filter(None, [*(turn.caption for turn in self.turns), self.unanswered]))
 
     @property
@@ -70,12 +70,12 @@ class Exchange:
 
     @property
     def needs_no_answer(self) -> bool:
-        """Whether it stopped the agent ("Stop."), or the agent went on over it ("mm-hm")."""
+        """True when it stopped the agent ("Stop."), or the agent went on over it ("mm-hm")."""
         return self.spoken_over is not None and (self.spoken_over.is_interrupted or bool(self.spoken_over.passed_over))
 
     @property
     def failure(self) -> str:
-        """Why it was not answered; empty if it was."""
+        """The reason why it was not answered; empty if it was."""
         failed = "; ".join(turn.failure for turn in self.turns if turn.failure)
         was_cut = self.needs_no_answer or self.barge_in_stop_ms is not None
         return failed or ("" if self.heard or was_cut else "nothing was heard")
@@ -122,7 +122,7 @@ class Dialogue:
 
     @property
     def event_count(self) -> int:
-        """How many events have arrived."""
+        """The number of events that have arrived."""
         return len(self._events)
 
     @property
@@ -151,7 +151,8 @@ class Dialogue:
         return f"; the server ended it: {self.call_end_reason}" if self.call_end_reason else ""
 
     async def greets(self) -> bool:
-        """Whether the agent greets, as the server tells. A server that does not tell is taken for one whose agent does."""
+        """True when the server reports that the agent greets. A server that does not report it is taken for one whose agent
+        does."""
         created = await self.wait_event(lambda event: event.type == "session.created", 0, "the session")
         ours = created.data.get("session", {}).get("voiceagent", {})
         return bool(ours.get("greeting", True))
@@ -245,7 +246,7 @@ class Dialogue:
         return self._turns.is_hearing or self._turns.is_replying
 
     def _quiet_ms(self) -> float:
-        """For how long nothing has been heard, and no event has come."""
+        """The time since anything was heard or an event came."""
         last_event_ms = self._events[-1].received_ms if self._events else 0.0
         return time.monotonic() * 1000.0 - max(self.caller.heard.last_voiced_ms or 0.0, last_event_ms)
 

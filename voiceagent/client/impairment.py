@@ -28,7 +28,7 @@ Address = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Impairment:
-    """What happens to each packet, in both directions."""
+    """The network's treatment of each packet, in both directions."""
 
     loss: float = 0.0
     """Probability (0..1) that it is lost."""
@@ -37,7 +37,7 @@ class Impairment:
     delay_ms: float = 0.0
     """Constant delay."""
     reorder: bool = True
-    """Whether jitter may put packets out of order."""
+    """Lets jitter put packets out of order."""
     seed: int = 0
 
 

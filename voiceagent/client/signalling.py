@@ -33,8 +33,8 @@ async def answer_to(url: str, token: str | None, offer: str) -> SignallingAnswer
 
 
 async def about(url: str, token: str | None) -> JsonObject:
-    """What the server says of the agent and its models; nothing if it is a server that does not say. Raises MediaError when it
-    cannot be reached or refuses the key."""
+    """The server's description of the agent and its models; empty if the server gives none. Raises MediaError when it cannot be
+    reached or refuses the key."""
     answered = await _request(url, token, "GET", "/v1/voiceagent/about")
     if answered.status in (401, 403, 429, 503):
         raise MediaError(f"{url}: the server refused the call ({answered.status}): {_problem(answered)}")

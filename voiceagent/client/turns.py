@@ -13,23 +13,23 @@ class HeardTurn:
     """A reply, and what the caller said before it."""
 
     caption: str = ""
-    """What the agent understood; empty for a reply that nobody asked for, such as the greeting."""
+    """The words that the agent understood; empty for a reply that nobody asked for, such as the greeting."""
     passed_over: str = ""
-    """What the caller said over the reply without taking the floor ("mm-hm")."""
+    """The caller's words over the reply that did not take the floor ("mm-hm")."""
     tools: list[JsonObject] = field(default_factory=list)
     """`voiceagent.tool` events of ended tools: name, arguments, output, ok."""
     measured: JsonObject | None = None
     """The server's `voiceagent.turn`: its stages against the budget. None for a reply that nobody asked for."""
     errors: list[str] = field(default_factory=list)
-    """What failed, one line each."""
+    """The errors, one line each."""
     is_over: bool = False
     is_interrupted: bool = False
     has_failed: bool = False
-    """Whether the server says that the reply failed."""
+    """True when the server reports that the reply failed."""
     asks_client: bool = False
-    """Whether its last response ended with a tool of the client's, so that another response goes on."""
+    """True when its last response ended with a tool of the client's, so that another response goes on."""
     spoken: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """What was heard and unheard of each message, by the id of its item."""
+    """The heard and the unheard words of each message, by the id of its item."""
     texts: dict[str, str] = field(default_factory=dict)
     """The text of each message that was handed to the voice."""
 
@@ -45,7 +45,7 @@ class HeardTurn:
 
     @property
     def failure(self) -> str:
-        """Why the reply failed; empty if it did not."""
+        """The reason why the reply failed; empty if it did not."""
         return "; ".join(self.errors) or ("the reply failed" if self.has_failed else "")
 
     def _unheard(self, item: str) -> str:
@@ -61,7 +61,7 @@ class TurnReader:
     def __init__(self) -> None:
         self.turns: list[HeardTurn] = []
         self.is_hearing = False
-        """Whether an utterance is open: it has begun, and its words are not known."""
+        """True while an utterance is open: it has begun, and its words are not known."""
         self._captions: list[str] = []
         self._open: set[str] = set()
         self._of_call: dict[str, HeardTurn] = {}
@@ -69,7 +69,7 @@ class TurnReader:
 
     @property
     def is_replying(self) -> bool:
-        """Whether a reply goes on."""
+        """True while a reply goes on."""
         last = self.turns[-1] if self.turns else None
         return last is not None and not (last.is_over and (last.measured is not None or not last.asks_client))
 

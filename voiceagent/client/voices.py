@@ -25,12 +25,12 @@ class VoiceError(ConfigError):
 
 @dataclass(frozen=True, slots=True)
 class ChosenVoice:
-    """Who speaks."""
+    """The voice that speaks."""
 
     name: str
     spec: EngineSpec
     remark: str = ""
-    """What to know about the choice; empty if it is a voice that fits."""
+    """A note for the user about the choice; empty if it is a voice that fits."""
 
 
 def named_voice(known: Registry, wanted: str) -> ChosenVoice:
@@ -73,7 +73,7 @@ def best_voice(known: Registry, about: JsonObject) -> ChosenVoice:
 
 
 def _hears_bundled(known: Registry, about: JsonObject) -> bool:
-    """Whether the server's recogniser is a bundled one, which knows only the bundled voice."""
+    """True when the server's recogniser is a bundled one, which knows only the bundled voice."""
     parts = about.get("models")
     names = [part.get("name") for part in parts if part.get("part") == "stt"] if isinstance(parts, list) else []
     return any(name in known.models and known.models[name].bundled for name in names)

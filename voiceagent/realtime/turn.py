@@ -28,7 +28,7 @@ class WaitPart(msgspec.Struct, frozen=True):
     """A piece of the wait for the first sound of a reply."""
 
     part: str
-    """A value of `latency.wait.Part`."""
+    """A value of `latency.wait.WaitCause`."""
     start_ms: float
     """From the beginning of the wait."""
     duration_ms: float
