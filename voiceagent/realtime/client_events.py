@@ -1,5 +1,5 @@
-"""What a client may say on the event channel: the subset of the OpenAI Realtime client events that a spoken call needs.
-`decode` takes one text message and gives a typed event, or raises ProtocolError with one clear line."""
+"""Events of a client on the event channel: the subset of the OpenAI Realtime client events that a spoken call needs. `decode`
+takes one text message and gives a typed event, or raises ProtocolError with one clear line."""
 
 from __future__ import annotations
 

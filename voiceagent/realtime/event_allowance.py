@@ -1,4 +1,4 @@
-"""How many events a client may send. The cost of an event is known only after it was handled, so it is charged afterwards. While
+"""Limits the events of a client. The cost of an event is known only after it was handled, so it is charged afterwards. While
 there is a debt, events are refused unread. A client that goes on is an abuser. Pure: times come in."""
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ WORK_PER_S, WORK_AT_ONCE = 2.0, 4.0
 """Events that involve the language model: typed messages, new instructions, new tools."""
 BYTES_PER_S, BYTES_AT_ONCE = 16_384.0, 262_144.0
 PATIENCE = 100.0
-"""How many events are only refused; a client that sends more is an abuser."""
+"""The number of events that are only refused; a client that sends more is an abuser."""
 PATIENCE_PER_S = 2.0
-"""How much of `PATIENCE` is regained in a second."""
+"""The part of `PATIENCE` that is regained in a second."""
 PATIENCE_BYTES = 4096.0
 """A large event counts as one refused event for each so many bytes."""
 STRAINED_S = 1.0
-"""For so long after a refused event, nothing speculative is done for the call."""
+"""The time after a refused event in which nothing speculative is done for the call."""
 TOLD_EVERY_S = 1.0
-"""How often a client is told that it is refused."""
+"""The shortest time between two refusals that a client is told of."""
 
 
 class AllowanceVerdict(Enum):
-    """What happens to an event."""
+    """The treatment of an event."""
 
     TAKEN = "taken"
     REFUSED = "refused"
@@ -44,7 +44,7 @@ class EventAllowance:
         self._told_s = self._refused_s = float("-inf")
 
     def take(self, size_bytes: int, at_ms: float) -> AllowanceVerdict:
-        """Whether the event that has come is to be read."""
+        """Returns the verdict on an event that has come."""
         now_s = at_ms / 1000.0
         if all(bucket.left(now_s) > 0 for bucket in (self._events, self._work, self._bytes)):
             return AllowanceVerdict.TAKEN
@@ -58,7 +58,7 @@ class EventAllowance:
         return AllowanceVerdict.TOLD
 
     def is_strained(self, at_ms: float) -> bool:
-        """Whether an event of the client was refused a moment ago."""
+        """True shortly after an event of the client was refused."""
         return at_ms / 1000.0 - self._refused_s < STRAINED_S
 
     def charge(self, size_bytes: int, at_ms: float, *, work: bool) -> None:

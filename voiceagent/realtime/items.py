@@ -38,7 +38,7 @@ class MessageItem(msgspec.Struct, frozen=True, tag="message"):
 
 
 class ToolFailure(msgspec.Struct, frozen=True, tag="tool_execution_error"):
-    """Why a tool failed."""
+    """The reason why a tool failed."""
 
     message: str
 

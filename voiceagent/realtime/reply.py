@@ -12,7 +12,7 @@ MAX_RESPONSES = 64
 
 
 class OpenReply:
-    """What the client has been told of a reply."""
+    """The client's view of a reply."""
 
     def __init__(self, conversation: ItemList, conversation_id: str) -> None:
         self.cancel_requested = False
@@ -84,7 +84,7 @@ class OpenReply:
         return self._last.hand_over(at_ms) if self._last.asks_client and not self._last.handed_over else []
 
     def _shares(self, heard: str, unheard: str) -> list[tuple[OpenResponse, tuple[str, str]]]:
-        """What was heard of each response, and what was not. The reply's words are divided in order."""
+        """The heard and the unheard words of each response. The reply's words are divided in order."""
         if len(self._responses) == 1:
             return [(self._last, (heard, unheard))]
         said, unsaid = heard.split(), unheard.split()

@@ -52,14 +52,14 @@ class _ToolCall:
     output_index: int
     running: bool = True
     told: bool = False
-    """Whether its result was sent."""
+    """True once its result was sent."""
 
 
 @dataclass(slots=True)
 class _FunctionCall:
     item: FunctionCallItem
     told: bool = False
-    """Whether its end was sent."""
+    """True once its end was sent."""
 
     def progress(
         self, output: str | None, ok: bool | None, status: Literal["running", "completed", "failed", "abandoned"]
@@ -82,13 +82,13 @@ class _ToolPlace(TypedDict):
 
 
 class OpenResponse:
-    """What the client has been told of a response. `response_id` and `item_id` stay the same for its whole life."""
+    """The client's view of a response. `response_id` and `item_id` stay the same for its whole life."""
 
     def __init__(self, conversation: ItemList, conversation_id: str) -> None:
         self.response_id = conversation.new_id("resp")
         self.item_id = conversation.new_id("item")
         self.handed_over = False
-        """Whether it is done for the client, which runs a tool, while the reply goes on."""
+        """True when it is done for the client, which runs a tool, while the reply goes on."""
         self._conversation = conversation
         self._conversation_id = conversation_id
         self._output: list[Item] = []
@@ -108,7 +108,7 @@ class OpenResponse:
 
     @property
     def asks_client(self) -> bool:
-        """Whether nothing is left to do except what the client was asked for."""
+        """True when nothing is left to do except the client's tools."""
         return bool(self._asked) and not any(tool.running for tool in self._tools.values())
 
     def created(self) -> list[ServerEvent]:

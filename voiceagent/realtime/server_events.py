@@ -1,4 +1,4 @@
-"""What the server tells a client: the subset of the OpenAI Realtime server events that a spoken call needs, and the
+"""Events of the server for a client: the subset of the OpenAI Realtime server events that a spoken call needs, and the
 `voiceagent.*` extras. Each struct becomes one JSON object on the event channel; `event_id` is added when it is sent. Names and
 fields follow the protocol's published schema; the tests compare them with the official SDK's types."""
 
@@ -85,7 +85,7 @@ class TranscriptionDelta(ServerEvent, frozen=True, kw_only=True, tag="conversati
 
 
 class TranscriptionDuration(msgspec.Struct, frozen=True, tag="duration"):
-    """How much audio was transcribed."""
+    """The length of the transcribed audio."""
 
     seconds: float
 
@@ -100,7 +100,7 @@ class TranscriptionCompleted(ServerEvent, frozen=True, kw_only=True, tag="conver
 
 
 class ResponseStatusDetails(msgspec.Struct, frozen=True):
-    """Why a response did not complete."""
+    """The reason why a response did not complete."""
 
     type: Literal["cancelled", "failed"]
     reason: Literal["turn_detected", "client_cancelled"] | None = None
@@ -261,7 +261,7 @@ class PlayoutCleared(ServerEvent, frozen=True, kw_only=True, tag="output_audio_b
 
 
 class ErrorDetails(msgspec.Struct, frozen=True):
-    """What went wrong, in one line."""
+    """The error, in one line."""
 
     type: Literal["invalid_request_error", "server_error"]
     code: str

@@ -37,12 +37,11 @@ from voiceagent.realtime.turn import turn_measured
 from voiceagent.realtime.utterance import ClientUtterance
 
 REMEMBERED = 64
-"""How many utterances and replies are remembered, so that late and repeated events are recognised."""
+"""The number of utterances and replies that are remembered, so that late and repeated events are recognised."""
 
 FOLLOW_UP_MS = 3000.0
-"""How long a `response.create` counts as a follow-up to a tool. Clients ask for a response after each tool, whoever ran it; the
-official ones wait until the response has ended, and then ask at once. The response that they ask for comes without being asked
-for."""
+"""The time for which a `response.create` counts as a follow-up to a tool. Clients ask for a response after each tool, whoever ran
+it; the official ones wait until the response has ended, and then ask at once. The response that they ask for comes anyway."""
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -50,26 +49,26 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True, slots=True)
 class EventOutcome:
-    """What a client event leads to."""
+    """The effects of a client event."""
 
     events: tuple[Event, ...] = ()
-    """For the turn engine, in order."""
+    """Events for the turn engine, in order."""
     replies: tuple[JsonObject, ...] = ()
-    """For the client, in order."""
+    """Events for the client, in order."""
     instructions: str | None = None
     """The agent's new instructions, when the client changed them."""
     tool_results: tuple[tuple[str, str], ...] = ()
-    """What the client's tools returned, by the model's call id."""
+    """The results of the client's tools, by the model's call id."""
     changes_tools: bool = False
-    """Whether the client offered other tools."""
+    """True when the client offered other tools."""
     reduces_noise: bool | None = None
-    """Whether noise is to be suppressed, when the client changed that."""
+    """True or false when the client turned noise suppression on or off; else None."""
     was_asked: bool = False
-    """Whether the client has asked for a reply to its typed message already."""
+    """True when the client has asked for a reply to its typed message already."""
 
     @property
     def is_work(self) -> bool:
-        """Whether the language model is involved."""
+        """True when the language model is involved."""
         return (bool(self.events) and not self.was_asked) or self.instructions is not None or self.changes_tools
 
 
@@ -112,7 +111,7 @@ class RealtimeSession:
         return self._send(events)
 
     def on_notice(self, notice: actions.Notice, at_ms: float) -> list[JsonObject]:
-        """What the client is told of a notice; nothing after `on_end`."""
+        """Returns the client's events for a notice; none after `on_end`."""
         if self._ended:
             return []
         events = self._notice(notice, at_ms)

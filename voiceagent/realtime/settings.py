@@ -40,8 +40,8 @@ def checked_instructions(changes: JsonObject, event_id: str | None = None) -> st
 
 
 def asked_with_offer(session: JsonObject) -> JsonObject:
-    """What the session settings that come with an offer ask for, as `session.update` takes it; nothing where they do not name it.
-    Raises ClientEventError for what is no such setting."""
+    """Returns the requests in the session settings that come with an offer, as `session.update` takes them; empty where there are
+    none. Raises ClientEventError for an invalid setting."""
     audio = session.get("audio")
     heard = audio.get("input") if isinstance(audio, dict) else None
     if not isinstance(heard, dict) or "noise_reduction" not in heard:
@@ -53,12 +53,12 @@ def asked_with_offer(session: JsonObject) -> JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class NoiseReduction:
-    """What the call's leg can do."""
+    """The noise suppression that the call's leg can do."""
 
     is_on: bool = False
-    """Whether noise is suppressed unless the client turns that off."""
+    """True when noise is suppressed unless the client turns that off."""
     why_not: str = ""
-    """Why it cannot be; empty where it can."""
+    """The reason why it cannot be; empty where it can."""
 
     @property
     def shown(self) -> dict[str, object] | None:
@@ -88,7 +88,7 @@ the earlier tools stay."""
 
 
 def no_client_tools(tools: object) -> list[dict[str, object]]:
-    """For calls that take no client tools."""
+    """Rejects tools in calls that take no client tools. Raises ProtocolError."""
     if tools:
         raise ProtocolError("Tools run on this server: name them in agent.yaml.")
     return []
@@ -137,17 +137,17 @@ class SessionSettings:
 
     @property
     def reduces_noise(self) -> bool:
-        """Whether noise is to be suppressed."""
+        """True when noise is to be suppressed."""
         return self.session["audio"]["input"]["noise_reduction"] is not None
 
     def offer(self, noise_reduction: NoiseReduction, *, greets: bool = False) -> None:
-        """What the leg can do, and whether the agent speaks first; before the session is shown."""
+        """Sets the abilities of the leg, and whether the agent speaks first; call it before the session is shown."""
         self._noise_reduction = noise_reduction
         self.session["voiceagent"]["greeting"] = greets
         self.session["audio"]["input"]["noise_reduction"] = noise_reduction.shown
 
     def is_clients_tool(self, name: str) -> bool:
-        """Whether the client runs the tool of this name."""
+        """True when the client runs the tool of this name."""
         return any(tool["name"] == name for tool in self.session["tools"])
 
     def update(self, changes: dict[str, object], event_id: str | None = None) -> ErrorDetails | None:

@@ -35,7 +35,7 @@ class WaitPart(msgspec.Struct, frozen=True):
 
 
 class TurnMeasured(ServerEvent, frozen=True, kw_only=True, tag="voiceagent.turn"):
-    """Where the time of a turn went, against the budget."""
+    """The time that each stage of a turn took, against the budget."""
 
     turn: int
     spans: tuple[StageSpan, ...]
@@ -51,9 +51,9 @@ class TurnMeasured(ServerEvent, frozen=True, kw_only=True, tag="voiceagent.turn"
     """From the end of the caller's speech, or from the request for a reply to a typed message, to the first sound of the reply.
     None when nothing of the reply was heard."""
     wait: tuple[WaitPart, ...] = ()
-    """What the caller waited for, in order of time, without gap or overlap: the parts add up to `wait_ms`."""
+    """The parts of the caller's wait, in order of time, without gap or overlap; they add up to `wait_ms`."""
     typed: bool = False
-    """Whether the reply answers a typed message."""
+    """True when the reply answers a typed message."""
 
 
 def turn_measured(report: TurnReport, limits_ms: Mapping[Stage, float], missed: Collection[Stage] = ()) -> TurnMeasured:

@@ -18,7 +18,7 @@ from voiceagent.realtime.server_events import (
 
 
 class ClientUtterance:
-    """What the client has been told of an utterance. Times are milliseconds on the call's clock."""
+    """The client's view of an utterance. Times are milliseconds on the call's clock."""
 
     def __init__(self, conversation: ItemList, onset_ms: float) -> None:
         self.item_id = conversation.new_id("item")
