@@ -17,7 +17,7 @@ _BEGIN_BY_REQUEST = (ev.ReplyRequested, ev.PlayoutStopped)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a reply answers."""
+    """A request that a reply answers."""
 
     at_ms: float
     typed: bool = False
@@ -28,7 +28,7 @@ class Asking:
 
     def __init__(self) -> None:
         self.pending: Asked | None = None
-        """What waits for an answer that has not begun."""
+        """The request that waits for an answer that has not begun."""
         self._live: int | None = None
         """The reply that is being said or prepared for a committed turn."""
 
@@ -58,6 +58,6 @@ class Asking:
         return _BEGIN_BY_REQUEST if self.pending is not None and self.pending.typed else _BEGIN_BY_SPEECH
 
     def _carried_on(self, actions: Sequence[act.Action]) -> bool:
-        """Whether these actions show that the agent kept the floor: an utterance is over, and the reply goes on."""
+        """True when these actions show that the agent kept the floor: an utterance is over, and the reply goes on."""
         over = any(isinstance(action, act.CallerFinal) for action in actions)
         return over and self._live is not None and not any(isinstance(action, act.CancelReply) for action in actions)

@@ -128,7 +128,7 @@ class _Reader:
         return limits
 
     def _of_all_legs(self, name: str, key: yaml.Node) -> dict[Stage, StageLimits]:
-        """Where `name` is a profile and a leg, the profile's; else none."""
+        """The limits of the profile where `name` is a profile and a leg; else none. Raises ConfigError for an invalid name."""
         profile, slash, leg = name.partition("/")
         if not _PROFILE.fullmatch(profile):
             raise self._error(key, f"profile {_shown(name)} is not a name; expected small letters, digits, - and _")

@@ -1,5 +1,5 @@
-"""When the speech began that interrupted a reply. Only speech counts: a typed message, a key or the client's request to stop does
-not pass the voice detector, and says nothing about how fast the agent falls silent."""
+"""Finds the onset of the speech that interrupted a reply. Only speech counts: a typed message, a key or the client's request to
+stop does not pass the voice detector, so it does not measure how fast the agent falls silent."""
 
 from __future__ import annotations
 

@@ -76,13 +76,13 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class TurnReport:
-    """Where one turn's time went. Holds times only: no words, no audio."""
+    """The times of one turn's stages. Holds times only: no words, no audio."""
 
     call_id: str
     turn: int
     """Counts the caller's turns of the call from 1."""
     at: float
-    """When the turn ended, in seconds since the Unix epoch."""
+    """The end of the turn, in seconds since the Unix epoch."""
     profile: str
     spans: tuple[Span, ...]
     """The spans of the parts, in order of their start."""
@@ -91,9 +91,9 @@ class TurnReport:
     barge_in_stop_ms: float | None
     """None when no speech interrupted the reply."""
     leg: LegKind = LegKind.WEBRTC
-    """What the call came by."""
+    """The kind of leg that the call came by."""
     wait: Wait | None = None
-    """What the caller waited for, from voice to voice or from a typed message on. None when nothing of the reply was heard."""
+    """The caller's wait, from voice to voice or from a typed message on. None when nothing of the reply was heard."""
 
     def durations_ms(self) -> dict[Stage, list[float]]:
         """Every measured duration of the turn by stage, including the wholes."""

@@ -34,11 +34,11 @@ class _Spans:
 
 @dataclass(slots=True)
 class _Hearing(_Spans):
-    """What the caller said since the last reply to it was begun."""
+    """The caller's speech since the last reply to it was begun."""
 
     endpointed: bool = False
     decided_ms: float = 0.0
-    """When the silence was long enough; from then on the turn waits for the words."""
+    """The time at which the silence was long enough; from then on the turn waits for the words."""
 
 
 @dataclass(slots=True)
@@ -46,12 +46,12 @@ class _Pause:
     """The caller's latest silence."""
 
     began_ms: float | None = None
-    """When it was noticed; None if there was none."""
+    """The time at which it was noticed; None if there was none."""
     speech_end_ms: float = 0.0
     endpointing_delay_ms: float = 0.0
-    """How long it had to last."""
+    """The length that it had to reach."""
     final_ms: float | None = None
-    """When its words were known."""
+    """The time at which its words were known."""
 
 
 @dataclass(slots=True)
@@ -138,7 +138,7 @@ class TurnMeter:
             self._worked(part, start_ms, end_ms)
 
     def _decided(self, endpoint: ev.Endpoint) -> float:
-        """When the silence that ended the turn would have been long enough if the words had been known."""
+        """The time at which the silence that ended the turn would have been long enough if the words had been known."""
         pause = self._pause
         if pause.final_ms is None or pause.speech_end_ms != endpoint.speech_end_ms:
             return endpoint.at_ms
@@ -274,7 +274,7 @@ class TurnMeter:
             reply.held_ms = None
 
     def _stop_ms(self, reply: _Replying, event: ev.Event) -> float | None:
-        """How long the cancelled reply could be heard after the onset of the speech that interrupted it."""
+        """The time for which the cancelled reply could be heard after the onset of the speech that interrupted it."""
         onset_ms = self._speech.onset_ms(event)
         if onset_ms is None or reply.first_played_ms is None or reply.last_played_ms is None:
             return None

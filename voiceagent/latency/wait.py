@@ -10,8 +10,8 @@ from itertools import pairwise
 
 
 class WaitCause(StrEnum):
-    """What a piece of the wait was spent on, in the order in which a turn goes. Where a value is also a `Stage`, the part is what
-    that stage contributed to the wait."""
+    """The causes of the parts of a wait, in the order in which a turn goes. A part whose value is also a `Stage` is the
+    contribution of that stage to the wait."""
 
     UPLINK = "uplink"
     """The last voiced audio waited in the jitter buffer and was decoded."""
@@ -43,9 +43,9 @@ PRECEDENCE = (
     *(WaitCause.UPLINK, WaitCause.VAD, WaitCause.ENDPOINT, WaitCause.STT_WAIT, WaitCause.HELD, WaitCause.PLAYOUT),
     *(WaitCause.TTS_FIRST_AUDIO, WaitCause.GUARD, WaitCause.LLM_WRITING, WaitCause.LLM_TTFT, WaitCause.TOOL),
 )
-"""Of work that went on at the same time, the first of these held the reply up. Until the turn is over, the reply could not be
-heard whatever was ready. After it, what is nearest to the line counts: a language model that writes on behind the first clause
-delays nothing."""
+"""The order in which causes of the same time count: the first of them held the reply up. Until the turn is over, the reply could
+not be heard whatever was ready. After it, the cause nearest to the line counts: a language model that writes on behind the first
+clause delays nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +69,14 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """How long a caller waited for the first sound of a reply, and for what."""
+    """A caller's wait for the first sound of a reply, and its causes."""
 
     began_ms: float
     """The end of the caller's speech, or the time of the request for a reply to a typed message, on the call's clock."""
     contributions: tuple[Contribution, ...]
     """In order of time."""
     typed: bool = False
-    """Whether the reply was asked for by the client and not by speech."""
+    """True when the client asked for the reply, and not the caller's speech."""
 
     @property
     def duration_ms(self) -> float:
@@ -84,7 +84,7 @@ class Wait:
         return sum(part.duration_ms for part in self.contributions)
 
     def totals_ms(self) -> dict[WaitCause, float]:
-        """What each part contributed, in the order of `WaitCause`."""
+        """The contribution of each part, in the order of `WaitCause`."""
         sums = dict.fromkeys(WaitCause, 0.0)
         for piece in self.contributions:
             sums[piece.part] += piece.duration_ms
