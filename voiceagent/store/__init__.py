@@ -1,1 +1,1 @@
-"""What is kept after a call: turn measurements, and nothing else unless configured."""
+"""Keeps data after a call: turn measurements, and nothing else unless configured."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 ID_BEGINS = "rtc_"
 MAX_NAMED = 10
-"""How many calls are named where the beginning of an id fits several."""
+"""The number of calls that are named where the beginning of an id fits several."""
 
 
 def matching(ids: Iterable[str], wanted: str) -> list[str]:

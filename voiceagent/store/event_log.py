@@ -42,7 +42,7 @@ class EventLogError(VoiceAgentError):
 
 
 class _Written(msgspec.Struct, frozen=True):
-    """What the first line holds in every format."""
+    """The fields of the first line in every format."""
 
     format: int
     version: str
@@ -50,14 +50,14 @@ class _Written(msgspec.Struct, frozen=True):
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """Whose call it is."""
+    """The agent, the leg and the beginning of a call."""
 
     agent: str = ""
     """The agent's name."""
     leg: str = ""
-    """What the call came by."""
+    """The kind of leg that the call came by."""
     at: float = 0.0
-    """When it began, in Unix seconds."""
+    """The beginning of the call, in Unix seconds."""
 
 
 class Head(_Written, frozen=True):
@@ -201,7 +201,7 @@ def _written_s(path: Path) -> float:
 
 
 def is_written(path: Path) -> bool:
-    """Whether a call that goes on is written to this file. Raises OSError."""
+    """True while a call that goes on is written to this file. Raises OSError."""
     if path in _WRITTEN:
         return True
     try:

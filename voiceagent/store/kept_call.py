@@ -31,17 +31,17 @@ class KeptStep:
 
 @dataclass(slots=True)
 class KeptCall:
-    """What can be read of a call's log."""
+    """The readable part of a call's log."""
 
     call_id: str
     agent: str = ""
     leg: str = ""
-    """What the call came by; empty in logs that do not say."""
+    """The kind of leg that the call came by; empty in logs that do not name it."""
     at: float = 0.0
-    """When the call began, in Unix seconds."""
+    """The beginning of the call, in Unix seconds."""
     steps: list[KeptStep] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    """What cannot be read, one line each."""
+    """The unreadable parts, one line each."""
     goes_on: bool = False
 
     @property
@@ -51,13 +51,13 @@ class KeptCall:
 
     @property
     def turns(self) -> int:
-        """How many turns of the caller a reply was begun for."""
+        """The number of the caller's turns for which a reply was begun."""
         begun = (given.get("turn") for name, given in self._actions() if name == "ReplyStarted")
         return len({turn for turn in begun if isinstance(turn, int) and turn > 0})
 
     @property
     def ended(self) -> str:
-        """Why the call ended; empty if the log does not say."""
+        """The reason why the call ended; empty if the log does not hold it."""
         return next((str(given.get("reason", "")) for name, given in self._actions() if name == "End"), "")
 
     @property

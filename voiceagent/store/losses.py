@@ -9,7 +9,8 @@ import time
 from collections import Counter
 
 TELL_EVERY_S = 60.0
-"""How often a loss of one kind is logged; losses in between are counted, and reported with the next line."""
+"""The shortest time between two log lines about losses of one kind; losses in between are counted, and reported with the next
+line."""
 
 log = logging.getLogger(__name__)
 

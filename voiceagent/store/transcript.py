@@ -20,7 +20,7 @@ class TranscriptEntry:
     who: str
     """caller, agent, tool or call (what happened to it)."""
     text: str = ""
-    """What was said: the agent's words as far as they were heard, a tool's name."""
+    """Spoken words (the agent's as far as they were heard), or a tool's name."""
     unheard: str = ""
     """The agent's words that were not played."""
     arguments: str = ""
