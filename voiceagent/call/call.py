@@ -207,7 +207,7 @@ class Call:
             await asyncio.sleep(0)  # one packet may hold many events; other calls' audio gets its turn in between
 
     def _may_send(self, size_bytes: int) -> bool:
-        """Whether to read this client event. A client that sends too many is told once, and is hung up if it goes on."""
+        """True when this client event is to be read. A client that sends too many is told once, and is hung up if it goes on."""
         verdict = self._allowance.take(size_bytes, self._clock.now_ms())
         if verdict is AllowanceVerdict.TAKEN:
             return True

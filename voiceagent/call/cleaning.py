@@ -1,5 +1,5 @@
-"""What is done to a leg's audio: what is taken out of the caller's, as the operator set it for the kind of the leg and as the
-client asks, and how loud a telephone hears the agent."""
+"""Applies the audio settings to a leg: echo and noise removal for the caller, as the operator set it for the kind of the leg and
+as the client asks, and the loudness of the agent on a telephone."""
 
 from __future__ import annotations
 

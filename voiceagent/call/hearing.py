@@ -47,17 +47,17 @@ OVERLAP_SHARE = 0.6
 OVERLAP_INTERVAL_MS = 80.0
 """The shortest interval between partial decodes for speech over the agent."""
 OVERLAP_FROM_MS = 140.0
-"""How much of it is decoded first. Recognisers make anything of less, and the next decode would come later."""
+"""The length of it that is decoded first. Recognisers make anything of less, and the next decode would come later."""
 OVERLAP_MS = 2000.0
-"""How much speech over the agent is decoded this way."""
+"""The length of speech over the agent that is decoded this way."""
 PROSODY_FRAMES = 75
 """The last 1.5 s of audio, whose prosody is measured at a pause."""
 KEPT_FRAMES = 400
 """The last 8 s of audio, for the turn judges."""
 SAMPLES_PER_MS = 16
 WORDS_JUDGED_MS = 40.0
-"""How often speech over the agent is judged by its sound. A judgement takes a millisecond or more of all calls' time, and frames
-may come in bursts."""
+"""The shortest interval at which speech over the agent is judged by its sound. A judgement takes a millisecond or more of all
+calls' time, and frames may come in bursts."""
 OWNER = "hearing"
 
 
@@ -91,7 +91,7 @@ class Hearing:
         self._detector = SpeechDetector(DetectorOptions(preroll_ms=PREROLL_MS))
         self._utterance_id = 0
         self._transcriber: UtteranceTranscriber | None = None
-        """Of the latest utterance, even after its end."""
+        """The transcriber of the latest utterance, even after its end."""
         self._is_open = False
         self._attended = -1
         """The utterance that is spoken over the agent's reply."""
@@ -103,7 +103,7 @@ class Hearing:
         self._voiced_ms = 0.0
         self._words = ""
         self._wordless = False
-        """Whether the open utterance was decoded in its pause, and nothing was understood."""
+        """True when the open utterance was decoded in its pause, and nothing was understood."""
         self._since_partial_ms = self._partial_cost_ms = 0.0
         self._decoding = False
         self._pause_id = 0

@@ -24,7 +24,7 @@ from voiceagent.turn_taking.endpointing import WITHOUT_JUDGES, EndpointModel
 from voiceagent.turn_taking.manners import MANNERS
 
 MIN_ROOM_TOKENS = 300
-"""Of a conversation: about five turns."""
+"""The least room for a conversation: about five turns."""
 NO_LIMITS = HistoryLimits()
 DEFAULTS = Rules()
 MAX_FILE_BYTES = 100_000

@@ -1,4 +1,4 @@
-"""What every part of a call needs: the call's id, its clock, its tasks, and a way to post events.
+"""The parts of a call that all others need: the call's id, its clock, its tasks, and a way to post events.
 
 The tasks of a call, by owner. An owner may have parts: "reply 3/call 1" is a part of "reply 3". The tasks of a
 reply end with the reply. All tasks end with the call."""
@@ -38,7 +38,7 @@ class AgentParts:
     budgets: Budgets
     sources: Sources = NO_SOURCES
     pressure: Callable[[], float] = no_pressure
-    """How busy the server is apart from the language model; 1 is full."""
+    """The load of the server apart from the language model; 1 is full."""
 
 
 class CallClock:
@@ -94,7 +94,7 @@ EngineName = Literal["llm", "stt", "tts"]
 
 
 def _count_nothing(engine: EngineName, problem: str) -> None:
-    """For a call that nobody watches."""
+    """Counts nothing, for a call that nobody watches."""
 
 
 @dataclass(frozen=True, slots=True)

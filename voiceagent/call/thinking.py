@@ -46,7 +46,7 @@ def _speculative_task(speculative_id: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """What changes texts between the language model, the tools and the voice."""
+    """Changes texts between the language model, the tools and the voice."""
 
     take_marks: Callable[[str], str] = lambda output: output
     """Removes the marks for the voice from a tool's result, and remembers them."""
@@ -236,6 +236,6 @@ class Thinking:
         self._post(ev.SpeculativeToolFinished(self._clock.now_ms(), action.speculative_id, output, ok))
 
     async def _tool_output(self, call_id: str, name: str, arguments: str) -> tuple[str, bool]:
-        """What a tool answers the model, and whether it succeeded."""
+        """Returns a tool's answer to the model, and true when it succeeded."""
         outcome = await self._tools.run(call_id, name, arguments, self._tool_timeout_s)
         return self._wording.take_marks(outcome.output), outcome.ok
