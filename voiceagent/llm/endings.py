@@ -1,4 +1,4 @@
-"""How a language model shows that words are a whole turn: it writes an end-of-sentence mark (of any script), a new line, or the
+"""Signs by which a language model shows that words are a whole turn: an end-of-sentence mark (of any script), a new line, or the
 control token that ends a turn in its template. The probability of these together is the probability that the words are
 complete."""
 
@@ -20,11 +20,11 @@ SENTENCE_FINAL = frozenset(
 )
 """Unicode's property Sentence_Terminal (PropList.txt, Basic Multilingual Plane), and the ellipsis."""
 SPREAD_TOKENS = 20
-"""How many of the likeliest tokens to ask for, from servers that give only these."""
+"""The number of likeliest tokens to ask for, from servers that give only these."""
 
 
 def ends_turn(text: str) -> bool:
-    """Whether a token with this text, other than a control token, ends a sentence or begins a new line. ".5" and ".com" do
+    """True if a token with this text, other than a control token, ends a sentence or begins a new line. ".5" and ".com" do
     not."""
     bare = text.strip()
     if not bare:

@@ -40,7 +40,7 @@ class Thought:
     told."""
 
     tokens: int
-    """How many pieces were written since the last one."""
+    """Pieces written since the last one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,11 @@ class Lull:
     that waits only for more text may be passed on."""
 
     writes_call: bool = False
-    """Whether the model has begun to write a tool call. The text before it is complete."""
+    """True if the model has begun to write a tool call. The text before it is complete."""
 
 
 Generated = GeneratedText | ToolCall | Thought | Lull
-"""What a generation yields. Text comes in pieces; tool calls come complete. The others need not be yielded."""
+"""The pieces that a generation yields. Text comes in pieces; tool calls come complete. The others need not be yielded."""
 
 ToolSchema = JsonObject
 """An OpenAI `{"type": "function", "function": {name, description, parameters}}` object."""
@@ -72,12 +72,12 @@ class Urgency(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class HistoryLimits:
-    """How long a conversation may be. Tokens are estimated as in `estimated_tokens`."""
+    """Limits of a conversation's length. Tokens are estimated as in `estimated_tokens`."""
 
     prompt_tokens: int | None = None
-    """Of a whole prompt with instructions and tools. None if the engine does not know."""
+    """Limit of a whole prompt with instructions and tools. None if the engine does not know it."""
     history_tokens: int | None = None
-    """Of the conversation alone, if the model gets worse with longer ones. None: no such limit."""
+    """Limit of the conversation alone, if the model gets worse with longer ones. None: no such limit."""
 
 
 FULL_PROMPT = 0.8
@@ -120,13 +120,13 @@ class LlmEngine(Protocol):
 
     @property
     def load(self) -> float:
-        """How busy the engine is. 0 is idle; from 1 on, new requests wait for others."""
+        """The load of the engine. 0 is idle; from 1 on, new requests wait for others."""
         ...
 
     @property
     def limits(self) -> HistoryLimits:
-        """How long a conversation may be. The turn engine shortens a longer one between turns. An engine leaves out turns only if
-        a prompt does not fit at all."""
+        """Limits of a conversation's length. The turn engine shortens a longer one between turns. An engine leaves out turns only
+        if a prompt does not fit at all."""
         ...
 
     @property
@@ -135,7 +135,7 @@ class LlmEngine(Protocol):
         ...
 
     async def kv_capacity(self) -> KvCapacity | None:
-        """How much memory there is for conversations. None if the engine cannot tell. Asked once, before the first call."""
+        """The memory for conversations. None if the engine does not know it. Asked once, before the first call."""
         ...
 
     async def close(self) -> None:
@@ -168,7 +168,7 @@ async def written(
 
 
 def no_tools(engine: LlmEngine) -> str:
-    """Why the engine's model cannot be given tools, in one line. Empty if it can, or if the engine does not say."""
+    """The reason why the engine's model cannot be given tools, in one line. Empty if it can, or if the engine reports none."""
     return str(getattr(engine, "no_tools", ""))
 
 

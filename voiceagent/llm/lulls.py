@@ -1,5 +1,5 @@
-"""What is told of a generation besides its text and calls: that it pauses, or that it goes on though no text comes. The stages
-between a language model and the voice hold text back until they have read what follows; in a pause they pass on what they can."""
+"""Signs of a generation besides its text and calls: it pauses, or it goes on though no text comes. The stages between a language
+model and the voice hold text back until they have read what follows; in a pause they pass on what they can."""
 
 from __future__ import annotations
 

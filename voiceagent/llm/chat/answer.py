@@ -33,7 +33,7 @@ class Answer:
 
     @property
     def silent(self) -> bool:
-        """Whether a thought or a call is being written."""
+        """True while a thought or a call is being written."""
         return self.thoughts.inside or self._calls.inside or self._by_name.inside
 
     def finish(self, *, called: bool = False) -> list[Generated]:

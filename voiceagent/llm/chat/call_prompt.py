@@ -42,7 +42,7 @@ class CallPrompt:
         self._text = ""
         self._ids: list[int] = []
         self._borders: list[tuple[int, int]] = []
-        """Where control tokens stand: (character, index of the id). The tokenizer merges nothing across one."""
+        """Places of control tokens: (character, index of the id). The tokenizer merges nothing across one."""
         self._left_out = LeftOut()
         self._lock = threading.Lock()
 
@@ -84,7 +84,7 @@ class CallPrompt:
         return list(ids)
 
     def _takes_long(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> bool:
-        """Whether much must be tokenised: much text is new, an early message changed or is gone, or the prompt may have to be
+        """True if much must be tokenised: much text is new, an early message changed or is gone, or the prompt may have to be
         shortened."""
         if self._head != (list(messages[: after_instructions(messages)]), list(tools)):
             same, new = 0, len(json.dumps(tools))
@@ -130,7 +130,7 @@ def _characters(message: Message) -> int:
 
 
 def _common_length(one: str, other: str) -> int:
-    """How many characters both texts begin with."""
+    """The number of characters that both texts begin with."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -142,7 +142,7 @@ def _common_length(one: str, other: str) -> int:
 
 
 class LeftOut:
-    """Which turns of one conversation are left out of its prompts. They stay out, so that later prompts begin like earlier
+    """The turns of one conversation that are left out of its prompts. They stay out, so that later prompts begin like earlier
     ones."""
 
     def __init__(self) -> None:
@@ -169,5 +169,5 @@ class LeftOut:
 
 
 def after_instructions(messages: Sequence[Message]) -> int:
-    """Where the conversation begins: after the system message, if there is one."""
+    """The index where the conversation begins: after the system message, if there is one."""
     return 1 if messages and messages[0].role == "system" else 0

@@ -20,7 +20,7 @@ from voiceagent.llm.engine import Generated, GeneratedText, Lull, ToolSchema
 log = logging.getLogger(__name__)
 
 _LOOK_BACK = 120
-"""How many characters at the end may be the beginning of a call."""
+"""Most characters at the end that may be the beginning of a call."""
 _FENCE = r"`{1,3}(?:json|python|py|tool_code|tool_calls?|xml)?\s*"
 _LEADS = (
     *("functions.", "function.", "tools.", "tool.", "default_api.", "api.", "to=functions.", "to=", "call:", "print("),
@@ -47,11 +47,11 @@ _AFTER_A_CALL = " \t\n;,`)"
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where something stands that is a call, or may be one."""
+    """The place of a call, or of text that may be one."""
 
     start: int
     opens: int
-    """Where the bracket around its arguments opens."""
+    """The place of the opening bracket around its arguments."""
     name: str
     """The tool's. Empty for JSON, which tells it itself."""
     sure: bool | None
@@ -71,9 +71,9 @@ class CallsByName:
         self._named = re.compile(rf"(?:{names})(?!\w)", re.IGNORECASE)
         self._buffer = ""
         self._in_word = False
-        """Whether the text that was passed on ends with a part of a word."""
+        """True if the text that was passed on ends with a part of a word."""
         self._after_call = self._said = self.inside = False
-        """`inside`: whether a call is being written."""
+        """`inside` is true while a call is being written."""
 
     def feed(self, text: str) -> list[Generated]:
         """Read more text. Raises EngineError for a call that is too long."""
@@ -154,7 +154,7 @@ class CallsByName:
         return _Place(match.start(), match.start("open"), "", sure=False)
 
     def _place(self, match: re.Match[str]) -> _Place | None:
-        """Where a tool's name is followed by a bracket. None if that is no call: "I will search (again) for it"."""
+        """The place of a tool's name that is followed by a bracket. None if that is no call: "I will search (again) for it"."""
         opens = match.start("paren") if match["paren"] else match.start("brace")
         if self._in_word and not match.start():
             return None
@@ -162,7 +162,7 @@ class CallsByName:
         return None if sure is False else _Place(match.start(), opens, self._known[_plain(match["name"])], sure)
 
     def _is_call(self, match: re.Match[str], inside: str) -> bool | None:
-        """Whether it is a call. None while too little of the bracket is known."""
+        """True if it is a call. None while too little of the bracket is known."""
         if not inside:
             return None
         is_word = re.fullmatch(r"\w+\s*", inside) is not None
@@ -197,7 +197,7 @@ class CallsByName:
         return calls if calls or self._is_of_a_tool(value) else None
 
     def _is_of_a_tool(self, value: object) -> bool:
-        """Whether JSON names a tool, or holds nothing but a tool's arguments."""
+        """True if JSON names a tool, or holds nothing but a tool's arguments."""
         if isinstance(value, list):
             return any(map(self._is_of_a_tool, value))
         if not isinstance(value, dict):
@@ -207,7 +207,7 @@ class CallsByName:
         return named or given or any(self._is_of_a_tool(inner) for inner in value.values())
 
     def _held_from(self) -> int:
-        """How much of the text can be passed on: what follows may be the beginning of a call."""
+        """The length of the text that can be passed on. The rest may be the beginning of a call."""
         for at in range(max(0, len(self._buffer) - _LOOK_BACK), len(self._buffer)):
             in_word = _is_of_word(self._buffer[at - 1]) if at else self._in_word
             if not in_word and not self._buffer[at].isspace() and self._may_begin(self._buffer[at:]):
@@ -215,13 +215,13 @@ class CallsByName:
         return len(self._buffer)
 
     def _may_begin(self, text: str) -> bool:
-        """Whether more text may make a call of it."""
+        """True if more text may make a call of it."""
         if _MAY_BE_JSON.fullmatch(text.lower()):
             return True
         return any(self._may_be_name(text[lead:]) for lead in {0, self._length_of_lead(text)})
 
     def _may_be_name(self, text: str) -> bool:
-        """Whether it is the beginning of a tool's name and what stands around that, up to the bracket."""
+        """True if it is the beginning of a tool's name and its surroundings, up to the bracket."""
         named = self._named.match(text)
         if named is not None:
             after = text[named.end() :].lower()

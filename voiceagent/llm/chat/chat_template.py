@@ -62,7 +62,7 @@ class ChatTemplate:
         self.call = ""
         """A tool call as the template writes it, with its surroundings. Empty if the model cannot be given tools."""
         self.no_tools = self._learn_tools(text, {*controls, *_special_tokens(config).values()}, tool_format)
-        """Why the model cannot be given tools. Empty if it can."""
+        """The reason why the model cannot be given tools. Empty if it can."""
 
     def text(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> str:
         """The prompt, up to where the assistant's words begin. Raises EngineError."""
@@ -105,7 +105,7 @@ def _form_of(call: str, template: str, controls: Collection[str]) -> ToolFormat 
 
 
 def _reads(form: ToolFormat, call: str, controls: Collection[str]) -> bool:
-    """Whether the form finds the call. The text may be cut at any control token that could have ended the generation."""
+    """True if the form finds the call. The text may be cut at any control token that could have ended the generation."""
     around = [control for control in controls if control and control not in "".join(form.control)]
     ends = sorted({at for control in around for at in _places(call, control)} | {len(call)})
     return any(_found(form, call[:end]) for end in ends)

@@ -49,7 +49,7 @@ class ChatPrompt:
 
     @property
     def no_tools(self) -> str:
-        """Why the model cannot be given tools. Empty if it can."""
+        """The reason why the model cannot be given tools. Empty if it can."""
         return self.template.no_tools
 
     @property
@@ -63,7 +63,7 @@ class ChatPrompt:
 
     @property
     def tells_controls(self) -> bool:
-        """Whether some control tokens belong to an answer: the marks of calls or thoughts."""
+        """True if some control tokens belong to an answer: the marks of calls or thoughts."""
         return bool(self._told_ids)
 
     def answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Answer:

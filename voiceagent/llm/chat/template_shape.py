@@ -39,7 +39,7 @@ TOOLS: list[ToolSchema] = [
 
 
 class TemplateShape(Struct, frozen=True):
-    """How messages must be changed for a template."""
+    """Changes that messages need for a template."""
 
     system: bool = True
     """There is a role for instructions. Else they stand before the caller's first words."""
@@ -167,7 +167,7 @@ _RESULT, _OTHER_RESULT = (
 def _shows(
     shape: TemplateShape, render: Rendered, messages: Sequence[Message], tools: list[ToolSchema], wanted: Sequence[str]
 ) -> str:
-    """Why the template cannot render the conversation. Empty if it can."""
+    """The reason why the template cannot render the conversation. Empty if it can."""
     try:
         text = render(shape.fit(messages), tools)
     except EngineError as error:
@@ -191,7 +191,7 @@ def plain_shape(render: Rendered) -> TemplateShape:
 
 
 def takes_tools(shape: TemplateShape, render: Rendered) -> bool:
-    """Whether tools are written into the prompt at all."""
+    """True if tools are written into the prompt at all."""
     return not _shows(shape, render, (_SYSTEM, _ASKED), TOOLS, [TOOL])
 
 
@@ -221,7 +221,7 @@ def _with_several(shape: TemplateShape, render: Rendered) -> TemplateShape:
 
 
 def written_call(shape: TemplateShape, render: Rendered) -> str:
-    """How the template writes a call of the agent's: what it adds to the prompt before it."""
+    """The text that the template adds to a prompt for a call of the agent's."""
     asked = render(shape.fit((_SYSTEM, _ASKED)), TOOLS)
     called = render(shape.fit((_SYSTEM, _ASKED, Message("assistant", "", (_CALL,)), _RESULT)), TOOLS)
     at = next(

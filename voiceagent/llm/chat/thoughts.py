@@ -37,7 +37,7 @@ CLOSERS = frozenset(closer for _, closer in PAIRS) - {"<|end|>", "<channel|>"}
 """Marks that end a thought even if the text did not open one, because the prompt did."""
 
 LEAST_OF_MARK = 4
-"""How many characters of a mark must stand at a generation's end to count as a mark and not as text."""
+"""Fewest characters of a mark at a generation's end that count as a mark and not as text."""
 
 
 def begun_in(prompt: str) -> str:
@@ -60,10 +60,10 @@ class Thoughts:
         self._marks = (*(opener for opener, _ in PAIRS), *CLOSERS, *self._silent)
         self._may_be_bare = not begun and not goes_on
         self._fresh = not goes_on
-        """Whether nothing was said yet, or a thought has just ended."""
+        """True before the first text and right after a thought."""
         self.said = goes_on
         self.ended = False
-        """Whether a thought has ended."""
+        """True once a thought has ended."""
         self.unopened = ""
         """The mark that ended a thought which nothing had begun. The text before it was not part of the answer."""
 
@@ -89,11 +89,11 @@ class Thoughts:
 
     @property
     def inside(self) -> bool:
-        """Whether the text is in a thought now."""
+        """True while the text is in a thought."""
         return bool(self._ends)
 
     def _read_bare_opener(self) -> bool:
-        """Whether it is known if the answer begins with a thought without marks."""
+        """Read the beginning of a thought without marks, if the answer begins with one. Returns False while that is unknown."""
         begun = self._buffer.lstrip()
         if len(begun) <= len(BARE_OPENER) and BARE_OPENER.startswith(begun):
             return False
@@ -152,8 +152,8 @@ class Thoughts:
 
 
 class BegunThoughts:
-    """Whether a server's replies begin inside a thought that its own prompt opened. It is learned from the first reply that ends
-    a thought without beginning it."""
+    """Learns whether a server's replies begin inside a thought that its own prompt opened, from the first reply that ends a
+    thought without beginning it."""
 
     def __init__(self, closer: str = "") -> None:
         """`closer` is given if it is known."""
@@ -172,7 +172,7 @@ class BegunThoughts:
 
 
 def _possible(text: str, marks: Sequence[str]) -> int:
-    """How many characters at the end of `text` may be the beginning of a mark."""
+    """The number of characters at the end of `text` that may be the beginning of a mark."""
     longest = max(len(mark) for mark in marks) - 1
     folded = _folded(text)
     for length in range(min(longest, len(text)), 0, -1):

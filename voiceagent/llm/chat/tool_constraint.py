@@ -45,7 +45,7 @@ class Matcher:
 
     @property
     def is_over(self) -> bool:
-        """Whether the call is complete."""
+        """True once the call is complete."""
         return bool(self._matcher.is_stopped())
 
     def forced(self) -> list[int]:
@@ -53,7 +53,7 @@ class Matcher:
         return self._matcher.compute_ff_tokens()
 
     def allowed(self) -> NDArray[np.bool_]:
-        """Which tokens may come next, [vocabulary]."""
+        """The tokens that may come next, [vocabulary]."""
         mask = llguidance.numpy.allocate_token_bitmask(1, self._vocabulary)
         llguidance.numpy.fill_next_token_bitmask(self._matcher, mask, 0)
         return np.unpackbits(mask[0].view(np.uint8), bitorder="little").astype(bool)
@@ -134,13 +134,13 @@ class ToolConstraint:
         self._tools = tools
         self._ids: list[int] = []
         self.matcher: Matcher | None = None
-        """Of the call that is being written. Only copies may be used."""
+        """The matcher of the call that is being written. Only copies may be used."""
         self.called = False
-        """Whether a call has begun."""
+        """True once a call has begun."""
 
     @property
     def inside(self) -> bool:
-        """Whether a call is being written."""
+        """True while a call is being written."""
         return self.matcher is not None
 
     def opening(self) -> tuple[list[int], Matcher | None]:
@@ -205,7 +205,7 @@ class NoCall(ToolConstraint):
 
     @property
     def inside(self) -> bool:
-        """Whether no token was generated yet."""
+        """True until the first token is generated."""
         return not self._begun
 
     def took(self, token: int) -> None:
@@ -233,9 +233,9 @@ def _as_token(added: list[dict[str, object]], text: str) -> str:
 
 
 def grammar(tools: Sequence[ToolSchema], close: str, rest: str = "", line: str = "") -> str:
-    """What may stand after `<tool_call>`, or after its beginning if the `rest` must still come. It is written in llguidance's
-    dialect of Lark (its docs/syntax.md). `close` ends the call; `line` stands before and after the JSON. A tool without a schema
-    takes any arguments."""
+    """The grammar of the text after `<tool_call>`, or after its beginning if the `rest` must still come, in llguidance's dialect
+    of Lark (its docs/syntax.md). `close` ends the call; `line` stands before and after the JSON. A tool without a schema takes
+    any arguments."""
     lines = ["start: " + " | ".join(f"call{number}" for number in range(len(tools)))]
     for number, tool in enumerate(tools):
         function = tool["function"]

@@ -1,4 +1,4 @@
-"""How model families write tool calls: the marks around a call, and its reader."""
+"""Forms in which model families write tool calls: the marks around a call, and its reader."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ ANY_FORMAT = ToolFormat(
     bare="json python",
     silent=BY_NAME["harmony"].silent,
 )
-"""For an unknown form: a server's text, if the server's own parser did not know the model either."""
+"""The form for text of a server whose own parser did not know the model either."""
 
 
 def _first_read(body: str, schemas: Schemas, readers: Sequence[Callable[[str, Schemas], Calls]]) -> Calls:

@@ -24,9 +24,9 @@ _JSON_BEGINS = re.compile(r"\[?\s*\{\s*\"(?:name|function|type|tool_name|paramet
 _PYTHON_BEGINS = re.compile(r"\[\s*[A-Za-z_][\w.]{0,80}\(")
 _OPENS = re.compile(r"[\[{]")
 LEAST_OF_MARK = 4
-"""How many characters of a mark must stand at a generation's end to count as a mark and not as text."""
+"""Fewest characters of a mark at a generation's end that count as a mark and not as text."""
 LONGEST_BEGINNING = 120
-"""How many characters are read to find out what a bracket begins."""
+"""Most characters read to find out what a bracket begins."""
 
 
 def random_call_id() -> str:
@@ -56,14 +56,14 @@ class ToolParser:
         """The last characters that passed: the last one that is no space, and the last one."""
         self._calls = 0
         self._in_bare = False
-        """Whether a call without marks is being written."""
+        """True while a call without marks is being written."""
         self._said = False
         self._between = False
-        """Whether a call without marks came before. What separates it from the next one is no text."""
+        """True after a call without marks. The separator between it and the next one is no text."""
 
     @property
     def inside(self) -> bool:
-        """Whether a call is being written."""
+        """True while a call is being written."""
         return self._inside is not None or self._in_bare
 
     def feed(self, text: str) -> list[Generated]:
@@ -85,7 +85,7 @@ class ToolParser:
         return [*found, GeneratedText(rest)] if rest else found
 
     def _begins_call(self, rest: str) -> bool:
-        """Whether the rest is the beginning of a call."""
+        """True if the rest is the beginning of a call."""
         mark = _possible_mark(rest, self._form.marks) >= LEAST_OF_MARK
         return mark or (len(rest) >= LEAST_OF_MARK and rest[0] in "[{" and _may_begin(rest, self._form.bare))
 
@@ -141,7 +141,7 @@ class ToolParser:
         )
 
     def _next_bare(self, before: int) -> int | None:
-        """Where a bracket stands that may begin a call without marks."""
+        """The place of the first bracket that may begin a call without marks."""
         if not self._form.bare:
             return None
         for match in _OPENS.finditer(self._buffer, 0, before):
@@ -239,7 +239,7 @@ def _unreadable(text: str) -> EngineError:
 
 
 def _possible_mark(text: str, marks: Sequence[CallMarks]) -> int:
-    """How many characters at the end of `text` may be the beginning of a mark, with the white space before it."""
+    """The number of characters at the end of `text` that may be the beginning of a mark, with the white space before it."""
     kept = 0
     for mark in marks:
         for length in range(min(len(mark.opener) - 1, len(text)), kept, -1):
@@ -250,7 +250,7 @@ def _possible_mark(text: str, marks: Sequence[CallMarks]) -> int:
 
 
 def _may_begin(text: str, bare: str) -> bool:
-    """Whether the text may become the beginning of a call."""
+    """True if the text may become the beginning of a call."""
     if "json" in bare and re.fullmatch(r"\[?\s*(?:\{\s*(?:\"[a-z_]{0,12}\"?\s*)?)?", text):
         return True
     return "python" in bare and re.fullmatch(r"\[\s*(?:[A-Za-z_][\w.]{0,80})?", text) is not None

@@ -38,12 +38,12 @@ class CallDraft:
         self._stop = stop
 
     def opening(self, constraint: ToolConstraint) -> list[int]:
-        """How a call begins, as far as it can be drafted. Empty if there can be none."""
+        """The beginning of a call, as far as it can be drafted. Empty if there can be none."""
         tokens, matcher = constraint.opening()
         return [] if matcher is None else tokens + self.next(matcher, tokens, LONGEST_OPENING - len(tokens))
 
     def next(self, matcher: Matcher, written: Sequence[int], longest: int) -> list[int]:
-        """What may follow. `written` is all that was generated; `matcher` stands after it."""
+        """Tokens that may follow. `written` is all that was generated; `matcher` stands after it."""
         matcher = matcher.copy()
         value = self._value(written)
         tokens: list[int] = []
@@ -102,11 +102,11 @@ def _single(tokenizer: Tokenizer, text: str) -> int | None:
 
 
 LOOKED_UP_TOKENS = 4
-"""How many tokens are copied from the place in the prompt that matches the text. More are seldom right."""
+"""The number of tokens copied from the place in the prompt that matches the text. More are seldom right."""
 LONGEST_MATCH, SHORTEST_MATCH = 4, 2
-"""How many tokens must be the same for a place in the prompt to match."""
+"""Most and fewest tokens that must be the same for a place in the prompt to match."""
 BEGINNING_TOKENS = 3
-"""How many tokens are copied from the beginning of an earlier answer to a message of the same role."""
+"""The number of tokens copied from the beginning of an earlier answer to a message of the same role."""
 MAX_VALUES = 12
 """Most values in a tool's result. With more, none is likelier than another."""
 WORD = re.compile(r"\w+")
@@ -141,7 +141,7 @@ class Drafts:
         return CallDraft(said, names, self._ending[-1], prompt.tokenizer)
 
     def next(self, written: Sequence[int], longest: int) -> list[int]:
-        """What may follow the tokens generated so far, at most `longest` tokens."""
+        """Tokens that may follow those generated so far, at most `longest`."""
         if self._constraint is not None and self._call is not None and self._constraint.called:
             matcher = self._constraint.matcher
             return [self._ending[-1]] if matcher is None else self._call.next(matcher, written, longest)
@@ -165,7 +165,7 @@ class Drafts:
 
 
 def _after(text: Sequence[int], sought: Sequence[int], count: int) -> list[int]:
-    """What follows the last place in `text`, except its end, where `sought` stands: at most `count` tokens."""
+    """The tokens after the last place of `sought` in `text`, except its end: at most `count`."""
     length, first = len(sought), sought[0]
     for at in range(len(text) - length - 1, -1, -1):
         if text[at] == first and list(text[at : at + length]) == list(sought):

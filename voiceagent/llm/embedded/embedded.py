@@ -41,14 +41,14 @@ BUSY_JOBS = 4
 HANGS_S = 3.0
 """A token takes milliseconds. A worker that needs this long for one hangs."""
 LOOK_S = 0.5
-"""How often a session that waits for a token checks whether the worker hangs."""
+"""Interval at which a session that waits for a token checks whether the worker hangs."""
 ENDING_S = 5.0
-"""How long to wait for the worker to forget a conversation, or to end."""
+"""Longest wait for the worker to forget a conversation, or to end."""
 
 
 @dataclass(slots=True)
 class SharedModel:
-    """What all sessions of an engine share."""
+    """State that all sessions of an engine share."""
 
     options: EmbeddedOptions
     prompt: ChatPrompt
@@ -57,7 +57,7 @@ class SharedModel:
     hangs_s: float
     ending_s: float
     jobs: int = 0
-    """How many jobs the sessions wait for now."""
+    """Jobs that the sessions wait for now."""
     closing: bool = False
 
     @property
@@ -197,7 +197,7 @@ class EmbeddedEngine(LlmEngine):
 
     @property
     def tokens_read(self) -> int:
-        """How many prompt tokens were read in all. Cached tokens are not read again."""
+        """Prompt tokens read in all. Cached tokens are not read again."""
         return self.worker.tokens_read
 
     @property

@@ -33,7 +33,7 @@ def session_options(cpu: Path = CPU) -> dict[str, str]:
 
 
 Logits = NDArray[np.float32]
-"""Of the last tokens, [1, tokens, vocabulary]."""
+"""Logits of the last tokens, [1, tokens, vocabulary]."""
 
 FLOAT32 = 1
 """`OgaElementType_float32`."""
@@ -65,13 +65,13 @@ _SHORT: dict[str, tuple[Foreign, ...]] = {
 }
 """The same for functions that take microseconds. They keep the lock, because it can take 5 ms to get it back."""
 _MADE = ("Config", "Model", "GeneratorParams", "Generator", "Tensor")
-"""What the library makes and must be told to free."""
+"""Kinds of objects that the library makes and has to free."""
 
 _Function = Callable[..., Foreign]
 
 
 class _Handle:
-    """What the library made, freed with this object."""
+    """An object made by the library, freed with this one."""
 
     def __init__(self, destroy: _Function) -> None:
         self.pointer = c_void_p()
@@ -102,7 +102,7 @@ class LoadedModel:
         return Generator(self, self.make("Generator", "OgaCreateGenerator", self._handle.pointer, parameters.pointer))
 
     def make(self, kind: str, function: str, *arguments: object) -> _Handle:
-        """What the function makes, as its last argument. Raises RuntimeError."""
+        """The object that the function makes and returns in its last argument. Raises RuntimeError."""
         made = _Handle(self._functions[f"OgaDestroy{kind}"])
         self.call(function, *arguments, byref(made.pointer))
         return made

@@ -18,9 +18,9 @@ from voiceagent.llm.engine import Urgency
 FIRST_PIECES = 12
 """About as many pieces of text a reply needs before its first words are spoken. A token makes a piece."""
 PIECE_S = 0.2
-"""How long a piece is spoken for, by a fast voice."""
+"""The time that a fast voice takes to speak a piece."""
 AHEAD_S = 1.0
-"""How long a job may wait for others if nobody waits for it."""
+"""The time that a job may wait for others if nobody waits for it."""
 
 
 class KvCache:
@@ -30,7 +30,7 @@ class KvCache:
         self.generator = generator
         self.ids: list[int] = []
         self.read = 0
-        """How many of `ids` the model has read. Not used where the generator picks its own tokens."""
+        """The number of `ids` that the model has read. Not used where the generator picks its own tokens."""
         self.draft: list[int] = []
         """Drafted tokens that were read after `ids`, in case they follow."""
 
@@ -53,13 +53,13 @@ class Job:
         self.ids: list[int] = []
         self.left = max_tokens
         self.pieces = 0
-        """How many pieces of text were passed to the call to be spoken. The session counts them."""
+        """Pieces of text passed to the call to be spoken. The session counts them."""
         self.constraint = constraint
         self.messages: Sequence[Message] = ()
         """The messages of the prompt `ids`, if it is to be answered."""
         self.drafts: Drafts | None = None
         self.read = -1
-        """How many of `ids` are read. -1 until the cache was checked."""
+        """The number of `ids` that are read. -1 until the cache was checked."""
         self.cache: KvCache | None = None
         """The conversation's cache, while the job runs."""
         self.cancelled = False
@@ -69,8 +69,8 @@ class Job:
 
     @property
     def due_s(self) -> float:
-        """When its next token is due, on `time.monotonic`. That is when it was asked for, or before its speech pauses. The job
-        that is due first goes first (earliest deadline first, Liu and Layland 1973)."""
+        """The time when its next token is due, on `time.monotonic`. That is when it was asked for, or before its speech pauses.
+        The job that is due first goes first (earliest deadline first, Liu and Layland 1973)."""
         return self._wanted_s + PIECE_S * max(0, self.pieces - FIRST_PIECES)
 
     def give(self, token: int | EngineError | None) -> None:

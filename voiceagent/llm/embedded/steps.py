@@ -25,7 +25,7 @@ LONGEST_DRAFT = RECENT_TOKENS - 1
 
 
 def tells_recent(generator: Generator) -> bool:
-    """Whether the model's graph has the output. `generator` must not be used for anything else."""
+    """True if the model's graph has the output. `generator` must not be used for anything else."""
     try:
         generator.append_tokens([0] * (RECENT_TOKENS))
         return bool(generator.get_output(RECENT).shape[1] == RECENT_TOKENS)

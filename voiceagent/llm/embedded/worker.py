@@ -39,7 +39,7 @@ class EmbeddedOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     draft_tokens: int = LONGEST_DRAFT
     """Most tokens drafted per step. Drafts need a model whose graph can check them, and `temperature` 0."""
     max_sessions: int = 64
-    """How many calls' KV caches are kept. Beyond that the one unused for longest is freed."""
+    """Most calls whose KV caches are kept. Beyond that the one unused for longest is freed."""
     enable_thinking: bool | None = None
     """Passed to the chat template if set."""
     tool_format: str = ""
@@ -70,9 +70,9 @@ class EmbeddedWorker:
         """The conversations that have a KV cache. The one unused for longest comes first."""
         self._inbox: queue.SimpleQueue[Job | Ending | Forget | None] = queue.SimpleQueue()
         self.tokens_read = 0
-        """How many prompt tokens were read in all. Cached tokens are not read again."""
+        """Prompt tokens read in all. Cached tokens are not read again."""
         self.token_since_s: float | None = None
-        """When the current token began, on `time.monotonic`. None between tokens."""
+        """The time when the current token began, on `time.monotonic`. None between tokens."""
         self._thread = threading.Thread(target=self._work, name="language-model", daemon=True)
         self._thread.start()
 
@@ -206,7 +206,7 @@ class EmbeddedWorker:
         ending.give(chance)
 
     def _same(self, cache: KvCache, ids: Sequence[int]) -> int:
-        """How many of these ids need not be read again."""
+        """The number of these ids that need not be read again."""
         return _common(cache.ids[: cache.read] if self.steps else cache.ids, ids)
 
     def _hold(self, cache: KvCache, ids: Sequence[int], draft: Sequence[int]) -> None:
@@ -261,8 +261,8 @@ class EmbeddedWorker:
 
 
 def _common(held: Sequence[int], wanted: Sequence[int]) -> int:
-    """How many ids both begin with, but fewer than all of `wanted` and of `held`. The last wanted id must be read again to be
-    answered, and the last generated one was never read."""
+    """The number of ids that both begin with, but fewer than all of `wanted` and of `held`. The last wanted id must be read again
+    to be answered, and the last generated one was never read."""
     limit = max(0, min(len(held), len(wanted)) - 1)
     return next((index for index in range(limit) if held[index] != wanted[index]), limit)
 

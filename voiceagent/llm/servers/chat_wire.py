@@ -40,13 +40,13 @@ def wire_tool(tool: ToolSchema, *, strict: bool) -> ToolSchema:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """What a chunk of a stream adds to a reply."""
+    """The part of a reply in one chunk of a stream."""
 
     text: str
     calls: tuple[ChoiceDeltaToolCall, ...] = ()
     """Pieces of tool calls."""
     thinks: bool = False
-    """Whether it holds a piece of what the model thinks, in a field beside the text."""
+    """True if it holds a piece of the model's thoughts, in a field beside the text."""
 
 
 def read_delta(chunk: ChatCompletionChunk) -> Delta | None:
@@ -95,7 +95,7 @@ class ToolCalls:
 
     @property
     def begun(self) -> bool:
-        """Whether any has begun."""
+        """True once a call has begun."""
         return bool(self._parts)
 
     def add(self, deltas: Sequence[ChoiceDeltaToolCall]) -> None:

@@ -28,14 +28,14 @@ class Server:
     owners: tuple[str, ...]
     """`owned_by` of its models, in lower case."""
     priority: str = ""
-    """Where a request gives its priority, as a path into its body. Empty: nowhere."""
+    """The path to a request's priority in its body. Empty: it has none."""
     urgent_is_high: bool = False
-    """Whether greater numbers go first."""
+    """True if greater numbers go first."""
     strict_tools: bool = False
-    """Whether `strict` in a tool keeps the model's arguments to the tool's schema."""
+    """True if `strict` in a tool keeps the model's arguments to the tool's schema."""
     gauges: Gauges | None = None
     goes_on: bool = False
-    """Whether it accepts `continue_final_message` for the caller's words too, and gives the likeliest tokens."""
+    """True if it accepts `continue_final_message` for the caller's words too, and gives the likeliest tokens."""
 
     def priority_field(self, urgency: Urgency) -> dict[str, object]:
         """The part of a request's body with its priority."""

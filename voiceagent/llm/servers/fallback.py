@@ -30,7 +30,7 @@ from voiceagent.llm.engine import (
 log = logging.getLogger(__name__)
 
 REST_S = 10.0
-"""How long the fallback answers everything before the first model is tried again."""
+"""The time for which the fallback answers everything before the first model is tried again."""
 
 
 class FallbackEngine(LlmEngine):
@@ -45,7 +45,7 @@ class FallbackEngine(LlmEngine):
 
     @property
     def uses_fallback(self) -> bool:
-        """Whether the first model failed a moment ago."""
+        """True for `REST_S` after the first model failed."""
         return time.monotonic() - self._failed_s < REST_S
 
     @property

@@ -46,7 +46,7 @@ class OpenAiOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     enable_thinking: bool | None = None
     """Passed to the server's chat template if set."""
     thinks_first: bool = False
-    """Whether every reply begins inside a thought that the server's template opened and the server passes on as text, up to
+    """True if every reply begins inside a thought that the server's template opened and the server passes on as text, up to
     `</think>`. Without this setting it is learned from the first such reply."""
     long_history_tokens: int | None = None
     """A conversation with more estimated tokens, without instructions and tools, is too long for the model. It is the default of
@@ -71,13 +71,13 @@ MAX_SHORTENINGS = 4
 
 @dataclass(slots=True)
 class Servers:
-    """What all sessions of an engine share: the servers, and what was learned about them."""
+    """State that all sessions of an engine share: the servers, and what was learned about them."""
 
     options: OpenAiOptions
     replicas: list[Replica]
     thought: BegunThoughts
     generations: int = 0
-    """How many run now."""
+    """Generations that run now."""
     retries: int = 0
     """Requests that were repeated, on another server or shorter."""
     cut_replies: int = 0
@@ -135,7 +135,7 @@ class OpenAiSession:
         self._servers = servers
         self._home: Replica | None = None
         self._prefilled = -WORTH_PREFILL
-        """How many characters of the prompt the server has read."""
+        """Characters of the prompt that the server has read."""
         self._left_out = LeftOut()
 
     async def generate(
@@ -179,8 +179,8 @@ class OpenAiSession:
             servers.generations -= 1
 
     def _left(self, answer: Answer, written: list[ToolCall], complete: list[ToolCall]) -> list[Generated]:
-        """What is yielded at a generation's end. Calls `written` into the text do not count beside calls of the API: they are the
-        same ones. Raises EngineError."""
+        """The pieces yielded at a generation's end. Calls `written` into the text do not count beside calls of the API: they are
+        the same ones. Raises EngineError."""
         try:
             left = answer.finish(called=bool(complete))
         except EngineError as error:

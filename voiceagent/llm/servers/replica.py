@@ -31,7 +31,7 @@ KEEP_ALIVE_S = 4.0
 """Less than the 5 s after which uvicorn, which most of these servers use, closes an idle connection."""
 CONNECT_TIMEOUT_S = 3.0
 COOL_DOWN_S = 5.0
-"""For this time a server that failed is asked only if no other is left."""
+"""The time for which a server that failed is asked only if no other is left."""
 GOES_ON = {"continue_final_message": True, "add_generation_prompt": False}
 """The answer continues the caller's words (docs.vllm.ai, "OpenAI-Compatible Server", extra parameters)."""
 ENDING = "ending"
@@ -41,7 +41,7 @@ _OVERFLOW = re.compile(
 
 
 class Remedy(enum.Enum):
-    """What may help against an error before the first output."""
+    """Remedies for an error before the first output."""
 
     NONE = "nothing"
     AGAIN = "asking this server again"
@@ -68,7 +68,7 @@ class Replica:
         self.longest_tokens = 0
         """Most tokens of a prompt and its reply. 0 if the server does not report it."""
         self.failed_s = float("-inf")
-        """When it last failed, on the monotonic clock."""
+        """The time of its last failure, on the monotonic clock."""
         self.running = 0
         """Open streams."""
         self._wanted = model
@@ -87,7 +87,7 @@ class Replica:
 
     @property
     def cooling(self) -> bool:
-        """Whether the server failed a moment ago."""
+        """True for `COOL_DOWN_S` after the server failed."""
         return time.monotonic() - self.failed_s < COOL_DOWN_S
 
     @property
@@ -100,7 +100,7 @@ class Replica:
 
     @property
     def unread_gauges(self) -> int:
-        """How often its gauges could not be read."""
+        """The number of times that its gauges could not be read."""
         return self._load.failures if self._load else 0
 
     async def probe(self) -> None:

@@ -1,4 +1,4 @@
-"""How busy a server is, by its own gauges. They are read rarely, one request at a time, and nothing waits for them. The value is
+"""The load of a server, by its own gauges. They are read rarely, one request at a time, and nothing waits for them. The value is
 that of the last answer.
 
 The size of a vLLM server's KV cache, from its metrics. It is given in tokens, in older versions in blocks, which layers of
@@ -44,7 +44,7 @@ INTERVAL_S = 0.5
 TIMEOUT_S = 2.0
 MAX_BYTES = 4_000_000
 FULL_CACHE = 0.9
-"""When this share of the KV cache is in use, new requests soon push others out."""
+"""Share of the KV cache in use from which on new requests soon push others out."""
 
 
 def gauge(text: str, name: str) -> float | None:

@@ -52,7 +52,7 @@ class CompletionOutput(Protocol):
 
     text: str
     logprobs: Sequence[Mapping[int, Logprob]] | None
-    """For each token, the likeliest in its place."""
+    """The likeliest tokens in each token's place."""
 
 
 class VllmOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -27,7 +27,7 @@ _WRAPPED = {
     "hermes": ("<tool_call>", [(f"<tool_call>{line}", f"{line}</tool_call>") for line in ("\n", "")], "arguments"),
     "llama": ('{"name": ', [("", "")], "parameters"),
 }
-"""By form: what begins a call, the marks around its JSON, and the name of the arguments' field."""
+"""The beginning of a call, the marks around its JSON, and the name of the arguments' field, by form."""
 
 
 MOST_SPACES = 1
