@@ -18,11 +18,11 @@ from voiceagent.tools.plain_schema import Room, plain, short
 from voiceagent.tools.tool import ToolError, json_object
 
 LOOP_CHECKS = 120
-"""How many checks may run on the event loop. One takes some 10 µs; a message about it takes longer for longer arguments. More
-checks go to a thread."""
+"""Most checks that run on the event loop. One takes some 10 µs; a message about it takes longer for longer arguments. More checks
+go to a thread."""
 MAX_CHECKS = 10_000
 LONG_CHARACTERS = 2000
-"""For each so many characters of arguments, a check costs as much again, because messages quote the arguments."""
+"""Length of arguments, in characters, for which a check costs as much again, because messages quote the arguments."""
 
 
 class TooMuchToCheck(Exception):
@@ -115,7 +115,7 @@ _COSTS: Mapping[str, Callable[[object, object], int]] = {
     **dict.fromkeys(("anyOf", "oneOf", "allOf", "prefixItems"), lambda value, instance: _size(value)),
     "uniqueItems": _unique,
 }
-"""What a keyword costs besides one check, from its value and the value being checked."""
+"""Costs of a keyword besides one check, from its value and the value being checked."""
 
 
 _Check = Callable[[object, object, object, object], Iterable[ValidationError] | None]
@@ -143,7 +143,7 @@ def _types(schema: object) -> tuple[str, ...]:
 
 
 def _lenient(value: object, schema: object) -> object:
-    """What a model meant: `"4"` where a number is wanted, `4` where text is."""
+    """The value that a model meant: a number for `"4"` where a number is wanted, text for `4` where text is."""
     types = _types(schema)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value) if types == ("string",) else value

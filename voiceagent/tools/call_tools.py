@@ -18,8 +18,7 @@ from voiceagent.tools.toolset import ToolSet
 
 MAX_CLIENT_TOOLS = 32
 MAX_AT_CLIENT = 8
-"""How many runs a client may be asked for at a time. A client that never answers must not take the places of other calls'
-tools."""
+"""Most runs that a client is asked for at a time. A client that never answers must not take the places of other calls' tools."""
 MAX_DESCRIPTION_CHARACTERS = 2000
 MAX_CLIENT_BYTES = 65_536
 """The most JSON in bytes of all tools of a client, with their schemas' references resolved: the language model reads them in

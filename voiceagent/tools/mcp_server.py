@@ -61,7 +61,7 @@ LONGEST_BACK_OFF_S = 30.0
 STEADY_S = 10.0
 """A connection that lasted this long was a good one: the next back-off begins anew."""
 CLOSING_S = 8.0
-"""How long a program may take to end; after that it is abandoned."""
+"""Longest wait for a program to end; after that it is abandoned."""
 AGAIN_WITHIN_S = 3.0
 """If a connection is lost during a call without effect, the call is made again over a new connection that comes up within this
 time."""
@@ -318,7 +318,7 @@ async def _described(client: Client) -> list[McpToolDescription]:
 
 
 def _says_refused(error: MCPError) -> bool:
-    """Whether the server does not know the session, because it was restarted. Then it has done nothing of the request. There is
+    """True if the server does not know the session, because it was restarted. Then it has done nothing of the request. There is
     no single code for that; these are the codes of servers built on the official packages."""
     return error.code in (INVALID_REQUEST, REQUEST_TIMEOUT) and "session" in error.message.lower()
 

@@ -1,5 +1,5 @@
-"""How an MCP server is reached: a program over its standard input and output, or an address by streamable HTTP. Either way the
-end of the connection is noticed at once, and not only by the next call."""
+"""Connections to MCP servers: to a program over its standard input and output, or to an address by streamable HTTP. Either way
+the end of the connection is noticed at once, and not only by the next call."""
 
 from __future__ import annotations
 

@@ -30,12 +30,12 @@ _TYPES = frozenset({"object", "array", "string", "integer", "number", "boolean",
 
 @dataclass(slots=True)
 class Room:
-    """How much space is left for schemas that share one limit."""
+    """The space left for schemas that share one limit."""
 
     left_parts: int
     left_bytes: int
     of: str
-    """Whose room it is and how large it was, for the refusal: `all of a client's tools together may take …`."""
+    """The owner of the room and its size at first, for the refusal: `all of a client's tools together may take …`."""
 
     def take(self, parts: int, size_bytes: int) -> None:
         """Raises ValueError when there is not enough room."""

@@ -22,7 +22,7 @@ MAX_OUTPUT_CHARACTERS = 16_000
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What the model is told: `output` is JSON text; `ok` is False for any error, which then stands under `error`."""
+    """The result for the model: `output` is JSON text; `ok` is False for any error, which then stands under `error`."""
 
     output: str
     ok: bool
@@ -55,7 +55,7 @@ def _text(result: object) -> str:
 
 
 WEIGHT = 0.3
-"""Of a tool's latest run in its typical time."""
+"""Weight of a tool's latest run in its typical time."""
 
 
 class RunTimes:
@@ -70,7 +70,7 @@ class RunTimes:
         self._typical_ms[name] = before + WEIGHT * (ms - before)
 
     def typical_ms(self, name: str) -> float:
-        """How long the tool's runs take; 0 while none is known."""
+        """The typical time of the tool's runs; 0 while none is known."""
         return self._typical_ms.get(name, 0.0)
 
 
@@ -78,7 +78,7 @@ log = logging.getLogger(__name__)
 
 MAX_RUNNING = 32
 CLOSING_GRACE_S = 2.0
-"""How long a run may go on while the server stops."""
+"""Longest time that a run goes on while the server stops."""
 
 _TOO_MANY = "Too many tools are running, try again later."
 

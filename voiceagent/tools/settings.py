@@ -51,7 +51,7 @@ Name = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
 
 class RuleSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How a tool runs; the same words as `@tool(...)`."""
+    """Settings of a tool's runs, with the same words as `@tool(...)`."""
 
     effect: Effect | None = None
     """None: as its server says, else `external`."""
@@ -73,13 +73,13 @@ class McpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     env: tuple[str, ...] = ()
     """The environment variables that the program is given, besides a few such as PATH and HOME."""
     url: str = ""
-    """Where a server answers by streamable HTTP."""
+    """The address of a server that answers by streamable HTTP."""
     headers_env: dict[str, str] = {}
     """Headers to send there: each from the environment variable named."""
     only: tuple[str, ...] = ()
     """The tools to take; empty: all."""
     rules: dict[str, RuleSettings] = {}
-    """How single tools run."""
+    """Settings of single tools' runs, by the tool's name."""
 
     def __post_init__(self) -> None:
         if bool(self.command) == bool(self.url):

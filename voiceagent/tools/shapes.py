@@ -61,8 +61,8 @@ def _of_atoms(atoms: Sequence[tuple[bool, int, int]], hints: frozenset[str]) -> 
 
 
 def _atoms(pattern: str) -> Iterator[tuple[bool, int, int] | None]:
-    """For each part of a plain pattern: whether it is of digits alone, and how often it may stand (0: any number). None if a part
-    is not understood."""
+    """Yields for each part of a plain pattern: true for digits alone, and the fewest and most times it may stand (most 0: any
+    number). Ends with None at a part that is not understood."""
     at = 0
     while at < len(pattern):
         atom = _ATOM.match(pattern, at)

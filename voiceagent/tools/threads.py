@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 WORKERS = 8
 MAX_WAITING = 24
-"""How many functions may wait for a thread; more are refused."""
+"""Most functions that wait for a thread; more are refused."""
 
 
 class TooManyRunning(Exception):

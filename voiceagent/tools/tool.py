@@ -18,7 +18,7 @@ from voiceagent.json_types import JsonObject
 from voiceagent.tools.threads import Threads
 
 Effect = Literal["none", "idempotent", "external"]
-"""What a run leaves behind: nothing; the same however often it runs; something in the world."""
+"""Traces that a run leaves: none; the same however often it runs; something in the world."""
 
 MAX_FILLERS = 16
 MAX_SENTENCE_CHARACTERS = 300
@@ -32,7 +32,7 @@ class ToolPolicy:
 
     effect: Effect = "external"
     fillers: tuple[str, ...] = ()
-    """What may be said while it runs."""
+    """Sentences that may be said while it runs."""
     confirm: str = ""
     """A question to ask before it runs; `{name}` stands for the argument of that name. Empty: nothing is asked."""
     timeout_s: float | None = None
@@ -73,7 +73,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """The allowed names of a tool: every language model's interface takes them."""
 
 MAX_TOOLS = 128
-"""How many tools an agent may have; a model chooses badly even among far fewer."""
+"""Most tools of an agent; a model chooses badly even among far fewer."""
 
 MAX_ARGUMENT_CHARACTERS = 32_000
 
