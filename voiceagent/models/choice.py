@@ -1,4 +1,4 @@
-"""Which profile answers an agent's calls, including models of its own that the agent names."""
+"""The profile that answers an agent's calls, including models of its own that the agent names."""
 
 from __future__ import annotations
 

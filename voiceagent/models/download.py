@@ -58,7 +58,7 @@ class Address:
     place: str
     """The server's name in messages."""
     elsewhere: str
-    """What to do when it cannot be reached."""
+    """Advice for when it cannot be reached."""
     headers: dict[str, str] = field(default_factory=dict)
 
 

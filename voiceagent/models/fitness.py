@@ -1,8 +1,8 @@
-"""Whether an agent's language models were made for it. A model that was made for certain tools alone understands nothing else.
-Whoever serves it with another agent is told so, and what to do about it.
+"""The fitness of language models for an agent. A model that was made for certain tools alone understands nothing else. Whoever
+serves it with another agent gets a warning and advice.
 
-Whether the models that answer know the languages that the agent speaks. The registry says what a model knows, and a Piper
-voice's JSON says what a voice of the agent's own speaks. Nothing is known of other models of its own."""
+The languages of the models that answer, compared with those that the agent speaks. The registry gives a model's languages, and a
+Piper voice's JSON gives those of a voice of the agent's own. Nothing is known of other models of its own."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Unfit:
 
     model: str
     why: str
-    """Why, as a statement about the agent, such as "has the tool free_rooms"."""
+    """The reason, as a statement about the agent, such as "has the tool free_rooms"."""
     says: str
-    """What the model cannot do."""
+    """The limit of the model, as a statement about it, such as "knows nothing else"."""
     instead: str
     """A profile that would fit; empty: none is known."""
 
@@ -39,7 +39,7 @@ class Unfit:
 
     @property
     def advice(self) -> str:
-        """What to do about it, in one line."""
+        """Advice against the problem, in one line."""
         if not self.instead:
             return "name another language model with llm.base_url in agent.yaml"
         return f"fetch a larger model (voiceagent models pull --profile {self.instead}) and serve --profile {self.instead}"

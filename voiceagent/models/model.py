@@ -30,7 +30,7 @@ class Package(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     size: SizeBytes
     """The size of its wheel, in bytes."""
     folder: str
-    """Where the model's files lie in the wheel."""
+    """The folder of the model's files in the wheel."""
 
 
 class ModelFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -73,7 +73,7 @@ class Fetched(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 
 class Made(Fetched, frozen=True, forbid_unknown_fields=True):
-    """What a model is made from on this machine when it is pulled: its `files` are fetched, and removed afterwards."""
+    """The source of a model that is made on this machine when it is pulled: its `files` are fetched, and removed afterwards."""
 
     by: str
     """The maker: a name of `voiceagent.models.makers`."""
@@ -90,11 +90,11 @@ class Model(Fetched, frozen=True, forbid_unknown_fields=True):
     bundled: str = ""
     """Its folder below models/bundled; empty: it must be pulled."""
     made: Made | None = None
-    """How it is made; none: its files are fetched and used unchanged."""
+    """The source it is made from; None: its files are fetched and used unchanged."""
     name: str = ""
     """Its key in the registry."""
     limits: ModelLimits = NO_LIMITS
-    """What it is not fit for."""
+    """Limits of its fitness for agents."""
 
     @property
     def size_bytes(self) -> int:
@@ -104,23 +104,23 @@ class Model(Fetched, frozen=True, forbid_unknown_fields=True):
         return sum(file.size for file in self.files)
 
     def knows(self, language: str) -> bool:
-        """Whether it was made for the language of this code."""
+        """True if it was made for the language of this code."""
         return language in self.languages or MULTILINGUAL in self.languages
 
     @property
     def origin(self) -> Fetched:
-        """What is fetched for it: its own files, or the files it is made from."""
+        """The source that is fetched for it: its own files, or the files it is made from."""
         return self.made or self
 
     def folder(self, cache: Path) -> Path:
-        """Where its files are or will be. Another revision, or other files, get another folder."""
+        """The folder of its files, which may not be there yet. Another revision, or other files, get another folder."""
         if self.bundled:
             return bundled_models_dir() / self.bundled
         mark = self.revision or hashlib.sha256("".join(file.sha256 for file in self.files).encode()).hexdigest()
         return cache / f"{self.name}-{mark[:_FOLDER_DIGITS]}"
 
     def is_present(self, cache: Path) -> bool:
-        """Whether every file is there and has its right size. Quick: it does not read the files."""
+        """True if every file is there and has its right size. Quick: it does not read the files."""
         folder = self.folder(cache)
         if self.bundled:
             return folder.is_dir() and any(folder.iterdir())

@@ -29,7 +29,7 @@ from voiceagent.models.model import Package
 
 PIP_TIMEOUT_S = 60.0
 ANSWER_TIMEOUT_S = 15.0
-"""How long an index, or a file of it, may take to answer; pip's `timeout` overrides it."""
+"""Longest wait for an answer of an index, or of a file of it; pip's `timeout` overrides it."""
 MAX_PAGE_BYTES = 8 * 1024 * 1024
 _SETTING = re.compile(r"(?P<section>[^.\s]+)\.(?P<name>[\w-]+)=(?P<value>['\"].*)")
 _DEFAULT = re.compile(r"Base URL of the Python Package Index\s+\(default\s+(\S+)\)")
@@ -39,7 +39,7 @@ _SECTIONS = ("global", "download", ":env:")
 
 @dataclass(frozen=True, slots=True)
 class PipSettings:
-    """What pip is configured for."""
+    """The configuration of pip."""
 
     index_url: str = ""
     extra_index_urls: tuple[str, ...] = ()

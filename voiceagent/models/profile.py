@@ -24,7 +24,7 @@ class EngineSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def is_local(self) -> bool:
-        """Whether this process loads the model; otherwise a server that `options` names does."""
+        """True if this process loads the model; otherwise a server that `options` names does."""
         return self.engine not in REMOTE_ENGINES
 
     def with_options(self, options: Mapping[str, object]) -> EngineSpec:

@@ -61,12 +61,12 @@ def pull(model: Model, cache: Path, endpoint: str, progress: Progress, sources: 
 
 
 def kept_bytes(model: Model, cache: Path) -> int:
-    """How much of a model an unfinished pull has left, from which the next one goes on."""
+    """Bytes of a model that an unfinished pull has left. The next pull goes on from them."""
     return sum(path.stat().st_size for path in _stage(model.folder(cache)).rglob("*") if path.is_file())
 
 
 def _stage(folder: Path) -> Path:
-    """Where a model's files lie until it is complete."""
+    """The folder of a model's files until it is complete."""
     return folder.with_name(folder.name + ".part")
 
 
@@ -165,7 +165,7 @@ def _make(model: Model, made: Made, asked: Sequence[Source], stage: Path, endpoi
 
 
 def _is_whole(stage: Path, file: ModelFile, progress: Progress) -> bool:
-    """Whether the file is there and is the right one; a wrong one is removed."""
+    """True if the file is there and is the right one; a wrong one is removed."""
     there = stage / file.name
     if not there.is_file():
         return False
@@ -176,7 +176,7 @@ def _is_whole(stage: Path, file: ModelFile, progress: Progress) -> bool:
 
 
 def _beside(stage: Path, file: ModelFile) -> Path:
-    """Where a file is fetched to."""
+    """The path that a file is fetched to. Makes its folder."""
     part = stage / f"{file.name}.incomplete"
     part.parent.mkdir(parents=True, exist_ok=True)
     return part

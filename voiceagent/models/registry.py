@@ -78,7 +78,7 @@ class Registry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def missing_text(profile_name: str, missing: Sequence[Model], cache: Path) -> str:
-    """Which models a profile lacks, their size, and the command that fetches them."""
+    """Names the models that a profile lacks, their size, and the command that fetches them."""
     names = ", ".join(f"{model.name} ({size_text(model.size_bytes)})" for model in missing)
     total = size_text(sum(model.size_bytes for model in missing))
     fetch = f"fetch them with `voiceagent models pull --profile {profile_name}`"
