@@ -14,12 +14,12 @@ from voiceagent.conversation.history import Message
 from voiceagent.llm.engine import LlmSession, ToolSchema
 
 MAX_AUDIO_S = 8
-"""How much audio is kept for the judges, the pause and the speech before it together."""
+"""Length of the audio that is kept for the judges, the pause and the speech before it together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedPause:
-    """What is known of a pause."""
+    """A pause as its judges get it."""
 
     audio: NDArray[np.int16]
     """Mono, 16 kHz, at most the last `MAX_AUDIO_S`; it ends with the pause so far."""
@@ -43,7 +43,7 @@ class TurnJudge(Protocol):
 
     @property
     def needs_words(self) -> bool:
-        """Whether it is asked when the words are known, instead of when the pause begins."""
+        """True if it is asked when the words are known, instead of when the pause begins."""
         ...
 
     async def judge(self, pause: JudgedPause) -> float | None:
@@ -53,7 +53,7 @@ class TurnJudge(Protocol):
 
     @property
     def problems(self) -> Mapping[str, int]:
-        """How often which problem occurred and was handled, by slug."""
+        """Counts of problems that occurred and were handled, by slug."""
         ...
 
     async def close(self) -> None:

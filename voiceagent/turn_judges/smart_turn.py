@@ -58,7 +58,7 @@ def log_mel(audio: NDArray[np.int16]) -> NDArray[np.float32]:
 
 
 def _windows_of_padding(padding: int) -> int:
-    """How many of the first windows hold nothing but padding; the very first ones mirror it."""
+    """The number of first windows that hold nothing but padding; the very first ones mirror it."""
     whole = padding - WINDOW // 2
     return whole // HOP + 1 if whole > 0 else 0
 
@@ -67,7 +67,7 @@ NAME = "ear"
 INPUT, OUTPUT = "input_features", "logits"
 """Despite its name, the output is a probability."""
 MAX_WAITING = 6
-"""How many judgements may wait. Together they take a quarter of a second; after that the pause has been decided without them."""
+"""Most judgements that wait. Together they take a quarter of a second; after that the pause has been decided without them."""
 
 
 class SmartTurnOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -78,7 +78,7 @@ class SmartTurnOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class EarSession(Protocol):
-    """What is used of onnxruntime's session; the package has no types."""
+    """The part of onnxruntime's session that is used; the package has no types."""
 
     def run(self, outputs: list[str], feeds: dict[str, NDArray[np.float32]], /) -> list[NDArray[np.float32]]:
         """The outputs of these names. Raises what onnxruntime raises."""
