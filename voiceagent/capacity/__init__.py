@@ -1,2 +1,2 @@
-"""How many calls a machine carries: the shapes of language models, what accelerators can do, and the arithmetic that connects
-them."""
+"""Planning of the calls that a machine carries: the shapes of language models, the figures of accelerators, and the arithmetic
+that connects them."""

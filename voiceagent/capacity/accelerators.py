@@ -1,4 +1,4 @@
-"""What accelerators can do: a table from vendors' data sheets (`accelerators.yaml`), and machines that the user describes."""
+"""Figures of accelerators: a table from vendors' data sheets (`accelerators.yaml`), and machines that the user describes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How many calls a machine carries within a latency budget, and what limits them: memory, decoding and prefill of the language
-model, speech recognition, the voice, the CPU. The input is a model's shape, a machine and what calls do; the result is one limit
-for each resource, with its arithmetic. The memory that weights and tokens take is exact. The rest are estimates, for choosing a
-machine that is then measured.
+"""Plans the calls that a machine carries within a latency budget, and what limits them: memory, decoding and prefill of the
+language model, speech recognition, the voice, the CPU. The input is a model's shape, a machine and what calls do; the result is
+one limit for each resource, with its arithmetic. The memory that weights and tokens take is exact. The rest are estimates, for
+choosing a machine that is then measured.
 
 - memory: the KV cache holds every call's whole conversation, so that no turn is read twice.
 - decode: a step reads the weights once and each sequence's KV cache, and computes for each (arXiv 2211.05102 §2). Calls speak
@@ -52,7 +52,7 @@ MAX_CALLS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Behaviour:
-    """What a call does, on average."""
+    """Average behaviour of a call."""
 
     context_tokens: int = 8192
     """The longest conversation that is kept, instructions and tools included."""
@@ -70,7 +70,7 @@ class Behaviour:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What the engines run on."""
+    """The hardware that the engines run on."""
 
     accelerator: Accelerator
     count: int = 1
@@ -94,7 +94,7 @@ class SpeechCost:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How many calls one resource allows."""
+    """The number of calls that one resource allows."""
 
     name: str
     calls: int | None
@@ -130,7 +130,8 @@ def plan(
     kv_dtype: str = "auto",
     file_bytes: int = 0,
 ) -> CapacityPlan:
-    """How many calls fit. `file_bytes`, the size of the weights' files, is used instead of the formula where it is known."""
+    """Plans how many calls fit. `file_bytes`, the size of the weights' files, is used instead of the formula where it is
+    known."""
     bits = kv_bits(shape, kv_dtype)
     copies = _kv_copies(shape, machine.count)
     weight_bytes = file_bytes or shape.weight_bytes
@@ -155,8 +156,7 @@ def _available_bytes(machine: Machine) -> float:
 
 
 def _kv_copies(shape: ModelShape, count: int) -> float:
-    """How often each number of the KV cache is stored: KV heads are spread over the accelerators, and copied where that is not
-    possible."""
+    """Copies of each number in the KV cache: KV heads are spread over the accelerators, and copied where that is not possible."""
     if shape.latent is not None:
         return count
     return max(1.0, count / shape.kv_heads)

@@ -13,13 +13,13 @@ class QueueSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Callers who wait for a place instead of being refused at once."""
 
     length: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
-    """How many may wait; 0: none."""
+    """Most callers that wait; 0: none."""
     wait_s: Annotated[float, msgspec.Meta(ge=0, le=120)] = 10.0
-    """How long each may; then it is refused."""
+    """Longest wait of a caller, who is refused after it."""
 
 
 class QuotaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one client may take. A client is a key, or an address where the server has no keys."""
+    """Limits of one client. A client is a key, or an address where the server has no keys."""
 
     calls: Annotated[int, msgspec.Meta(ge=0, le=1000)] = 0
     """Calls at once; 0: all places, or three quarters of them where there are several keys."""
@@ -33,11 +33,11 @@ class QuotaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class AdmissionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How many calls are carried at once."""
+    """Limits of the calls that are carried at once."""
 
     max_calls: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 16
     context_tokens_per_call: Annotated[int, msgspec.Meta(ge=1, le=10**9)] = 8192
-    """How much of the language model's memory a call may grow to take: `voiceagent plan --context`."""
+    """The language model's memory that a call may grow to take: `voiceagent plan --context`."""
     kv_tokens: Tokens = 0
     """The memory of all calls together, if the language model cannot report it or others use it too; 0: what the model
     reports."""

@@ -46,13 +46,13 @@ class Experts:
 
     count: int
     active: int
-    """How many experts a token is sent to."""
+    """Experts that a token is sent to."""
     intermediate: int
     """The inner width of one expert."""
     shared_intermediate: int
     """The inner width of the shared part that every token also passes; 0: none."""
     dense_layers: int
-    """How many of the first layers have no experts."""
+    """The number of first layers that have no experts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Latent:
 
 @dataclass(frozen=True, slots=True)
 class ModelShape:
-    """What capacity depends on."""
+    """Features of a model that capacity depends on."""
 
     name: str
     layers: int
@@ -80,7 +80,7 @@ class ModelShape:
     intermediate: int
     vocabulary: int
     tied: bool
-    """Whether the embedding is also the output matrix."""
+    """True if the embedding is also the output matrix."""
     dtype: str
     """The type of what is not quantised: bf16, fp16 or fp32."""
     weights: str
@@ -270,7 +270,7 @@ class _Reader:
         )
 
     def windows(self, layers: int) -> tuple[int, int]:
-        """How many layers have a sliding window, and its tokens."""
+        """The number of layers with a sliding window, and the window's tokens."""
         types = self._config.get("layer_types")
         window = self._config.get("sliding_window")
         if isinstance(types, list):
@@ -310,7 +310,7 @@ class FoundModel:
 
     shape: ModelShape
     source: str
-    """Where it was found: a repository or a file."""
+    """The repository or file it was found in."""
     file_bytes: int
     """The size of its weights' files, which is what a server keeps in memory; 0: they are not here, or are to be quantised
     anew."""
