@@ -12,14 +12,14 @@ class Figure:
     """One measured figure."""
 
     name: str
-    """What was measured, for people, such as "word error rate, held-out voices"."""
+    """The name of the measurement, for people, such as "word error rate, held-out voices"."""
     value: float
     unit: str
     """`%`, `ms`, `clips` …; empty for a bare number."""
     target: str
     """The target for people: "≤ 15"; empty when there is none."""
     ok: bool
-    """Whether the target is met; True when there is none."""
+    """True if the target is met, or if there is none."""
 
 
 def at_most(name: str, value: float, limit: float, unit: str) -> Figure:

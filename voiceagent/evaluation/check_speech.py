@@ -71,7 +71,7 @@ class SpeechEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     set: str
     """`sentences`, `voices`, `telephone`, `bundled_voice` or `not_speech`."""
     text: str = ""
-    """What a perfect transcript says."""
+    """The text of a perfect transcript."""
     spoken: str = ""
     """The same in words only, for the synthesiser."""
     voice: str = ""
@@ -164,7 +164,7 @@ def measure_stt(folder: Path) -> list[Figure]:
 
 
 def measure_voice(stt_folder: Path, voice_folder: Path) -> list[Figure]:
-    """How well the Whisper in one folder understands the Piper voice in the other. Raises ModelError."""
+    """Measures how well the Whisper in one folder understands the Piper voice in the other. Raises ModelError."""
     from piper import PiperVoice
 
     listener = Listener(stt_folder)

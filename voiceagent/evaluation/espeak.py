@@ -30,7 +30,7 @@ _UTF8 = 1
 _PHONEMES = 0x100
 _EVENT_END_OF_LIST, _EVENT_WORD, _EVENT_PHONEME = 0, 1, 7
 _SEED = 1
-"""Of the noise in breathy and whispered voices: the library itself would take the time of day."""
+"""Seed of the noise in breathy and whispered voices: the library itself would take the time of day."""
 _RATE, _PITCH, _PITCH_RANGE, _WORD_GAP = 1, 3, 4, 7
 
 
@@ -40,7 +40,7 @@ class EspeakError(VoiceAgentError):
 
 @dataclass(frozen=True, slots=True)
 class WordMark:
-    """Where a word begins."""
+    """The beginning of a word."""
 
     start_samples: int
     """First sample of the word."""
@@ -50,7 +50,7 @@ class WordMark:
 
 @dataclass(frozen=True, slots=True)
 class PhonemeMark:
-    """Where a phoneme begins."""
+    """The beginning of a phoneme."""
 
     start_samples: int
     """First sample of the phoneme."""
