@@ -19,7 +19,7 @@ from voiceagent.errors import ConfigError, VoiceAgentError
 from voiceagent.private_files import private_file
 
 MAX_TERMS = 24
-"""Of a long utterance the last words count."""
+"""Most terms of a query: the last words of a long utterance count."""
 
 _COMMON = """
 a about above actually after again all also am an and any anyone anything are as ask at be because been before being but
@@ -77,10 +77,10 @@ class Indexed:
     """The result of a refresh."""
 
     documents: int
-    """How many documents the index holds now."""
+    """Documents that the index holds now."""
     pieces: int
     read: int
-    """How many documents were new or had changed."""
+    """Documents that were new or had changed."""
     gone: int
 
 
@@ -234,6 +234,6 @@ def _opened(file: Path, locked_timeout_s: float) -> sqlite3.Connection:
 
 
 def index_file(data_dir: Path, folder: Path) -> Path:
-    """Where a folder's index is kept inside the data folder."""
+    """The file of a folder's index inside the data folder."""
     whole = str(folder.resolve())
     return data_dir / "context" / f"{folder.resolve().name}-{hashlib.sha256(whole.encode()).hexdigest()[:12]}.sqlite"

@@ -19,7 +19,7 @@ OWNER = "context"
 NEW_TERMS = 2
 """While the caller speaks, a new query needs this many telling words more than the last one."""
 MAX_QUERIES = 4
-"""How many queries of a call may run at a time. While they run, new words start no further query."""
+"""Most queries of a call at a time. While they run, new words start no further query."""
 
 Start = Callable[[str, Coroutine[object, None, None]], asyncio.Task[None]]
 """Runs a task until it ends or its owner, the call, does."""
@@ -54,7 +54,7 @@ class Retrieval:
                 await asyncio.wait([task], timeout=self._timeout_ms / 1000)
 
     async def find(self, words: str) -> tuple[Chunk, ...]:
-        """What is found for a typed message within the same time."""
+        """Chunks found for a typed message within the same time."""
         found: list[Chunk] = []
         if self._sources and terms(words):
             task = self._start(OWNER, self._query(words, found.append))

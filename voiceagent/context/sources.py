@@ -28,7 +28,7 @@ MAX_WAITING = 32
 
 
 class Source(Protocol):
-    """Where chunks come from."""
+    """A source of chunks."""
 
     def chunks(self, query: str) -> AsyncIterator[Chunk]:
         """Chunks about `query`, the caller's words so far, best first, as they are found. It is stopped at its deadline, or when
