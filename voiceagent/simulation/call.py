@@ -65,7 +65,7 @@ class SimulatedCall(TimedCall):
         self._saying: ScriptedUtterance | None = None
         self._part = 0
         self._finished = False
-        """Whether the caller has said all of it."""
+        """True once the caller has said all of it."""
         self._judging: ScriptedUtterance | None = None
         """The caller's sound over the agent's speech, until the agent yields or goes on."""
         self._open = False

@@ -67,7 +67,7 @@ class SimulatedPlayout:
         return self._last.pop(reply_id, (-1, 0.0))
 
     def next_ms(self) -> float | None:
-        """When there is something to report: the first frame, or the end of a word. None while nothing plays."""
+        """The time of the next report: the first frame, or the end of a word. None while nothing plays."""
         if self._since_ms is None:
             return None
         first = self.queue[0]

@@ -1,5 +1,5 @@
-"""What a simulated caller wants to do: requests in fragments with pauses between them, and sounds made while the agent speaks.
-Since the caller's intention is known, every decision of the turn engine can be checked."""
+"""Intentions of a simulated caller: requests in fragments with pauses between them, and sounds made while the agent speaks. Since
+the intention is known, every decision of the turn engine can be checked."""
 
 from __future__ import annotations
 

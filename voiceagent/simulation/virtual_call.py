@@ -30,7 +30,7 @@ class VirtualCall:
         self.leg_ms = 0.0
         """The time up to which the leg has sent its audio."""
         self.ended = ""
-        """Why the call ended. Empty while it goes on."""
+        """The reason why the call ended. Empty while it goes on."""
         self.timers: dict[str, float] = {}
         self.playout = SimulatedPlayout()
         self._record = record
@@ -122,7 +122,7 @@ class VirtualCall:
         """A clause was sent up to its `sent_ms`."""
 
     def played_next(self) -> None:
-        """What the leg plays next may have changed."""
+        """The next clause that the leg plays may have changed."""
 
     def timer_set(self, name: str, due_ms: float) -> None:
         """A timer was set."""
@@ -134,7 +134,7 @@ class TimedCall(VirtualCall):
     def __init__(self, rules: Rules, record: Record | None = None) -> None:
         super().__init__(rules, record)
         self.order = 0
-        """How many things were scheduled so far. Things due at the same time are done in this order."""
+        """The number of things scheduled so far. Things due at the same time are done in this order."""
         self._due: list[tuple[float, int, Callable[..., None], tuple[object, ...]]] = []
         self._playing = 0
 
@@ -181,5 +181,5 @@ class TimedCall(VirtualCall):
     # --- what a subclass makes of it ---
 
     def stopping_ms(self) -> float:
-        """How long the leg takes to report how much of a cancelled reply was sent."""
+        """The time that the leg takes to report how much of a cancelled reply was sent."""
         return 0.0
