@@ -26,11 +26,11 @@ BUSY_RETRY_AFTER_S = 5
 CARRIED_ANYWAY = 4
 """With no more calls than this, it is not the calls that make the event loop late."""
 YOUNG_S = 3.0
-"""How long it takes until a call's cost shows: the greeting, the first words."""
+"""The time until a call's cost shows: the greeting, the first words."""
 MAX_YOUNG = 8
 """The most calls younger than that at a time, or half as many as are up if that is more."""
 YOUNG_WAIT_S = 4.0
-"""How long a call waits until others are no longer young."""
+"""Longest wait of a call until others are no longer young."""
 MAX_WAITING_FOR_YOUNG = 64
 
 AskCapacity = Callable[[], Awaitable[KvCapacity | None]]
@@ -55,7 +55,7 @@ class Admission:
         self._metrics = metrics
         self._admitted = 0
         self._young: deque[float] = deque()
-        """When the youngest calls were admitted, in seconds of the event loop's clock."""
+        """The times at which the youngest calls were admitted, in seconds of the event loop's clock."""
         self._waiting_for_young = 0
         self._closed = False
         self._queue: deque[_Waiting] = deque()

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 ANSWER_TIMEOUT_S = 10.0
 MINUTES_CHECKED_S = 5.0
-"""How often a call is charged to its client's minutes."""
+"""The interval at which a call is charged to its client's minutes."""
 NO_PORT = "This server has no port left for another call's audio; call again in a moment."
 QUOTA_USED = "quota_used"
 """The reason of the end of a call whose client has no minutes left."""
@@ -127,11 +127,11 @@ class Calls:
         return call_id
 
     def _connected(self) -> int:
-        """How many calls are connected. A half-open call costs nothing."""
+        """The number of connected calls. A half-open call costs nothing."""
         return sum(up.place.is_connected for up in self._up.values())
 
     def _settled(self) -> int:
-        """How many calls have lasted long enough to show what they cost."""
+        """The number of calls that have lasted long enough to show their cost."""
         return sum(up.place.is_older_than(YOUNG_S) for up in self._up.values())
 
     def hang_up(self, call_id: str, client: Client = NOBODY) -> None:

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 DRAIN_TIMEOUT_S = 600.0
 RETRY_AFTER_S = 5
-"""By this time the client's next request reaches another server, or the one that takes this one's place."""
+"""The time within which the client's next request reaches another server, or the one that takes this one's place."""
 
 
 class Draining:
@@ -32,7 +32,7 @@ class Draining:
 
     @property
     def reason(self) -> str:
-        """Why no call is answered; empty while they are."""
+        """The reason for which no call is answered; empty while calls are."""
         return "The server is draining: it ends when its calls have." if self._begun.is_set() else ""
 
     def begin(self) -> None:

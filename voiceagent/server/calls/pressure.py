@@ -21,10 +21,10 @@ BUSY_LIMIT = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """What the loop did in a tenth of a second."""
+    """The loop's work in a tenth of a second."""
 
     lag_ms: float
-    """How late the beat itself came."""
+    """The delay of the beat itself."""
     timers: int = 0
     late_timers: int = 0
     """Timers that ran 20 ms late or more."""
@@ -53,8 +53,8 @@ class Pressure:
         self.level = max(lags_ms[len(lags_ms) * 9 // 10] / LAG_LIMIT_MS, late / LATE_LIMIT, self.busy / BUSY_LIMIT)
 
     def carries(self, calls: int, settled: int) -> bool:
-        """Whether `calls` fit, if the window's work is that of the `settled` ones. With few settled calls it is not, because
-        calls that begin and end cost more than those that go on; then only the level counts."""
+        """True if `calls` fit, on the assumption that the window's work is that of the `settled` ones. With few settled calls it
+        is not, because calls that begin and end cost more than those that go on; then only the level counts."""
         return self.level < 1.0 and (settled < MIN_SETTLED or self.busy * calls <= BUSY_LIMIT * settled)
 
     def why(self) -> str:

@@ -1,8 +1,5 @@
-"""What one client may take of the server, so that others get their share: calls, calls that are not connected yet, offers a
-second, minutes a day. A client is a key, or an address where there are no keys.
-
-Who sent a request: a key of the server, or an address where there are no keys. Quotas are counted by client, and each call
-belongs to one."""
+"""Quotas of one client, so that others get their share of the server: calls, calls that are not connected yet, offers a second,
+minutes a day. A client is a key of the server, or an address where there are no keys. Each call belongs to one client."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ class Client:
     name: str
     """`key 2` for the second of the server's keys, else the address. Never the key."""
     is_operator: bool = False
-    """Whether it may stop the server."""
+    """True if it may stop the server."""
 
 
 NOBODY = Client("")
@@ -36,7 +33,7 @@ CLIENT = web.RequestKey("client", Client)
 
 
 CONNECT_WAIT_S = 3.0
-"""How long an offer waits until another of its client's calls is connected, so that many can call at the same moment."""
+"""Longest wait of an offer until another of its client's calls is connected, so that many can call at the same moment."""
 DAY_S = 86_400.0
 UNLIMITED_S = 1e12
 NO_LIMIT = 1_000_000
@@ -45,7 +42,7 @@ MAX_CLIENTS = 1024
 
 @dataclass(eq=False)
 class _Used:
-    """What one client has taken."""
+    """The use of one client."""
 
     offers: TokenBucket
     seconds: TokenBucket
@@ -57,7 +54,7 @@ class _Used:
 
 @dataclass(eq=False)
 class Place:
-    """What a call has taken of its client's quota: `release` it at its end."""
+    """The share of its client's quota that a call has taken: `release` it at its end."""
 
     client: Client
     _used: _Used
@@ -89,11 +86,11 @@ class Place:
 
     @property
     def is_connected(self) -> bool:
-        """Whether media flow."""
+        """True once media flow."""
         return self._connected_s is not None
 
     def is_older_than(self, seconds: float) -> bool:
-        """Whether the call was connected at least that long ago."""
+        """True if the call was connected at least that long ago."""
         return self._connected_s is not None and self._clock() - self._connected_s >= seconds
 
     def has_time_left(self) -> bool:

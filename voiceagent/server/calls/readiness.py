@@ -1,4 +1,4 @@
-"""Whether the server can answer calls. The port is bound first and the engines are loaded behind it, so `GET /readyz` is answered
+"""The server's readiness for calls. The port is bound first and the engines are loaded behind it, so `GET /readyz` is answered
 from the start."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Readiness:
 
     def __init__(self, load: Load) -> None:
         self.reason = "The engines are being loaded."
-        """Why calls cannot be answered; empty when they can."""
+        """The reason for which calls cannot be answered; empty when they can."""
         self._load = load
         self._start_call: StartCall | None = None
         self._stop = asyncio.Event()

@@ -38,24 +38,24 @@ HANG_UP_GRACE_S = 2.0
 
 
 class ApplicationPart(Protocol):
-    """What another room adds to the application."""
+    """A part that another room adds to the application."""
 
     def add_routes(self, app: web.Application) -> None:
         """Add its routes."""
         ...
 
     def open(self, app: web.Application) -> AbstractAsyncContextManager[None]:
-        """What lives from the start of the server until its calls have ended."""
+        """Opens the part for the time from the start of the server until its calls have ended."""
         ...
 
     def listen(self, app: web.Application) -> AbstractAsyncContextManager[None]:
-        """What brings calls. It ends before they are hung up. Raises ConfigError."""
+        """Accepts calls. It ends before they are hung up. Raises ConfigError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What the application needs to serve calls."""
+    """The agent, limits, keys and parts that the application needs to serve calls."""
 
     answer: Answer
     load: Load
@@ -69,13 +69,13 @@ class Service:
     ice: IceServers = NO_ICE_SERVERS
     """The STUN and TURN servers for callers."""
     parts: tuple[ApplicationPart, ...] = ()
-    """What other rooms add."""
+    """The parts that other rooms add."""
     web_folder: Path | None = None
     """The page; the shipped one when None."""
     drain_timeout_s: float = DRAIN_TIMEOUT_S
     hang_up_grace_s: float = HANG_UP_GRACE_S
     about: Callable[[], dict[str, object]] = dict
-    """Which models answer, and what they cannot do."""
+    """Returns the models that answer, and their limits."""
 
 
 READINESS = web.AppKey("readiness", Readiness)
@@ -130,7 +130,7 @@ async def _all(
 
 
 def start_call(app: web.Application) -> StartCall:
-    """What starts a call that comes by no request. Raises Problem."""
+    """Returns the function that starts a call that comes by no request. Raises Problem."""
     with app[DRAINING].offer():
         return app[READINESS].start_call()
 
@@ -210,7 +210,7 @@ async def _offer(request: web.Request) -> web.Response:
 
 
 def is_connected(request: web.Request) -> bool:
-    """Whether whoever sent the request is still there."""
+    """True while the sender of the request is still there."""
     return request.transport is not None and not request.transport.is_closing()
 
 

@@ -1,5 +1,5 @@
-"""Who may use the server. With keys, a bearer token must be one of them. Without keys the server answers this machine only:
-it binds to loopback, and it refuses pages of other sites and host names that merely point here (DNS rebinding)."""
+"""Access to the server. With keys, a bearer token must be one of them. Without keys the server answers this machine only: it
+binds to loopback, and it refuses pages of other sites and host names that merely point here (DNS rebinding)."""
 
 from __future__ import annotations
 

@@ -20,10 +20,10 @@ MAX_HEAD_BYTES = 16_384
 MAX_LINE_BYTES = 8_190
 MAX_HEADERS = 64
 MAX_REST_BYTES = 262_144
-"""How many more bytes of a refused body are read and thrown away, so that a client that sends first and reads then sees the
+"""The most bytes of a refused body that are still read and thrown away, so that a client that sends first and reads then sees the
 answer."""
 REST_S = 2.0
-"""How many seconds this may take (aiohttp's lingering)."""
+"""The most seconds that this may take (aiohttp's lingering)."""
 
 AIOHTTP_OPTIONS: dict[str, object] = {
     "auto_decompress": False,
@@ -36,7 +36,7 @@ AIOHTTP_OPTIONS: dict[str, object] = {
 
 
 class ConnectionPhase(Enum):
-    """What a connection waits for. The value is the reason that is counted when the wait was too long."""
+    """The phase of a connection, by what it waits for. The value is the reason that is counted when the wait was too long."""
 
     HEAD = "slow_head"
     BODY = "slow_body"
@@ -50,7 +50,7 @@ class ConnectionPhase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a client may take, in seconds."""
+    """The longest that a client may take, in seconds."""
 
     head_s: float = 5.0
     body_s: float = 10.0
@@ -96,7 +96,7 @@ class HttpConnection(web.RequestHandler):
         self._wire: asyncio.Transport | None = None
         self._phase = ConnectionPhase.HEAD
         self.since_s = loop.time()
-        """When the present phase began."""
+        """The time at which the present phase began."""
         self._head_bytes = 0
         self._rest_bytes = 0
         self._requests_begun = 0
@@ -104,7 +104,7 @@ class HttpConnection(web.RequestHandler):
 
     @property
     def phase(self) -> ConnectionPhase:
-        """What the connection waits for."""
+        """The phase of the connection."""
         if self._body is not None and self._body.is_eof():
             return (
                 ConnectionPhase.HANDLER
@@ -116,7 +116,7 @@ class HttpConnection(web.RequestHandler):
         return self._phase
 
     def overdue(self, now_s: float, patience: Patience) -> str:
-        """Why the client has had enough time, as a slug; empty while it still has time."""
+        """The reason for which the client's time is up, as a slug; empty while it still has time."""
         phase = self.phase
         limit_s = patience.of(phase)
         return phase.value if limit_s is not None and now_s - self.since_s >= limit_s else ""

@@ -14,14 +14,14 @@ from voiceagent.token_bucket import TokenBucket
 
 MAX_CONNECTIONS = 512
 LOOK_S = 0.1
-"""How often the deadlines are checked."""
+"""The interval at which the deadlines are checked."""
 REQUESTS_PER_S, REQUESTS_AT_ONCE = 100.0, 400.0
 """Requests of one address: some twenty pages and offers at once, through a proxy too. Faster requests wait."""
 MAX_WAIT_S = 1.0
-"""How long a request may wait; beyond that it is refused."""
+"""Longest wait of a request; beyond that it is refused."""
 MAX_PEERS = 1024
 MAX_LET_GO = 32
-"""How many connections are closed at one check: closing hundreds at once would hold up the audio of calls."""
+"""The most connections that are closed at one check: closing hundreds at once would hold up the audio of calls."""
 
 
 class Connections:
@@ -50,7 +50,7 @@ class Connections:
         return True
 
     def wait_s(self, peer: str, now_s: float) -> float | None:
-        """How long a request from an address must wait; None: it is refused."""
+        """The time that a request from an address must wait; None: it is refused."""
         bucket = self._requests.pop(peer, None) or TokenBucket(REQUESTS_PER_S, REQUESTS_AT_ONCE)
         self._requests[peer] = bucket
         while len(self._requests) > MAX_PEERS:

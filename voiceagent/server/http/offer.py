@@ -1,5 +1,5 @@
-"""What a client sends to begin a call: an SDP offer, alone or in a form (RFC 7578) with the settings of its session. A body has
-at most 128 kB and is read as a whole; UTF-8 is the only encoding that is decoded."""
+"""The request that begins a call: an SDP offer, alone or in a form (RFC 7578) with the settings of its session. A body has at
+most 128 kB and is read as a whole; UTF-8 is the only encoding that is decoded."""
 
 from __future__ import annotations
 

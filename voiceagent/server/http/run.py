@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 STOP = (signal.SIGINT, signal.SIGTERM)
 DRAIN = signal.SIGUSR1
 ANSWER_GRACE_S = 0.5
-"""How long open requests are waited for, and then again the rest of their bodies. Calls end meanwhile."""
+"""Longest wait for open requests, and then again for the rest of their bodies. Calls end meanwhile."""
 EXIT_WITHIN_S = 4.5
 """Counted from the signal. What has not ended by then (a model that is being loaded) is not waited for."""
 EXIT_LATE = 1
@@ -90,7 +90,7 @@ def _start_threads() -> None:
 
 
 def _watch_signals(stop: asyncio.Event, signals: list[int], app: web.Application) -> None:
-    """When a signal comes, set `stop` and add it to `signals`."""
+    """Set `stop` at the first signal, and add it to `signals`."""
     loop = asyncio.get_running_loop()
 
     def stop_now(came: int) -> None:

@@ -11,14 +11,14 @@ from voiceagent.server.monitoring.metrics import Metrics
 from voiceagent.token_bucket import TokenBucket
 
 AT_ONCE = 5.0
-"""How many refusals an address gets at once."""
+"""The number of refusals that an address gets at once."""
 FORGIVEN_PER_S = 0.1
-"""How many of them are forgotten in a second."""
+"""The number of refusals that are forgotten in a second."""
 PAUSE_S = 1.0
-"""How long a further refusal takes."""
+"""The time that a further refusal takes."""
 MAX_WAITING = 64
-"""How many refusals may wait at a time. Other clients are told to come back later. `Connections.wait_s` limits how many of these
-an address gets."""
+"""The most refusals that may wait at a time. Other clients are asked to come back later. `Connections.wait_s` limits the refusals
+that an address gets."""
 MAX_ADDRESSES = 1024
 
 

@@ -1,1 +1,1 @@
-"""What an operator sees of a server: metrics, health, the log."""
+"""An operator's view of a server: metrics, health, the log."""

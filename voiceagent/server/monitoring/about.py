@@ -1,5 +1,5 @@
-"""Which models answer here and what they cannot do, for the page: the profile's models, their limits from the registry, and
-whether the language model was made for the agent at all."""
+"""The models that answer here and their limits, for the page: the profile's models, their limits from the registry, and whether
+the language model was made for the agent at all."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _models(agent: AgentConfig, profile: Profile, known: Registry) -> dict[str, 
 
 
 def _limits(part: str, name: str, model: Model) -> list[str]:
-    """What a part cannot do."""
+    """The limits of a part."""
     found = []
     languages = [LANGUAGE_NAMES.get(code, code) for code in model.languages]
     if part == "stt" and languages and MULTILINGUAL not in languages:

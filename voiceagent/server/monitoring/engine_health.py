@@ -1,5 +1,5 @@
-"""Whether the engines work. Each use of an engine in a call is noted here, and how it failed. An engine that fails is asked by
-itself, and is down if it fails there, too, or three times in a row in calls. It is up again once it has worked."""
+"""The health of the engines. Each use of an engine in a call is noted here, and its failure. An engine that fails is probed by
+itself. It is down if it fails there, too, or three times in a row in calls. It is up again once it has worked."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Probe = Callable[[], Awaitable[None]]
 """Uses an engine once. Raises EngineError."""
 NAMES: Mapping[EngineName, str] = {"stt": "speech recognition", "llm": "the language model", "tts": "the voice"}
 MAX_FAILURES = 3
-"""So many uses may fail in a row, although the engine works when it is asked by itself."""
+"""The failures in a row after which an engine is down, although it works when it is probed by itself."""
 SILENT_S = 5.0
 """A language model that is asked by itself fails if nothing comes from it for so long, not even a sign that it thinks."""
 TOO_LATE = "too_late"
@@ -32,14 +32,14 @@ TOO_LATE = "too_late"
 
 @dataclass(frozen=True, slots=True)
 class ProbeTimes:
-    """When engines are asked by themselves, and for how long."""
+    """The times of probing engines by themselves."""
 
     timeout_s: float = 60.0
     """The longest that an engine may take. A language model may think for long."""
     every_s: float = 5.0
-    """How often an engine that is down is asked whether it works again."""
+    """The interval at which an engine that is down is probed again."""
     look_every_s: float = 30.0
-    """How often the language model's server is looked at, used or not."""
+    """The interval at which the language model's server is probed, used or not."""
 
 
 PROBE_TIMES = ProbeTimes()
@@ -51,7 +51,7 @@ class EngineHealth:
     def __init__(self, times: ProbeTimes = PROBE_TIMES) -> None:
         self.times = times
         self.problems: dict[EngineName, Counter[str]] = {name: Counter() for name in NAMES}
-        """How often each engine failed in calls, by a slug."""
+        """The failures of each engine in calls, counted by a slug."""
         self.down: dict[EngineName, str] = {}
         """The engines that do not work, and how they failed."""
         self._in_a_row: Counter[EngineName] = Counter()
@@ -60,7 +60,7 @@ class EngineHealth:
 
     @property
     def reason(self) -> str:
-        """Why callers get no answers, in one sentence. Empty if they do."""
+        """The reason for which callers get no answers, in one sentence. Empty if they do."""
         if not self.down:
             return ""
         broken = " and ".join(f"{NAMES[name]} fails ({problem})" for name, problem in sorted(self.down.items()))
@@ -129,8 +129,8 @@ class EngineHealth:
 
 
 def probes_of(engines: Engines, instructions: str, silent_s: float = SILENT_S) -> dict[EngineName, Probe]:
-    """How to use each engine once: a second of silence, two words said by each voice, a reply to a greeting.
-    A language model fails if nothing comes from it for `silent_s`."""
+    """A probe of each engine, which uses it once: a second of silence, two words said by each voice, a reply to a greeting. A
+    language model fails if nothing comes from it for `silent_s`."""
 
     async def hear() -> None:
         await engines.stt.transcribe(np.zeros(16_000, np.float32), final=True)

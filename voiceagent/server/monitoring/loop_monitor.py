@@ -18,13 +18,13 @@ LIMIT_MS = 5.0
 AUDIBLE_MS = 50.0
 """Callers may hear a longer stall, so it is logged as a warning; a shorter one is for `--log-level info`."""
 LOOK_S = 0.05
-"""How often the thread looks. It finds the line of anything that lasts longer."""
+"""The interval at which the thread looks. It finds the line of anything that lasts longer."""
 BEAT_S = 0.1
-"""How often the loop's lag is measured."""
+"""The interval at which the loop's lag is measured."""
 LATE_S = 0.02
 """A timer that runs this late holds up a frame of audio by its whole length."""
 LOG_EVERY_S = 10.0
-"""How often one name is logged; in between it is only counted."""
+"""The interval at which one name is logged; in between it is only counted."""
 MAX_LOGGED = 64
 
 log = logging.getLogger(__name__)
@@ -44,9 +44,9 @@ class LoopMonitor:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._run: object = None
         self._began_s = 0.0
-        """When the present callback began; 0 while the loop waits."""
+        """The time at which the present callback began; 0 while the loop waits."""
         self._seen: tuple[float, str] = (0.0, "")
-        """What the thread saw last: when that callback began, and its line."""
+        """The thread's last observation: the time at which the callback began, and its line."""
         self._beat: asyncio.TimerHandle | None = None
         self._busy_s = 0.0
         """Time at work since the last beat."""
@@ -130,7 +130,7 @@ class LoopMonitor:
 
 
 def name_of(handle: asyncio.Handle) -> str:
-    """What a handle runs: `module:function` of the task's coroutine or of the callback."""
+    """The name of what a handle runs: `module:function` of the task's coroutine or of the callback."""
     callback: object = handle._callback  # type: ignore[attr-defined]
     owner = getattr(callback, "__self__", None)
     if isinstance(owner, asyncio.Task):

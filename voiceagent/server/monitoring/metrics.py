@@ -51,7 +51,7 @@ class Metrics(Collector):
         self.budget_misses: Counter[str] = Counter()
         self.queue_drops: Counter[str] = Counter()
         self.losses = Losses()
-        """What the disk did not take."""
+        """Counts of the data that the disk did not take."""
         self.media: Counter[str] = Counter()
         self.speculative_replies: Counter[str] = Counter()
         self.speculative_tokens: Counter[str] = Counter()
@@ -173,7 +173,7 @@ class Metrics(Collector):
         _count(self.blocked, where)
 
     def loop_lag(self, lag_ms: float) -> None:
-        """How late the event loop ran a timer."""
+        """Observe the delay of a timer that the event loop ran."""
         self._lag_ms.observe(lag_ms)
 
     def render(self) -> str:

@@ -1,5 +1,5 @@
-"""What the server records of a call: counters and times of every call, and an event log of each call for which the operator wants
-one."""
+"""The records that the server makes of a call: counters and times of every call, and an event log of each call for which the
+operator wants one."""
 
 from __future__ import annotations
 
